@@ -1,0 +1,38 @@
+# Needs Python 3.11 or newer, and nothing else: every target sets itself up first.
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format bench lock clean
+
+help:  ## what there is to make
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+
+setup:  ## build .venv from the locked versions, if they changed
+	@python=$$(tools/find-python) && "$$python" tools/setup.py $(VENV)
+
+demo: setup  ## serve a small web on loopback, collect it, show the report
+	@$(BIN)/python -m tools.demo
+
+test: lint  ## every test, after every check
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: setup  ## style, types, and who may import what
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: setup  ## bring the code into shape
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: setup  ## the benchmarks, as ratios, JSON in the last line
+	@$(BIN)/python -m benchmarks
+
+lock:  ## choose the locked versions anew
+	tools/lock
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) .venv-pywb demo-home build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

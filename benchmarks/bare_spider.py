@@ -1,0 +1,29 @@
+"""What Tarântula is measured against: a Scrapy spider that follows every link and keeps nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from scrapy import Request, Spider
+from scrapy.http import Response, TextResponse
+from scrapy.linkextractors import LinkExtractor
+
+
+class BareSpider(Spider):
+    """Run by ``scrapy runspider``, outside any project: every setting is Scrapy's own but the log's level."""
+
+    name = "bare"
+    extractor = LinkExtractor()
+
+    def __init__(self, url: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.url = url
+
+    async def start(self) -> AsyncIterator[Request]:
+        yield Request(self.url)
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Request]:
+        assert isinstance(response, TextResponse)
+        for link in self.extractor.extract_links(response):
+            yield Request(link.url)

@@ -1,0 +1,121 @@
+"""Tarântula beside a bare Scrapy spider, on the same web, in the same run.
+
+Both are processes of their own. Their time runs from the first request that the web sees to the end of the process:
+starting Python is left out for both, writing the last rows and closing the files is left in.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from warcio.archiveiterator import ArchiveIterator
+
+from tests.sites.large import LINKS, LargeWeb
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+PATIENCE = 600
+"""Seconds for one crawl."""
+NAME = "bench"
+
+
+def measure(pages: int = 3000, servers: int = 64, rounds: int = 1) -> dict[str, Any]:
+    """Compare how many pages both collect in a second: in every round ours, the bare one, and ours again."""
+    bare: list[float] = []
+    ours: list[float] = []
+    with LargeWeb(pages, servers) as web:
+        for _ in range(rounds):
+            ours.append(_timed(web, crawl_with_tarantula))
+            bare.append(_timed(web, crawl_bare))
+            ours.append(_timed(web, crawl_with_tarantula))
+    bare_rate, our_rate = (pages * len(times) / sum(times) for times in (bare, ours))
+    return {
+        "ratio_to_bare_scrapy": round(our_rate / bare_rate, 2),
+        "bare_scrapy_pages_per_second": round(bare_rate, 1),
+        "tarantula_pages_per_second": round(our_rate, 1),
+        "pages": pages,
+        "servers": servers,
+        "documents": pages,
+        "links": pages * LINKS,
+    }
+
+
+def _timed(web: LargeWeb, crawl: Callable[[LargeWeb, Path], None]) -> float:
+    """Return the seconds that a crawl took, after making sure that it was a whole one."""
+    web.visits.clear()
+    with tempfile.TemporaryDirectory() as directory:
+        crawl(web, Path(directory))
+        ended = time.monotonic()
+        check_visited(web)
+        if crawl is crawl_with_tarantula:
+            check_stored(web, Path(directory, "home"))
+    return ended - web.visits[0].time
+
+
+def check_visited(web: LargeWeb) -> None:
+    """Make sure that every page was asked for."""
+    visited = len({(visit.server, visit.path) for visit in web.visits})
+    if visited != web.pages:
+        raise SystemExit(f"Only {visited} of {web.pages} pages were asked for")
+
+
+def check_stored(web: LargeWeb, home: Path) -> None:
+    """Make sure that every body, row and link was stored."""
+    wanted = {"documents": web.pages, "links": web.pages * LINKS, "responses": web.pages}
+    stored = count_stored(home)
+    if stored != wanted:
+        raise SystemExit(f"Not everything was stored: {stored} and not {wanted}")
+
+
+def crawl_bare(web: LargeWeb, work: Path) -> None:
+    """Follow every link from the first page."""
+    spider = ROOT / "benchmarks" / "bare_spider.py"
+    run(work, "scrapy", "runspider", str(spider), "-a", f"url={web.base_url}", "-s", "LOG_LEVEL=INFO", directory=work)
+
+
+def crawl_with_tarantula(web: LargeWeb, work: Path) -> None:
+    """Collect the publication that the first page begins, as fast as the bare spider may ask."""
+    options = ("--accept", "127.0.0.*", "--depth", "20", "--delay", "0", "--per-server", "8", "--no-robots")
+    run(work, "tarantula", "publication", "add", NAME, web.base_url, *options, "--no-convert")
+    run(work, "scrapy", "crawl", "publication", "-a", f"name={NAME}")
+
+
+def run(work: Path, program: str, *arguments: str, directory: Path = ROOT) -> None:
+    """Run one of the environment's programs; its words are shown only when it fails."""
+    environment = {**os.environ, "TARANTULA_HOME": str(work / "home")}
+    environment.pop("TARANTULA_DATABASE_URL", None)
+    log = work / f"{program}.log"
+    with log.open("wb") as words:
+        ended = subprocess.run(
+            [str(BIN / program), *arguments],
+            cwd=directory,
+            env=environment,
+            stdout=words,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE,
+        )
+    if ended.returncode:
+        raise SystemExit(f"{program} ended with exit code {ended.returncode}:\n{log.read_text()[-3000:]}")
+
+
+def count_stored(home: Path) -> dict[str, int]:
+    """Count what is really there: collected rows, rows of links, answers in the WARC files."""
+    database = sqlite3.connect(home / "tarantula.sqlite")
+    try:
+        documents = database.execute("SELECT count(*) FROM document WHERE state = 200").fetchone()[0]
+        links = database.execute("SELECT count(*) FROM link").fetchone()[0]
+    finally:
+        database.close()
+    responses = 0
+    for path in home.glob("items/*/archive/*.warc.gz"):
+        with path.open("rb") as file:
+            responses += sum(record.rec_type == "response" for record in ArchiveIterator(file))
+    return {"documents": documents, "links": links, "responses": responses}

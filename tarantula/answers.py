@@ -1,0 +1,65 @@
+"""From an exchange to a document: its state, its type, its links, and the sentence that explains it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tarantula.download.errors import DownloadError, Refused
+from tarantula.download.exchange import Exchange
+from tarantula.items import CollectedDocument, Entry
+from tarantula.links.extract import extract_links
+from tarantula.links.link import Link, LinkKind
+from tarantula.media import charset_of
+from tarantula.scope.scope import Scope
+from tarantula.states import meaning
+from tarantula.urls import is_web, resolve
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+def document_of(entry: Entry, exchange: Exchange, scope: Scope) -> CollectedDocument:
+    """Make a document of a whole answer."""
+    media_type = scope.type_of(exchange.get(b"content-type"), entry.url, exchange.body[:1024])
+    document = CollectedDocument(
+        entry,
+        exchange.status,
+        _sentence(exchange),
+        type=media_type,
+        size=len(exchange.body),
+        collected_at=exchange.started_at,
+        exchange=exchange,
+    )
+    if exchange.status in REDIRECTS:
+        document.links = _redirect(exchange)
+    elif 200 <= exchange.status < 300:
+        verdict = scope.judge_type(entry.url, media_type)
+        if exchange.body and not verdict.accepted:
+            assert verdict.state is not None
+            return failed_document(entry, Refused(verdict.state, verdict.reason, verdict.rule), exchange.started_at)
+        document.links = extract_links(exchange.body, media_type, entry.url, charset_of(exchange.get(b"content-type")))
+    return document
+
+
+def failed_document(entry: Entry, error: DownloadError, at: datetime) -> CollectedDocument:
+    """Make a document of an exchange that failed, or that a rule ended."""
+    rule = error.rule if isinstance(error, Refused) else None
+    return CollectedDocument(entry, error.state, error.reason, rule=rule, collected_at=at)
+
+
+def _sentence(exchange: Exchange) -> str:
+    phrase = meaning(exchange.status).removeprefix("HTTP: ")
+    if exchange.status in REDIRECTS:
+        location = exchange.get(b"location")
+        if not location:
+            return f"The server answered {exchange.status} {phrase}, without saying where to."
+        target = resolve(exchange.url, location)
+        where = "itself" if target == exchange.url else target or "an address that cannot be read"
+        return f"The server answered {exchange.status} {phrase}: it redirects to {where}."
+    return f"The server answered {exchange.status} {phrase}."
+
+
+def _redirect(exchange: Exchange) -> list[Link]:
+    target = resolve(exchange.url, exchange.get(b"location") or "")
+    if target is None or target == exchange.url or not is_web(target):
+        return []
+    return [Link(target, LinkKind.REDIRECT)]

@@ -1,0 +1,40 @@
+"""``tarantula items``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.filesize import decimal
+
+from tarantula import listings, publications
+from tarantula.cli.screen import console, table, when, write_json
+from tarantula.db import open_database
+
+
+def items(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A publication; all unless told.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """Show the items that were collected, one row each."""
+    with open_database() as database, database.reading() as session:
+        rows = listings.items(session, publications.get(session, name) if name is not None else None)
+    if as_json:
+        write_json([row.as_dict() for row in rows])
+        return
+    numbers = ("documents", "collected", "waiting", "size")
+    drawn = table("item", "state", "validation", "started", "finished", *numbers, "reason", numbers=numbers)
+    for row in rows:
+        drawn.add_row(
+            row.urn,
+            row.state,
+            row.validation,
+            when(row.started_at),
+            when(row.finished_at),
+            f"{row.documents:,}",
+            f"{row.collected:,}",
+            f"{row.waiting:,}",
+            decimal(row.bytes),
+            row.reason or "",
+        )
+    console().print(drawn)

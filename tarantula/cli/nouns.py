@@ -1,0 +1,71 @@
+"""What can be typed after ``tarantula``. A noun's module is imported only when it is typed: help comes at once."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from tarantula import __version__
+
+NOUNS = {
+    "publication": "Describe publications: which part of the web is wanted, how, and when.",
+    "type": "The document types that are known.",
+    "profile": "Named sets of document types.",
+    "crawl": "Collect one item of a publication now, with a progress display.",
+    "items": "Show the items that were collected, one row each.",
+    "documents": "Show an item's documents, one row each.",
+    "report": "Show an item's states, types, sizes and servers.",
+    "why": "Say whether a URL belongs to a publication, and which rule decided.",
+}
+
+
+class Nouns(TyperGroup):
+    """Lists the nouns without their modules, and loads the one that is meant."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for noun, purpose in NOUNS.items():
+            self.add_command(TyperCommand(noun, help=purpose))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Put the real command in the place of the one that help shows."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name and found else found, rest
+
+
+def group(noun: str) -> typer.Typer:
+    """Return an empty group of verbs, for the ``app`` of a noun's module."""
+    return typer.Typer(help=NOUNS[noun], no_args_is_help=True, add_completion=False)
+
+
+def load(noun: str) -> Any:
+    """Return a noun's command: the ``app`` of its module, or the function of that name."""
+    module = import_module(f"tarantula.cli.{noun}")
+    app = getattr(module, "app", None)
+    if app is None:
+        app = typer.Typer(add_completion=False)
+        app.command(noun, help=NOUNS[noun])(getattr(module, noun))
+    return get_command(app)
+
+
+def command() -> Any:
+    """Return the whole command."""
+    app = typer.Typer(cls=Nouns, no_args_is_help=True)
+    app.callback(help="Tarântula collects publications from the web and keeps them for good.")(_options)
+    return get_command(app)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"Tarântula {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, help="Show the version.")] = False,
+) -> None:
+    """Take the options that stand before the noun."""

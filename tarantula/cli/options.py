@@ -1,0 +1,79 @@
+"""The options of a publication, made from its model: what can be stored can be typed, and the other way round."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_origin
+
+import typer
+
+from tarantula.errors import TarantulaError
+from tarantula.publication_config import PublicationConfig
+from tarantula.publication_toml import setting_value
+
+FLAGS = {"settings": "--set"}
+TYPED = (bool, int, float)
+
+Command = Callable[..., None]
+
+
+def with_fields(*leaving_out: str) -> Callable[[Command], Command]:
+    """Give a command that ends in ``**fields`` an option for each field of a publication."""
+
+    def decorate(command: Command) -> Command:
+        signature = inspect.signature(command, eval_str=True)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        fields = [_parameter(name) for name in PublicationConfig.model_fields if name not in leaving_out]
+        command.__signature__ = signature.replace(parameters=[*own, *fields])  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+def given(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that were typed, as the model reads them."""
+    typed = {name: value for name, value in fields.items() if value is not None}
+    if "settings" in typed:
+        typed["settings"] = dict(_setting(text) for text in typed["settings"])
+    return {name: ";".join(value) if isinstance(value, list) else value for name, value in typed.items()}
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    field = PublicationConfig.model_fields[name]
+    kind = _kind(field.annotation)
+    flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
+    if kind is bool:
+        flag = f"{flag}/--no-{flag[2:]}"
+    option = typer.Option(flag, help=_help(name), show_default=False, metavar=_metavar(name, kind))
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+    )
+
+
+def _kind(annotation: Any) -> Any:
+    if annotation in TYPED:
+        return annotation
+    return list[str] if get_origin(annotation) in (list, dict) else str
+
+
+def _metavar(name: str, kind: Any) -> str | None:
+    if name == "settings":
+        return "KEY=VALUE"
+    return "'A;B'" if kind == list[str] else None
+
+
+def _help(name: str) -> str:
+    field = PublicationConfig.model_fields[name]
+    default = field.get_default(call_default_factory=False)
+    words = f"{field.description}"
+    if isinstance(default, bool) or default in (None, "", ...):
+        return words
+    return f"{words} ({default} unless told.)"
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise TarantulaError(f"{text[:80]!r} is not a setting. Write it as --set KEY=VALUE.")
+    return key.strip(), setting_value(value)

@@ -1,0 +1,157 @@
+"""``tarantula publication``: add, list, show, edit, remove, import, export."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tarantula import publication_toml, publications
+from tarantula.cli.nouns import group
+from tarantula.cli.options import given, with_fields
+from tarantula.cli.screen import console, table, when, write_json
+from tarantula.db import open_database
+from tarantula.errors import TarantulaError
+from tarantula.models import Publication
+from tarantula.times import format_duration
+
+app = group("publication")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The publication.")]
+Json = Annotated[bool, typer.Option("--json", help="For a program to read.")]
+
+
+@app.command()
+@with_fields("name", "base_url")
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called: letters, digits, dots, - and _.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The base document, as http://www.fc.ul.pt/index.html.")],
+    **fields: Any,
+) -> None:
+    """Describe a new publication."""
+    config = publications.read({**given(fields), "name": name, "base_url": url})
+    with open_database() as database, database.session() as session:
+        publications.add(session, config)
+    print(f"{config.name} is stored. Collect it now with `tarantula crawl {config.name}`.")
+
+
+@app.command("list")
+def list_all(as_json: Json = False) -> None:
+    """Show every publication, one row each."""
+    with open_database() as database, database.reading() as session:
+        rows = publications.all(session)
+    if as_json:
+        write_json([_as_dict(row) for row in rows])
+        return
+    drawn = table("name", "base document", "depth", "every", "last scheduled", numbers=("depth",))
+    for row in rows:
+        config = publications.config_of(row)
+        drawn.add_row(row.name, row.base_url, str(config.depth), config.every, when(row.last_scheduled_at))
+    console().print(drawn)
+
+
+@app.command()
+def show(name: Name, as_json: Json = False) -> None:
+    """Show one publication, field by field."""
+    with open_database() as database, database.reading() as session:
+        row = publications.get(session, name)
+    if as_json:
+        write_json(_as_dict(row))
+        return
+    drawn = table("field", "value")
+    for field, value in _as_dict(row).items():
+        drawn.add_row(field, _shown(field, value))
+    console().print(drawn)
+
+
+@app.command()
+@with_fields("name", "base_url")
+def edit(
+    name: Name,
+    url: Annotated[str | None, typer.Option("--url", help="Another base document.")] = None,
+    unset: Annotated[list[str] | None, typer.Option("--unset", metavar="KEY", help="Forget a Scrapy setting.")] = None,
+    **fields: Any,
+) -> None:
+    """Change what is said of a publication; items that were begun keep what they began with."""
+    changes = given(fields)
+    if url is not None:
+        changes["base_url"] = url
+    with open_database() as database, database.session() as session:
+        settings = publications.config_of(publications.get(session, name)).settings
+        kept = {key: value for key, value in settings.items() if key not in (unset or ())}
+        publications.edit(session, name, {**changes, "settings": {**kept, **changes.get("settings", {})}})
+    print(f"{name} is changed.")
+
+
+@app.command()
+def remove(name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask once more.")] = False) -> None:
+    """Forget a publication that has no items."""
+    with open_database() as database:
+        with database.reading() as session:
+            publications.get(session, name)
+        if not yes:
+            typer.confirm(f"Forget the publication {name} for good?", abort=True)
+        with database.session() as session:
+            publications.remove(session, name)
+    print(f"{name} is forgotten.")
+
+
+@app.command("import")
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="TOML files; - is what comes in.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Also change publications that are there.")] = False,
+) -> None:
+    """Store the publications of TOML files: all of them, or none."""
+    configs = [config for file in files for config in publication_toml.from_toml(_read(file))]
+    store = publications.put if replace else publications.add
+    with open_database() as database, database.session() as session:
+        for config in configs:
+            store(session, config)
+    print(f"{len(configs)} publications are stored.")
+
+
+@app.command()
+def export(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Some publications; all unless told.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file instead of the screen.")] = None,
+) -> None:
+    """Write publications as TOML."""
+    with open_database() as database, database.reading() as session:
+        rows = [publications.get(session, name) for name in names] if names else publications.all(session)
+        text = publication_toml.to_toml(publications.config_of(row) for row in rows)
+    if output is None:
+        print(text, end="")
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+def _as_dict(row: Publication) -> dict[str, Any]:
+    last = row.last_scheduled_at
+    return {
+        **publications.config_of(row).model_dump(mode="json"),
+        "created_at": row.created_at.isoformat(),
+        "last_scheduled_at": last.isoformat() if last else None,
+    }
+
+
+def _shown(field: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if field == "max_duration":
+        return format_duration(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return "\n".join(f"{key} = {part}" for key, part in value.items())
+    return "; ".join(value) if isinstance(value, list) else str(value)
+
+
+def _read(file: Path) -> str:
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TarantulaError(f"{file} is not a text in UTF-8.") from error

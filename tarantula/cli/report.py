@@ -1,0 +1,89 @@
+"""``tarantula report``: an item's tables, drawn with bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.filesize import decimal
+from rich.text import Text
+
+from tarantula import listings
+from tarantula.cli.screen import console, table, write_json
+from tarantula.db import open_database
+from tarantula.reports import Report, Totals
+from tarantula.reports import report as count
+
+BUSIEST = 20
+BAR = 30
+BLOCKS = " ▏▎▍▌▋▊▉█"
+
+Row = tuple[tuple[str, ...], int, float]
+"""What is said, how many documents, and how many of a hundred."""
+
+
+def report(
+    urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")],
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    servers: Annotated[int | None, typer.Option("--servers", min=0, help="How many of the busiest servers.")] = None,
+) -> None:
+    """Show an item's states, types, sizes and servers."""
+    if as_json:
+        write_json(_count(urn, servers).as_dict())
+    else:
+        show_report(urn, BUSIEST if servers is None else servers)
+
+
+def show_report(urn: str, servers: int = BUSIEST) -> None:
+    """Draw an item's tables."""
+    drawn, screen = _count(urn, servers), console()
+    screen.print(f"{drawn.urn}: {drawn.state}", style="bold")
+    screen.print(_summary(drawn.totals))
+    for title, headings, rows in _tables(drawn):
+        _draw(screen, title, headings, rows)
+
+
+def _count(urn: str, servers: int | None) -> Report:
+    with open_database() as database, database.reading() as session:
+        return count(session, listings.find_item(session, urn), servers)
+
+
+def _summary(totals: Totals) -> str:
+    return (
+        f"{totals.documents:,} documents, {totals.collected:,} collected from {totals.servers:,} servers, "
+        f"{totals.waiting:,} waiting; {decimal(totals.bytes)}, {totals.links:,} links."
+    )
+
+
+def _tables(drawn: Report) -> Iterable[tuple[str, tuple[str, ...], list[Row]]]:
+    yield (
+        "States",
+        ("state", "meaning"),
+        [((str(row.state), row.meaning), row.documents, row.percent) for row in drawn.states],
+    )
+    yield "Types", ("type",), [((row.type,), row.documents, row.percent) for row in drawn.types]
+    yield (
+        "Sizes",
+        ("KB",),
+        [((f"{row.from_kb:,} - {row.to_kb:,}",), row.documents, row.percent) for row in drawn.sizes],
+    )
+    yield "Servers", ("server",), [((row.server,), row.documents, row.percent) for row in drawn.servers]
+
+
+def _draw(screen: Console, title: str, headings: tuple[str, ...], rows: list[Row]) -> None:
+    if not rows:
+        return
+    drawn = table(*headings, "documents", "%", "", numbers=("state", "KB", "documents", "%"), title=f"\n{title}")
+    drawn.columns[-1].no_wrap = True
+    most = max(number for _, number, _ in rows)
+    for said, number, percent in rows:
+        drawn.add_row(*said, f"{number:,}", f"{percent:.1f}", Text(_bar(number, most), style="green"))
+    screen.print(drawn)
+
+
+def _bar(number: int, most: int) -> str:
+    """Draw a bar in eighths of a column; whatever is there at all is seen."""
+    eighths = max(round(8 * BAR * number / most), 1) if number else 0
+    return (BLOCKS[8] * (eighths // 8) + BLOCKS[eighths % 8]).strip()

@@ -1,0 +1,39 @@
+"""What the commands have in common when they show something."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+WIDE = 1000
+"""Columns, where nobody looks at a screen: nothing is cut short on its way to a file."""
+
+
+def console() -> Console:
+    """Return what is written to: as wide as the terminal, or as the longest line."""
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
+    return Console(width=width, markup=False, highlight=False, emoji=False)
+
+
+def table(*columns: str, numbers: tuple[str, ...] = (), title: str | None = None) -> Table:
+    """Return an empty table; the columns that hold *numbers* are aligned to the right."""
+    made = Table(box=None, title=title, title_justify="left", title_style="bold", header_style="dim", pad_edge=False)
+    for column in columns:
+        made.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+    return made
+
+
+def write_json(value: Any) -> None:
+    """Write a value for a program to read."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def when(moment: datetime | None) -> str:
+    """Write a moment in the time zone of this machine."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else ""

@@ -1,0 +1,1 @@
+"""Scrapy commands that know publications."""

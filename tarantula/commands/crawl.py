@@ -1,0 +1,37 @@
+"""``scrapy crawl``, with a sentence instead of a traceback."""
+
+from __future__ import annotations
+
+import argparse
+
+from scrapy.commands.crawl import Command as ScrapyCrawl
+from scrapy.exceptions import UsageError
+
+from tarantula.config import Config
+from tarantula.coordinator import check_can_begin
+from tarantula.errors import TarantulaError
+from tarantula.spiders.publication import PublicationSpider
+
+
+class Command(ScrapyCrawl):
+    """Looks before it starts, so that what is wrong is said in one sentence."""
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if len(args) != 1:
+            raise UsageError("Name one spider: `scrapy list` shows them.", print_help=False)
+        self._check(args[0], opts.spargs)
+        assert self.crawler_process is not None
+        crawler = self.crawler_process.create_crawler(args[0])
+        self.crawler_process.crawl(crawler, **opts.spargs)
+        self.crawler_process.start()
+        collection = getattr(crawler.spider, "collection", None)
+        if self.crawler_process.bootstrap_failed or collection is None or collection.trouble is not None:
+            self.exitcode = 2
+
+    def _check(self, spider: str, arguments: dict[str, str]) -> None:
+        if spider == PublicationSpider.name and "name" not in arguments:
+            raise UsageError("Say which publication: scrapy crawl publication -a name=NAME", print_help=False)
+        try:
+            check_can_begin(Config(), arguments.get("name", spider), arguments.get("item"))
+        except TarantulaError as error:
+            raise UsageError(str(error), print_help=False) from error

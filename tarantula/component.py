@@ -1,0 +1,44 @@
+"""What every Scrapy component of ours has: the crawler, and through it the collection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self, cast
+
+if TYPE_CHECKING:
+    from scrapy.core.engine import ExecutionEngine
+    from scrapy.crawler import Crawler
+
+    from tarantula.collection import Collection
+    from tarantula.spiders.publication import PublicationSpider
+
+
+class Component:
+    """Keeps the crawler; all else is asked of it when it is needed."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    @property
+    def spider(self) -> PublicationSpider:
+        """The spider that is running."""
+        return cast("PublicationSpider", self.crawler.spider)
+
+    @property
+    def engine(self) -> ExecutionEngine:
+        """The engine that runs it."""
+        assert self.crawler.engine is not None
+        return self.crawler.engine
+
+    @property
+    def collection(self) -> Collection:
+        """The stages of this collection."""
+        return self.spider.collection
+
+    def count(self, stat: str, number: int = 1) -> None:
+        """Add to a stat."""
+        assert self.crawler.stats is not None
+        self.crawler.stats.inc_value(stat, number)

@@ -1,0 +1,66 @@
+"""The installation: where things are kept, which database, and how we introduce ourselves."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from tarantula import __version__
+from tarantula.errors import TarantulaError
+
+
+class Config(BaseSettings):
+    """Read from ``TARANTULA_*`` environment variables."""
+
+    model_config = SettingsConfigDict(env_prefix="TARANTULA_", frozen=True)
+
+    home: Path = Path("tarantula-home")
+    database_url: str = ""
+    contact: str = "https://tarantula.invalid/contact"
+    """An address, of mail or of a page, at which a server's owner reaches whoever runs this installation."""
+    mail: str = ""
+    """What goes in the ``From`` header; empty sends none."""
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, home: Path) -> Path:
+        return home.expanduser().absolute()
+
+    @property
+    def items(self) -> Path:
+        """Where the bodies of items are."""
+        return self.home / "items"
+
+    @property
+    def archived(self) -> Path:
+        """Where the browsable copies of archived items are."""
+        return self.home / "archived"
+
+    @cached_property
+    def url(self) -> str:
+        """The database's URL, in SQLAlchemy's form."""
+        if not self.database_url:
+            return f"sqlite:///{self.home / 'tarantula.sqlite'}"
+        return self.database_url.replace("postgres://", "postgresql://", 1)
+
+    @property
+    def user_agent(self) -> str:
+        """The User-Agent header of every request."""
+        return f"Mozilla/5.0 (compatible; Tarantula/{__version__}; +{self.contact})"
+
+    def make_home(self) -> Path:
+        """Create the home directory, or say why it cannot be used."""
+        try:
+            self.items.mkdir(parents=True, exist_ok=True)
+            probe = self.home / ".writable"
+            probe.touch()
+            probe.unlink(missing_ok=True)
+        except OSError as error:
+            raise TarantulaError(
+                f"The home {self.home} cannot be written ({error.strerror}). "
+                "Free some room, mend its permissions, or name another with TARANTULA_HOME."
+            ) from error
+        return self.home

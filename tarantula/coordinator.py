@@ -1,0 +1,104 @@
+"""The life of an item: how it begins, and how it ends."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from tarantula import catalogue, publications
+from tarantula.collection import Collection
+from tarantula.config import Config
+from tarantula.db import open_database
+from tarantula.frontier.strategies import strategy
+from tarantula.importing import load
+from tarantula.listings import find_item
+from tarantula.models import Document, Item
+from tarantula.publications import PublicationConfig
+from tarantula.scope.scope import Scope
+from tarantula.states import ItemState, check_move
+from tarantula.store.index import index_item
+from tarantula.store.read import repair
+
+logger = logging.getLogger(__name__)
+
+COMPONENTS = {"DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "ITEM_PIPELINES", "SPIDER_MIDDLEWARES"}
+"""Scrapy settings that name classes by their import paths."""
+
+
+def begin_item(installation: Config, name: str, urn: str | None = None) -> Collection:
+    """Begin a new item of a publication, or go on with the one named *urn*."""
+    installation.make_home()
+    database = open_database(installation)
+    with database.session() as session:
+        publication = publications.get(session, name)
+        item = find_item(session, urn) if urn else publications.create_item(session, publication, datetime.now(UTC))
+        if urn:
+            _mend_files(session, item, installation.items / item.urn)
+        _start(item)
+        config = PublicationConfig.model_validate(item.configuration)
+        scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
+        collection = Collection(installation, database, config, scope, item.urn, item.id)
+    collection.directory.mkdir(parents=True, exist_ok=True)
+    return collection
+
+
+def check_can_begin(installation: Config, name: str, urn: str | None = None) -> None:
+    """Say why a collection could not begin, before anything is started."""
+    installation.make_home()
+    with open_database(installation) as database, database.session() as session:
+        config = publications.config_of(publications.get(session, name))
+        if urn:
+            _check_can_collect(find_item(session, urn))
+    strategy(config.strategy)
+    for setting in COMPONENTS & config.settings.keys():
+        for path, order in config.settings[setting].items():
+            if order is not None:
+                load(path, "component")
+
+
+def end_item(collection: Collection, reason: str | None) -> None:
+    """Store what is left and end the item: archived, or interrupted with a *reason*."""
+    collection.end()
+    with collection.database.session() as session:
+        item = find_item(session, collection.urn)
+        new = ItemState.INTERRUPTED if reason else ItemState.ARCHIVED
+        check_move(item.urn, ItemState(item.state), new)
+        item.state = new
+        item.reason = reason
+        item.finished_at = datetime.now(UTC)
+        index_item(session, item, collection.directory)
+    collection.database.close()
+
+
+def _check_can_collect(item: Item) -> None:
+    # An item whose collector was killed is still being collected, says its row.
+    if item.state != ItemState.COLLECTING:
+        check_move(item.urn, ItemState(item.state), ItemState.COLLECTING)
+
+
+def _start(item: Item) -> None:
+    _check_can_collect(item)
+    item.state = ItemState.COLLECTING
+    item.started_at = item.started_at or datetime.now(UTC)
+    item.finished_at = None
+    item.reason = None
+
+
+def _mend_files(session: Session, item: Item, directory: Path) -> None:
+    """Cut the broken record with which a file ends when its collector was killed."""
+    ends = dict(
+        session.execute(
+            select(Document.warc, func.max(Document.warc_offset + Document.warc_length))
+            .where(Document.item_id == item.id, Document.warc.is_not(None))
+            .group_by(Document.warc)
+        )
+        .tuples()
+        .all()
+    )
+    for path in sorted((directory / "archive").glob("*.warc.gz")):
+        if cut := repair(path, ends.get(path.name) or 0):
+            logger.warning("%s ended in a broken record; %d bytes were cut.", path.name, cut)

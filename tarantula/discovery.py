@@ -1,0 +1,66 @@
+"""From the links of a page to rows of the table: what scope says of each, and what was seen before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from tarantula.items import Entry
+from tarantula.links.link import Link, LinkKind
+from tarantula.scope.candidate import Candidate
+from tarantula.scope.scope import Scope
+from tarantula.states import DocumentState
+from tarantula.store.documents import Found
+from tarantula.urls import key_of, path_depth, server_of
+
+REMEMBERED = 200_000
+"""How many URLs are remembered, to spare the database those that every page of a site names."""
+
+
+class Discovery:
+    """Turns links into rows. It may forget what it saw: the database has the last word."""
+
+    def __init__(self, scope: Scope, keep_refused: bool) -> None:
+        self._scope = scope
+        self._keep_refused = keep_refused
+        self._seen: dict[str, tuple[bytes, int]] = {}
+        self.refused: Counter[str] = Counter()
+        """How often each rule refused a URL that was not seen before."""
+
+    def discover(self, entry: Entry, links: Iterable[Link]) -> tuple[list[Found], list[tuple[int, bytes, int]]]:
+        """Return the rows of documents that *entry* names for the first time, and of all its links."""
+        found: list[Found] = []
+        rows: list[tuple[int, bytes, int]] = []
+        for url, kind in links:
+            depth = entry.depth if kind == LinkKind.REDIRECT else entry.depth + 1
+            known = self._seen.get(url)
+            if known is None or known[1] > depth:
+                key = known[0] if known else key_of(url)
+                if (row := self._judge(entry, key, url, kind, depth)) is not None:
+                    found.append(row)
+                self._remember(url, key, depth)
+            else:
+                key = known[0]
+            rows.append((entry.id, key, kind))
+        return found, rows
+
+    def _judge(self, entry: Entry, key: bytes, url: str, kind: LinkKind, depth: int) -> Found | None:
+        server = server_of(url)
+        is_redirect = kind == LinkKind.REDIRECT
+        redirects = entry.redirects + 1 if is_redirect else 0
+        # What stands in the place of an image is an image still.
+        stored_kind = entry.kind if is_redirect else kind
+        verdict = self._scope.judge(Candidate(url, server, depth, LinkKind(stored_kind), redirects))
+        if verdict.accepted:
+            state, rule, reason = DocumentState.WAITING, None, None
+        else:
+            self.refused[verdict.rule] += 1
+            if verdict.state is None or not self._keep_refused:
+                return None
+            state, rule, reason = verdict.state, verdict.rule, verdict.reason
+        return Found(key, url, server, depth, stored_kind, redirects, path_depth(url), entry.id, state, rule, reason)
+
+    def _remember(self, url: str, key: bytes, depth: int) -> None:
+        if len(self._seen) >= REMEMBERED:
+            self._seen.clear()
+        self._seen[url] = (key, depth)

@@ -1,0 +1,1 @@
+"""One exchange with one server: the bytes as they were sent, within limits."""

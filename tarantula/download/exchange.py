@@ -1,0 +1,73 @@
+"""What is asked of a server, and what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+Headers = list[tuple[bytes, bytes]]
+
+
+@dataclass(slots=True)
+class Head:
+    """Status line and headers of an answer, before its body is read."""
+
+    url: str
+    status: int
+    headers: Headers
+
+    def get(self, name: bytes) -> str | None:
+        """Return the first header of that (lower-case) name, decoded as latin-1."""
+        for key, value in self.headers:
+            if key.lower() == name:
+                return value.decode("latin-1")
+        return None
+
+
+@dataclass(slots=True)
+class Ask:
+    """A request, with the limits that its answer must keep."""
+
+    url: str
+    headers: Headers = field(default_factory=list)
+    method: str = "GET"
+    body: bytes = b""
+    timeout: float = 300.0
+    """Seconds for the whole document, from looking up the name to the last byte."""
+    max_size: int = 0
+    """Largest body in bytes, on the wire and unpacked; 0 sets no limit."""
+    on_head: Callable[[Head], None] | None = None
+    """Called before the body is read; what it raises ends the download there."""
+    proxy: str = ""
+    """The URL of an HTTP proxy, with user and password if it wants them; empty asks the server itself."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request and its answer, with the bytes as they were sent."""
+
+    url: str
+    request: bytes
+    head: bytes
+    """Status line and headers as received, up to and with the empty line."""
+    raw_body: bytes
+    """The body as it was on the wire: chunked framing and compression are still there."""
+    body: bytes
+    """The body without transfer coding and content coding."""
+    status: int
+    headers: Headers
+    address: str
+    """The peer's address: the proxy's, if there was one."""
+    started_at: datetime
+    duration: float
+    tls: str = ""
+    """Protocol version and cipher, for https."""
+    latency: float = 0.0
+    """Seconds until the head was there."""
+    note: str = ""
+    """What was odd about the body, if it could not be unpacked as the headers promised."""
+
+    def get(self, name: bytes) -> str | None:
+        """Return the first header of that (lower-case) name, decoded as latin-1."""
+        return Head(self.url, self.status, self.headers).get(name)

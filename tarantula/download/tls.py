@@ -1,0 +1,53 @@
+"""TLS as a browser of today would speak it, with a word for what is wrong with a certificate."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from importlib import import_module
+
+# Public pages are read here, and old servers know only the old way to renegotiate.
+_LEGACY_SERVER_CONNECT = 0x4
+
+
+def make_context(*, verify: bool) -> ssl.SSLContext:
+    """The settings of every TLS connection of a client."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    # Many servers end a body without taking leave; its length or its chunks tell whether it was whole.
+    context.options |= ssl.OP_IGNORE_UNEXPECTED_EOF | _LEGACY_SERVER_CONNECT
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif not _has_system_certificates():
+        _load_bundle(context)
+    return context
+
+
+def describe(connection: ssl.SSLObject | None) -> str:
+    """Protocol version and cipher of a connection, or nothing for one that is not encrypted."""
+    if connection is None:
+        return ""
+    cipher = connection.cipher()
+    return f"{connection.version()} {cipher[0] if cipher else ''}".strip()
+
+
+def problem(error: ssl.SSLError) -> str:
+    """What went wrong, in words."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not accepted: {error.verify_message.rstrip('.')}"
+    reason = error.reason or (error.args[-1] if error.args else "")
+    return f"TLS failed: {str(reason).lower().replace('_', ' ')}"
+
+
+def _has_system_certificates() -> bool:
+    paths = ssl.get_default_verify_paths()
+    return bool(paths.cafile or (paths.capath and os.listdir(paths.capath)))
+
+
+def _load_bundle(context: ssl.SSLContext) -> None:
+    try:
+        context.load_verify_locations(import_module("certifi").where())
+    except ImportError:
+        return

@@ -1,0 +1,119 @@
+"""One engine a content coding: a little packed in, a little unpacked out, never more."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Protocol
+
+PIECE = 64 * 1024
+"""Bytes that an engine gives at a time, roughly."""
+LARGEST_WINDOW = 23
+"""RFC 9659: 8 MiB, as a power of two."""
+
+
+class Engine(Protocol):
+    """Unpacks one stream."""
+
+    eof: bool
+    hungry: bool
+    """Whether it wants more input; otherwise there is still some output to be had."""
+    unused: bytes
+    """What came after the end of the stream."""
+
+    def unpack(self, data: bytes) -> bytes:
+        """Take some input, give at most about a `PIECE` of output; raise one of `ERRORS` if it is broken."""
+
+
+class Inflate:
+    """Gzip and deflate, with and without the zlib header."""
+
+    def __init__(self, window_bits: int) -> None:
+        self._stream = zlib.decompressobj(window_bits)
+        self.eof = False
+        self.hungry = True
+        self.unused = b""
+
+    def unpack(self, data: bytes) -> bytes:
+        """Take some input, give some output."""
+        output = self._stream.decompress(self._stream.unconsumed_tail + data, PIECE)
+        self.eof = self._stream.eof
+        self.hungry = len(output) < PIECE and not self._stream.unconsumed_tail
+        self.unused = self._stream.unused_data
+        return output
+
+
+class Brotli:
+    """RFC 7932."""
+
+    def __init__(self, module: Any) -> None:
+        self._stream = module.Decompressor()
+        self.eof = False
+        self.hungry = True
+        self.unused = b""
+
+    def unpack(self, data: bytes) -> bytes:
+        """Take some input, give some output."""
+        output: bytes = self._stream.process(data, output_buffer_limit=PIECE)
+        self.eof = self._stream.is_finished()
+        self.hungry = len(output) < PIECE and self._stream.can_accept_more_data()
+        return output
+
+
+class Zstandard:
+    """RFC 8878."""
+
+    def __init__(self, module: Any) -> None:
+        self._stream = module.ZstdDecompressor(options={module.DecompressionParameter.window_log_max: LARGEST_WINDOW})
+        self.eof = False
+        self.hungry = True
+        self.unused = b""
+
+    def unpack(self, data: bytes) -> bytes:
+        """Take some input, give some output."""
+        output: bytes = self._stream.decompress(data, PIECE)
+        self.eof = self._stream.eof
+        self.hungry = self._stream.needs_input
+        self.unused = self._stream.unused_data
+        return output
+
+
+def _deflate(payload: bytes) -> Engine:
+    # RFC 9110 means zlib by "deflate"; some servers send the bare stream.
+    has_zlib_header = len(payload) > 1 and payload[0] & 15 == 8 and (payload[0] << 8 | payload[1]) % 31 == 0
+    return Inflate(zlib.MAX_WBITS if has_zlib_header else -zlib.MAX_WBITS)
+
+
+def _gzip(_payload: bytes) -> Engine:
+    return Inflate(zlib.MAX_WBITS + 16)
+
+
+def _installed(*names: str, having: str) -> Any:
+    for name in names:
+        try:
+            module = import_module(name)
+        except ImportError:
+            continue
+        if hasattr(module, having):
+            return module
+    return None
+
+
+_brotli = _installed("brotli", having="Decompressor")
+_zstd = _installed("compression.zstd", "backports.zstd", having="ZstdDecompressor")
+
+ENGINES: dict[bytes, Callable[[bytes], Engine]] = {
+    b"gzip": _gzip,
+    b"x-gzip": _gzip,
+    b"deflate": _deflate,
+}
+ERRORS: tuple[type[Exception], ...] = (zlib.error,)
+
+# Before 1.2, brotli could not be told how much to give at once.
+if _brotli is not None and hasattr(_brotli.Decompressor, "can_accept_more_data"):
+    ENGINES[b"br"] = lambda _payload: Brotli(_brotli)
+    ERRORS += (_brotli.error,)
+if _zstd is not None:
+    ENGINES[b"zstd"] = lambda _payload: Zstandard(_zstd)
+    ERRORS += (_zstd.ZstdError,)

@@ -1,0 +1,10 @@
+"""What a person can do wrong, and what can go wrong around them."""
+
+from __future__ import annotations
+
+
+class TarantulaError(Exception):
+    """A sentence that says what was wrong and what to do.
+
+    The commands print it and leave with exit code 2; nothing else is shown.
+    """

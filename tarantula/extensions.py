@@ -1,0 +1,136 @@
+"""What surrounds a collection: the life of its item, and care for documents that lost their way."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from rich.console import Console
+from rich.live import Live
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from tarantula.answers import failed_document
+from tarantula.component import Component
+from tarantula.coordinator import end_item
+from tarantula.download.errors import Refused
+from tarantula.items import CollectedDocument
+from tarantula.progress import Progress
+from tarantula.signals import document_stored
+from tarantula.states import DocumentState
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from twisted.python.failure import Failure
+
+INTERRUPTIONS = {
+    "shutdown": "Somebody stopped it.",
+    "cancelled": "Somebody stopped it.",
+}
+
+
+class ItemLife(Component):
+    """Ends the item when its spider ends."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension.spider_closed, signals.spider_closed)
+        return extension
+
+    def spider_closed(self, reason: str) -> None:
+        """Archive what is finished; what is not is interrupted, with the reason."""
+        for rule, number in self.collection.discovery.refused.items():
+            self.count(f"scope/rejected_count/{rule}", number)
+        end_item(self.collection, self._interruption(reason))
+
+    def _interruption(self, reason: str) -> str | None:
+        if self.collection.trouble is not None:
+            return str(self.collection.trouble)
+        if reason == "finished":
+            return None
+        return INTERRUPTIONS.get(reason, f"The spider was closed: {reason}.")
+
+
+class ProgressDisplay(Component):
+    """Draws a collection while it runs, in a terminal; elsewhere it prints a line now and then."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        if not crawler.settings.getbool("TARANTULA_PROGRESS"):
+            raise NotConfigured
+        self._console = Console(stderr=True)
+        self._live: Live | None = None
+        self._loop: asyncio.TimerHandle | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
+        crawler.signals.connect(extension.spider_closed, signals.spider_closed)
+        crawler.signals.connect(extension.document_stored, document_stored)
+        return extension
+
+    def spider_opened(self) -> None:
+        """Begin to draw."""
+        self._progress = Progress(self.collection.urn, self.collection.frontier)
+        if self._console.is_terminal:
+            self._live = Live(self._progress.draw(), console=self._console, auto_refresh=False)
+            self._live.start()
+        self._draw()
+
+    def document_stored(self, document: CollectedDocument) -> None:
+        """Count it."""
+        self._progress.stored(document)
+
+    def spider_closed(self) -> None:
+        """Draw once more, and stop."""
+        if self._loop is not None:
+            self._loop.cancel()
+        if self._live is not None:
+            self._live.update(self._progress.draw(), refresh=True)
+            self._live.stop()
+        else:
+            self._console.print(self._progress.line(), highlight=False, soft_wrap=True)
+
+    def _draw(self) -> None:
+        if self._live is not None:
+            self._live.update(self._progress.draw(), refresh=True)
+        elif self._progress.done:
+            self._console.print(self._progress.line(), highlight=False, soft_wrap=True)
+        seconds = 0.5 if self._live is not None else 10.0
+        self._loop = asyncio.get_running_loop().call_later(seconds, self._draw)
+
+
+class LostDocuments(Component):
+    """Gives a state to documents that a pipeline dropped, or that met an error in code of one's own."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension.item_dropped, signals.item_dropped)
+        crawler.signals.connect(extension.item_error, signals.item_error)
+        crawler.signals.connect(extension.spider_error, signals.spider_error)
+        return extension
+
+    def item_dropped(self, item: Any, exception: Exception) -> None:
+        """A refusal is ``DropItem("why")``."""
+        if isinstance(item, CollectedDocument):
+            self._store(item, DocumentState.OVER_LIMIT, f"A pipeline dropped it: {exception}.", "DropItem")
+
+    def item_error(self, item: Any, failure: Failure) -> None:
+        """A pipeline failed."""
+        if isinstance(item, CollectedDocument):
+            self._store(item, DocumentState.SYSTEM_ERROR, f"A pipeline failed: {failure.value!r}.", "PipelineError")
+
+    def spider_error(self, failure: Failure, response: Any) -> None:
+        """The spider, or a spider middleware, failed before there was a document."""
+        request = getattr(response, "request", None)
+        if request is not None and "entry" in request.meta:
+            document = CollectedDocument(request.meta["entry"], 0, "")
+            self._store(document, DocumentState.SYSTEM_ERROR, f"The spider failed: {failure.value!r}.", "SpiderError")
+
+    def _store(self, document: CollectedDocument, state: DocumentState, reason: str, rule: str) -> None:
+        refused = failed_document(document.entry, Refused(state, reason, rule), datetime.now(UTC))
+        asyncio.ensure_future(self.collection.store(refused))  # noqa: RUF006  ends before the writer does

@@ -1,0 +1,77 @@
+"""The waiting documents of one server, as far as they are in memory."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from tarantula.items import Entry
+
+WINDOW = 1000
+"""How many waiting documents of one server are held in memory."""
+
+
+class ServerQueue:
+    """A window on the waiting documents of one server, lowest rank first."""
+
+    __slots__ = ("_heap", "held", "in_flight", "known", "name", "not_before", "offered", "refilling", "unread")
+
+    def __init__(self, name: str, known: int) -> None:
+        self.name = name
+        self.known = known
+        """Its place in the order in which servers became known."""
+        self.in_flight = 0
+        self.not_before = 0.0
+        """When it may be visited again, on the frontier's clock."""
+        self.held: set[int] = set()
+        """The ids of the documents that are in memory or under way."""
+        self.unread = 0
+        """Waiting rows that are in the table only."""
+        self.refilling = False
+        self.offered = False
+        self._heap: list[tuple[int, int, Entry]] = []
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    @property
+    def waiting(self) -> int:
+        """How many documents wait here, in memory or not."""
+        return len(self._heap) + self.unread
+
+    @property
+    def wants_refill(self) -> bool:
+        """Whether its window is running dry while the table has more."""
+        return self.unread > 0 and not self.refilling and len(self._heap) < WINDOW // 4
+
+    def push(self, entry: Entry) -> None:
+        """Take a new document into the window, or leave it in the table if the window is full.
+
+        While rows wait in the table a new one stays there too, or it would overtake them.
+        """
+        if self.unread or len(self._heap) >= WINDOW:
+            self.unread += 1
+        else:
+            self.put_back(entry)
+
+    def put_back(self, entry: Entry) -> None:
+        """Take a document into the window, whatever its size."""
+        if entry.id not in self.held:
+            self.held.add(entry.id)
+            heappush(self._heap, (entry.rank, entry.id, entry))
+
+    def refill(self, entries: list[Entry], exhausted: bool) -> None:
+        """Take the next rows of the table; *exhausted* says that it has no more."""
+        for entry in entries:
+            self.put_back(entry)
+        self.unread = 0 if exhausted else max(1, self.unread - len(entries))
+        self.refilling = False
+
+    def pop(self) -> Entry:
+        """Hand out the first document."""
+        self.in_flight += 1
+        return heappop(self._heap)[2]
+
+    def release(self, entry: Entry) -> None:
+        """Hear that a document that was handed out is no longer under way."""
+        self.in_flight -= 1
+        self.held.discard(entry.id)

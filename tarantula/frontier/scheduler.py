@@ -1,0 +1,124 @@
+"""Scrapy's scheduler, on top of the frontier."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.http import Headers
+
+from tarantula.component import Component
+from tarantula.items import Entry
+from tarantula.links.link import LinkKind
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+ROOT = Entry(id=0, url="", server="", depth=0, kind=LinkKind.NAVIGATION)
+"""What stands for the naming document, when a request comes from elsewhere than a page."""
+
+
+class FrontierScheduler(Component, BaseScheduler):
+    """Turns the next waiting row into a request when its turn comes."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        Component.__init__(self, crawler)
+        self._due: deque[Request] = deque()
+        self._hungry = False
+        self._alarm: asyncio.TimerHandle | None = None
+        self._errands: set[asyncio.Task[None]] = set()
+
+    def open(self, spider: Any) -> None:
+        """Read what waits for the item."""
+        self._loop = asyncio.get_running_loop()
+        self._frontier = self.collection.frontier
+        self._headers = Headers(self.spider.request_headers())
+        self.collection.begin(self._loop, self._arrived)
+
+    def close(self, reason: str) -> None:
+        """Stop waiting for anything."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+
+    def has_pending_requests(self) -> bool:
+        return bool(self._due or self._errands) or not self._frontier.is_empty()
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Take a request whose time has come, or a URL that somebody added by hand."""
+        if "entry" in request.meta:
+            self._due.append(request)
+        else:
+            self._run_errand(self.collection.discover(ROOT, request.url))
+        return True
+
+    def next_request(self) -> Request | None:
+        if self._due:
+            return self._due.popleft()
+        entry = self._frontier.next(self._loop.time())
+        if entry is None:
+            self._hungry = True
+            self._set_alarm()
+            return None
+        return self._request(entry)
+
+    def _request(self, entry: Entry) -> Request:
+        self.collection.writer.started(entry)
+        if self._frontier.is_dry:
+            self._run_errand(self.collection.refill())
+        config = self.collection.config
+        return Request(
+            entry.url,
+            callback=self.spider.callback,
+            errback=self.spider.failed,
+            headers=self._headers,
+            dont_filter=True,
+            meta={
+                "entry": entry,
+                "download_slot": entry.server,
+                "download_timeout": config.timeout,
+                "download_maxsize": config.max_size,
+                "verbatim_url": True,
+            },
+        )
+
+    def _arrived(self, entries: list[Entry]) -> None:
+        self._frontier.add(entries)
+        if self._hungry:
+            self._feed()
+
+    def _set_alarm(self) -> None:
+        due = self._frontier.next_due()
+        if due is None:
+            return
+        if self._alarm is not None:
+            if self._alarm.when() <= due:
+                return
+            self._alarm.cancel()
+        self._alarm = self._loop.call_at(due, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._feed()
+
+    def _feed(self) -> None:
+        """Hand a document to an engine that had found nothing to do; it then asks for the others itself."""
+        entry = self._frontier.next(self._loop.time())
+        if entry is None:
+            self._set_alarm()
+            return
+        self._hungry = False
+        self.engine.crawl(self._request(entry))
+
+    def _run_errand(self, errand: Awaitable[None]) -> None:
+        task = self._loop.create_task(self._errand(errand))
+        self._errands.add(task)
+        task.add_done_callback(self._errands.discard)
+
+    async def _errand(self, errand: Awaitable[None]) -> None:
+        await errand
+        if self._hungry:
+            self._feed()

@@ -1,0 +1,1 @@
+"""Where links live, and how they are found."""

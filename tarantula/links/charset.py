@@ -1,0 +1,76 @@
+"""Which characters the bytes of a document mean, as browsers tell it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from urllib.parse import quote
+
+import turbohtml
+import turbohtml.detect  # registers the whatwg-* codecs
+
+_MARKS = ((b"\xef\xbb\xbf", "UTF-8"), (b"\xfe\xff", "UTF-16BE"), (b"\xff\xfe", "UTF-16LE"))
+_DECLARATIONS = re.compile(rb"""@charset "([^"]{1,40})";|\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]{1,40})["']""")
+_ENCODERS = {
+    "Big5": "cp950",
+    "EUC-KR": "cp949",
+    "IBM866": "cp866",
+    "ISO-8859-8-I": "iso-8859-8",
+    "Shift_JIS": "cp932",
+    "macintosh": "mac_roman",
+    "windows-874": "cp874",
+    "x-mac-cyrillic": "mac_cyrillic",
+}
+_UNICODE = frozenset({"UTF-8", "UTF-16LE", "UTF-16BE", "replacement", "x-user-defined"})
+_SAFE_IN_QUERY = "!$%()*+,/:=?@[\\]^`{|}"
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+
+
+@lru_cache(maxsize=256)
+def encoding_of(label: str | None) -> str | None:
+    """Return the name of the encoding that browsers know by *label*, or ``None``."""
+    if not label:
+        return None
+    try:
+        return turbohtml.parse(b"", encoding=label.strip("\"' ")).encoding
+    except (LookupError, ValueError):
+        return None
+
+
+def decode(body: bytes, label: str | None) -> tuple[str, str]:
+    """Return the text of a stylesheet or an XML document, and its encoding.
+
+    A byte-order mark has the first word, then the HTTP header's label, then the document itself.
+    """
+    for mark, encoding in _MARKS:
+        if body.startswith(mark):
+            return body[len(mark) :].decode(encoding, "replace"), encoding
+    encoding = encoding_of(label) or _declared(body) or "UTF-8"
+    return body.decode(f"whatwg-{encoding}"), encoding
+
+
+def _declared(body: bytes) -> str | None:
+    declaration = _DECLARATIONS.match(body)
+    if not declaration:
+        return None
+    encoding = encoding_of((declaration[1] or declaration[2]).decode("latin-1"))
+    # CSS Syntax 3.2: who could read the declaration byte by byte was not reading UTF-16.
+    return "UTF-8" if encoding and encoding.startswith("UTF-16") else encoding
+
+
+def query_encoder(encoding: str | None) -> str | None:
+    """Return the codec in which a document of this encoding writes the queries of its links; ``None`` is UTF-8."""
+    if encoding is None or encoding in _UNICODE:
+        return None
+    return _ENCODERS.get(encoding, encoding)
+
+
+def encode_query(reference: str, codec: str) -> str:
+    """Percent-encode the query of a reference in the document's own encoding (URL Standard, query state)."""
+    address, sharp, fragment = reference.partition("#")
+    path, mark, query = address.partition("?")
+    return f"{path}{mark}{_FOREIGN.sub(lambda run: _percent(run[0], codec), query)}{sharp}{fragment}"
+
+
+def _percent(run: str, codec: str) -> str:
+    return quote(run.encode(codec, "xmlcharrefreplace"), safe=_SAFE_IN_QUERY)

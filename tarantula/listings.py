@@ -1,0 +1,147 @@
+"""Items and documents, one row each, as the commands show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import case, func, select
+from sqlalchemy.orm import Session, aliased
+
+from tarantula.errors import TarantulaError
+from tarantula.models import Document, Item, Publication, Server
+from tarantula.sentences import did_you_mean
+from tarantula.states import DocumentState
+
+ROWS = 1000
+"""How many documents are held at a time."""
+
+IS_COLLECTED = Document.state.between(200, 299)
+"""Whether a server gave it."""
+
+
+class ItemRow(NamedTuple):
+    """An item and how far it is."""
+
+    urn: str
+    publication: str
+    state: str
+    validation: str
+    planned_at: datetime
+    deadline: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    reason: str | None
+    documents: int
+    collected: int
+    waiting: int
+    bytes: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON; the keys are an interface."""
+        return {key: _plain(value) for key, value in self._asdict().items()}
+
+
+class DocumentRow(NamedTuple):
+    """A document, and the URL of the one that first named it."""
+
+    url: str
+    server: str
+    depth: int
+    state: int
+    reason: str | None
+    type: str | None
+    size: int | None
+    digest: str | None
+    links: int | None
+    via: str | None
+    collected_at: datetime | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON; the keys are an interface."""
+        return {key: _plain(value) for key, value in self._asdict().items()}
+
+
+def find_item(session: Session, urn: str) -> Item:
+    """Return the item of that name, or say that there is none."""
+    item = session.scalar(select(Item).where(Item.urn == urn)) if urn.isascii() else None
+    if item is None:
+        near = did_you_mean(urn, session.scalars(select(Item.urn)))
+        raise TarantulaError(f"There is no item {urn!r}.{near} `tarantula items` shows them.")
+    return item
+
+
+def items(session: Session, publication: Publication | None = None) -> list[ItemRow]:
+    """Return the items of a publication, or of all, oldest first."""
+    chosen = select(Item.id)
+    if publication is not None:
+        chosen = chosen.where(Item.publication_id == publication.id)
+    counts = (
+        select(
+            Document.item_id,
+            func.count().label("documents"),
+            func.count(case((IS_COLLECTED, 1))).label("collected"),
+            func.count(case((Document.state == DocumentState.WAITING, 1))).label("waiting"),
+            func.coalesce(func.sum(case((IS_COLLECTED, Document.size))), 0).label("bytes"),
+        )
+        .where(Document.item_id.in_(chosen))
+        .group_by(Document.item_id)
+        .subquery()
+    )
+    rows = session.execute(
+        select(Item, Publication.name, counts)
+        .join(Publication, Publication.id == Item.publication_id)
+        .outerjoin(counts, counts.c.item_id == Item.id)
+        .where(Item.id.in_(chosen))
+        .order_by(Item.planned_at, Item.id)
+    )
+    return [
+        ItemRow(
+            urn=row.Item.urn,
+            publication=row.name,
+            state=row.Item.state,
+            validation=row.Item.validation,
+            planned_at=row.Item.planned_at,
+            deadline=row.Item.deadline,
+            started_at=row.Item.started_at,
+            finished_at=row.Item.finished_at,
+            reason=row.Item.reason,
+            documents=row.documents or 0,
+            collected=row.collected or 0,
+            waiting=row.waiting or 0,
+            bytes=int(row.bytes or 0),
+        )
+        for row in rows
+    ]
+
+
+def documents(session: Session, item: Item) -> Iterator[DocumentRow]:
+    """Yield an item's documents in the order in which they became known; millions take no more memory than a few."""
+    via = aliased(Document)
+    rows = session.execute(
+        select(
+            Document.url,
+            Server.name,
+            Document.depth,
+            Document.state,
+            Document.reason,
+            Document.type,
+            Document.size,
+            Document.digest,
+            Document.links,
+            via.url,
+            Document.collected_at,
+        )
+        .join(Server, Server.id == Document.server_id)
+        .outerjoin(via, via.id == Document.via_id)
+        .where(Document.item_id == item.id)
+        .order_by(Document.id),
+        execution_options={"yield_per": ROWS},
+    )
+    for row in rows:
+        yield DocumentRow(*row)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -1,0 +1,141 @@
+"""Where scope, robots.txt and politeness meet Scrapy: the downloader middlewares."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from scrapy import Request
+from scrapy.exceptions import NotConfigured
+
+from tarantula.component import Component
+from tarantula.download.errors import DownloadError, Refused
+from tarantula.items import Entry
+from tarantula.robots import RobotsCache, RobotsRules, robots_url
+from tarantula.scope.candidate import Candidate
+from tarantula.states import DocumentState
+from tarantula.urls import resolve
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+ROBOTS_MAX_SIZE = 5_000_000
+"""A longer robots.txt is none; RFC 9309 2.5 wants the first 500 KiB read."""
+ROBOTS_MAX_REDIRECTS = 5
+NOT_REACHED = frozenset({DocumentState.TIMEOUT, DocumentState.SYSTEM_ERROR})
+
+
+class ScopeMiddleware(Component):
+    """Asks scope once more before a request leaves, and again when its headers have come."""
+
+    def process_request(self, request: Request) -> None:
+        entry: Entry | None = request.meta.get("entry")
+        if entry is None:
+            return
+        verdict = self.collection.scope.judge(
+            Candidate(entry.url, entry.server, entry.depth, entry.kind, entry.redirects)
+        )
+        if not verdict.accepted:
+            self.count(f"scope/rejected_count/{verdict.rule}")
+            raise Refused(verdict.state or DocumentState.OVER_LIMIT, verdict.reason, verdict.rule)
+        request.meta["on_head"] = self.collection.check_head
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        if isinstance(exception, Refused) and "on_head" in request.meta:
+            self.count(f"scope/rejected_count/{exception.rule}")
+
+
+class RobotsMiddleware(Component):
+    """Asks a server's robots.txt first: once a day, and before the first document."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        if not self.collection.config.robots:
+            raise NotConfigured
+        self._cache = RobotsCache()
+        self._asking: dict[str, asyncio.Task[RobotsRules]] = {}
+        self._failures: dict[str, DownloadError] = {}
+
+    async def process_request(self, request: Request) -> None:
+        entry: Entry | None = request.meta.get("entry")
+        if entry is None:
+            return
+        rules = self._cache.get(entry.url) or await self._ask_once(entry)
+        if rules.allowed(entry.url):
+            return
+        if rules.unreachable and (failure := self._failures.get(rules.url)) is not None:
+            # Nothing is known of what the server wants: the document ends as its robots.txt did.
+            raise Refused(failure.state, f"{rules.url} could not be had: {failure.reason}", "Robots")
+        self.count("robots/excluded_count")
+        raise Refused(DocumentState.EXCLUDED_BY_ROBOTS, rules.reason, "Robots")
+
+    async def _ask_once(self, entry: Entry) -> RobotsRules:
+        url = robots_url(entry.url)
+        if url not in self._asking:
+            self._asking[url] = asyncio.create_task(self._ask(url, entry))
+            self._asking[url].add_done_callback(lambda _: self._asking.pop(url, None))
+        return await asyncio.shield(self._asking[url])
+
+    async def _ask(self, url: str, entry: Entry) -> RobotsRules:
+        self._failures.pop(url, None)
+        try:
+            rules = await self._fetch(url, entry)
+        except DownloadError as error:
+            self._failures[url] = error
+            # What cannot be parsed excludes nothing; what cannot be reached, everything.
+            rules = RobotsRules(error.state if error.state in NOT_REACHED else 404, b"", url)
+        rules = self._cache.put(url, rules)
+        politeness = self.collection.politeness
+        politeness.ask_crawl_delay(entry.server, rules.crawl_delay())
+        if not rules.unreachable:
+            # That was a visit, too.
+            await asyncio.sleep(politeness.pause(entry.server))
+        return rules
+
+    async def _fetch(self, url: str, entry: Entry) -> RobotsRules:
+        target = url
+        for _ in range(1 + ROBOTS_MAX_REDIRECTS):
+            response = await self._download(target, entry)
+            location = response.headers.get(b"Location")
+            if not (300 <= response.status < 400 and location):
+                self.collection.politeness.answered(entry.server, response.status)
+                return RobotsRules(response.status, response.body, url)
+            target = resolve(target, location.decode("latin-1")) or url
+        # RFC 9309 2.3.1.2: after five redirects in a row it may be taken for unavailable.
+        return RobotsRules(404, b"", url)
+
+    async def _download(self, url: str, entry: Entry) -> Response:
+        self.count("robots/request_count")
+        request = self.spider.side_request(url, entry.server)
+        request.meta["download_maxsize"] = ROBOTS_MAX_SIZE
+        return await self.engine.download_async(request)
+
+
+class PolitenessMiddleware(Component):
+    """Tells the frontier that a visit is over, and when the next may be."""
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        entry: Entry | None = request.meta.get("entry")
+        if entry is not None:
+            retry_after = response.headers.get(b"Retry-After")
+            self.collection.politeness.answered(
+                entry.server, response.status, retry_after.decode("latin-1") if retry_after else None
+            )
+            self._release(entry)
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        entry: Entry | None = request.meta.get("entry")
+        if entry is None:
+            return
+        if isinstance(exception, Refused) and "on_head" not in request.meta:
+            self._release(entry, visited=False)
+            return
+        if isinstance(exception, DownloadError) and exception.state in NOT_REACHED:
+            self.collection.politeness.failed(entry.server)
+        self._release(entry)
+
+    def _release(self, entry: Entry, visited: bool = True) -> None:
+        pause = self.collection.politeness.pause(entry.server) if visited else 0.0
+        self.collection.frontier.release(entry, asyncio.get_running_loop().time() + pause)

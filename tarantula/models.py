@@ -1,0 +1,195 @@
+"""The tables."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+
+class Moment(TypeDecorator[datetime]):
+    """A point in time, always in UTC, on databases that know time zones and on those that do not."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Refuse times without a zone: nobody knows what they mean."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value!r} has no time zone")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Give back UTC, whatever the driver made of it."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+BigId = BigInteger().with_variant(Integer, "sqlite")
+
+
+class Base(DeclarativeBase):
+    """Names every constraint, so that migrations can speak of them."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+class DocumentType(Base):
+    """A MIME type with its file extensions (TipoDocs)."""
+
+    __tablename__ = "document_type"
+
+    mime: Mapped[str] = mapped_column(String(127), primary_key=True)
+    extensions: Mapped[list[str]] = mapped_column(JSON)
+    """Without the dot; the first is given to files of this type."""
+    description: Mapped[str] = mapped_column(String(200), default="")
+
+
+class Profile(Base):
+    """A named set of types (Perfil)."""
+
+    __tablename__ = "profile"
+
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    description: Mapped[str] = mapped_column(String(200), default="")
+    types: Mapped[list[str]] = mapped_column(JSON)
+    """MIME types; ``image/*`` and ``*/*`` stand for all of a kind."""
+
+
+class Publication(Base):
+    """Which part of the web is wanted (Pub)."""
+
+    __tablename__ = "publication"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(100), unique=True)
+    base_url: Mapped[str] = mapped_column(Text)
+    configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
+    """Everything else that a person chose, as `tarantula.publications.PublicationConfig` writes it."""
+    last_scheduled_at: Mapped[datetime | None] = mapped_column(Moment)
+    created_at: Mapped[datetime] = mapped_column(Moment)
+    items: Mapped[list[Item]] = relationship(back_populates="publication")
+
+
+class Item(Base):
+    """One collection of a publication in time."""
+
+    __tablename__ = "item"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    publication_id: Mapped[int] = mapped_column(ForeignKey("publication.id"), index=True)
+    urn: Mapped[str] = mapped_column(String(140), unique=True)
+    state: Mapped[str] = mapped_column(String(20))
+    directory: Mapped[str] = mapped_column(String(200))
+    """Where its bodies are, below the home."""
+    configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
+    """The publication as it was when this item began."""
+    planned_at: Mapped[datetime] = mapped_column(Moment)
+    deadline: Mapped[datetime | None] = mapped_column(Moment)
+    started_at: Mapped[datetime | None] = mapped_column(Moment)
+    finished_at: Mapped[datetime | None] = mapped_column(Moment)
+    reason: Mapped[str | None] = mapped_column(Text)
+    """Why it was interrupted."""
+    validation: Mapped[str] = mapped_column(String(20), default="pending")
+    publication: Mapped[Publication] = relationship(back_populates="items")
+
+
+class Server(Base):
+    """A host name (with port, when it is not the default) that some document named."""
+
+    __tablename__ = "server"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(270), unique=True)
+
+
+class Document(Base):
+    """One URL of an item, before, during and after it is collected. A waiting row is a frontier entry."""
+
+    __tablename__ = "document"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    item_id: Mapped[int] = mapped_column(ForeignKey("item.id"))
+    key: Mapped[bytes] = mapped_column(LargeBinary(16))
+    """`tarantula.urls.key_of` its canonical URL."""
+    url: Mapped[str] = mapped_column(Text)
+    server_id: Mapped[int] = mapped_column(ForeignKey("server.id"))
+    depth: Mapped[int] = mapped_column(Integer)
+    """Links from the base document; a redirect is no step."""
+    kind: Mapped[int] = mapped_column(SmallInteger)
+    """`tarantula.links.link.LinkKind` of the link that named it."""
+    redirects: Mapped[int] = mapped_column(SmallInteger)
+    """How many redirects in a row led here."""
+    rank: Mapped[int] = mapped_column(Integer)
+    """Its place among the waiting documents of its server, lowest first."""
+    tries: Mapped[int] = mapped_column(SmallInteger)
+    via_id: Mapped[int | None] = mapped_column(BigId)
+    """The document that first named it."""
+    state: Mapped[int] = mapped_column(SmallInteger)
+    rule: Mapped[str | None] = mapped_column(String(60))
+    """The rule that refused it, if one did."""
+    reason: Mapped[str | None] = mapped_column(Text)
+    type: Mapped[str | None] = mapped_column(String(127))
+    size: Mapped[int | None] = mapped_column(BigInteger)
+    digest: Mapped[str | None] = mapped_column(String(60))
+    links: Mapped[int | None] = mapped_column(Integer)
+    collected_at: Mapped[datetime | None] = mapped_column(Moment)
+    warc: Mapped[str | None] = mapped_column(String(200))
+    """The file that holds it, below the item's ``archive`` directory."""
+    warc_offset: Mapped[int | None] = mapped_column(BigInteger)
+    warc_length: Mapped[int | None] = mapped_column(BigInteger)
+    rendered_offset: Mapped[int | None] = mapped_column(BigInteger)
+    """Where the browser's version of it is, in the same file."""
+
+    __table_args__ = (
+        UniqueConstraint("item_id", "key"),
+        Index(
+            "ix_document_waiting",
+            "item_id",
+            "server_id",
+            "rank",
+            "id",
+            sqlite_where=text("state = -6"),
+            postgresql_where=text("state = -6"),
+        ),
+    )
+
+
+class LinkRow(Base):
+    """A document names another, by the key of its URL."""
+
+    __tablename__ = "link"
+
+    document_id: Mapped[int] = mapped_column(BigId, ForeignKey("document.id"), primary_key=True)
+    target: Mapped[bytes] = mapped_column(LargeBinary(16), primary_key=True)
+    kind: Mapped[int] = mapped_column(SmallInteger)
+
+    __table_args__ = ({"sqlite_with_rowid": False},)

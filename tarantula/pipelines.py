@@ -1,0 +1,43 @@
+"""Where a document leaves Scrapy: body, metadata and links go to the store together."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from tarantula import signals
+from tarantula.component import Component
+from tarantula.errors import TarantulaError
+from tarantula.items import CollectedDocument
+from tarantula.retrying import tried_again
+
+
+class StorePipeline(Component):
+    """Stores documents, and lets other items pass."""
+
+    async def process_item(self, item: Any) -> Any:
+        """Store a document; it is done with when it is committed."""
+        if not isinstance(item, CollectedDocument):
+            return item
+        again = tried_again(item, self.collection.politeness)
+        try:
+            await self.collection.store(item)
+        except TarantulaError as error:
+            self._stop(error)
+            return item
+        if again is not None:
+            self.collection.frontier.again(again)
+        self._count(item)
+        self.crawler.signals.send_catch_log(signals.document_stored, document=item, spider=self.spider)
+        return item
+
+    def _count(self, document: CollectedDocument) -> None:
+        self.count(f"document/state_count/{document.state}")
+        self.count("document/link_count", len(document.links))
+        if document.exchange is not None:
+            self.count("document/bytes", document.size or 0)
+
+    def _stop(self, error: TarantulaError) -> None:
+        if self.collection.trouble is None:
+            self.collection.trouble = error
+            self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason="store_failed"))

@@ -1,0 +1,96 @@
+"""What one sees while an item is collected."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from time import monotonic
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from tarantula.frontier.frontier import Frontier
+from tarantula.items import CollectedDocument
+from tarantula.states import DocumentState, meaning
+
+SECONDS = 10.0
+"""Over how long the speed is measured."""
+BUSIEST = 5
+
+
+class _Tick(NamedTuple):
+    at: float
+    documents: int
+
+
+class Progress:
+    """Counts documents as they are stored, and draws them."""
+
+    def __init__(self, urn: str, frontier: Frontier) -> None:
+        self._urn = urn
+        self._frontier = frontier
+        self._began = monotonic()
+        self._ticks: deque[_Tick] = deque([_Tick(self._began, 0)])
+        self._states: Counter[int] = Counter()
+        self._servers: Counter[str] = Counter()
+        self.done = 0
+        self.bytes = 0
+
+    def stored(self, document: CollectedDocument) -> None:
+        """Count a document, unless it only waits again."""
+        if document.state == DocumentState.WAITING:
+            return
+        self.done += 1
+        self._states[document.state] += 1
+        self._servers[document.entry.server] += 1
+        if document.exchange is not None:
+            self.bytes += document.size or 0
+
+    def speed(self) -> float:
+        """Return documents a second over the last while."""
+        now = monotonic()
+        self._ticks.append(_Tick(now, self.done))
+        while self._ticks[0].at < now - SECONDS:
+            self._ticks.popleft()
+        first = self._ticks[0]
+        return (self.done - first.documents) / max(now - first.at, 0.001) if now > first.at else 0.0
+
+    def line(self) -> str:
+        """Say it in one line, for a log or a pipe."""
+        return (
+            f"{self._urn}: {self.done} documents done, {self._frontier.waiting} waiting, "
+            f"{self._frontier.in_flight} under way, {self.speed():.1f} documents/s, {decimal(self.bytes)}"
+        )
+
+    def draw(self) -> RenderableType:
+        """Draw it for a terminal."""
+        elapsed = int(monotonic() - self._began)
+        head = Text.assemble(
+            (self._urn, "bold"),
+            f"  {elapsed // 3600}:{elapsed // 60 % 60:02}:{elapsed % 60:02}  ",
+            (f"{self.done:,}", "bold green"), " done  ",
+            (f"{self._frontier.waiting:,}", "bold yellow"), " waiting  ",
+            (f"{self.speed():.1f}", "bold cyan"), " documents/s  ",
+            (decimal(self.bytes), "bold"),
+        )  # fmt: skip
+        tables = Table.grid(padding=(0, 4))
+        tables.add_row(self._state_table(), self._server_table())
+        return Group(head, tables)
+
+    def _state_table(self) -> Table:
+        table = Table("state", "meaning", "documents", box=None, header_style="dim")
+        table.columns[2].justify = "right"
+        for state, number in self._states.most_common(8):
+            table.add_row(str(state), meaning(state), f"{number:,}")
+        return table
+
+    def _server_table(self) -> Table:
+        table = Table("busiest servers", "done", "waiting", box=None, header_style="dim")
+        for column in table.columns[1:]:
+            column.justify = "right"
+        for server, number in self._servers.most_common(BUSIEST):
+            queue = self._frontier.servers.get(server)
+            table.add_row(server, f"{number:,}", f"{queue.waiting if queue else 0:,}")
+        return table

@@ -1,0 +1,110 @@
+"""The one model of a publication, behind the commands, the API and the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tarantula import sentences
+from tarantula.errors import TarantulaError
+from tarantula.publication_fields import (
+    BaseUrl,
+    Duration,
+    Name,
+    Period,
+    Servers,
+    Settings,
+    Start,
+    Strategy,
+    Types,
+    Words,
+    at_least,
+    more_than_nothing,
+)
+from tarantula.scope.patterns import ServerPattern, parse_pattern, split_server
+from tarantula.urls import server_of
+
+
+class PublicationConfig(BaseModel):
+    """Which part of the web is wanted, how, and when."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, use_attribute_docstrings=True)
+
+    name: Name
+    """Letters, digits, dots, - and _."""
+    base_url: BaseUrl
+    """The base document; its host is the base server."""
+    description: Words = ""
+    """What it is, in words."""
+    depth: Annotated[int, AfterValidator(at_least(0, "The depth"))] = 5
+    """Links from the base document to the farthest one."""
+    every: Period = "once"
+    """once, hourly, daily, weekly, monthly, yearly, or a cron line."""
+    start: Start = None
+    """First date and hour, as 2026-06-12 22:00."""
+    max_duration: Duration = None
+    """Longest time that one collection may take: 10d, 3h, 90m, or seconds."""
+    robots: bool = True
+    """Whether robots.txt is obeyed."""
+    profile: Words = "everything"
+    """The named set of types that are wanted."""
+    add_types: Types = Field(default_factory=list)
+    """Types that are wanted beside the profile's."""
+    exclude_types: Types = Field(default_factory=list)
+    """Types of the profile that are not wanted."""
+    accept: Servers = Field(default_factory=list)
+    """Servers beside the base server: a name, an address, .domain, or a pattern such as 127.0.0.*"""
+    exclude: Servers = Field(default_factory=list)
+    """Servers that are left out, accepted or not."""
+    max_size: Annotated[int, AfterValidator(more_than_nothing("The largest size"))] = 50_000_000
+    """Largest document, in bytes."""
+    timeout: Annotated[float, AfterValidator(more_than_nothing("The timeout"))] = 300.0
+    """Seconds for one document."""
+    delay: Annotated[float, AfterValidator(at_least(0, "The delay"))] = 1.0
+    """Seconds between two visits to a server."""
+    per_server: Annotated[int, AfterValidator(at_least(1, "The requests at a time to one server"))] = 1
+    """Requests at a time to one server."""
+    strategy: Strategy = "breadth-first"
+    """depth-first, breadth-first, best-first, or the import path of a class."""
+    convert: bool = True
+    """Whether links are converted when it is archived."""
+    render: bool = False
+    """Whether pages are collected through a browser."""
+    keep_refused: bool = True
+    """Whether URLs that scope refuses keep a row."""
+    allow_private: bool = False
+    """Whether private addresses may be visited although the base document is at a public one."""
+    settings: Settings = Field(default_factory=dict)
+    """Scrapy settings of its own."""
+
+    @property
+    def base_server(self) -> str:
+        """The server of the base document."""
+        return server_of(self.base_url)
+
+    @model_validator(mode="after")
+    def _no_contradictions(self) -> Self:
+        for server in self.exclude:
+            if server in self.accept:
+                raise ValueError(f"The server {server} is both accepted and excluded.")
+            if self._is_base_server(parse_pattern(server)):
+                raise ValueError(f"The server {server} is excluded, but it is the one of the base document.")
+        for mime in self.exclude_types:
+            if mime in self.add_types:
+                raise ValueError(f"The type {mime} is both added and excluded.")
+        return self
+
+    def _is_base_server(self, pattern: ServerPattern) -> bool:
+        host, port = split_server(self.base_server)
+        return pattern.name == host and pattern.port in ("", port)
+
+
+def read(values: Mapping[str, Any]) -> PublicationConfig:
+    """Validate what a person wrote, or say what is wrong, one sentence a field."""
+    try:
+        return PublicationConfig.model_validate(dict(values))
+    except ValidationError as error:
+        lines = sentences.of_validation(error, PublicationConfig.model_fields)
+        raise TarantulaError("\n".join(lines)) from error

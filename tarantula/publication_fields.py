@@ -1,0 +1,159 @@
+"""What may be written in each field of a publication. Whatever is wrong is said in one sentence."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
+
+from tarantula.frontier.strategies import STRATEGIES
+from tarantula.scope.patterns import parse_pattern
+from tarantula.scope.url_not_sane import MAX_LENGTH
+from tarantula.times import parse_duration, parse_moment, parse_period
+from tarantula.urls import canonical, is_web
+
+RESERVED = "publication"
+LONGEST_NAME = 100
+LONGEST_HOST = 253
+LONGEST_TYPE = 127
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_BARE_HOST = re.compile(
+    r"(?:[^\s/?#:@\\]+\.[^\s/?#:@\\]+|localhost|\[[0-9a-f:.]+\])(?::\d+)?(?:[/?#].*)?", re.IGNORECASE
+)
+_HOST = re.compile(r"https?://([^/?#\\]+)", re.IGNORECASE)
+_TYPE = re.compile(r"(?:\*/\*|[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*))")
+_SETTING = re.compile(r"[A-Z][A-Z0-9_]*")
+_IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
+
+
+def check_name(name: str) -> str:
+    """Refuse what could not be part of a file name, a command and a urn."""
+    if len(name) > LONGEST_NAME:
+        raise ValueError(f"The name has {len(name)} letters, and {LONGEST_NAME} is the limit.")
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"The name {name!r} cannot be used: a name is made of the letters a to z, digits, dots, - and _, "
+            "and begins with neither a dot nor a -."
+        )
+    if name.lower() == RESERVED:
+        raise ValueError(f"The name {name!r} is taken: `scrapy crawl publication` means any publication.")
+    return name
+
+
+def read_base_url(text: str) -> str:
+    """Return the canonical URL of a base document; ``www.fc.ul.pt`` alone means ``http://www.fc.ul.pt/``."""
+    text, shown = text.strip(), repr(text.strip()[:80])
+    if not _SCHEME.match(text) and _BARE_HOST.fullmatch(text):
+        text = f"http://{text}"
+    scheme = _SCHEME.match(text)
+    if scheme and scheme[0].lower() not in ("http://", "https://"):
+        raise ValueError(f"The base document {shown} is not on the web: its URL begins with http:// or https://.")
+    if not _HOST.match(text):
+        raise ValueError(f"The base document {shown} has no host. Write it as http://www.fc.ul.pt/index.html.")
+    url = canonical(text)
+    if url is None or not is_web(url) or len(url) > MAX_LENGTH:
+        raise ValueError(f"The base document {shown} is not a URL that a browser could read.")
+    authority = url.split("/", 3)[2]
+    if "@" in authority:
+        raise ValueError(f"The base document {shown} carries a user name, and a collector logs in nowhere.")
+    if len(authority) > LONGEST_HOST:
+        raise ValueError(f"The base document's host has {len(authority)} letters, and {LONGEST_HOST} is the limit.")
+    return url
+
+
+def check_text(text: str) -> str:
+    """Refuse what is no text: bytes that the command line could not read."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{text[:80]!r} holds bytes that are no text in UTF-8.") from error
+    return text.strip()
+
+
+def split_list(value: object) -> object:
+    """Read a list as it was written in 2001: separated by semicolons."""
+    if isinstance(value, str):
+        return split_words(value)
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return [word for part in value for word in split_words(part)]
+    return value
+
+
+def split_words(text: str) -> list[str]:
+    """Return what stands between the semicolons, each once."""
+    words = (word.strip() for word in text.split(";"))
+    return list(dict.fromkeys(word for word in words if word))
+
+
+def check_type(mime: str) -> str:
+    """Refuse what is not ``a/b``; ``image/*`` and ``*/*`` stand for all of a kind."""
+    if len(mime) > LONGEST_TYPE or not _TYPE.fullmatch(mime.lower()):
+        raise ValueError(f"{mime[:80]!r} is not a type. Write it as a/b, as in application/pdf or image/*.")
+    return mime.lower()
+
+
+def check_pattern(text: str) -> str:
+    """Return a pattern of servers in its canonical form."""
+    return str(parse_pattern(text))
+
+
+def check_strategy(name: str) -> str:
+    """Refuse what is neither an order that is known nor an import path."""
+    if name not in STRATEGIES and not _IMPORT_PATH.fullmatch(name):
+        raise ValueError(
+            f"{name[:80]!r} is not a strategy. Choose {', '.join(STRATEGIES)}, or name a class as package.module.Class."
+        )
+    return name
+
+
+def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Refuse names that Scrapy could not know and values that could not be stored."""
+    for key, value in settings.items():
+        if not _SETTING.fullmatch(key):
+            raise ValueError(f"{key[:80]!r} is not a setting: their names are like DOWNLOAD_TIMEOUT.")
+        try:
+            json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"The value of the setting {key} cannot be stored: it is not JSON.") from error
+    return settings
+
+
+def at_least(least: float, what: str) -> Callable[[Any], Any]:
+    """Refuse numbers below *least*."""
+
+    def check(number: Any) -> Any:
+        if not math.isfinite(number) or number < least:
+            raise ValueError(f"{what} must be {least:g} or more, and {number:g} is not.")
+        return number
+
+    return check
+
+
+def more_than_nothing(what: str) -> Callable[[Any], Any]:
+    """Refuse zero and below."""
+
+    def check(number: Any) -> Any:
+        if not math.isfinite(number) or number <= 0:
+            raise ValueError(f"{what} must be more than 0, and {number:g} is not.")
+        return number
+
+    return check
+
+
+Words = Annotated[str, AfterValidator(check_text)]
+Name = Annotated[str, AfterValidator(check_name)]
+BaseUrl = Annotated[str, AfterValidator(read_base_url)]
+Period = Annotated[str, BeforeValidator(parse_period)]
+Start = Annotated[datetime | None, BeforeValidator(parse_moment)]
+Duration = Annotated[int | None, BeforeValidator(parse_duration)]
+Types = Annotated[list[Annotated[str, AfterValidator(check_type)]], BeforeValidator(split_list)]
+Servers = Annotated[list[Annotated[str, AfterValidator(check_pattern)]], BeforeValidator(split_list)]
+Strategy = Annotated[str, AfterValidator(check_strategy)]
+Settings = Annotated[dict[str, Any], AfterValidator(check_settings)]

@@ -1,0 +1,125 @@
+"""The whole sequence: which documents belong to a publication."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tarantula import media
+from tarantula.links.link import LinkKind
+from tarantula.publication_config import PublicationConfig
+from tarantula.scope.answer import Answer
+from tarantula.scope.candidate import Candidate
+from tarantula.scope.rule import Rule
+from tarantula.scope.scheme_not_web import SchemeNotWeb
+from tarantula.scope.servers import Servers
+from tarantula.scope.too_deep import TooDeep
+from tarantula.scope.too_large import TooLarge
+from tarantula.scope.too_many_redirects import TooManyRedirects
+from tarantula.scope.type_by_extension import TypeByExtension
+from tarantula.scope.type_not_wanted import TypeNotWanted
+from tarantula.scope.type_unknown import TypeUnknown
+from tarantula.scope.types import TypeSet
+from tarantula.scope.url_not_sane import UrlNotSane
+from tarantula.scope.verdict import Verdict
+from tarantula.states import DocumentState
+from tarantula.urls import canonical
+
+ACCEPTED = Verdict(True, "Accepted", None, "No rule refuses it.")
+UNREADABLE = Verdict(False, UrlNotSane.__name__, DocumentState.OVER_LIMIT, "It is not a URL that a browser could read.")
+
+
+class Scope:
+    """Rules in the order in which a document meets them. The first to refuse decides; the last to accept is named."""
+
+    def __init__(
+        self,
+        before: tuple[Rule[Candidate], ...],
+        on_head: tuple[Rule[Answer], ...],
+        on_body: tuple[Rule[Answer], ...],
+        extensions: media.Extensions,
+    ) -> None:
+        self._before = tuple(rule.judge for rule in before)
+        self._on_head = tuple(rule.judge for rule in on_head)
+        self._on_body = tuple(rule.judge for rule in (*on_body, *on_head))
+        self._extensions = extensions
+
+    @classmethod
+    def of(cls, config: PublicationConfig, types: media.Types, wanted: TypeSet) -> Scope:
+        """Build a publication's scope from its configuration, the known types and the wanted ones."""
+        extensions = {
+            extension: tuple(sorted(mimes, key=lambda mime: mime not in wanted))
+            for extension, mimes in media.by_extension(types).items()
+        }
+        return cls(
+            before=(
+                # Things that are no documents at all: mailto, javascript, data.
+                SchemeNotWeb(),
+                # URLs that nobody meant.
+                UrlNotSane(),
+                # The base server, then the excluded servers, then the accepted ones; no other.
+                Servers(config),
+                # How far from the base document.
+                TooDeep(config.name, config.depth),
+                # Redirects that lead in circles through ever new URLs.
+                TooManyRedirects(),
+                # What need not even be asked for.
+                TypeByExtension(config.name, extensions, wanted),
+            ),
+            on_head=(
+                TypeNotWanted(config.name, extensions, wanted),
+                TooLarge(config.name, config.max_size),
+            ),
+            # A body whose headers were silent may still tell its type.
+            on_body=(TypeUnknown(extensions, wanted),),
+            extensions=extensions,
+        )
+
+    def judge(self, candidate: Candidate) -> Verdict:
+        """Decide before anything is asked of a server."""
+        accepted = ACCEPTED
+        for judge in self._before:
+            if (verdict := judge(candidate)) is not None:
+                if not verdict.accepted:
+                    return verdict
+                accepted = verdict
+        return accepted
+
+    def judge_head(self, url: str, media_type: str | None, length: int | None, status: int) -> Verdict:
+        """Decide when the headers have come, before the body is read."""
+        return _first(self._on_head, Answer(url, media_type, length, status))
+
+    def judge_type(self, url: str, media_type: str | None, size: int | None = None) -> Verdict:
+        """Decide again when the body has come and its type, as `type_of` tells it, is known."""
+        return _first(self._on_body, Answer(url, media_type, size))
+
+    def type_of(self, content_type: str | None, url: str, start: bytes = b"") -> str | None:
+        """Return a document's type by its header, its extension (a wanted meaning first) or its first bytes."""
+        return media.guess(content_type, url, self._extensions, start)
+
+    def explain(
+        self,
+        url: str,
+        depth: int = 1,
+        kind: LinkKind = LinkKind.NAVIGATION,
+        media_type: str | None = None,
+        size: int | None = None,
+    ) -> Verdict:
+        """Decide what would become of a URL, as a person wrote it; a type or size that is not told is not judged."""
+        address = canonical(url.strip())
+        if address is None:
+            return UNREADABLE
+        verdict = self.judge(Candidate.of(address, depth, kind))
+        if not verdict.accepted:
+            return verdict
+        if media_type is None:
+            later = self.judge_head(address, None, size, 200)
+        else:
+            later = self.judge_type(address, media.media_type(media_type), size)
+        return verdict if later.accepted else later
+
+
+def _first(judges: tuple[Callable[[Answer], Verdict | None], ...], answer: Answer) -> Verdict:
+    for judge in judges:
+        if (verdict := judge(answer)) is not None:
+            return verdict
+    return ACCEPTED

@@ -1,0 +1,23 @@
+"""Is it a server that the publication leaves out?"""
+
+from __future__ import annotations
+
+from tarantula.scope.patterns import ServerPatterns
+from tarantula.scope.verdict import Verdict, refuse
+from tarantula.states import DocumentState
+
+
+class ServerExcluded:
+    """Refuses the servers that an excluding pattern takes, accepted or not."""
+
+    def __init__(self, publication: str, patterns: ServerPatterns) -> None:
+        self._publication = publication
+        self._patterns = patterns
+
+    def judge(self, server: str) -> Verdict | None:
+        """Refuse it, or have no opinion."""
+        pattern = self._patterns.match(server)
+        if pattern is None:
+            return None
+        reason = f"The server {server} is excluded from {self._publication} by the pattern {pattern}."
+        return refuse(self, DocumentState.SERVER_NOT_ACCEPTED, reason)

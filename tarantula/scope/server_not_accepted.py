@@ -1,0 +1,18 @@
+"""Is it a server that nobody asked for?"""
+
+from __future__ import annotations
+
+from tarantula.scope.verdict import Verdict, refuse
+from tarantula.states import DocumentState
+
+
+class ServerNotAccepted:
+    """Refuses every server that no rule before it let in."""
+
+    def __init__(self, publication: str) -> None:
+        self._publication = publication
+
+    def judge(self, server: str) -> Verdict:
+        """Refuse it."""
+        reason = f"The server {server[:300]} is not among the accepted servers of {self._publication}."
+        return refuse(self, DocumentState.SERVER_NOT_ACCEPTED, reason)

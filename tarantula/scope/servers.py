@@ -1,0 +1,41 @@
+"""Which servers belong to a publication: decided once for each server, and remembered."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tarantula.publication_config import PublicationConfig
+from tarantula.scope.base_server import BaseServer
+from tarantula.scope.candidate import Candidate
+from tarantula.scope.patterns import ServerPatterns
+from tarantula.scope.rule import Rule
+from tarantula.scope.server_accepted import ServerAccepted
+from tarantula.scope.server_excluded import ServerExcluded
+from tarantula.scope.server_not_accepted import ServerNotAccepted
+from tarantula.scope.verdict import Verdict
+
+REMEMBERED = 65_536
+"""Servers; a page may name as many as it likes."""
+
+
+class Servers:
+    """The first of its rules to have an opinion decides."""
+
+    def __init__(self, config: PublicationConfig) -> None:
+        self._rules: tuple[Rule[str], ...] = (
+            BaseServer(config.name, config.base_server),
+            ServerExcluded(config.name, ServerPatterns(config.exclude)),
+            ServerAccepted(config.name, ServerPatterns(config.accept)),
+        )
+        self._otherwise = ServerNotAccepted(config.name)
+        self._decide = lru_cache(REMEMBERED)(self._ask_rules)
+
+    def judge(self, candidate: Candidate) -> Verdict:
+        """Let the candidate's server in, or refuse it."""
+        return self._decide(candidate.server)
+
+    def _ask_rules(self, server: str) -> Verdict:
+        for rule in self._rules:
+            if (verdict := rule.judge(server)) is not None:
+                return verdict
+        return self._otherwise.judge(server)

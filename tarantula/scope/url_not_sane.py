@@ -1,0 +1,31 @@
+"""Is it a URL that no server would have given on purpose?"""
+
+from __future__ import annotations
+
+from tarantula.scope.candidate import Candidate
+from tarantula.scope.verdict import Verdict, refuse
+from tarantula.states import DocumentState
+
+MAX_LENGTH = 8192
+"""Characters. Servers commonly refuse request lines longer than this."""
+
+
+class UrlNotSane:
+    """Refuses what is too long, carries a user name, or holds characters that a canonical URL cannot."""
+
+    def __init__(self, max_length: int = MAX_LENGTH) -> None:
+        self._max_length = max_length
+
+    def judge(self, candidate: Candidate) -> Verdict | None:
+        """Refuse it, or have no opinion."""
+        url = candidate.url
+        if len(url) > self._max_length:
+            return self._refuse(f"The URL has {len(url):,} characters, and {self._max_length:,} is the limit.")
+        if not url.isascii() or not url.isprintable() or " " in url:
+            return self._refuse("The URL holds spaces, control characters or letters that are not escaped.")
+        if "@" in url and "@" in url.split("/", 3)[2]:
+            return self._refuse("The URL carries a user name, and a collector logs in nowhere.")
+        return None
+
+    def _refuse(self, reason: str) -> Verdict:
+        return refuse(self, DocumentState.OVER_LIMIT, reason)

@@ -1,0 +1,35 @@
+"""Sentences that several stages say in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean fcul?``, or nothing if no known name is near."""
+    near = get_close_matches(name, known, n=3)
+    return f" Did you mean {' or '.join(near)}?" if near else ""
+
+
+def of_validation(error: ValidationError, fields: Iterable[str]) -> list[str]:
+    """Return what is wrong, one sentence a field."""
+    known = tuple(fields)
+    return list(dict.fromkeys(_of_field(details, known) for details in error.errors(include_url=False)))
+
+
+def _of_field(details: ErrorDetails, known: tuple[str, ...]) -> str:
+    field = ".".join(str(part) for part in details["loc"])
+    if details["type"] == "value_error":
+        return str(details["ctx"]["error"])
+    if details["type"] == "missing":
+        return f"The field {field} is missing."
+    if details["type"] == "extra_forbidden":
+        return f"There is no field {field}.{did_you_mean(field, known)}"
+    complaint = details["msg"][:1].lower() + details["msg"][1:]
+    return f"The field {field} cannot be {str(details['input'])[:80]!r}: {complaint}."

@@ -1,0 +1,1 @@
+"""One generated spider for each publication."""

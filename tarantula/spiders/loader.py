@@ -1,0 +1,28 @@
+"""Finds the spiders: one for each publication in the database, beside ``publication`` itself."""
+
+from __future__ import annotations
+
+from scrapy import Spider
+from scrapy.spiderloader import SpiderLoader
+
+from tarantula import publications
+from tarantula.config import Config
+from tarantula.db import open_database
+from tarantula.spiders.publication import spider_for
+
+
+class PublicationSpiderLoader(SpiderLoader):
+    """``scrapy list`` names every publication, and ``scrapy crawl fcul`` collects one."""
+
+    def list(self) -> list[str]:
+        return sorted({*super().list(), *_publication_names()})
+
+    def load(self, spider_name: str) -> type[Spider]:
+        if spider_name not in self._spiders and spider_name in _publication_names():
+            return spider_for(spider_name)
+        return super().load(spider_name)
+
+
+def _publication_names() -> list[str]:
+    with open_database(Config()) as database, database.session() as session:
+        return [publication.name for publication in publications.all(session)]

@@ -1,0 +1,131 @@
+"""The spider: from an answer to a document with its state, its bytes and its links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import Request, Spider
+from twisted.python.failure import Failure
+
+from tarantula.answers import document_of, failed_document
+from tarantula.collection import Collection
+from tarantula.config import Config
+from tarantula.coordinator import begin_item
+from tarantula.download.errors import DownloadError
+from tarantula.download.exchange import Exchange
+from tarantula.items import CollectedDocument, Entry
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from tarantula.rendering import Renderer
+
+SIDE_TIMEOUT = 60.0
+"""Seconds that a document waits for something that is needed beside it."""
+
+
+class PublicationSpider(Spider):
+    """Collects one item of one publication: ``scrapy crawl publication -a name=fcul``."""
+
+    name = "publication"
+    collection: Collection
+    _renderer: Renderer | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Open the item first: its publication's own settings must be there before any component is."""
+        installation = Config()
+        collection = begin_item(installation, kwargs.get("name", cls.name), kwargs.get("item"))
+        for key, value in collection.config.settings.items():
+            if isinstance(value, dict):
+                # A publication's own middlewares stand among the others, not in their place.
+                value = {**crawler.settings.getdict(key), **value}
+            crawler.settings.set(key, value, priority="spider")
+        if crawler.settings.getbool("TARANTULA_PROGRESS"):
+            crawler.settings.set("LOG_FILE", str(collection.directory / "crawl.log"), priority="spider")
+        crawler.settings.set("TARANTULA_ALLOW_PRIVATE", collection.may_visit_private, priority="spider")
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.collection = collection
+        if collection.config.render:
+            spider.prepare_rendering()
+        return spider
+
+    def prepare_rendering(self) -> None:
+        """Make the browser known to the download handler."""
+        from tarantula.rendering import Renderer, browser_settings
+
+        for key, value in browser_settings(self.settings["USER_AGENT"]).items():
+            self.settings.set(key, value, priority="spider")
+        self._renderer = Renderer(self.crawler)
+
+    @property
+    def callback(self) -> Callable[..., Any]:
+        """What is called with an answer."""
+        return self.parse_rendered if self.collection.config.render else self.parse
+
+    def request_headers(self) -> dict[str, str]:
+        """Return what every request says of us."""
+        installation = self.collection.installation
+        headers = {
+            "User-Agent": str(self.settings["USER_AGENT"]),
+            "Accept": "*/*",
+            "Accept-Language": "*",
+            "Accept-Encoding": "gzip, deflate",
+        }
+        if installation.mail:
+            headers["From"] = installation.mail
+        return headers
+
+    def side_request(self, url: str, server: str) -> Request:
+        """Return a request for something that is no document of the item: a robots.txt, a script for the browser."""
+        config = self.collection.config
+        return Request(
+            url,
+            headers=self.request_headers(),
+            meta={
+                "download_slot": server,
+                "download_timeout": min(config.timeout, SIDE_TIMEOUT),
+                "download_maxsize": config.max_size,
+                "verbatim_url": True,
+            },
+        )
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Nothing: the base document is waiting in the table."""
+        return
+        yield
+
+    def parse(self, response: Response, **_: Any) -> list[CollectedDocument]:
+        """Make a document of an answer."""
+        return [document_of(*_entry_and_exchange(response), self.collection.scope)]
+
+    async def parse_rendered(self, response: Response, **_: Any) -> list[CollectedDocument]:
+        """Make a document of an answer and of what a browser makes of it."""
+        document = document_of(*_entry_and_exchange(response), self.collection.scope)
+        assert self._renderer is not None
+        await self._renderer.render(document)
+        return [document]
+
+    def failed(self, failure: Failure) -> list[CollectedDocument]:
+        """Make a document of an exchange that failed, or that a rule ended."""
+        entry: Entry = failure.request.meta["entry"]  # type: ignore[attr-defined]
+        error = failure.value
+        if not isinstance(error, DownloadError):
+            error = DownloadError(f"The document could not be collected: {error}.")
+        return [failed_document(entry, error, datetime.now(UTC))]
+
+
+def _entry_and_exchange(response: Response) -> tuple[Entry, Exchange]:
+    assert response.request is not None
+    meta = response.request.meta
+    return meta["entry"], meta["exchange"]
+
+
+def spider_for(publication: str) -> type[PublicationSpider]:
+    """Generate the spider of one publication."""
+    return type("PublicationSpider", (PublicationSpider,), {"name": publication})

@@ -1,0 +1,1 @@
+"""Where documents are kept: their bytes in WARC files, the rest in tables."""

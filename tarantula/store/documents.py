@@ -1,0 +1,211 @@
+"""The table of documents, in bulk: what was found, what is under way, what is done.
+
+These statements run for every link of every page, so they are written for the drivers
+and not through the ORM: one statement a batch, the same on SQLite and PostgreSQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Connection, bindparam, func, select, update
+
+from tarantula.items import Entry
+from tarantula.models import Document, Server
+from tarantula.states import DocumentState
+
+T = TypeVar("T")
+
+ROWS = 1000
+"""How many rows travel in one statement: SQLite takes 32,766 values at most."""
+
+
+class Found(NamedTuple):
+    """A URL that some document named, with what scope said of it."""
+
+    key: bytes
+    url: str
+    server: str
+    depth: int
+    kind: int
+    redirects: int
+    rank: int
+    via_id: int
+    state: int
+    rule: str | None
+    reason: str | None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a document."""
+
+    id: int
+    state: int
+    rule: str | None = None
+    reason: str | None = None
+    type: str | None = None
+    size: int | None = None
+    digest: str | None = None
+    links: int | None = None
+    tries: int = 0
+    collected_at: object = None
+    warc: str | None = None
+    warc_offset: int | None = None
+    warc_length: int | None = None
+    rendered_offset: int | None = None
+
+
+_INSERT_FOUND = (
+    "INSERT INTO document (item_id, key, url, server_id, depth, kind, redirects, rank, tries, via_id, state, rule,"
+    " reason) VALUES {rows}"
+    " ON CONFLICT (item_id, key) DO UPDATE SET depth = excluded.depth, kind = excluded.kind,"
+    " redirects = excluded.redirects, via_id = excluded.via_id, state = excluded.state, rule = excluded.rule,"
+    " reason = excluded.reason"
+    # A shorter way to a document that was too deep makes it wanted after all.
+    " WHERE document.state = -9 AND document.rule = 'TooDeep' AND excluded.state = -6"
+    " RETURNING id, key"
+)
+_INSERT_LINKS = "INSERT INTO link (document_id, target, kind) VALUES {rows} ON CONFLICT DO NOTHING"
+_INSERT_SERVERS = "INSERT INTO server (name) VALUES {rows} ON CONFLICT (name) DO NOTHING"
+
+_OUTCOME_COLUMNS = tuple(name for name in Outcome.__dataclass_fields__ if name != "id")
+_FINISH = (
+    update(Document)
+    .where(Document.id == bindparam("document"))
+    .values({name: bindparam(name) for name in _OUTCOME_COLUMNS})
+)
+_ENTRY_COLUMNS = (
+    Document.id,
+    Document.url,
+    Document.depth,
+    Document.kind,
+    Document.rank,
+    Document.redirects,
+    Document.tries,
+)
+
+
+class DocumentTable:
+    """The rows of one item."""
+
+    def __init__(self, item_id: int, placeholder: str) -> None:
+        self._item_id = item_id
+        self._placeholder = placeholder
+        self._servers: dict[str, int] = {}
+
+    def insert_found(self, connection: Connection, found: Iterable[Found]) -> list[Entry]:
+        """Store what is new, and return those that now wait.
+
+        The database has the last word on what was seen before, not any memory of ours.
+        """
+        unique = _best_by_key(found)
+        self._learn_servers(connection, {row.server for row in unique.values()})
+        now_waiting = []
+        for chunk in _chunks(unique.values()):
+            values = [self._found_values(row) for row in chunk]
+            for identity, key in self._execute(connection, _INSERT_FOUND, values, 13):
+                row = unique[bytes(key)]
+                if row.state == DocumentState.WAITING:
+                    now_waiting.append(
+                        Entry(identity, row.url, row.server, row.depth, row.kind, row.rank, row.redirects)
+                    )
+        return now_waiting
+
+    def insert_links(self, connection: Connection, links: Iterable[tuple[int, bytes, int]]) -> None:
+        """Store (document, key of the target, kind) rows."""
+        for chunk in _chunks(links, 5 * ROWS):
+            self._execute(connection, _INSERT_LINKS, chunk, 3)
+
+    def finish(self, connection: Connection, outcomes: Sequence[Outcome]) -> None:
+        """Write what became of documents."""
+        if outcomes:
+            rows = [
+                {"document": outcome.id, **{name: getattr(outcome, name) for name in _OUTCOME_COLUMNS}}
+                for outcome in outcomes
+            ]
+            connection.execute(_FINISH, rows)
+
+    def mark_collecting(self, connection: Connection, ids: Sequence[int]) -> None:
+        """Say that these documents are being collected."""
+        for chunk in _chunks(ids):
+            connection.execute(update(Document).where(Document.id.in_(chunk)).values(state=DocumentState.COLLECTING))
+
+    def reset_collecting(self, connection: Connection) -> int:
+        """Make waiting again what was being collected when a collector died."""
+        return connection.execute(
+            update(Document)
+            .where(Document.item_id == self._item_id, Document.state == DocumentState.COLLECTING)
+            .values(state=DocumentState.WAITING)
+        ).rowcount
+
+    def waiting_by_server(self, connection: Connection) -> list[tuple[str, int]]:
+        """Return how many documents wait at each server, servers known first come first."""
+        rows = connection.execute(
+            select(Server.name, func.count())
+            .join(Document, Document.server_id == Server.id)
+            .where(Document.item_id == self._item_id, Document.state == DocumentState.WAITING)
+            .group_by(Server.id, Server.name)
+            .order_by(func.min(Document.id))
+        )
+        return [(name, count) for name, count in rows]
+
+    def next_waiting(self, connection: Connection, server: str, held: Set[int], limit: int) -> list[Entry]:
+        """Return the next waiting documents of a server beside those that are *held* in memory."""
+        self._learn_servers(connection, {server})
+        rows = connection.execute(
+            select(*_ENTRY_COLUMNS)
+            .where(
+                Document.item_id == self._item_id,
+                Document.server_id == self._servers[server],
+                Document.state == DocumentState.WAITING,
+            )
+            .order_by(Document.rank, Document.id)
+            .limit(limit + len(held))
+        )
+        fresh = (row for row in rows if row.id not in held)
+        return [
+            Entry(row.id, row.url, server, row.depth, row.kind, row.rank, row.redirects, row.tries)
+            for row in islice(fresh, limit)
+        ]
+
+    def _learn_servers(self, connection: Connection, names: set[str]) -> None:
+        unknown = sorted(names - self._servers.keys())
+        for chunk in _chunks(unknown):
+            self._execute(connection, _INSERT_SERVERS, [(name,) for name in chunk], 1)
+            rows = connection.execute(select(Server.name, Server.id).where(Server.name.in_(chunk)))
+            self._servers.update((name, identity) for name, identity in rows)
+
+    def _found_values(self, row: Found) -> tuple[Any, ...]:
+        return (
+            self._item_id, row.key, row.url, self._servers[row.server], row.depth, row.kind, row.redirects, row.rank,
+            0, row.via_id, row.state, row.rule, row.reason,
+        )  # fmt: skip
+
+    def _execute(self, connection: Connection, statement: str, rows: Sequence[Sequence[Any]], width: int) -> list[Any]:
+        row = "(" + ", ".join([self._placeholder] * width) + ")"
+        sql = statement.format(rows=", ".join([row] * len(rows)))
+        result = connection.exec_driver_sql(sql, tuple(value for values in rows for value in values))
+        return list(result) if result.returns_rows else []
+
+
+def _best_by_key(found: Iterable[Found]) -> dict[bytes, Found]:
+    """Return one row a URL: a waiting one before a refused one, then the shallowest."""
+    best: dict[bytes, Found] = {}
+    for row in found:
+        other = best.get(row.key)
+        if other is None or (row.state != DocumentState.WAITING, row.depth) < (
+            other.state != DocumentState.WAITING,
+            other.depth,
+        ):
+            best[row.key] = row
+    return best
+
+
+def _chunks(rows: Iterable[T], size: int = ROWS) -> Iterator[list[T]]:
+    iterator = iter(rows)
+    while chunk := list(islice(iterator, size)):
+        yield chunk

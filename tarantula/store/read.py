@@ -1,0 +1,96 @@
+"""The files that `tarantula.store.warc` writes: one record read, a broken end cut off."""
+
+from __future__ import annotations
+
+import fcntl
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from tarantula.download.errors import InvalidResponse
+from tarantula.download.framing import ChunkedBody
+from tarantula.download.head import END_OF_HEAD
+from tarantula.errors import TarantulaError
+
+GZIP = 31
+PIECE = 1 << 16
+
+
+@dataclass(slots=True, frozen=True)
+class Record:
+    """One record: its WARC fields, an HTTP head if it has one, and what follows it."""
+
+    fields: dict[str, str]
+    head: bytes
+    """Status line and headers of an answer, up to and with the empty line; empty for a rendered page."""
+    raw_body: bytes
+    """As it was on the wire: chunked framing and compression are still there."""
+
+
+def read_record(path: Path, offset: int) -> Record:
+    """Read the record that begins at *offset* of a file."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        try:
+            content = b"".join(_member(file))
+        except (EOFError, zlib.error) as error:
+            raise TarantulaError(f"{path} has no whole record at {offset}: {error}.") from error
+    named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
+    fields = dict(line.split(": ", 1) for line in named.decode().split("\r\n")[1:])
+    if not fields["Content-Type"].startswith("application/http"):
+        return Record(fields, b"", block)
+    head = END_OF_HEAD.search(block)
+    end = head.end() if head else len(block)
+    return Record(fields, block[:end], block[end:])
+
+
+def unchunk(framed: bytes) -> bytes:
+    """Return a chunked body without its framing; one that is not in chunks, as it is."""
+    body = ChunkedBody()
+    try:
+        body.feed(framed)
+        body.finish()
+    except InvalidResponse:
+        return framed
+    return body.payload()
+
+
+def repair(path: Path, good: int = 0) -> int:
+    """Cut a file after its last whole record, looking from *good* on, and return how many bytes went.
+
+    A file that a collector is still writing is left alone.
+    """
+    with path.open("r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return 0
+        size = file.seek(0, 2)
+        end = _end_of_whole_records(file, good if good <= size else 0)
+        file.truncate(end)
+    return size - end
+
+
+def _end_of_whole_records(file: BinaryIO, start: int) -> int:
+    end = start
+    while True:
+        file.seek(end)
+        try:
+            for _ in _member(file):
+                pass
+        except (EOFError, zlib.error):
+            return end
+        end = file.tell()
+
+
+def _member(file: BinaryIO) -> Iterator[bytes]:
+    """Yield what the gzip member at the file's position holds, and leave the file at the member's end."""
+    unpacker = zlib.decompressobj(GZIP)
+    while not unpacker.eof:
+        piece = file.read(PIECE)
+        if not piece:
+            raise EOFError("the file ends there")
+        yield unpacker.decompress(piece)
+    file.seek(-len(unpacker.unused_data), 1)

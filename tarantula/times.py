@@ -1,0 +1,90 @@
+"""Dates, durations and periods, as people write them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta
+
+PERIODS = ("once", "hourly", "daily", "weekly", "monthly", "yearly")
+CRON_FIELDS = 5
+YEARS = range(1990, 3000)
+
+UNITS = {"w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1, "": 1}
+LONGEST = timedelta(days=36_500)
+
+_DURATION = re.compile(r"(?:\d{1,12}[wdhms])+|\d{1,12}", re.IGNORECASE | re.ASCII)
+_PART = re.compile(r"(\d+)([wdhms]?)", re.IGNORECASE | re.ASCII)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def parse_duration(value: object) -> int | None:
+    """Read ``10d``, ``3h``, ``1h30m`` or a number of seconds; nothing means no limit."""
+    text = str(value).strip() if value is not None else ""
+    if not text:
+        return None
+    if not _DURATION.fullmatch(text):
+        raise ValueError(f"{text[:40]!r} is not a duration. Write it as 10d, 3h, 90m, 1h30m or a number of seconds.")
+    seconds = sum(int(number) * UNITS[unit.lower()] for number, unit in _PART.findall(text))
+    if not 0 < seconds <= LONGEST.total_seconds():
+        raise ValueError(f"A duration is longer than nothing and shorter than a century; {text[:40]!r} is not.")
+    return seconds
+
+
+def format_duration(seconds: int) -> str:
+    """Write seconds as `parse_duration` reads them: ``10d``, ``1h30m``."""
+    parts = []
+    for unit in "dhms":
+        number, seconds = divmod(seconds, UNITS[unit])
+        if number:
+            parts.append(f"{number}{unit}")
+    return "".join(parts)
+
+
+def parse_moment(value: object) -> datetime | None:
+    """Read ``2026-06-12 22:00``, with a time zone or in the one of this machine; nothing means at once."""
+    if value is None or value == "":
+        return None
+    moment = value if isinstance(value, date) else _read_moment(str(value).strip())
+    if not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time())
+    if moment.year not in YEARS:
+        raise ValueError(f"The year {moment.year} is too far away.")
+    # Written and read again, a moment keeps its offset from UTC and not its zone's rules: so from the start.
+    return datetime.fromisoformat((moment if moment.tzinfo else _local(moment)).isoformat())
+
+
+def parse_period(value: object) -> str:
+    """Read one of the named periods, or a cron line of five fields."""
+    text = " ".join(str(value).split())
+    if text.lower() in PERIODS:
+        return text.lower()
+    if len(text.split()) != CRON_FIELDS:
+        raise ValueError(f"{text[:40]!r} is not a period. Choose {', '.join(PERIODS)}, or write a cron line.")
+    from apscheduler.triggers.cron import CronTrigger
+
+    try:
+        CronTrigger.from_crontab(text, timezone=UTC)
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"The cron line {text[:60]!r} cannot be read: {error}.") from error
+    return text
+
+
+def _read_moment(text: str) -> datetime:
+    day = _DAY.match(text)
+    if day is None:
+        raise ValueError(f"{text[:40]!r} is not a date. Write it as 2026-06-12 22:00.")
+    try:
+        date.fromisoformat(day[0])
+    except ValueError as error:
+        raise ValueError(f"There is no {day[0]} in the calendar.") from error
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"{text[day.end() :].strip()[:40]!r} is not an hour. Write it as 2026-06-12 22:00.") from error
+
+
+def _local(moment: datetime) -> datetime:
+    aware = moment.astimezone()
+    if aware.astimezone(UTC).astimezone().replace(tzinfo=None) != moment:
+        raise ValueError(f"There is no {moment:%Y-%m-%d %H:%M} here: the clocks skip that hour.")
+    return aware

@@ -1,0 +1,64 @@
+"""What an address is: its canonical form, its server, its key.
+
+A canonical URL is what a browser would ask for (the WHATWG serialization), without the
+fragment. Everything after this module may therefore take URLs apart with plain string
+operations, and compare them with ``==``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import blake2b
+
+from ada_url import join_url, normalize_url
+
+SCHEMES = ("http://", "https://")
+
+
+def canonical(url: str) -> str | None:
+    """Return the canonical form of an absolute URL, or ``None`` if a browser could not read it."""
+    try:
+        return normalize_url(url).partition("#")[0]
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=65536)
+def resolve(base: str, reference: str) -> str | None:
+    """Return the canonical URL that *reference* means on a page at *base*, or ``None``."""
+    try:
+        return join_url(base, reference).partition("#")[0]
+    except ValueError:
+        return None
+
+
+def is_web(url: str) -> bool:
+    """Whether a canonical URL is one that a collector can ask for."""
+    return url.startswith(SCHEMES)
+
+
+def server_of(url: str) -> str:
+    """Return the server of a canonical http(s) URL: the host name, with the port if it is not the default."""
+    return url.split("/", 3)[2].rpartition("@")[2]
+
+
+def host_of(server: str) -> str:
+    """Return a server's host name or address without the port and without IPv6 brackets."""
+    if server.startswith("["):
+        return server[1 : server.index("]")]
+    return server.partition(":")[0]
+
+
+def path_of(url: str) -> str:
+    """Return the path of a canonical http(s) URL, without the query."""
+    return "/" + url.split("/", 3)[3].partition("?")[0]
+
+
+def path_depth(url: str) -> int:
+    """Return how far a canonical http(s) URL lies from its server's root: the slashes of its path but a last one."""
+    return path_of(url).rstrip("/").count("/")
+
+
+def key_of(url: str) -> bytes:
+    """Return the 16 bytes by which a canonical URL is known within an item."""
+    return blake2b(url.encode(), digest_size=16).digest()

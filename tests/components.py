@@ -1,0 +1,33 @@
+"""Components of one's own that are no good, for publications that have them all the same."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from scrapy.exceptions import DropItem
+
+from tarantula.items import CollectedDocument
+
+
+class Clumsy:
+    """A spider middleware that fails on some pages, and swallows documents on others."""
+
+    async def process_spider_output(self, response: Any, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for output in result:
+            if response.url.endswith("article.html") and isinstance(output, CollectedDocument):
+                continue
+            if response.url.endswith("issue.html"):
+                raise ValueError("clumsy")
+            yield output
+
+
+class Choosy:
+    """A pipeline that drops one document, and fails on another."""
+
+    def process_item(self, item: Any) -> Any:
+        if item.entry.url.endswith("logo.png"):
+            raise DropItem("no logos, please")
+        if item.entry.url.endswith("print=1"):
+            raise ValueError("choosy")
+        return item

@@ -1,0 +1,30 @@
+"""pywb in an environment of its own, since its pins clash with ours; as a script, make that environment."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+REQUIREMENTS = Path(__file__).with_name("pywb-requirements.txt")
+ENVIRONMENT = Path(__file__).parent.parent / ".venv-pywb"
+INSTALLED = ENVIRONMENT / REQUIREMENTS.name
+
+
+def wayback() -> Path:
+    """Return pywb's server, installed first if it is not there in the locked versions."""
+    wanted = REQUIREMENTS.read_text()
+    if not INSTALLED.exists() or INSTALLED.read_text() != wanted:
+        _run(sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT))
+        python = ENVIRONMENT / "bin" / "python"
+        _run(str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--requirement", str(REQUIREMENTS))
+        INSTALLED.write_text(wanted)
+    return ENVIRONMENT / "bin" / "wayback"
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True)
+
+
+if __name__ == "__main__":
+    wayback()

@@ -1,0 +1,1 @@
+"""The loopback webs that tests, the demo and the benchmarks collect."""

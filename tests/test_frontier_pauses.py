@@ -1,0 +1,106 @@
+"""A server is left alone while it is visited, and for a while after."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarantula.frontier.frontier import Frontier
+from tarantula.frontier.queues import WINDOW
+from tarantula.frontier.strategies import STRATEGIES, strategy
+from tarantula.items import Entry
+
+
+def frontier_with(count: int, servers: int = 1, per_server: int = 1) -> Frontier:
+    frontier = Frontier(strategy("breadth-first"), per_server)
+    frontier.add(Entry(number, f"u{number}", f"s{number % servers}", 0, 0) for number in range(1, count + 1))
+    return frontier
+
+
+def test_one_request_at_a_time() -> None:
+    frontier = frontier_with(3)
+    first = frontier.next(0.0)
+    assert first is not None
+    assert frontier.next(0.0) is None
+    frontier.release(first, 0.0)
+    assert frontier.next(0.0) is not None
+
+
+def test_as_many_at_a_time_as_the_publication_says() -> None:
+    frontier = frontier_with(10, per_server=4)
+    assert sum(frontier.next(0.0) is not None for _ in range(6)) == 4
+
+
+def test_the_pause_is_kept_and_told() -> None:
+    frontier = frontier_with(2)
+    first = frontier.next(0.0)
+    assert first is not None
+    frontier.release(first, 1.0)
+    assert frontier.next(0.99) is None
+    assert frontier.next_due() == 1.0
+    assert frontier.next(1.0) is not None
+
+
+def test_a_visit_from_elsewhere_postpones_the_next() -> None:
+    frontier = frontier_with(1)
+    frontier.postpone("s0", 5.0)
+    assert frontier.next(4.0) is None
+    assert frontier.next(5.0) is not None
+
+
+def test_it_is_empty_when_nothing_waits_and_nothing_is_under_way() -> None:
+    frontier = frontier_with(1)
+    entry = frontier.next(0.0)
+    assert entry is not None
+    assert not frontier.is_empty()
+    frontier.release(entry, 0.0)
+    assert frontier.is_empty()
+
+
+def test_memory_holds_a_window_and_the_table_the_rest() -> None:
+    frontier = frontier_with(WINDOW + 50)
+    queue = frontier.servers["s0"]
+    assert (len(queue), queue.unread, frontier.waiting) == (WINDOW, 50, WINDOW + 50)
+    asked_for = []
+    for _ in range(WINDOW):
+        entry = frontier.next(0.0)
+        assert entry is not None
+        frontier.release(entry, 0.0)
+        asked_for += frontier.wanting_refill() if frontier.is_dry else []
+    assert asked_for == [queue]
+    frontier.refill("s0", [Entry(number, "x", "s0", 0, 0) for number in range(5000, 5050)], exhausted=True)
+    assert frontier.waiting == 50
+    assert queue.unread == 0
+
+
+def test_a_document_that_is_under_way_is_not_taken_in_again() -> None:
+    frontier = frontier_with(1)
+    entry = frontier.next(0.0)
+    assert entry is not None
+    frontier.refill("s0", [entry], exhausted=True)
+    frontier.release(entry, 0.0)
+    assert frontier.next(0.0) is None
+
+
+@given(st.sampled_from(sorted(STRATEGIES)), st.integers(1, 3), st.integers(0, 2**32))
+def test_whatever_the_order_no_server_is_visited_too_often_or_too_soon(name: str, per_server: int, seed: int) -> None:
+    dice = random.Random(seed)
+    frontier = Frontier(strategy(name), per_server)
+    frontier.add(Entry(n, f"u{n}", f"s{n % 5}", 0, 0, rank=dice.randrange(3)) for n in range(60))
+    now, handed_out, free_at = 0.0, 0, dict.fromkeys((f"s{n}" for n in range(5)), 0.0)
+    under_way: list[Entry] = []
+    while not frontier.is_empty():
+        if under_way and dice.random() < 0.5:
+            done = under_way.pop(dice.randrange(len(under_way)))
+            free_at[done.server] = max(free_at[done.server], now + dice.random())
+            frontier.release(done, free_at[done.server])
+        elif (entry := frontier.next(now)) is not None:
+            handed_out += 1
+            under_way.append(entry)
+            assert sum(other.server == entry.server for other in under_way) <= per_server
+            assert free_at[entry.server] <= now
+        else:
+            now += dice.random()
+    assert handed_out == 60

@@ -1,0 +1,133 @@
+"""The table of documents, in bulk."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import func, select
+
+from tarantula import publications
+from tarantula.db import Database
+from tarantula.models import Document, LinkRow, Server
+from tarantula.publication_config import PublicationConfig
+from tarantula.states import DocumentState
+from tarantula.store.documents import DocumentTable, Found, Outcome
+from tarantula.urls import key_of, path_depth, server_of
+
+NOW = datetime(2026, 6, 12, 22, 0, 0, 5, tzinfo=UTC)
+
+
+def new_item(database: Database, url: str = "http://h/") -> int:
+    with database.session() as session:
+        config = PublicationConfig(name="fcul", base_url=url)
+        return publications.create_item(session, publications.add(session, config), NOW).id
+
+
+@pytest.fixture
+def table(database: Database) -> DocumentTable:
+    return DocumentTable(new_item(database), database.placeholder)
+
+
+def found(url: str, depth: int = 1, state: int = DocumentState.WAITING, rule: str | None = None) -> Found:
+    return Found(key_of(url), url, server_of(url), depth, 0, 0, path_depth(url), 1, state, rule, rule and "Because.")
+
+
+def state_of(database: Database, url: str) -> int:
+    with database.session() as session:
+        return session.execute(select(Document.state).where(Document.url == url)).scalar_one()
+
+
+def test_what_is_new_waits_and_what_is_known_does_not_come_back(database: Database, table: DocumentTable) -> None:
+    with database.engine.begin() as connection:
+        first = table.insert_found(connection, [found("http://h/a/b"), found("http://g/"), found("http://h/a/b")])
+        second = table.insert_found(connection, [found("http://h/a/b"), found("http://h/"), found("http://h/c")])
+    assert sorted((entry.url, entry.server, entry.rank) for entry in first) == [
+        ("http://g/", "g", 0),
+        ("http://h/a/b", "h", 2),
+    ]
+    assert [entry.url for entry in second] == ["http://h/c"]
+
+
+def test_many_rows_travel_in_a_few_statements(database: Database, table: DocumentTable) -> None:
+    urls = [f"http://s{number % 7}/p/{number}" for number in range(5_000)]
+    with database.engine.begin() as connection:
+        entries = table.insert_found(connection, [found(url) for url in urls])
+        table.insert_links(connection, [(entries[0].id, key_of(url), 0) for url in urls])
+        table.insert_links(connection, [(entries[0].id, key_of(url), 0) for url in urls[:10]])
+        count = connection.execute(select(func.count()).select_from(LinkRow)).scalar_one()
+    assert {entry.url for entry in entries} == set(urls)
+    assert len({entry.id for entry in entries}) == 5_000
+    assert count == 5_000
+
+
+def test_a_refused_url_keeps_its_row_and_its_reason(database: Database, table: DocumentTable) -> None:
+    refused = found("http://x/", state=DocumentState.SERVER_NOT_ACCEPTED, rule="ServerNotAccepted")
+    with database.engine.begin() as connection:
+        assert table.insert_found(connection, [refused]) == []
+        row = connection.execute(select(Document.state, Document.reason).where(Document.url == "http://x/")).one()
+    assert tuple(row) == (-5, "Because.")
+
+
+@pytest.mark.parametrize(("rule", "comes_back"), [("TooDeep", True), ("ServerNotAccepted", False)])
+def test_a_shorter_way_makes_a_document_wanted_that_was_too_deep(
+    database: Database, table: DocumentTable, rule: str, comes_back: bool
+) -> None:
+    with database.engine.begin() as connection:
+        table.insert_found(connection, [found("http://h/far", 6, DocumentState.OVER_LIMIT, rule)])
+        entries = table.insert_found(connection, [found("http://h/far", 2)])
+    assert [entry.depth for entry in entries] == ([2] if comes_back else [])
+    assert state_of(database, "http://h/far") == (-6 if comes_back else -9)
+
+
+def test_of_two_ways_on_one_page_the_better_counts(database: Database, table: DocumentTable) -> None:
+    both = [found("http://h/x", 6, DocumentState.OVER_LIMIT, "TooDeep"), found("http://h/x", 3), found("http://h/x", 4)]
+    with database.engine.begin() as connection:
+        (entry,) = table.insert_found(connection, both)
+    assert entry.depth == 3
+
+
+def test_what_was_being_collected_waits_again(database: Database, table: DocumentTable) -> None:
+    with database.engine.begin() as connection:
+        entries = table.insert_found(connection, [found(f"http://h/{number}") for number in range(3)])
+        table.mark_collecting(connection, [entry.id for entry in entries[:2]])
+    assert state_of(database, entries[0].url) == DocumentState.COLLECTING
+    with database.engine.begin() as connection:
+        assert table.reset_collecting(connection) == 2
+    assert state_of(database, entries[0].url) == DocumentState.WAITING
+
+
+def test_what_became_of_a_document_is_written(database: Database, table: DocumentTable) -> None:
+    with database.engine.begin() as connection:
+        first, second = table.insert_found(connection, [found("http://h/1"), found("http://h/2")])
+        table.finish(
+            connection,
+            [
+                Outcome(first.id, 200, None, "OK.", "text/html", 10, "sha1:X", 3, 1, NOW, "f.warc.gz", 5, 9, None),
+                Outcome(second.id, -11, "Robots", "No.", tries=2),
+            ],
+        )
+    with database.session() as session:
+        one, two = session.scalars(select(Document).where(Document.id.in_([first.id, second.id])).order_by(Document.id))
+        assert (one.state, one.type, one.size, one.links, one.collected_at) == (200, "text/html", 10, 3, NOW)
+        assert (one.warc, one.warc_offset, one.warc_length) == ("f.warc.gz", 5, 9)
+        assert (two.state, two.rule, two.reason, two.tries, two.collected_at) == (-11, "Robots", "No.", 2, None)
+
+
+def test_the_window_is_refilled_nearest_to_the_root_first(database: Database, table: DocumentTable) -> None:
+    urls = ["http://h/a/b/c", "http://h/a", "http://h/a/b", "http://h/z", "http://other/"]
+    with database.engine.begin() as connection:
+        held = [
+            entry.id for entry in table.insert_found(connection, [found(url) for url in urls]) if entry.url[-1] == "z"
+        ]
+        assert table.waiting_by_server(connection) == [("h", 5), ("other", 1)]
+        entries = table.next_waiting(connection, "h", set(held), 3)
+    assert [entry.url for entry in entries] == ["http://h/", "http://h/a", "http://h/a/b"]
+
+
+def test_a_server_has_one_row(database: Database, table: DocumentTable) -> None:
+    again = DocumentTable(1, database.placeholder)
+    with database.engine.begin() as connection:
+        table.insert_found(connection, [found("http://h:81/1")])
+        again.insert_found(connection, [found("http://h:81/2")])
+        assert connection.execute(select(func.count()).where(Server.name == "h:81")).scalar_one() == 1
