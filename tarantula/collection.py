@@ -75,7 +75,7 @@ class Collection:
         assert self._writer is not None, "the collection was not begun"
         return self._writer
 
-    def begin(self, loop: AbstractEventLoop, on_waiting: Callable[[list[Entry]], None]) -> None:
+    def begin(self, loop: AbstractEventLoop, on_waiting: Callable[[list[Entry], list[Entry]], None]) -> None:
         """Read what waits, and be ready to store."""
         with self.database.engine.begin() as connection:
             self._table.reset_collecting(connection)
@@ -85,13 +85,15 @@ class Collection:
                 entries = self._table.next_waiting(connection, queue.name, set(), WINDOW)
                 self.frontier.refill(queue.name, entries, exhausted=len(entries) < WINDOW)
         warc = WarcWriter(self.directory / "archive", self.urn, self._warcinfo())
-        self._writer = Writer(self.database.engine, self._table, warc, loop, on_waiting)
+        self._writer = Writer(self.database.engine, self._table, warc, loop, self.discovery.judge_again, on_waiting)
         self._writer.start()
 
     async def store(self, document: CollectedDocument) -> None:
         """Store a document and the links that it names."""
         found, links = self.discovery.discover(document.entry, document.links)
-        await self.writer.finish(Finished(_outcome(document), document.exchange, document.rendered, found, links))
+        await self.writer.finish(
+            Finished(_outcome(document), document.entry.depth, document.exchange, document.rendered, found, links)
+        )
 
     async def discover(self, via: Entry, url: str) -> None:
         """Take a URL that no page named, as if *via* had."""
@@ -128,7 +130,7 @@ class Collection:
             "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
             "isPartOf": self.urn,
             "description": self.config.description or f"The publication {self.config.name}",
-            "operator": self.installation.contact,
+            "operator": self.installation.contact or self.installation.mail,
             "http-header-user-agent": self.installation.user_agent,
             "robots": "obeyed" if self.config.robots else "ignored",
         }

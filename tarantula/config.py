@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from socket import gethostname
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from tarantula import __version__
@@ -19,10 +20,10 @@ class Config(BaseSettings):
 
     home: Path = Path("tarantula-home")
     database_url: str = ""
-    contact: str = "https://tarantula.invalid/contact"
-    """An address, of mail or of a page, at which a server's owner reaches whoever runs this installation."""
-    mail: str = ""
-    """What goes in the ``From`` header; empty sends none."""
+    contact: str = ""
+    """An address of a page about this installation, for the owners of servers; without it, the mail address is given."""
+    mail: str = Field(default_factory=lambda: f"tarantula@{gethostname()}")
+    """The mail address of whoever runs this installation, for the ``From`` header of every request."""
 
     @field_validator("home")
     @classmethod
@@ -49,7 +50,7 @@ class Config(BaseSettings):
     @property
     def user_agent(self) -> str:
         """The User-Agent header of every request."""
-        return f"Mozilla/5.0 (compatible; Tarantula/{__version__}; +{self.contact})"
+        return f"Mozilla/5.0 (compatible; Tarantula/{__version__}; +{self.contact or 'mailto:' + self.mail})"
 
     def make_home(self) -> Path:
         """Create the home directory, or say why it cannot be used."""

@@ -95,9 +95,7 @@ def _mend_files(session: Session, item: Item, directory: Path) -> None:
             select(Document.warc, func.max(Document.warc_offset + Document.warc_length))
             .where(Document.item_id == item.id, Document.warc.is_not(None))
             .group_by(Document.warc)
-        )
-        .tuples()
-        .all()
+        ).all()
     )
     for path in sorted((directory / "archive").glob("*.warc.gz")):
         if cut := repair(path, ends.get(path.name) or 0):

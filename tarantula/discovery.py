@@ -32,7 +32,7 @@ class Discovery:
         found: list[Found] = []
         rows: list[tuple[int, bytes, int]] = []
         for url, kind in links:
-            depth = entry.depth if kind == LinkKind.REDIRECT else entry.depth + 1
+            depth = _depth(entry, kind)
             known = self._seen.get(url)
             if known is None or known[1] > depth:
                 key = known[0] if known else key_of(url)
@@ -43,6 +43,11 @@ class Discovery:
                 key = known[0]
             rows.append((entry.id, key, kind))
         return found, rows
+
+    def judge_again(self, entry: Entry, links: Iterable[Link]) -> list[Found]:
+        """Return the rows of all that *entry* names, seen before or not."""
+        rows = (self._judge(entry, key_of(url), url, kind, _depth(entry, kind)) for url, kind in links)
+        return [row for row in rows if row is not None]
 
     def _judge(self, entry: Entry, key: bytes, url: str, kind: LinkKind, depth: int) -> Found | None:
         server = server_of(url)
@@ -64,3 +69,7 @@ class Discovery:
         if len(self._seen) >= REMEMBERED:
             self._seen.clear()
         self._seen[url] = (key, depth)
+
+
+def _depth(entry: Entry, kind: LinkKind) -> int:
+    return entry.depth if kind == LinkKind.REDIRECT else entry.depth + 1

@@ -17,8 +17,10 @@ from tarantula.states import DocumentState
 ROWS = 1000
 """How many documents are held at a time."""
 
-IS_COLLECTED = Document.state.between(200, 299)
-"""Whether a server gave it."""
+COLLECTED = range(200, 300)
+"""The states of what a server gave."""
+
+IS_COLLECTED = Document.state.between(COLLECTED.start, COLLECTED.stop - 1)
 
 
 class ItemRow(NamedTuple):

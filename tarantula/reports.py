@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, case, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from tarantula.listings import IS_COLLECTED
+from tarantula.listings import COLLECTED, IS_COLLECTED
 from tarantula.models import Document, Item, Server
 from tarantula.states import DocumentState, meaning
 
@@ -16,6 +18,8 @@ UNKNOWN = "unknown"
 KB = 1024
 LARGEST = 40
 """Sizes are told apart up to two to this many KB."""
+AT_A_TIME = 10_000
+"""Servers whose names are asked for in one statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,96 +99,111 @@ class Report:
 
 def report(session: Session, item: Item, servers: int | None = None) -> Report:
     """Count an item's documents; *servers* limits that table to the busiest."""
-    states, types = _states(session, item.id), _types(session, item.id)
+    tally = _tally(session, item.id)
+    collected = [row for row in tally if row.state in COLLECTED]
+    busiest, number_of_servers = _servers(session, item.id, servers)
     return Report(
         urn=item.urn,
         publication=item.publication.name,
         state=item.state,
         started_at=item.started_at.isoformat() if item.started_at else None,
         finished_at=item.finished_at.isoformat() if item.finished_at else None,
-        totals=_totals(session, item.id, states, types),
-        states=states,
-        types=types,
-        sizes=_sizes(session, item.id),
-        servers=_servers(session, item.id, servers),
+        totals=Totals(
+            documents=sum(row.documents for row in tally),
+            collected=sum(row.documents for row in collected),
+            waiting=sum(row.documents for row in tally if row.state == DocumentState.WAITING),
+            links=sum(row.links for row in collected),
+            bytes=sum(row.bytes for row in collected),
+            servers=number_of_servers,
+        ),
+        states=_states(tally),
+        types=_types(collected),
+        sizes=_sizes(collected),
+        servers=busiest,
     )
 
 
-def _collected(item_id: int) -> ColumnElement[bool]:
-    return (Document.item_id == item_id) & IS_COLLECTED
+class _Tally(NamedTuple):
+    """Documents that are alike in all that the first three tables tell."""
+
+    state: int
+    type: str | None
+    power: int | None
+    """Of two, in KB, that its size is not larger than."""
+    documents: int
+    bytes: int
+    links: int
 
 
-def _states(session: Session, item_id: int) -> list[StateCount]:
-    number = func.count()
+def _tally(session: Session, item_id: int) -> list[_Tally]:
+    """Count an item's documents in one pass; there are few kinds of them, however many there are."""
+    powers = ((Document.size <= KB << power, power) for power in range(LARGEST))
+    power = case((Document.size.is_(None), None), *powers, else_=LARGEST).label("power")
     rows = session.execute(
-        select(Document.state, number)
+        select(Document.state, Document.type, power, func.count(), _sum(Document.size), _sum(Document.links))
         .where(Document.item_id == item_id)
-        .group_by(Document.state)
-        .order_by(number.desc(), Document.state)
-    ).all()
-    total = sum(count for _, count in rows)
-    return [StateCount(state, meaning(state), count, _percent(count, total)) for state, count in rows]
-
-
-def _types(session: Session, item_id: int) -> list[TypeCount]:
-    rows = session.execute(
-        select(Document.type, func.count(), _bytes()).where(_collected(item_id)).group_by(Document.type)
-    ).all()
-    total = sum(count for _, count, _ in rows)
-    counts = [TypeCount(mime or UNKNOWN, count, _percent(count, total), int(size)) for mime, count, size in rows]
-    return sorted(counts, key=lambda row: (-row.documents, row.type))
-
-
-def _sizes(session: Session, item_id: int) -> list[SizeCount]:
-    bucket = case(*((Document.size <= KB << power, power) for power in range(LARGEST)), else_=LARGEST).label("bucket")
-    rows = session.execute(
-        select(bucket, func.count()).where(_collected(item_id), Document.size.is_not(None)).group_by(bucket)
+        .group_by(Document.state, Document.type, power)
     )
-    counts: dict[int, int] = dict(rows.all())
-    if not counts:
-        return []
-    total = sum(counts.values())
     return [
-        SizeCount(1 << power - 1 if power else 0, 1 << power, number, _percent(number, total))
-        for power in range(min(counts), max(counts) + 1)
-        for number in [counts.get(power, 0)]
+        _Tally(state, mime, power, number, int(size), int(links)) for state, mime, power, number, size, links in rows
     ]
 
 
-def _servers(session: Session, item_id: int, limit: int | None) -> list[ServerCount]:
-    per_server = (
-        select(Document.server_id, func.count().label("documents"), _bytes().label("bytes"))
-        .where(_collected(item_id))
-        .group_by(Document.server_id)
-        .subquery()
-    )
-    total = session.scalar(select(func.sum(per_server.c.documents))) or 0
+def _states(tally: list[_Tally]) -> list[StateCount]:
+    counts: Counter[int] = Counter()
+    for row in tally:
+        counts[row.state] += row.documents
+    rows = [StateCount(state, meaning(state), number, _percent(number, counts)) for state, number in counts.items()]
+    return sorted(rows, key=lambda row: (-row.documents, row.state))
+
+
+def _types(collected: list[_Tally]) -> list[TypeCount]:
+    counts: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for row in collected:
+        counts[row.type or UNKNOWN] += row.documents
+        sizes[row.type or UNKNOWN] += row.bytes
+    rows = [TypeCount(mime, number, _percent(number, counts), sizes[mime]) for mime, number in counts.items()]
+    return sorted(rows, key=lambda row: (-row.documents, row.type))
+
+
+def _sizes(collected: list[_Tally]) -> list[SizeCount]:
+    counts: Counter[int] = Counter()
+    for row in collected:
+        if row.power is not None:
+            counts[row.power] += row.documents
+    powers = range(min(counts), max(counts) + 1) if counts else range(0)
+    return [
+        SizeCount(1 << power - 1 if power else 0, 1 << power, counts[power], _percent(counts[power], counts))
+        for power in powers
+    ]
+
+
+def _servers(session: Session, item_id: int, limit: int | None) -> tuple[list[ServerCount], int]:
     rows = session.execute(
-        select(Server.name, per_server.c.documents, per_server.c.bytes)
-        .join(per_server, per_server.c.server_id == Server.id)
-        .order_by(per_server.c.documents.desc(), Server.id)
-        .limit(limit)
-    )
-    return [ServerCount(name, count, _percent(count, int(total)), int(size)) for name, count, size in rows]
+        select(Document.server_id, func.count(), _sum(Document.size))
+        .where(Document.item_id == item_id, IS_COLLECTED)
+        .group_by(Document.server_id)
+    ).all()
+    busiest = sorted(rows, key=lambda row: (-row[1], row[0]))[:limit]
+    names = _names(session, [server for server, _, _ in busiest])
+    counts = Counter({server: number for server, number, _ in rows})
+    return [
+        ServerCount(names[server], number, _percent(number, counts), int(size)) for server, number, size in busiest
+    ], len(rows)
 
 
-def _totals(session: Session, item_id: int, states: list[StateCount], types: list[TypeCount]) -> Totals:
-    links, servers = session.execute(
-        select(func.sum(Document.links), func.count(Document.server_id.distinct())).where(_collected(item_id))
-    ).one()
-    return Totals(
-        documents=sum(row.documents for row in states),
-        collected=sum(row.documents for row in types),
-        waiting=sum(row.documents for row in states if row.state == DocumentState.WAITING),
-        links=int(links or 0),
-        bytes=sum(row.bytes for row in types),
-        servers=servers,
-    )
+def _names(session: Session, servers: Sequence[int]) -> dict[int, str]:
+    names: dict[int, str] = {}
+    for start in range(0, len(servers), AT_A_TIME):
+        chunk = servers[start : start + AT_A_TIME]
+        names.update(session.execute(select(Server.id, Server.name).where(Server.id.in_(chunk))).all())
+    return names
 
 
-def _bytes() -> ColumnElement[int]:
-    return func.coalesce(func.sum(Document.size), 0)
+def _sum(column: InstrumentedAttribute[int | None]) -> ColumnElement[int]:
+    return func.coalesce(func.sum(column), 0)
 
 
-def _percent(part: int, whole: int) -> float:
-    return round(100 * part / whole, 1)
+def _percent(part: int, counts: Counter[Any]) -> float:
+    return round(100 * part / counts.total(), 1)

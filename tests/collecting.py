@@ -63,7 +63,7 @@ def collect(name: str, *options: str, **environment: str) -> str:
 def states(database: Database) -> dict[str, int]:
     """Return the state of every document."""
     with database.session() as session:
-        return dict(session.execute(select(Document.url, Document.state)).tuples().all())
+        return dict(session.execute(select(Document.url, Document.state)).all())
 
 
 def reasons(database: Database) -> dict[str, str]:

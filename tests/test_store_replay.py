@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import time
 from collections.abc import Iterator
-from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
-from socket import create_server
 
 import pytest
 
 from tarantula.store.cdxj import IndexRow, write_index
 from tarantula.store.warc import WarcWriter
 from tests.exchanges import ANSWERS
-from tests.pywb_env import wayback
+from tests.replaying import ask, serving
 
 URN = "fcul-20260612T220000"
-PATIENCE = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -31,45 +26,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             place = stored.digest, stored.length, stored.offset, stored.file
             rows.append(IndexRow(sent.url, sent.started_at, "text/html", sent.status, *place))
     write_index(rows, item / "indexes" / "index.cdxj")
-    (home / "config.yaml").write_text("collections_root: items\n")
     return home
 
 
 @pytest.fixture(scope="module")
 def pywb(home: Path) -> Iterator[int]:
-    with create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-    log = (home / "pywb.log").open("wb")
-    command: list[str | Path] = [wayback(), "--bind", "127.0.0.1", "--port", str(port), "--directory", home]
-    with log, subprocess.Popen(command, stdout=log, stderr=log) as server:
-        try:
-            wait_for(port, server)
-            yield port
-        finally:
-            server.terminate()
-
-
-def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        assert server.poll() is None, "pywb ended"
-        try:
-            ask(port, "/")
-        except ConnectionError:
-            time.sleep(0.1)
-        else:
-            return
-    raise TimeoutError("pywb does not answer")
-
-
-def ask(port: int, path: str) -> tuple[HTTPResponse, bytes]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer, answer.read()
-    finally:
-        connection.close()
+    with serving(home) as port:
+        yield port
 
 
 @pytest.mark.parametrize("name", ["identity", "gzip", "deflate", "chunked", "chunked gzip", "binary", "encrypted"])

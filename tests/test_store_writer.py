@@ -32,7 +32,14 @@ def run(database: Database, tmp_path: Path) -> Callable[[Scenario], Writer]:
             table = DocumentTable(new_item(database), database.placeholder)
             waiting: list[Entry] = []
             warc = WarcWriter(tmp_path / "archive", "fcul-1", {"software": "test"})
-            writer = Writer(database.engine, table, warc, asyncio.get_running_loop(), waiting.extend)
+            writer = Writer(
+                database.engine,
+                table,
+                warc,
+                asyncio.get_running_loop(),
+                judge=lambda entry, links: [],
+                on_waiting=lambda new, nearer: waiting.extend(new),
+            )
             writer.start()
             try:
                 await scenario(writer, waiting)
@@ -48,7 +55,7 @@ def run(database: Database, tmp_path: Path) -> Callable[[Scenario], Writer]:
 def finished(identity: int = 1, urls: tuple[str, ...] = ()) -> Finished:
     rows = [found(url) for url in urls]
     links = [(identity, row.key, row.kind) for row in rows]
-    return Finished(Outcome(identity, 200, reason="OK."), ANSWERS["identity"], None, rows, links)
+    return Finished(Outcome(identity, 200, reason="OK."), 0, ANSWERS["identity"], None, rows, links)
 
 
 def test_a_document_its_bytes_and_its_links_are_stored_together(

@@ -103,6 +103,12 @@ class Frontier:
         queue.not_before = max(queue.not_before, not_before)
         self._offer(queue)
 
+    def lower(self, entry: Entry) -> None:
+        """Hear that a document, waiting or under way, lies nearer than was believed."""
+        held = self._queue(entry.server).held.get(entry.id)
+        if held is not None:
+            held.depth, held.kind, held.redirects = entry.depth, entry.kind, entry.redirects
+
     def postpone(self, server: str, not_before: float) -> None:
         """Hear of a visit that the frontier did not hand out."""
         queue = self._queue(server)

@@ -22,8 +22,8 @@ class ServerQueue:
         self.in_flight = 0
         self.not_before = 0.0
         """When it may be visited again, on the frontier's clock."""
-        self.held: set[int] = set()
-        """The ids of the documents that are in memory or under way."""
+        self.held: dict[int, Entry] = {}
+        """The documents that are in memory or under way."""
         self.unread = 0
         """Waiting rows that are in the table only."""
         self.refilling = False
@@ -56,7 +56,7 @@ class ServerQueue:
     def put_back(self, entry: Entry) -> None:
         """Take a document into the window, whatever its size."""
         if entry.id not in self.held:
-            self.held.add(entry.id)
+            self.held[entry.id] = entry
             heappush(self._heap, (entry.rank, entry.id, entry))
 
     def refill(self, entries: list[Entry], exhausted: bool) -> None:
@@ -74,4 +74,4 @@ class ServerQueue:
     def release(self, entry: Entry) -> None:
         """Hear that a document that was handed out is no longer under way."""
         self.in_flight -= 1
-        self.held.discard(entry.id)
+        self.held.pop(entry.id, None)

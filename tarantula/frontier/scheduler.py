@@ -85,8 +85,10 @@ class FrontierScheduler(Component, BaseScheduler):
             },
         )
 
-    def _arrived(self, entries: list[Entry]) -> None:
-        self._frontier.add(entries)
+    def _arrived(self, waiting: list[Entry], nearer: list[Entry]) -> None:
+        self._frontier.add(waiting)
+        for entry in nearer:
+            self._frontier.lower(entry)
         if self._hungry:
             self._feed()
 

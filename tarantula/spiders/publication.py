@@ -70,16 +70,13 @@ class PublicationSpider(Spider):
 
     def request_headers(self) -> dict[str, str]:
         """Return what every request says of us."""
-        installation = self.collection.installation
-        headers = {
+        return {
             "User-Agent": str(self.settings["USER_AGENT"]),
+            "From": self.collection.installation.mail,
             "Accept": "*/*",
             "Accept-Language": "*",
             "Accept-Encoding": "gzip, deflate",
         }
-        if installation.mail:
-            headers["From"] = installation.mail
-        return headers
 
     def side_request(self, url: str, server: str) -> Request:
         """Return a request for something that is no document of the item: a robots.txt, a script for the browser."""

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Connection, bindparam, func, select, update
 
 from tarantula.items import Entry
-from tarantula.models import Document, Server
+from tarantula.links.link import Link, LinkKind
+from tarantula.models import Document, LinkRow, Server
 from tarantula.states import DocumentState
 
 T = TypeVar("T")
@@ -69,6 +70,13 @@ _INSERT_FOUND = (
     " WHERE document.state = -9 AND document.rule = 'TooDeep' AND excluded.state = -6"
     " RETURNING id, key"
 )
+_LOWER = (
+    "UPDATE document SET depth = way.column2, kind = way.column3, redirects = way.column4, via_id = way.column5"
+    " FROM (VALUES {rows}) AS way"
+    " WHERE document.item_id = {item} AND document.key = way.column1 AND document.depth > way.column2"
+    " AND document.rule IS NULL"
+    " RETURNING id, key, state, tries"
+)
 _INSERT_LINKS = "INSERT INTO link (document_id, target, kind) VALUES {rows} ON CONFLICT DO NOTHING"
 _INSERT_SERVERS = "INSERT INTO server (name) VALUES {rows} ON CONFLICT (name) DO NOTHING"
 
@@ -97,23 +105,41 @@ class DocumentTable:
         self._placeholder = placeholder
         self._servers: dict[str, int] = {}
 
-    def insert_found(self, connection: Connection, found: Iterable[Found]) -> list[Entry]:
-        """Store what is new, and return those that now wait.
+    def insert_found(self, connection: Connection, found: Iterable[Found]) -> tuple[list[Entry], list[Found]]:
+        """Store what is new; return what now waits, and what is wanted but was known before.
 
         The database has the last word on what was seen before, not any memory of ours.
         """
         unique = _best_by_key(found)
         self._learn_servers(connection, {row.server for row in unique.values()})
         now_waiting = []
-        for chunk in _chunks(unique.values()):
+        for chunk in _chunks(list(unique.values())):
             values = [self._found_values(row) for row in chunk]
             for identity, key in self._execute(connection, _INSERT_FOUND, values, 13):
-                row = unique[bytes(key)]
+                row = unique.pop(bytes(key))
                 if row.state == DocumentState.WAITING:
-                    now_waiting.append(
-                        Entry(identity, row.url, row.server, row.depth, row.kind, row.rank, row.redirects)
-                    )
-        return now_waiting
+                    now_waiting.append(_entry(identity, row))
+        return now_waiting, [row for row in unique.values() if row.state == DocumentState.WAITING]
+
+    def lower(self, connection: Connection, known: Sequence[Found]) -> list[tuple[Entry, int]]:
+        """Give known documents the smaller depth at which they were found; return those that changed, with their state."""
+        by_key = {row.key: row for row in known}
+        lowered = []
+        statement = _LOWER.replace("{item}", str(self._item_id))
+        for chunk in _chunks(known):
+            ways = [(row.key, row.depth, row.kind, row.redirects, row.via_id) for row in chunk]
+            for identity, key, state, tries in self._execute(connection, statement, ways, 5):
+                lowered.append((_entry(identity, by_key[bytes(key)], tries), state))
+        return lowered
+
+    def links_of(self, connection: Connection, document: int) -> list[Link]:
+        """Return the links that a collected document names, as far as their targets have rows."""
+        rows = connection.execute(
+            select(Document.url, LinkRow.kind)
+            .join(Document, (Document.item_id == self._item_id) & (Document.key == LinkRow.target))
+            .where(LinkRow.document_id == document)
+        )
+        return [Link(url, LinkKind(kind)) for url, kind in rows]
 
     def insert_links(self, connection: Connection, links: Iterable[tuple[int, bytes, int]]) -> None:
         """Store (document, key of the target, kind) rows."""
@@ -190,6 +216,10 @@ class DocumentTable:
         sql = statement.format(rows=", ".join([row] * len(rows)))
         result = connection.exec_driver_sql(sql, tuple(value for values in rows for value in values))
         return list(result) if result.returns_rows else []
+
+
+def _entry(identity: int, row: Found, tries: int = 0) -> Entry:
+    return Entry(identity, row.url, row.server, row.depth, row.kind, row.rank, row.redirects, tries)
 
 
 def _best_by_key(found: Iterable[Found]) -> dict[bytes, Found]:

@@ -32,6 +32,6 @@ def _rows(session: Session, item: Item) -> Iterator[IndexRow]:
         .where(Document.item_id == item.id, Document.warc.is_not(None))
         .execution_options(yield_per=5000)
     )
-    for url, at, media_type, state, digest, length, offset, file in rows.tuples():
+    for url, at, media_type, state, digest, length, offset, file in rows:
         if at is not None and length is not None and offset is not None and file is not None:
             yield IndexRow(url, at, media_type, state, digest or "-", length, offset, file)

@@ -24,6 +24,7 @@ from tarantula.download.exchange import Exchange
 from tarantula.errors import TarantulaError
 from tarantula.items import Entry
 from tarantula.store.documents import DocumentTable, Found, Outcome
+from tarantula.store.shorter_ways import Judge, ShorterWays
 from tarantula.store.warc import WarcWriter
 
 logger = logging.getLogger(__name__)
@@ -34,6 +35,8 @@ class Finished:
     """A document that is done with, or to be tried again."""
 
     outcome: Outcome
+    depth: int = 0
+    """The depth from which its links were judged."""
     exchange: Exchange | None = None
     rendered: bytes | None = None
     found: Sequence[Found] = ()
@@ -68,10 +71,12 @@ class Writer:
         table: DocumentTable,
         warc: WarcWriter,
         loop: AbstractEventLoop,
-        on_waiting: Callable[[list[Entry]], None],
+        judge: Judge,
+        on_waiting: Callable[[list[Entry], list[Entry]], None],
     ) -> None:
         self._engine = engine
         self._table = table
+        self._ways = ShorterWays(table, judge)
         self._warc = warc
         self._loop = loop
         self._on_waiting = on_waiting
@@ -129,7 +134,7 @@ class Writer:
         try:
             if self.failure is not None:
                 raise self.failure
-            waiting, refilled = self._store(group)
+            waiting, nearer, refilled = self._store(group)
         except (SQLAlchemyError, OSError, TarantulaError) as error:
             if self.failure is None:
                 self.failure = _as_sentence(error)
@@ -137,19 +142,19 @@ class Writer:
             self._call(_fail, [*group.futures, *(future for _, future in group.refills)], self.failure)
         else:
             self.groups += 1
-            self._call(self._deliver, waiting, refilled, group.futures)
+            self._call(self._deliver, waiting, nearer, refilled, group.futures)
 
-    def _store(self, group: _Group) -> tuple[list[Entry], list[_Refilled]]:
+    def _store(self, group: _Group) -> tuple[list[Entry], list[Entry], list[_Refilled]]:
         for finished in group.finished:
             self._keep_bytes(finished)
         self._warc.flush()
         with self._engine.begin() as connection:
-            waiting = self._write_rows(connection, group)
+            waiting, nearer = self._write_rows(connection, group)
             refilled = [
                 (future, self._table.next_waiting(connection, refill.server, refill.held, refill.limit))
                 for refill, future in group.refills
             ]
-        return waiting, refilled
+        return waiting, nearer, refilled
 
     def _keep_bytes(self, finished: Finished) -> None:
         if finished.exchange is None:
@@ -162,18 +167,23 @@ class Writer:
         outcome.warc_length = stored.length
         outcome.rendered_offset = stored.rendered_offset
 
-    def _write_rows(self, connection: Connection, group: _Group) -> list[Entry]:
-        done = {finished.outcome.id for finished in group.finished}
+    def _write_rows(self, connection: Connection, group: _Group) -> tuple[list[Entry], list[Entry]]:
+        """Write a group's rows; return what waits because of them, and what waits nearer than before."""
+        done = {finished.outcome.id: finished.depth for finished in group.finished}
         self._table.mark_collecting(connection, [identity for identity in group.started if identity not in done])
-        found = chain(group.found, *(finished.found for finished in group.finished))
-        waiting = self._table.insert_found(connection, found)
         self._table.insert_links(connection, chain.from_iterable(finished.links for finished in group.finished))
         self._table.finish(connection, [finished.outcome for finished in group.finished])
-        return waiting
+        found = chain(group.found, *(finished.found for finished in group.finished))
+        waiting, known = self._table.insert_found(connection, found)
+        late, also_known = self._ways.missed(connection, done.items())
+        more, nearer = self._ways.follow(connection, known + also_known)
+        return waiting + late + more, nearer
 
-    def _deliver(self, waiting: list[Entry], refilled: list[_Refilled], futures: list[Future[None]]) -> None:
-        if waiting:
-            self._on_waiting(waiting)
+    def _deliver(
+        self, waiting: list[Entry], nearer: list[Entry], refilled: list[_Refilled], futures: list[Future[None]]
+    ) -> None:
+        if waiting or nearer:
+            self._on_waiting(waiting, nearer)
         for refill, entries in refilled:
             if not refill.done():
                 refill.set_result(entries)

@@ -1,0 +1,57 @@
+"""Depth is the shortest way from the base document, in whatever order documents are collected.
+
+A document may first be named by a long way and later by a shorter one. Its row then takes
+the smaller depth; if it was collected already, the links that it names are judged again
+from there, and so on down the links, so that what is wanted does not depend on the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sqlalchemy import Connection
+
+from tarantula.items import Entry
+from tarantula.links.link import Link
+from tarantula.states import is_final
+from tarantula.store.documents import DocumentTable, Found
+
+Judge = Callable[[Entry, list[Link]], list[Found]]
+
+
+class ShorterWays:
+    """Follows what becomes nearer."""
+
+    def __init__(self, table: DocumentTable, judge: Judge) -> None:
+        self._table = table
+        self._judge = judge
+        self._nearer: dict[int, Entry] = {}
+
+    def follow(self, connection: Connection, known: list[Found]) -> tuple[list[Entry], list[Entry]]:
+        """Take links to documents that are *known*; return those that wait because of it, and those that came nearer."""
+        waiting: list[Entry] = []
+        nearer: list[Entry] = []
+        while known:
+            lowered = self._table.lower(connection, known)
+            pending = [entry for entry, state in lowered if not is_final(state)]
+            self._nearer.update((entry.id, entry) for entry in pending)
+            nearer += pending
+            collected = [entry for entry, state in lowered if is_final(state)]
+            more, known = self._again(connection, collected)
+            waiting += more
+        return waiting, nearer
+
+    def missed(self, connection: Connection, finished: Iterable[tuple[int, int]]) -> tuple[list[Entry], list[Found]]:
+        """Judge again the links of documents (with the depth that was believed) that came nearer while under way."""
+        late = []
+        for identity, believed in finished:
+            entry = self._nearer.pop(identity, None)
+            if entry is not None and entry.depth < believed:
+                late.append(entry)
+        return self._again(connection, late)
+
+    def _again(self, connection: Connection, entries: list[Entry]) -> tuple[list[Entry], list[Found]]:
+        found: list[Found] = []
+        for entry in entries:
+            found += self._judge(entry, self._table.links_of(connection, entry.id))
+        return self._table.insert_found(connection, found)
