@@ -16,7 +16,7 @@ demo: setup  ## serve a small web on loopback, collect it, show the report
 	@$(BIN)/python -m tools.demo
 
 test: lint  ## every test, after every check
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: setup  ## style, types, and who may import what
 	$(BIN)/ruff check

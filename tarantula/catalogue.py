@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 from tarantula.errors import TarantulaError
 from tarantula.media import Types
 from tarantula.models import DocumentType, Profile
-from tarantula.publication_config import PublicationConfig
-from tarantula.publication_fields import check_name, check_type
+from tarantula.publications.config import PublicationConfig
+from tarantula.publications.fields import check_name, check_type
 from tarantula.scope.types import TypeSet
 from tarantula.sentences import did_you_mean
 

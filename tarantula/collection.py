@@ -23,7 +23,7 @@ from tarantula.items import CollectedDocument, Entry
 from tarantula.links.link import Link
 from tarantula.media import media_type
 from tarantula.politeness import Politeness
-from tarantula.publications import PublicationConfig
+from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
 from tarantula.states import DocumentState
 from tarantula.store.documents import DocumentTable, Outcome

@@ -21,7 +21,7 @@ class Config(BaseSettings):
     home: Path = Path("tarantula-home")
     database_url: str = ""
     contact: str = ""
-    """An address of a page about this installation, for the owners of servers; without it, the mail address is given."""
+    """The address of a page about this installation, for the owners of servers; without it the mail address stands."""
     mail: str = Field(default_factory=lambda: f"tarantula@{gethostname()}")
     """The mail address of whoever runs this installation, for the ``From`` header of every request."""
 

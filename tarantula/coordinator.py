@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from tarantula import catalogue, publications
+from tarantula import catalogue
 from tarantula.collection import Collection
 from tarantula.config import Config
 from tarantula.db import open_database
@@ -17,7 +17,9 @@ from tarantula.frontier.strategies import strategy
 from tarantula.importing import load
 from tarantula.listings import find_item
 from tarantula.models import Document, Item
-from tarantula.publications import PublicationConfig
+from tarantula.new_items import create_item
+from tarantula.publications import registry
+from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
 from tarantula.states import ItemState, check_move
 from tarantula.store.index import index_item
@@ -34,8 +36,8 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
     installation.make_home()
     database = open_database(installation)
     with database.session() as session:
-        publication = publications.get(session, name)
-        item = find_item(session, urn) if urn else publications.create_item(session, publication, datetime.now(UTC))
+        publication = registry.get(session, name)
+        item = find_item(session, urn) if urn else create_item(session, publication, datetime.now(UTC))
         if urn:
             _mend_files(session, item, installation.items / item.urn)
         _start(item)
@@ -50,7 +52,7 @@ def check_can_begin(installation: Config, name: str, urn: str | None = None) -> 
     """Say why a collection could not begin, before anything is started."""
     installation.make_home()
     with open_database(installation) as database, database.session() as session:
-        config = publications.config_of(publications.get(session, name))
+        config = registry.config_of(registry.get(session, name))
         if urn:
             _check_can_collect(find_item(session, urn))
     strategy(config.strategy)

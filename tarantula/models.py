@@ -93,7 +93,7 @@ class Publication(Base):
     name: Mapped[str] = mapped_column(String(100), unique=True)
     base_url: Mapped[str] = mapped_column(Text)
     configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """Everything else that a person chose, as `tarantula.publications.PublicationConfig` writes it."""
+    """Everything else that a person chose, as `tarantula.publications.config.PublicationConfig` writes it."""
     last_scheduled_at: Mapped[datetime | None] = mapped_column(Moment)
     created_at: Mapped[datetime] = mapped_column(Moment)
     items: Mapped[list[Item]] = relationship(back_populates="publication")

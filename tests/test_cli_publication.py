@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tarantula import publications
 from tarantula.config import Config
 from tarantula.db import Database, open_database
-from tarantula.publications import PublicationConfig
+from tarantula.publications import registry
+from tarantula.publications.config import PublicationConfig, read
 from tests.commands import Tarantula
 from tests.deposit import deposit
 
@@ -21,12 +21,12 @@ FCUL = ("publication", "add", "fcul", "http://www.fc.ul.pt/index.html")
 
 def stored(config: Config, name: str = "fcul") -> PublicationConfig:
     with open_database(config) as database, database.reading() as session:
-        return publications.config_of(publications.get(session, name))
+        return registry.config_of(registry.get(session, name))
 
 
 def everything(config: Config) -> list[PublicationConfig]:
     with open_database(config) as database, database.reading() as session:
-        return [publications.config_of(row) for row in publications.all(session)]
+        return [registry.config_of(row) for row in registry.all(session)]
 
 
 def test_the_example_of_2001_in_one_command(tarantula: Tarantula, database_config: Config) -> None:
@@ -187,7 +187,7 @@ def test_edit(tarantula: Tarantula, database_config: Config) -> None:
         "--unset", "B", "--url", "fc.ul.pt", "--robots",
     )  # fmt: skip
     assert edited.code == 0
-    assert stored(database_config) == publications.read(
+    assert stored(database_config) == read(
         {"name": "fcul", "base_url": "http://fc.ul.pt/", "depth": 3, "settings": {"A": 3}}
     )
 

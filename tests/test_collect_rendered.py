@@ -10,7 +10,6 @@ from sqlalchemy import select
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.models import Document
-from tarantula.rendering import find_browser
 from tarantula.store.read import read_record
 from tests.collecting import collect, describe, reasons, states
 from tests.sites.server import Answer, Web
@@ -44,9 +43,8 @@ def web() -> Iterator[Web]:
         yield served
 
 
+@pytest.mark.usefixtures("chromium")
 def test_links_come_from_the_browser_and_both_versions_are_kept(sqlite: Database, config: Config, web: Web) -> None:
-    if find_browser() is None:
-        pytest.skip("there is no Chromium here")
     describe(sqlite, "rendered", base_url=web.url(), render=True, delay=0.1)
     log = collect("rendered")
     assert states(sqlite) == {web.url(path): 200 for path in ("/", "/make.js", "/one.html", "/two.html")}, reasons(

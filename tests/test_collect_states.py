@@ -22,7 +22,7 @@ def test_every_document_ends_in_the_state_that_was_meant_for_it(database: Databa
 
 def test_waiting_and_being_collected_are_seen_while_it_runs(database: Database) -> None:
     with EveryState(hold=True) as web:
-        describe(database, "states", **(web.publication | {"timeout": 60}))
+        describe(database, "states", **(web.publication | {"timeout": 5}))
         process = start([SCRAPY, "crawl", "states"])
         wait_until(lambda: states(database).get(web.held) == DocumentState.COLLECTING, process)
         assert states(database)[web.behind_held] == DocumentState.WAITING

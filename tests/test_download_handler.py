@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -92,11 +91,8 @@ def test_private_addresses_are_refused_when_the_settings_say_so(server: RawServe
     assert server.peers == []
 
 
-def test_a_browser_opens_the_pages_that_want_one(server: RawServer) -> None:
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if browser is None:
-        pytest.skip("There is no Chromium.")
-    options = {"executable_path": browser, "args": ["--no-sandbox"]}
+def test_a_browser_opens_the_pages_that_want_one(server: RawServer, chromium: str) -> None:
+    options = {"executable_path": chromium, "args": ["--no-sandbox"]}
     made = crawl(server, "page html", PLAYWRIGHT_LAUNCH_OPTIONS=options)
     assert "yes" in made["page"]["body"]
     assert made["page"]["flags"] == ["playwright"]

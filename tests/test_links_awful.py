@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
+from playwright.sync_api import Page, sync_playwright
 
 from tarantula.links.extract import extract_links
 from tarantula.urls import canonical, is_web
@@ -137,19 +135,10 @@ def awful_server() -> Iterator[str]:
         server.shutdown()
 
 
-def chromium_in(playwright: Any) -> str | None:
-    """The path of a Chromium: the system's, or the one that playwright keeps for itself."""
-    own = playwright.chromium.executable_path
-    systems = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
-    return next(filter(None, systems), own if Path(own).exists() else None)
-
-
 @pytest.fixture(scope="module")
-def browser_page() -> Iterator[Any]:
-    with pytest.importorskip("playwright.sync_api").sync_playwright() as playwright:
-        if not (path := chromium_in(playwright)):
-            pytest.skip("no Chromium was found")
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+def browser_page(chromium: str) -> Iterator[Page]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield browser.new_page()
         browser.close()
 
@@ -159,7 +148,7 @@ def addresses_of(body: bytes, content_type: str, url: str) -> set[str]:
     return {link.url for link in extract_links(body, media_type, url, charset or None)}
 
 
-def test_awful_pages_give_what_chromium_sees(browser_page: Any, awful_server: str) -> None:
+def test_awful_pages_give_what_chromium_sees(browser_page: Page, awful_server: str) -> None:
     browser_page.goto(awful_server, wait_until="domcontentloaded")
     browser_page.wait_for_function(ALL_PARSED)
     differences = {}

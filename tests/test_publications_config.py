@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.errors import TarantulaError
-from tarantula.publications import PublicationConfig, read
+from tarantula.publications.config import PublicationConfig, read
 from tarantula.urls import canonical
 
 FCUL = {"name": "fcul", "base_url": "http://www.fc.ul.pt/index.html"}

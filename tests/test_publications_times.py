@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.errors import TarantulaError
-from tarantula.publications import read
-from tarantula.times import format_duration, parse_duration
+from tarantula.publications.config import read
+from tarantula.publications.times import format_duration, parse_duration
 
 FCUL = {"name": "fcul", "base_url": "http://www.fc.ul.pt/index.html"}
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.errors import TarantulaError
-from tarantula.publication_toml import from_toml, to_toml
-from tarantula.publications import PublicationConfig, read
+from tarantula.publications.config import PublicationConfig, read
+from tarantula.publications.toml import from_toml, to_toml
 
 names = st.from_regex(r"[a-z0-9_][a-z0-9_.-]{0,20}", fullmatch=True).filter(lambda name: name != "publication")
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tarantula.links.link import LinkKind
-from tarantula.publication_config import PublicationConfig
+from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
 from tarantula.scope.types import TypeSet
 

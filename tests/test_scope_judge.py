@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.links.link import LinkKind
-from tarantula.publication_config import PublicationConfig
+from tarantula.publications.config import PublicationConfig
 from tarantula.scope.candidate import Candidate
 from tarantula.scope.scope import Scope
 from tarantula.scope.types import TypeSet

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import func, select
 
-from tarantula import publications
 from tarantula.db import Database
 from tarantula.models import Document, LinkRow, Server
-from tarantula.publication_config import PublicationConfig
+from tarantula.new_items import create_item
+from tarantula.publications import registry
+from tarantula.publications.config import PublicationConfig
 from tarantula.states import DocumentState
 from tarantula.store.documents import DocumentTable, Found, Outcome
 from tarantula.urls import key_of, path_depth, server_of
@@ -21,7 +22,7 @@ NOW = datetime(2026, 6, 12, 22, 0, 0, 5, tzinfo=UTC)
 def new_item(database: Database, url: str = "http://h/", name: str = "fcul") -> int:
     with database.session() as session:
         config = PublicationConfig(name=name, base_url=url)
-        return publications.create_item(session, publications.add(session, config), NOW).id
+        return create_item(session, registry.add(session, config), NOW).id
 
 
 @pytest.fixture

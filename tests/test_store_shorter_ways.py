@@ -14,7 +14,7 @@ from tarantula.items import Entry
 from tarantula.links.link import Link, LinkKind
 from tarantula.media import Types
 from tarantula.models import Document
-from tarantula.publications import read
+from tarantula.publications.config import read
 from tarantula.scope.scope import Scope
 from tarantula.scope.types import TypeSet
 from tarantula.store.documents import DocumentTable, Outcome

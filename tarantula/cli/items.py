@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 from rich.filesize import decimal
 
-from tarantula import listings, publications
+from tarantula import listings
 from tarantula.cli.screen import console, table, when, write_json
 from tarantula.db import open_database
+from tarantula.publications import registry
 
 
 def items(
@@ -18,7 +19,7 @@ def items(
 ) -> None:
     """Show the items that were collected, one row each."""
     with open_database() as database, database.reading() as session:
-        rows = listings.items(session, publications.get(session, name) if name is not None else None)
+        rows = listings.items(session, registry.get(session, name) if name is not None else None)
     if as_json:
         write_json([row.as_dict() for row in rows])
         return

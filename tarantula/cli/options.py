@@ -9,8 +9,8 @@ from typing import Annotated, Any, get_origin
 import typer
 
 from tarantula.errors import TarantulaError
-from tarantula.publication_config import PublicationConfig
-from tarantula.publication_toml import setting_value
+from tarantula.publications.config import PublicationConfig
+from tarantula.publications.toml import setting_value
 
 FLAGS = {"settings": "--set"}
 TYPED = (bool, int, float)

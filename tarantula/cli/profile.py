@@ -10,7 +10,7 @@ from tarantula import catalogue
 from tarantula.cli.nouns import group
 from tarantula.cli.screen import console, table, write_json
 from tarantula.db import open_database
-from tarantula.publication_fields import split_words
+from tarantula.publications.fields import split_words
 
 app = group("profile")
 

@@ -8,14 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula import publication_toml, publications
 from tarantula.cli.nouns import group
 from tarantula.cli.options import given, with_fields
 from tarantula.cli.screen import console, table, when, write_json
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.models import Publication
-from tarantula.times import format_duration
+from tarantula.publications import registry, toml
+from tarantula.publications.config import read
+from tarantula.publications.times import format_duration
 
 app = group("publication")
 
@@ -31,9 +32,9 @@ def add(
     **fields: Any,
 ) -> None:
     """Describe a new publication."""
-    config = publications.read({**given(fields), "name": name, "base_url": url})
+    config = read({**given(fields), "name": name, "base_url": url})
     with open_database() as database, database.session() as session:
-        publications.add(session, config)
+        registry.add(session, config)
     print(f"{config.name} is stored. Collect it now with `tarantula crawl {config.name}`.")
 
 
@@ -41,13 +42,13 @@ def add(
 def list_all(as_json: Json = False) -> None:
     """Show every publication, one row each."""
     with open_database() as database, database.reading() as session:
-        rows = publications.all(session)
+        rows = registry.all(session)
     if as_json:
         write_json([_as_dict(row) for row in rows])
         return
     drawn = table("name", "base document", "depth", "every", "last scheduled", numbers=("depth",))
     for row in rows:
-        config = publications.config_of(row)
+        config = registry.config_of(row)
         drawn.add_row(row.name, row.base_url, str(config.depth), config.every, when(row.last_scheduled_at))
     console().print(drawn)
 
@@ -56,7 +57,7 @@ def list_all(as_json: Json = False) -> None:
 def show(name: Name, as_json: Json = False) -> None:
     """Show one publication, field by field."""
     with open_database() as database, database.reading() as session:
-        row = publications.get(session, name)
+        row = registry.get(session, name)
     if as_json:
         write_json(_as_dict(row))
         return
@@ -79,9 +80,9 @@ def edit(
     if url is not None:
         changes["base_url"] = url
     with open_database() as database, database.session() as session:
-        settings = publications.config_of(publications.get(session, name)).settings
+        settings = registry.config_of(registry.get(session, name)).settings
         kept = {key: value for key, value in settings.items() if key not in (unset or ())}
-        publications.edit(session, name, {**changes, "settings": {**kept, **changes.get("settings", {})}})
+        registry.edit(session, name, {**changes, "settings": {**kept, **changes.get("settings", {})}})
     print(f"{name} is changed.")
 
 
@@ -90,11 +91,11 @@ def remove(name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not a
     """Forget a publication that has no items."""
     with open_database() as database:
         with database.reading() as session:
-            publications.get(session, name)
+            registry.get(session, name)
         if not yes:
             typer.confirm(f"Forget the publication {name} for good?", abort=True)
         with database.session() as session:
-            publications.remove(session, name)
+            registry.remove(session, name)
     print(f"{name} is forgotten.")
 
 
@@ -104,8 +105,8 @@ def import_(
     replace: Annotated[bool, typer.Option("--replace", help="Also change publications that are there.")] = False,
 ) -> None:
     """Store the publications of TOML files: all of them, or none."""
-    configs = [config for file in files for config in publication_toml.from_toml(_read(file))]
-    store = publications.put if replace else publications.add
+    configs = [config for file in files for config in toml.from_toml(_read(file))]
+    store = registry.put if replace else registry.add
     with open_database() as database, database.session() as session:
         for config in configs:
             store(session, config)
@@ -121,8 +122,8 @@ def export(
 ) -> None:
     """Write publications as TOML."""
     with open_database() as database, database.reading() as session:
-        rows = [publications.get(session, name) for name in names] if names else publications.all(session)
-        text = publication_toml.to_toml(publications.config_of(row) for row in rows)
+        rows = [registry.get(session, name) for name in names] if names else registry.all(session)
+        text = toml.to_toml(registry.config_of(row) for row in rows)
     if output is None:
         print(text, end="")
     else:
@@ -132,7 +133,7 @@ def export(
 def _as_dict(row: Publication) -> dict[str, Any]:
     last = row.last_scheduled_at
     return {
-        **publications.config_of(row).model_dump(mode="json"),
+        **registry.config_of(row).model_dump(mode="json"),
         "created_at": row.created_at.isoformat(),
         "last_scheduled_at": last.isoformat() if last else None,
     }

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from tarantula import catalogue, publications
+from tarantula import catalogue
 from tarantula.cli.screen import write_json
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
-from tarantula.publication_fields import check_type
+from tarantula.publications import registry
+from tarantula.publications.fields import check_type
 from tarantula.scope.scope import Scope
 
 
@@ -26,7 +27,7 @@ def why(
     if mime is not None:
         _check(mime)
     with open_database() as database, database.reading() as session:
-        config = publications.config_of(publications.get(session, name))
+        config = registry.config_of(registry.get(session, name))
         scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
     verdict = scope.explain(url, depth=depth, media_type=mime, size=size)
     if as_json:

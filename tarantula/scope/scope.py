@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tarantula import media
 from tarantula.links.link import LinkKind
-from tarantula.publication_config import PublicationConfig
+from tarantula.publications.config import PublicationConfig
 from tarantula.scope.answer import Answer
 from tarantula.scope.candidate import Candidate
 from tarantula.scope.rule import Rule

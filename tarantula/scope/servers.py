@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tarantula.publication_config import PublicationConfig
+from tarantula.publications.config import PublicationConfig
 from tarantula.scope.base_server import BaseServer
 from tarantula.scope.candidate import Candidate
 from tarantula.scope.patterns import ServerPatterns

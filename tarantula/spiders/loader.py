@@ -5,9 +5,9 @@ from __future__ import annotations
 from scrapy import Spider
 from scrapy.spiderloader import SpiderLoader
 
-from tarantula import publications
 from tarantula.config import Config
 from tarantula.db import open_database
+from tarantula.publications import registry
 from tarantula.spiders.publication import spider_for
 
 
@@ -25,4 +25,4 @@ class PublicationSpiderLoader(SpiderLoader):
 
 def _publication_names() -> list[str]:
     with open_database(Config()) as database, database.session() as session:
-        return [publication.name for publication in publications.all(session)]
+        return [publication.name for publication in registry.all(session)]

@@ -122,7 +122,7 @@ class DocumentTable:
         return now_waiting, [row for row in unique.values() if row.state == DocumentState.WAITING]
 
     def lower(self, connection: Connection, known: Sequence[Found]) -> list[tuple[Entry, int]]:
-        """Give known documents the smaller depth at which they were found; return those that changed, with their state."""
+        """Give known documents the smaller depth at which they were found; return the changed ones and their states."""
         by_key = {row.key: row for row in known}
         lowered = []
         statement = _LOWER.replace("{item}", str(self._item_id))

@@ -28,7 +28,7 @@ class ShorterWays:
         self._nearer: dict[int, Entry] = {}
 
     def follow(self, connection: Connection, known: list[Found]) -> tuple[list[Entry], list[Entry]]:
-        """Take links to documents that are *known*; return those that wait because of it, and those that came nearer."""
+        """Take links to *known* documents; return those that wait because of it, and those that came nearer."""
         waiting: list[Entry] = []
         nearer: list[Entry] = []
         while known:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from tarantula import sentences
 from tarantula.errors import TarantulaError
-from tarantula.publication_fields import (
+from tarantula.publications.fields import (
     BaseUrl,
     Duration,
     Name,

@@ -10,8 +10,8 @@ from typing import Any
 import tomli_w
 
 from tarantula.errors import TarantulaError
-from tarantula.publication_config import PublicationConfig, read
-from tarantula.times import format_duration
+from tarantula.publications.config import PublicationConfig, read
+from tarantula.publications.times import format_duration
 
 
 def to_toml(configs: Iterable[PublicationConfig]) -> str:

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator
 
 from tarantula.frontier.strategies import STRATEGIES
+from tarantula.publications.times import parse_duration, parse_moment, parse_period
 from tarantula.scope.patterns import parse_pattern
 from tarantula.scope.url_not_sane import MAX_LENGTH
-from tarantula.times import parse_duration, parse_moment, parse_period
 from tarantula.urls import canonical, is_web
 
 RESERVED = "publication"

@@ -1,0 +1,84 @@
+"""A new item: its name, its row, and its base document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+from sqlalchemy import exists, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from tarantula.links.link import LinkKind
+from tarantula.models import Document, Item, Publication, Server
+from tarantula.publications.config import PublicationConfig
+from tarantula.publications.registry import config_of
+from tarantula.states import DocumentState, ItemState, Validation
+from tarantula.urls import key_of
+
+
+def create_item(session: Session, publication: Publication, now: datetime) -> Item:
+    """Begin an item: its urn says when in UTC, and its base document waits."""
+    config = config_of(publication)
+    item = _store_item(session, publication, config, now)
+    server = _server_id(session, config.base_server)
+    session.add(_base_document(item.id, config, server))
+    publication.last_scheduled_at = now
+    session.flush()
+    return item
+
+
+def _store_item(session: Session, publication: Publication, config: PublicationConfig, now: datetime) -> Item:
+    """Store an item under the first urn that is free, though others may be taking them at the same time."""
+    for urn in _urns(publication.name, now):
+        if session.scalar(select(exists().where(Item.urn == urn))):
+            continue
+        item = _new_item(publication, config, urn, now)
+        try:
+            with session.begin_nested():
+                session.add(item)
+        except IntegrityError:
+            continue
+        break
+    return item
+
+
+def _urns(name: str, now: datetime) -> Iterator[str]:
+    for seconds in count():
+        yield f"{name}-{now.astimezone(UTC) + timedelta(seconds=seconds):%Y%m%dT%H%M%S}"
+
+
+def _new_item(publication: Publication, config: PublicationConfig, urn: str, now: datetime) -> Item:
+    return Item(
+        publication_id=publication.id,
+        urn=urn,
+        state=ItemState.WAITING,
+        directory=f"items/{urn}",
+        configuration=config.model_dump(mode="json"),
+        planned_at=now,
+        deadline=now + timedelta(seconds=config.max_duration) if config.max_duration else None,
+        validation=Validation.PENDING,
+    )
+
+
+def _base_document(item_id: int, config: PublicationConfig, server_id: int) -> Document:
+    return Document(
+        item_id=item_id,
+        key=key_of(config.base_url),
+        url=config.base_url,
+        server_id=server_id,
+        depth=0,
+        kind=LinkKind.NAVIGATION,
+        redirects=0,
+        rank=0,
+        tries=0,
+        state=DocumentState.WAITING,
+    )
+
+
+def _server_id(session: Session, name: str) -> int:
+    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+    session.execute(insert(Server).values(name=name).on_conflict_do_nothing())
+    return session.scalars(select(Server.id).where(Server.name == name)).one()

@@ -1,0 +1,1 @@
+"""A publication: what a person says is wanted, validated, stored, imported and exported."""
