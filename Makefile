@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench lock clean
+.PHONY: help setup demo test lint format bench profile lock clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -30,6 +30,9 @@ format: setup  ## bring the code into shape
 
 bench: setup  ## the benchmarks, as ratios, JSON in the last line
 	@$(BIN)/python -m benchmarks
+
+profile: setup  ## where the collector's time goes, as the table of docs/performance.md
+	@$(BIN)/python -m benchmarks.profile
 
 lock:  ## choose the locked versions anew
 	tools/lock

@@ -83,21 +83,30 @@ def crawl_bare(web: LargeWeb, work: Path) -> None:
 
 def crawl_with_tarantula(web: LargeWeb, work: Path) -> None:
     """Collect the publication that the first page begins, as fast as the bare spider may ask."""
+    describe(web, work)
+    run(work, "scrapy", "crawl", "publication", "-a", f"name={NAME}")
+
+
+def describe(web: LargeWeb, work: Path) -> None:
+    """Add the publication that the first page begins."""
     options = ("--accept", "127.0.0.*", "--depth", "20", "--delay", "0", "--per-server", "8", "--no-robots")
     run(work, "tarantula", "publication", "add", NAME, web.base_url, *options, "--no-convert")
-    run(work, "scrapy", "crawl", "publication", "-a", f"name={NAME}")
+
+
+def environment(work: Path) -> dict[str, str]:
+    """Return the environment of a home of its own, with the SQLite in it."""
+    inherited = {name: value for name, value in os.environ.items() if name != "TARANTULA_DATABASE_URL"}
+    return {**inherited, "TARANTULA_HOME": str(work / "home")}
 
 
 def run(work: Path, program: str, *arguments: str, directory: Path = ROOT) -> None:
     """Run one of the environment's programs; its words are shown only when it fails."""
-    environment = {**os.environ, "TARANTULA_HOME": str(work / "home")}
-    environment.pop("TARANTULA_DATABASE_URL", None)
     log = work / f"{program}.log"
     with log.open("wb") as words:
         ended = subprocess.run(
             [str(BIN / program), *arguments],
             cwd=directory,
-            env=environment,
+            env=environment(work),
             stdout=words,
             stderr=subprocess.STDOUT,
             timeout=PATIENCE,

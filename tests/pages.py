@@ -54,9 +54,10 @@ def links(text: str) -> list[str]:
 
 
 def section(text: str, heading: str) -> str:
-    """Return what stands below the heading that holds *heading*, up to the next one of any level."""
-    parts = re.split(r"^#+ (.*)$", prose(text), flags=re.MULTILINE)
-    found = [body for title, body in zip(parts[1::2], parts[2::2], strict=True) if heading in title]
+    """Return what stands below the heading that is *heading*, or holds it, up to the next one of any level."""
+    _, *parts = _HEADING.split(prose(text))
+    bodies = list(zip(parts[::2], parts[1::2], strict=True))
+    found = [body for title, body in bodies if title == heading] or [body for title, body in bodies if heading in title]
     assert len(found) == 1, f"{len(found)} headings hold {heading!r}"
     return found[0]
 

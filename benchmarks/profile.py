@@ -1,0 +1,82 @@
+"""Where the collector's time goes, stage by stage: a table for docs/performance.md.
+
+The collector is watched from outside by py-spy, which counts who holds the interpreter a
+few hundred times a second; a moment belongs to the stage that is nearest to the top of
+the stack.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from benchmarks.crawl import BIN, NAME, PATIENCE, ROOT, describe, environment
+from tests.sites.large import LargeWeb
+
+RATE = 400
+STAGES = {
+    "tarantula/links/": "links: parsing pages, making URLs absolute",
+    "tarantula/urls": "links: parsing pages, making URLs absolute",
+    "tarantula/scope/": "scope and discovery: judging links, remembering them",
+    "tarantula/discovery": "scope and discovery: judging links, remembering them",
+    "tarantula/media": "scope and discovery: judging links, remembering them",
+    "tarantula/frontier/": "frontier: choosing the next document",
+    "tarantula/politeness": "frontier: choosing the next document",
+    "tarantula/store/": "store: WARC records, rows, links, index",
+    "tarantula/download/": "download: connections, heads, bodies",
+    "tarantula/handlers": "adapters: handler, middlewares, spider, pipeline",
+    "tarantula/": "adapters: handler, middlewares, spider, pipeline",
+    "scrapy/": "Scrapy, Twisted and the event loop",
+    "twisted/": "Scrapy, Twisted and the event loop",
+    "asyncio/": "Scrapy, Twisted and the event loop",
+}
+STARTING = "starting: imports, settings, migrations"
+
+
+def main() -> None:
+    """Collect the large web under py-spy, and print the table."""
+    pages = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
+    with tempfile.TemporaryDirectory() as directory, LargeWeb(pages) as web:
+        work = Path(directory)
+        describe(web, work)
+        samples = watch(work)
+    print_table(Counter(stage_of(stack) for stack, count in samples for _ in range(count)))
+
+
+def watch(work: Path) -> list[tuple[str, int]]:
+    """Run the collector under py-spy; return stacks and how often each was seen."""
+    raw = work / "stacks"
+    options = ("record", "--gil", "--format", "raw", "--rate", str(RATE), "--output", str(raw), "--")
+    command = [str(BIN / "py-spy"), *options, sys.executable, str(BIN / "scrapy"), "crawl", NAME]
+    subprocess.run(command, cwd=ROOT, env=environment(work), capture_output=True, check=True, timeout=PATIENCE)
+    lines = (line.rpartition(" ") for line in raw.read_text().splitlines())
+    return [(stack, int(count)) for stack, _, count in lines]
+
+
+def stage_of(stack: str) -> str:
+    """Name the stage to which a moment belongs."""
+    files = re.findall(r"\(([^():]+\.py)", stack)
+    if any("importlib" in file for file in re.findall(r"\(([^()]*)\)", stack)):
+        return STARTING
+    for file in reversed(files):
+        for part, stage in STAGES.items():
+            if part in file:
+                return stage
+    return STARTING
+
+
+def print_table(moments: Counter[str]) -> None:
+    """Print the shares, largest first, without what happens once at the start."""
+    del moments[STARTING]
+    total = moments.total()
+    print("| stage | share of the collector's time |\n|---|---|")
+    for stage, count in moments.most_common():
+        print(f"| {stage} | {count / total:.0%} |")
+
+
+if __name__ == "__main__":
+    main()

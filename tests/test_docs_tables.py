@@ -1,0 +1,197 @@
+"""Tables of the documentation that mirror the code are complete, and true."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from dataclasses import fields
+from importlib import import_module
+from pkgutil import iter_modules, resolve_name
+from typing import Any
+
+import pytest
+
+from tarantula import catalogue, reports, scope
+from tarantula.cli.options import FLAGS
+from tarantula.db import Database
+from tarantula.items import CollectedDocument, Entry
+from tarantula.links import grammar
+from tarantula.links.link import LinkKind
+from tarantula.listings import DocumentRow, ItemRow
+from tarantula.models import Base
+from tarantula.publications.config import PublicationConfig
+from tarantula.scope.patterns import ServerPatterns
+from tarantula.scope.too_deep import STEPS_PAST
+from tarantula.states import MEANINGS, MOVES, DocumentState, ItemState, Validation
+from tests import pages
+
+CONSTANT = re.compile(r"`([a-z_.]+)\.([A-Z_]+)`")
+FIELDS = pages.rows(pages.section(pages.read("publications.md"), "Fields"))
+LIMITS = [
+    pytest.param(row, id=f"{page.stem}-{row[0]}")
+    for page in sorted(pages.DOCS.glob("*.md"))
+    for row in pages.rows(page.read_text(encoding="utf-8"))
+    if CONSTANT.fullmatch(row[-1])
+]
+
+
+def default_of(field: str) -> str:
+    info = PublicationConfig.model_fields[field]
+    default = "" if info.is_required() else info.get_default(call_default_factory=True)
+    if isinstance(default, bool):
+        return "yes" if default else "no"
+    if default is None:
+        return "none"
+    return str(default) if default or info.is_required() else "empty"
+
+
+def test_every_field_of_a_publication_is_listed() -> None:
+    assert [row[0].strip("`") for row in FIELDS] == list(PublicationConfig.model_fields)
+
+
+@pytest.mark.parametrize(
+    "row", pages.rows(pages.section(pages.read("publications.md"), "Fields")), ids=lambda row: row[0]
+)
+def test_its_option_and_default_are_those_of_the_code(row: list[str]) -> None:
+    field, option, default = row[0].strip("`"), pages.spans(row[1]), row[2]
+    if field not in ("name", "base_url"):
+        flag = FLAGS.get(field, f"--{field.replace('_', '-')}")
+        is_switch = PublicationConfig.model_fields[field].annotation is bool
+        assert option == ([flag, f"--no-{flag[2:]}"] if is_switch else [flag])
+    assert default == default_of(field)
+
+
+def test_every_type_is_listed_with_its_extensions(sqlite: Database) -> None:
+    section = pages.section(pages.read("publications.md"), "Types")
+    with sqlite.reading() as session:
+        known = {row.mime: row.extensions for row in catalogue.types(session)}
+    assert {row[0].strip("`"): row[1].split() for row in pages.rows(section)} == known
+    assert f"these {len(known)} types" in section
+
+
+def test_every_profile_is_listed(sqlite: Database) -> None:
+    with sqlite.reading() as session:
+        known = {row.name for row in catalogue.profiles(session)}
+    assert set(pages.first_column(pages.section(pages.read("publications.md"), "Profiles"))) == known
+
+
+def test_every_document_state_is_listed() -> None:
+    section = pages.section(pages.read("states.md"), "Documents")
+    listed = {int(row[0]): (row[1].strip("`"), row[2]) for row in pages.rows(section) if row[1]}
+    assert listed == {int(state): (state.name, MEANINGS[state]) for state in DocumentState}
+
+
+def test_every_item_state_is_listed_with_its_moves() -> None:
+    listed = [row for row in pages.rows(pages.section(pages.read("states.md"), "Items")) if len(row) == 3]
+    assert {row[0].strip("`"): set(pages.spans(row[2])) for row in listed} == {
+        str(state): {str(new) for new in MOVES[state]} for state in ItemState
+    }
+
+
+def test_every_validation_is_listed() -> None:
+    listed = [row for row in pages.rows(pages.section(pages.read("states.md"), "Items")) if len(row) == 2]
+    assert [row[0].strip("`") for row in listed] == [str(validation) for validation in Validation]
+
+
+def rule_classes() -> set[str]:
+    modules = [import_module(f"tarantula.scope.{module.name}") for module in iter_modules(scope.__path__)]
+    return {
+        name
+        for module in modules
+        for name, found in inspect.getmembers(module, inspect.isclass)
+        if found.__module__ == module.__name__ and hasattr(found, "judge")
+    } - {"Rule", "Scope"}
+
+
+def test_every_rule_is_listed() -> None:
+    text = pages.section(pages.read("scope.md"), "The rules, in order")
+    assert "TooDeep" in rule_classes()
+    assert set(pages.first_column(text)) == rule_classes() - {"Servers"}
+    assert "Servers" in pages.spans(text)
+
+
+@pytest.mark.parametrize("row", pages.rows(pages.section(pages.read("scope.md"), "Servers")), ids=lambda row: row[0])
+def test_patterns_take_what_the_table_says(row: list[str]) -> None:
+    patterns = ServerPatterns(pages.spans(row[0]))
+    assert all(patterns.match(server) for server in pages.spans(row[1]))
+    assert not any(patterns.match(server) for server in pages.spans(row[2]))
+
+
+def test_steps_past_the_depth_are_those_of_the_code() -> None:
+    listed = pages.rows(pages.section(pages.read("scope.md"), "Depth and requisites"))
+    steps = {pages.spans(row[0])[0]: row[1] for row in listed}
+    assert steps.keys() == LinkKind.__members__.keys()
+    assert {name: int(number) for name, number in steps.items() if number.isdigit()} == {
+        kind.name: STEPS_PAST[kind] for kind in LinkKind if kind is not LinkKind.REDIRECT
+    }
+
+
+@pytest.mark.parametrize(
+    ("heading", "places"),
+    [
+        ("HTML", grammar.HTML),
+        ("SVG", grammar.SVG),
+        ("Sitemaps", grammar.SITEMAP),
+        ("RSS", grammar.RSS),
+        ("Atom", grammar.ATOM),
+    ],
+)
+def test_every_place_of_a_link_is_listed(heading: str, places: grammar.Places) -> None:
+    listed = {
+        (element, place.strip("`"), row[2])
+        for row in pages.rows(pages.section(pages.read("links.md"), heading))
+        for element in pages.spans(row[0])
+        for place in row[1].split(", ")
+    }
+    assert listed == {
+        (element, place.attribute or "text", place.kind.name.lower())
+        for element, found in places.items()
+        for place in found
+    }
+
+
+def test_every_kind_of_link_is_listed() -> None:
+    section = pages.section(pages.read("links.md"), "What for")
+    assert pages.first_column(section) == [kind.name for kind in LinkKind]
+
+
+@pytest.mark.parametrize("table", Base.metadata.sorted_tables, ids=str)
+def test_every_column_is_listed(table: Any) -> None:
+    section = pages.section(pages.read("store.md"), table.name)
+    assert pages.first_column(section) == [column.name for column in table.columns]
+
+
+@pytest.mark.parametrize(
+    ("heading", "keys"),
+    [
+        ("JSON", [field.name for field in fields(reports.Report)]),
+        ("totals", [field.name for field in fields(reports.Totals)]),
+        ("states", [field.name for field in fields(reports.StateCount)]),
+        ("types", [field.name for field in fields(reports.TypeCount)]),
+        ("sizes", [field.name for field in fields(reports.SizeCount)]),
+        ("servers", [field.name for field in fields(reports.ServerCount)]),
+        ("Items", list(ItemRow._fields)),
+        ("Documents", list(DocumentRow._fields)),
+    ],
+)
+def test_every_key_of_the_json_is_listed(heading: str, keys: Iterable[str]) -> None:
+    assert pages.first_column(pages.section(pages.read("reports.md"), heading)) == keys
+
+
+def test_every_attribute_of_a_document_is_listed() -> None:
+    listed = pages.rows(pages.section(pages.read("extending.md"), "Pipelines"))
+    assert {row[0].strip("`") for row in listed} == {field.name for field in fields(CollectedDocument)}
+    (entry,) = [row[1] for row in listed if row[0] == "`entry`"]
+    assert pages.spans(entry) == [field.name for field in fields(Entry)]
+
+
+def test_there_are_limits_to_check() -> None:
+    assert len(LIMITS) > 20
+
+
+@pytest.mark.parametrize("row", LIMITS)
+def test_limits_are_those_of_the_code(row: list[str]) -> None:
+    module, constant = CONSTANT.fullmatch(row[-1]).groups()  # type: ignore[union-attr]
+    (number,) = re.findall(r"\d[\d,.]*", row[1])
+    assert float(number.replace(",", "")) == float(resolve_name(f"tarantula.{module}:{constant}"))
