@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tarantula import __version__
@@ -38,20 +39,35 @@ class Collection:
     """What the Scrapy components share while an item is collected."""
 
     def __init__(
-        self, installation: Config, database: Database, config: PublicationConfig, scope: Scope, urn: str, item_id: int
+        self,
+        installation: Config,
+        database: Database,
+        config: PublicationConfig,
+        scope: Scope,
+        urn: str,
+        item_id: int,
+        deadline: datetime | None = None,
     ) -> None:
         self.installation = installation
         self.database = database
         self.config = config
         self.scope = scope
         self.urn = urn
+        self.deadline = deadline
         self.frontier = Frontier(strategy(config.strategy), config.per_server)
         self.politeness = Politeness(config.delay)
         self.discovery = Discovery(scope, config.keep_refused)
         self._table = DocumentTable(item_id, database.placeholder)
         self._writer: Writer | None = None
         self.trouble: TarantulaError | None = None
-        """What stopped the collection, if something did."""
+        """What stopped the collection, if something went wrong."""
+        self.interruption: str | None = None
+        """Why it ended before its time, if it did."""
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the item may still be collected, if it has a deadline."""
+        return None if self.deadline is None else max((self.deadline - datetime.now(UTC)).total_seconds(), 1.0)
 
     @property
     def may_visit_private(self) -> bool:
@@ -77,14 +93,15 @@ class Collection:
 
     def begin(self, loop: AbstractEventLoop, on_waiting: Callable[[list[Entry], list[Entry]], None]) -> None:
         """Read what waits, and be ready to store."""
-        with self.database.engine.begin() as connection:
+        with self.database.session() as session:
+            connection = session.connection()
             self._table.reset_collecting(connection)
             for server, count in self._table.waiting_by_server(connection):
                 self.frontier.expect(server, count)
             for queue in self.frontier.wanting_refill():
                 entries = self._table.next_waiting(connection, queue.name, set(), WINDOW)
                 self.frontier.refill(queue.name, entries, exhausted=len(entries) < WINDOW)
-        warc = WarcWriter(self.directory / "archive", self.urn, self._warcinfo())
+        warc = WarcWriter(self.directory / "archive", self.urn, self._warcinfo(), self.installation.warc_size)
         self._writer = Writer(self.database.engine, self._table, warc, loop, self.discovery.judge_again, on_waiting)
         self._writer.start()
 
@@ -119,9 +136,12 @@ class Collection:
             raise Refused(verdict.state or DocumentState.TYPE_NOT_WANTED, verdict.reason, verdict.rule)
 
     def end(self) -> None:
-        """Store what is left."""
+        """Store what is left; what was handed out and not collected waits again."""
         if self._writer is not None:
             self._writer.close()
+            if self._writer.failure is None:
+                with self.database.session() as session:
+                    self._table.reset_collecting(session.connection())
 
     def _warcinfo(self) -> dict[str, str]:
         return {

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 from socket import gethostname
+from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, PositiveInt, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from tarantula import __version__
@@ -20,10 +21,19 @@ class Config(BaseSettings):
 
     home: Path = Path("tarantula-home")
     database_url: str = ""
+    warc_size: PositiveInt = 1_000_000_000
+    """Bytes after which a new WARC file is begun."""
     contact: str = ""
     """The address of a page about this installation, for the owners of servers; without it the mail address stands."""
     mail: str = Field(default_factory=lambda: f"tarantula@{gethostname()}")
     """The mail address of whoever runs this installation, for the ``From`` header of every request."""
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            problems = (f"TARANTULA_{str(one['loc'][0]).upper()}: {one['msg']}." for one in error.errors())
+            raise TarantulaError(" ".join(problems)) from error
 
     @field_validator("home")
     @classmethod

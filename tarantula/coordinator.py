@@ -10,9 +10,11 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from tarantula import catalogue
+from tarantula.browser import check_browser
 from tarantula.collection import Collection
 from tarantula.config import Config
 from tarantula.db import open_database
+from tarantula.errors import TarantulaError
 from tarantula.frontier.strategies import strategy
 from tarantula.importing import load
 from tarantula.listings import find_item
@@ -43,7 +45,7 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
         _start(item)
         config = PublicationConfig.model_validate(item.configuration)
         scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
-        collection = Collection(installation, database, config, scope, item.urn, item.id)
+        collection = Collection(installation, database, config, scope, item.urn, item.id, item.deadline)
     collection.directory.mkdir(parents=True, exist_ok=True)
     return collection
 
@@ -56,6 +58,8 @@ def check_can_begin(installation: Config, name: str, urn: str | None = None) -> 
         if urn:
             _check_can_collect(find_item(session, urn))
     strategy(config.strategy)
+    if config.render:
+        check_browser()
     for setting in COMPONENTS & config.settings.keys():
         for path, order in config.settings[setting].items():
             if order is not None:
@@ -64,16 +68,28 @@ def check_can_begin(installation: Config, name: str, urn: str | None = None) -> 
 
 def end_item(collection: Collection, reason: str | None) -> None:
     """Store what is left and end the item: archived, or interrupted with a *reason*."""
-    collection.end()
-    with collection.database.session() as session:
-        item = find_item(session, collection.urn)
-        new = ItemState.INTERRUPTED if reason else ItemState.ARCHIVED
-        check_move(item.urn, ItemState(item.state), new)
-        item.state = new
-        item.reason = reason
-        item.finished_at = datetime.now(UTC)
-        index_item(session, item, collection.directory)
-    collection.database.close()
+    collection.interruption = reason
+    try:
+        collection.end()
+        with collection.database.reading() as session:
+            index_item(session, find_item(session, collection.urn), collection.directory)
+        with collection.database.session() as session:
+            _end(find_item(session, collection.urn), reason)
+    except TarantulaError as error:
+        # Its rows say that it is being collected: it can be resumed like one whose collector was killed.
+        collection.trouble = collection.trouble or error
+        collection.interruption = collection.interruption or str(error)
+        logger.error("%s", error)
+    finally:
+        collection.database.close()
+
+
+def _end(item: Item, reason: str | None) -> None:
+    new = ItemState.INTERRUPTED if reason else ItemState.ARCHIVED
+    check_move(item.urn, ItemState(item.state), new)
+    item.state = new
+    item.reason = reason
+    item.finished_at = datetime.now(UTC)
 
 
 def _check_can_collect(item: Item) -> None:

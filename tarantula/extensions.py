@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 INTERRUPTIONS = {
     "shutdown": "Somebody stopped it.",
     "cancelled": "Somebody stopped it.",
+    "closespider_timeout": "Its longest duration was over.",
 }
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import shutil
 from collections import OrderedDict, defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -23,7 +21,6 @@ from scrapy_playwright.page import PageMethod
 
 from tarantula.component import Component
 from tarantula.download.errors import DownloadError
-from tarantula.errors import TarantulaError
 from tarantula.items import CollectedDocument
 from tarantula.links.extract import extract_links
 from tarantula.links.link import LinkKind
@@ -35,9 +32,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PAGES = 4
-"""How many pages are rendered at a time."""
 SETTLE = 10.0
 """Seconds that scripts get to come to rest after the page was loaded."""
 CACHED = 500
@@ -45,34 +39,6 @@ CACHED = 500
 NOT_NEEDED = frozenset({"image", "media", "font"})
 """Does not change what links a page has; the collector fetches them as documents."""
 HTML = frozenset({"text/html", "application/xhtml+xml"})
-
-
-def browser_settings(user_agent: str) -> dict[str, Any]:
-    """Return the Scrapy settings with which scrapy-playwright finds and starts the browser."""
-    options: dict[str, Any] = {
-        "args": ["--host-resolver-rules=MAP * ~NOTFOUND", "--disable-background-networking", "--disable-sync"]
-    }
-    if (path := find_browser()) is not None:
-        options["executable_path"] = path
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        # Chromium's sandbox refuses to work for root.
-        options["args"].append("--no-sandbox")
-    return {
-        "PLAYWRIGHT_BROWSER_TYPE": "chromium",
-        "PLAYWRIGHT_LAUNCH_OPTIONS": options,
-        "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": PAGES,
-        "PLAYWRIGHT_CONTEXTS": {
-            "default": {"user_agent": user_agent, "service_workers": "block", "accept_downloads": False}
-        },
-    }
-
-
-def find_browser() -> str | None:
-    """Return the path of an installed Chromium, or ``None`` to use Playwright's own."""
-    named = os.environ.get("TARANTULA_CHROMIUM")
-    if named and not shutil.which(named):
-        raise TarantulaError(f"TARANTULA_CHROMIUM names {named}, which cannot be run. Name a Chromium that is there.")
-    return named or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 class Renderer(Component):

@@ -44,7 +44,7 @@ def done(database: Database) -> int:
     return sum(state == 200 for state in states(database).values())
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_it_goes_on_where_it_was(database: Database, config: Config, web: Web, how: signal.Signals) -> None:
     describe(database, "slow", base_url=web.url(), delay=0.1, robots=False)
     process = start([SCRAPY, "crawl", "slow"])
@@ -52,6 +52,8 @@ def test_it_goes_on_where_it_was(database: Database, config: Config, web: Web, h
     interrupt(process, how)
     item = only_item(database)
     assert item.state == ("collecting" if how == signal.SIGKILL else "interrupted")
+    if how != signal.SIGKILL:
+        assert DocumentState.COLLECTING not in states(database).values()
     stored_before = {url for url, state in states(database).items() if state == 200}
     assert len(stored_before) < COUNT
     web.visits.clear()
@@ -92,3 +94,19 @@ def test_an_item_that_is_archived_is_not_begun_again(sqlite: Database, web: Web)
     assert process.returncode == 2
     assert f"Item {urn} is archived and cannot become collecting." in out + err
     assert states(sqlite)[web.url("/1")] == DocumentState.OVER_LIMIT
+
+
+def test_it_ends_when_its_longest_duration_is_over(sqlite: Database, web: Web) -> None:
+    describe(sqlite, "long", base_url=web.url(), robots=False, delay=1, max_duration=2)
+    collect("long")
+    item = only_item(sqlite)
+    assert (item.state, item.reason) == ("interrupted", "Its longest duration was over.")
+    assert DocumentState.WAITING in states(sqlite).values()
+
+
+def test_files_roll_over_at_a_size(sqlite: Database, config: Config, web: Web) -> None:
+    describe(sqlite, "rolling", base_url=web.url(), robots=False)
+    collect("rolling", TARANTULA_WARC_SIZE="200000")
+    files = sorted((config.items / only_item(sqlite).urn / "archive").iterdir())
+    assert len(files) >= 3
+    assert all(read_record(file, 0).fields["WARC-Type"] == "warcinfo" for file in files)

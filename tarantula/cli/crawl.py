@@ -6,28 +6,34 @@ from typing import Annotated, Any
 
 import typer
 
+from tarantula.cli.report import show_report
 from tarantula.config import Config
 from tarantula.coordinator import check_can_begin
 from tarantula.errors import TarantulaError
 
+STOPPED = 130
+"""The exit code of a command that was stopped by Ctrl-C."""
 
-def crawl(
-    name: Annotated[str, typer.Argument(help="The publication.")],
-    item: Annotated[str | None, typer.Option(help="Go on with this item instead of beginning a new one.")] = None,
-) -> None:
+
+def crawl(name: Annotated[str, typer.Argument(metavar="NAME", help="The publication.")]) -> None:
     """Collect one item of a publication now, with a progress display."""
-    check_can_begin(Config(), name, item)
-    collection = _run(name, item)
+    collect(name)
+
+
+def collect(name: str, urn: str | None = None) -> None:
+    """Collect a new item, or go on with the one named *urn*; end with its report."""
+    check_can_begin(Config(), name, urn)
+    collection = _run(name, urn)
     if collection is None:
-        raise TarantulaError(f"The collection of {name} could not begin. Its log is on the screen above.")
-    from tarantula.cli.report import show_report
-
+        log = Config().home / "tarantula.log"
+        raise TarantulaError(f"The collection of {name} could not begin. {log} says why.")
     show_report(collection.urn)
-    if collection.trouble is not None:
-        raise collection.trouble
+    if collection.interruption is not None:
+        typer.echo(f"Interrupted: {collection.interruption} Go on with `tarantula item resume {collection.urn}`.")
+        raise typer.Exit(STOPPED if collection.trouble is None else 2)
 
 
-def _run(name: str, item: str | None) -> Any:
+def _run(name: str, urn: str | None) -> Any:
     """Run the spider in this process; return its collection."""
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.settings import Settings
@@ -37,8 +43,10 @@ def _run(name: str, item: str | None) -> Any:
     settings = Settings()
     settings.setmodule("tarantula.settings", priority="project")
     settings.set("TARANTULA_PROGRESS", True, priority="cmdline")
+    # Until the item has a log of its own, what is logged goes here and not across the display.
+    settings.set("LOG_FILE", str(Config().home / "tarantula.log"), priority="project")
     process = AsyncCrawlerProcess(settings)
     crawler = process.create_crawler(spider_for(name))
-    process.crawl(crawler, name=name, **({"item": item} if item else {}))
+    process.crawl(crawler, name=name, **({"item": urn} if urn else {}))
     process.start()
     return getattr(crawler.spider, "collection", None)

@@ -16,6 +16,7 @@ NOUNS = {
     "type": "The document types that are known.",
     "profile": "Named sets of document types.",
     "crawl": "Collect one item of a publication now, with a progress display.",
+    "item": "What is done to one item: resume it.",
     "items": "Show the items that were collected, one row each.",
     "documents": "Show an item's documents, one row each.",
     "report": "Show an item's states, types, sizes and servers.",

@@ -10,6 +10,7 @@ from tarantula import catalogue
 from tarantula.cli.screen import write_json
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
+from tarantula.links.link import LinkKind
 from tarantula.publications import registry
 from tarantula.publications.fields import check_type
 from tarantula.scope.scope import Scope
@@ -21,6 +22,9 @@ def why(
     mime: Annotated[str | None, typer.Option("--type", metavar="MIME", help="Suppose that it is of this type.")] = None,
     size: Annotated[int | None, typer.Option("--size", min=0, help="Suppose that it has so many bytes.")] = None,
     depth: Annotated[int, typer.Option("--depth", min=0, help="Suppose that it is so many links away.")] = 1,
+    requisite: Annotated[
+        bool, typer.Option("--requisite", help="Suppose that a page needs it: an image, a style.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
 ) -> None:
     """Say whether a URL belongs to a publication, and which rule decided."""
@@ -29,7 +33,8 @@ def why(
     with open_database() as database, database.reading() as session:
         config = registry.config_of(registry.get(session, name))
         scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
-    verdict = scope.explain(url, depth=depth, media_type=mime, size=size)
+    kind = LinkKind.REQUISITE if requisite else LinkKind.NAVIGATION
+    verdict = scope.explain(url, depth=depth, kind=kind, media_type=mime, size=size)
     if as_json:
         write_json(verdict._asdict())
     else:

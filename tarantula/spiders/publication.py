@@ -10,6 +10,7 @@ from scrapy import Request, Spider
 from twisted.python.failure import Failure
 
 from tarantula.answers import document_of, failed_document
+from tarantula.browser import browser_settings
 from tarantula.collection import Collection
 from tarantula.config import Config
 from tarantula.coordinator import begin_item
@@ -48,6 +49,8 @@ class PublicationSpider(Spider):
             crawler.settings.set(key, value, priority="spider")
         if crawler.settings.getbool("TARANTULA_PROGRESS"):
             crawler.settings.set("LOG_FILE", str(collection.directory / "crawl.log"), priority="spider")
+        if (seconds := collection.seconds_left) is not None:
+            crawler.settings.set("CLOSESPIDER_TIMEOUT", seconds, priority="spider")
         crawler.settings.set("TARANTULA_ALLOW_PRIVATE", collection.may_visit_private, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.collection = collection
@@ -57,7 +60,7 @@ class PublicationSpider(Spider):
 
     def prepare_rendering(self) -> None:
         """Make the browser known to the download handler."""
-        from tarantula.rendering import Renderer, browser_settings
+        from tarantula.rendering import Renderer
 
         for key, value in browser_settings(self.settings["USER_AGENT"]).items():
             self.settings.set(key, value, priority="spider")

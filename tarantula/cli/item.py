@@ -1,0 +1,28 @@
+"""``tarantula item``: what is done to one item."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tarantula.cli.nouns import group
+from tarantula.db import open_database
+from tarantula.listings import find_item
+
+app = group("item")
+
+
+@app.callback()
+def _verbs() -> None:
+    """Keep the verb in the command, though there is only one."""
+
+
+@app.command()
+def resume(urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")]) -> None:
+    """Go on with an item that was interrupted, where it was."""
+    from tarantula.cli.crawl import collect
+
+    with open_database() as database, database.reading() as session:
+        name = find_item(session, urn).publication.name
+    collect(name, urn)
