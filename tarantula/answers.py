@@ -55,7 +55,8 @@ def _sentence(exchange: Exchange) -> str:
         target = resolve(exchange.url, location)
         where = "itself" if target == exchange.url else target or "an address that cannot be read"
         return f"The server answered {exchange.status} {phrase}: it redirects to {where}."
-    return f"The server answered {exchange.status} {phrase}."
+    note = f" {exchange.note}" if exchange.note else ""
+    return f"The server answered {exchange.status} {phrase}.{note}"
 
 
 def _redirect(exchange: Exchange) -> list[Link]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from asyncio import AbstractEventLoop
+from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -105,6 +105,11 @@ class Collection:
         self._writer = Writer(self.database.engine, self._table, warc, loop, self.discovery.judge_again, on_waiting)
         self._writer.start()
 
+    def release(self, entry: Entry) -> None:
+        """Hear that a visit is over; the server is left alone for a while."""
+        pause = self.politeness.pause(entry.server)
+        self.frontier.release(entry, get_running_loop().time() + pause)
+
     async def store(self, document: CollectedDocument) -> None:
         """Store a document and the links that it names."""
         found, links = self.discovery.discover(document.entry, document.links)
@@ -125,13 +130,7 @@ class Collection:
 
     def check_head(self, head: Head) -> None:
         """Refuse a document by its headers, before its body is read."""
-        length = head.get(b"content-length")
-        verdict = self.scope.judge_head(
-            head.url,
-            media_type(head.get(b"content-type")),
-            int(length) if length and length.isdigit() else None,
-            head.status,
-        )
+        verdict = self.scope.judge_head(head.url, media_type(head.get(b"content-type")), head.length, head.status)
         if not verdict.accepted:
             raise Refused(verdict.state or DocumentState.TYPE_NOT_WANTED, verdict.reason, verdict.rule)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import func, select
@@ -22,15 +22,13 @@ from tarantula.models import Document, Item
 from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
+from tarantula.publications.fields import COMPONENTS
 from tarantula.scope.scope import Scope
 from tarantula.states import ItemState, check_move
 from tarantula.store.index import index_item
 from tarantula.store.read import repair
 
 logger = logging.getLogger(__name__)
-
-COMPONENTS = {"DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "ITEM_PIPELINES", "SPIDER_MIDDLEWARES"}
-"""Scrapy settings that name classes by their import paths."""
 
 
 def begin_item(installation: Config, name: str, urn: str | None = None) -> Collection:
@@ -44,6 +42,7 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
             _mend_files(session, item, installation.items / item.urn)
         _start(item)
         config = PublicationConfig.model_validate(item.configuration)
+        _extend(item, config)
         scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
         collection = Collection(installation, database, config, scope, item.urn, item.id, item.deadline)
     collection.directory.mkdir(parents=True, exist_ok=True)
@@ -84,6 +83,12 @@ def end_item(collection: Collection, reason: str | None) -> None:
         collection.database.close()
 
 
+def give_up(collection: Collection | None) -> None:
+    """End an item whose collector could not even be put together."""
+    if collection is not None and collection.interruption is None:
+        end_item(collection, "Its collector could not be started; the log says why.")
+
+
 def _end(item: Item, reason: str | None) -> None:
     new = ItemState.INTERRUPTED if reason else ItemState.ARCHIVED
     check_move(item.urn, ItemState(item.state), new)
@@ -104,6 +109,13 @@ def _start(item: Item) -> None:
     item.started_at = item.started_at or datetime.now(UTC)
     item.finished_at = None
     item.reason = None
+
+
+def _extend(item: Item, config: PublicationConfig) -> None:
+    """Give an item that is resumed after its deadline as long as a new one has."""
+    now = datetime.now(UTC)
+    if item.deadline is not None and item.deadline <= now and config.max_duration:
+        item.deadline = now + timedelta(seconds=config.max_duration)
 
 
 def _mend_files(session: Session, item: Item, directory: Path) -> None:

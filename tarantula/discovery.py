@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from tarantula.items import Entry
 from tarantula.links.link import Link, LinkKind
 from tarantula.scope.candidate import Candidate
 from tarantula.scope.scope import Scope
+from tarantula.scope.too_deep import STEPS_PAST
 from tarantula.states import DocumentState
 from tarantula.store.documents import Found
 from tarantula.urls import key_of, path_depth, server_of
@@ -17,13 +19,20 @@ REMEMBERED = 200_000
 """How many URLs are remembered, to spare the database those that every page of a site names."""
 
 
+class _Seen(NamedTuple):
+    key: bytes
+    depth: int
+    past: int
+    """The depth less the steps that its kind may lie past the publication's: images go where pages do not."""
+
+
 class Discovery:
     """Turns links into rows. It may forget what it saw: the database has the last word."""
 
     def __init__(self, scope: Scope, keep_refused: bool) -> None:
         self._scope = scope
         self._keep_refused = keep_refused
-        self._seen: dict[str, tuple[bytes, int]] = {}
+        self._seen: dict[str, _Seen] = {}
         self.refused: Counter[str] = Counter()
         """How often each rule refused a URL that was not seen before."""
 
@@ -33,15 +42,17 @@ class Discovery:
         rows: list[tuple[int, bytes, int]] = []
         for url, kind in links:
             depth = _depth(entry, kind)
+            past = depth - STEPS_PAST[kind]
             known = self._seen.get(url)
-            if known is None or known[1] > depth:
-                key = known[0] if known else key_of(url)
-                if (row := self._judge(entry, key, url, kind, depth)) is not None:
-                    found.append(row)
-                self._remember(url, key, depth)
-            else:
-                key = known[0]
-            rows.append((entry.id, key, kind))
+            if known is None:
+                known = _Seen(key_of(url), depth, past)
+            elif known.depth <= depth and known.past <= past:
+                rows.append((entry.id, known.key, kind))
+                continue
+            if (row := self._judge(entry, known.key, url, kind, depth)) is not None:
+                found.append(row)
+            self._remember(url, _Seen(known.key, min(known.depth, depth), min(known.past, past)))
+            rows.append((entry.id, known.key, kind))
         return found, rows
 
     def judge_again(self, entry: Entry, links: Iterable[Link]) -> list[Found]:
@@ -65,10 +76,10 @@ class Discovery:
             state, rule, reason = verdict.state, verdict.rule, verdict.reason
         return Found(key, url, server, depth, stored_kind, redirects, path_depth(url), entry.id, state, rule, reason)
 
-    def _remember(self, url: str, key: bytes, depth: int) -> None:
+    def _remember(self, url: str, seen: _Seen) -> None:
         if len(self._seen) >= REMEMBERED:
             self._seen.clear()
-        self._seen[url] = (key, depth)
+        self._seen[url] = seen
 
 
 def _depth(entry: Entry, kind: LinkKind) -> int:

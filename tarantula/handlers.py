@@ -94,11 +94,10 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         return on_head
 
     def _announce(self, head: Head, request: Request) -> None:
-        length = head.get(b"content-length") or ""
         results = self.crawler.signals.send_catch_log(
             signals.headers_received,
             headers=Headers(head.headers),
-            body_length=int(length) if length.isdecimal() else None,
+            body_length=head.length,
             request=request,
             spider=self.crawler.spider,
         )

@@ -11,10 +11,10 @@ from scrapy.exceptions import NotConfigured
 from tarantula.component import Component
 from tarantula.download.errors import DownloadError, Refused
 from tarantula.items import Entry
-from tarantula.robots import RobotsCache, RobotsRules, robots_url
+from tarantula.robots import MAX_REDIRECTS, RobotsCache, RobotsRules, robots_url
 from tarantula.scope.candidate import Candidate
-from tarantula.states import DocumentState
-from tarantula.urls import resolve
+from tarantula.states import NOT_REACHED, DocumentState
+from tarantula.urls import resolve, server_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 ROBOTS_MAX_SIZE = 5_000_000
 """A longer robots.txt is none; RFC 9309 2.5 wants the first 500 KiB read."""
-ROBOTS_MAX_REDIRECTS = 5
-NOT_REACHED = frozenset({DocumentState.TIMEOUT, DocumentState.SYSTEM_ERROR})
 
 
 class ScopeMiddleware(Component):
@@ -42,7 +40,7 @@ class ScopeMiddleware(Component):
         request.meta["on_head"] = self.collection.check_head
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        if isinstance(exception, Refused) and "on_head" in request.meta:
+        if isinstance(exception, Refused) and "asked" in request.meta:
             self.count(f"scope/rejected_count/{exception.rule}")
 
 
@@ -58,11 +56,10 @@ class RobotsMiddleware(Component):
         self._failures: dict[str, DownloadError] = {}
 
     async def process_request(self, request: Request) -> None:
-        entry: Entry | None = request.meta.get("entry")
-        if entry is None:
+        if request.meta.get("is_robots"):
             return
-        rules = self._cache.get(entry.url) or await self._ask_once(entry)
-        if rules.allowed(entry.url):
+        rules = self._cache.get(request.url) or await self._ask_once(request.url)
+        if rules.allowed(request.url):
             return
         if rules.unreachable and (failure := self._failures.get(rules.url)) is not None:
             # Nothing is known of what the server wants: the document ends as its robots.txt did.
@@ -70,50 +67,54 @@ class RobotsMiddleware(Component):
         self.count("robots/excluded_count")
         raise Refused(DocumentState.EXCLUDED_BY_ROBOTS, rules.reason, "Robots")
 
-    async def _ask_once(self, entry: Entry) -> RobotsRules:
-        url = robots_url(entry.url)
-        if url not in self._asking:
-            self._asking[url] = asyncio.create_task(self._ask(url, entry))
-            self._asking[url].add_done_callback(lambda _: self._asking.pop(url, None))
-        return await asyncio.shield(self._asking[url])
+    async def _ask_once(self, url: str) -> RobotsRules:
+        robots = robots_url(url)
+        if robots not in self._asking:
+            self._asking[robots] = asyncio.create_task(self._ask(robots, server_of(url)))
+            self._asking[robots].add_done_callback(lambda _: self._asking.pop(robots, None))
+        return await asyncio.shield(self._asking[robots])
 
-    async def _ask(self, url: str, entry: Entry) -> RobotsRules:
+    async def _ask(self, url: str, server: str) -> RobotsRules:
         self._failures.pop(url, None)
         try:
-            rules = await self._fetch(url, entry)
+            rules = await self._fetch(url, server)
         except DownloadError as error:
             self._failures[url] = error
             # What cannot be parsed excludes nothing; what cannot be reached, everything.
             rules = RobotsRules(error.state if error.state in NOT_REACHED else 404, b"", url)
         rules = self._cache.put(url, rules)
         politeness = self.collection.politeness
-        politeness.ask_crawl_delay(entry.server, rules.crawl_delay())
+        politeness.ask_crawl_delay(server, rules.crawl_delay())
         if not rules.unreachable:
             # That was a visit, too.
-            await asyncio.sleep(politeness.pause(entry.server))
+            await asyncio.sleep(politeness.pause(server))
         return rules
 
-    async def _fetch(self, url: str, entry: Entry) -> RobotsRules:
+    async def _fetch(self, url: str, server: str) -> RobotsRules:
         target = url
-        for _ in range(1 + ROBOTS_MAX_REDIRECTS):
-            response = await self._download(target, entry)
+        for _ in range(1 + MAX_REDIRECTS):
+            response = await self._download(target, server)
             location = response.headers.get(b"Location")
             if not (300 <= response.status < 400 and location):
-                self.collection.politeness.answered(entry.server, response.status)
+                self.collection.politeness.answered(server, response.status)
                 return RobotsRules(response.status, response.body, url)
             target = resolve(target, location.decode("latin-1")) or url
         # RFC 9309 2.3.1.2: after five redirects in a row it may be taken for unavailable.
         return RobotsRules(404, b"", url)
 
-    async def _download(self, url: str, entry: Entry) -> Response:
+    async def _download(self, url: str, server: str) -> Response:
         self.count("robots/request_count")
-        request = self.spider.side_request(url, entry.server)
-        request.meta["download_maxsize"] = ROBOTS_MAX_SIZE
+        request = self.spider.side_request(url, server)
+        request.meta.update(is_robots=True, download_maxsize=ROBOTS_MAX_SIZE)
         return await self.engine.download_async(request)
 
 
 class PolitenessMiddleware(Component):
     """Tells the frontier that a visit is over, and when the next may be."""
+
+    def process_request(self, request: Request) -> None:
+        # Nearest to the network: what comes this far is a visit.
+        request.meta["asked"] = True
 
     def process_response(self, request: Request, response: Response) -> Response:
         entry: Entry | None = request.meta.get("entry")
@@ -122,20 +123,18 @@ class PolitenessMiddleware(Component):
             self.collection.politeness.answered(
                 entry.server, response.status, retry_after.decode("latin-1") if retry_after else None
             )
-            self._release(entry)
+            if not self.collection.config.render:
+                # Otherwise the server is kept until the browser is done with the page.
+                self.collection.release(entry)
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         entry: Entry | None = request.meta.get("entry")
         if entry is None:
             return
-        if isinstance(exception, Refused) and "on_head" not in request.meta:
-            self._release(entry, visited=False)
+        if "asked" not in request.meta:
+            self.collection.frontier.release(entry, not_before=0.0)
             return
         if isinstance(exception, DownloadError) and exception.state in NOT_REACHED:
             self.collection.politeness.failed(entry.server)
-        self._release(entry)
-
-    def _release(self, entry: Entry, visited: bool = True) -> None:
-        pause = self.collection.politeness.pause(entry.server) if visited else 0.0
-        self.collection.frontier.release(entry, asyncio.get_running_loop().time() + pause)
+        self.collection.release(entry)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from protego import Protego
 
 from tarantula.media import sniff
-from tarantula.states import DocumentState
+from tarantula.states import NOT_REACHED
 from tarantula.urls import server_of
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,6 @@ FRESH = 24 * 3600.0
 FRESH_FAILURE = 300.0
 """Seconds before a robots.txt that could not be had is asked for again."""
 
-_UNREACHED = frozenset({DocumentState.TIMEOUT, DocumentState.SYSTEM_ERROR})
 # RFC 9309 2.2.1: a group is named by a product token alone, but many files write a version after it.
 _VERSION = re.compile(r"^([ \t]*user-?agent[ \t]*:[ \t]*[a-z_-]+)/.*$", re.IGNORECASE | re.MULTILINE)
 
@@ -45,10 +44,9 @@ class RobotsRules:
     def __init__(self, status: int, body: bytes, url: str) -> None:
         self.url = url
         # RFC 9309 2.3.1.3 and 2.3.1.4: unavailable allows everything, unreachable nothing.
-        self.unreachable = status >= 500 or status in _UNREACHED
+        self.unreachable = status >= 500 or status in NOT_REACHED
         self._status = status
         self._rules = Protego.parse(_text(body) if 200 <= status < 300 else "")
-        self.sitemaps: tuple[str, ...] = tuple(self._rules.sitemaps)
 
     @property
     def reason(self) -> str:

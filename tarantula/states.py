@@ -25,6 +25,9 @@ class DocumentState(IntEnum):
     SYSTEM_ERROR = -11
 
 
+NOT_REACHED = frozenset({DocumentState.TIMEOUT, DocumentState.SYSTEM_ERROR})
+"""The states that say nothing of the document, only of the way to it."""
+
 MEANINGS: dict[int, str] = {
     DocumentState.COLLECTING: "being collected",
     DocumentState.INVALID_RESPONSE: "invalid HTTP response",

@@ -103,6 +103,13 @@ def test_it_ends_when_its_longest_duration_is_over(sqlite: Database, web: Web) -
     assert (item.state, item.reason) == ("interrupted", "Its longest duration was over.")
     assert DocumentState.WAITING in states(sqlite).values()
 
+    # Resumed after its deadline, it has as long again.
+    collect("long", "-a", f"item={item.urn}")
+    later = only_item(sqlite)
+    assert later.deadline is not None
+    assert item.deadline is not None
+    assert later.deadline > item.deadline
+
 
 def test_files_roll_over_at_a_size(sqlite: Database, config: Config, web: Web) -> None:
     describe(sqlite, "rolling", base_url=web.url(), robots=False)

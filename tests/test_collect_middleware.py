@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tarantula.db import Database
-from tests.collecting import SCRAPY, collect, describe, reasons, run, states
+from tests.collecting import SCRAPY, TARANTULA, collect, describe, only_item, reasons, run, states
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
 
@@ -81,3 +82,24 @@ def test_a_component_that_is_not_there_is_a_sentence(sqlite: Database, web: Web,
     assert "There is no component examples.nowhere.Nothing" in out + err
     assert "Traceback" not in out + err
     assert states(sqlite) == {}
+
+
+@pytest.mark.parametrize("program", [[SCRAPY, "crawl"], [TARANTULA, "crawl"]])
+def test_a_collector_that_cannot_be_put_together_leaves_no_item_hanging(
+    sqlite: Database, web: Web, program: list[str]
+) -> None:
+    describe(sqlite, "broken", base_url=web.url(), settings={"CONCURRENT_REQUESTS": "abc"})
+    code, _, _ = run(*program, "broken")
+    assert code == 2
+    item = only_item(sqlite)
+    assert (item.state, item.reason) == ("interrupted", "Its collector could not be started; the log says why.")
+
+
+def test_an_answer_that_never_came_over_the_wire_is_a_document_too(sqlite: Database, web: Web, tmp_path: Path) -> None:
+    settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path / "cache")}
+    describe(sqlite, "cached", base_url=web.url("/1/article.html"), settings=settings, robots=False)
+    collect("cached")
+    collect("cached")
+    assert len(web.visits) == 1
+    assert states(sqlite) == {web.url("/1/article.html"): 200}
+    assert "did not come from the server" in reasons(sqlite)[web.url("/1/article.html")]

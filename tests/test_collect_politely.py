@@ -68,3 +68,14 @@ def test_retry_after_is_obeyed(sqlite: Database) -> None:
         after = [visit.time for visit in web.visits if visit.time > first.time]
         assert min(after) - first.time >= 1.0 - SLACK
         assert second.time in after
+
+
+def test_what_robots_txt_excludes_costs_no_visit_and_no_pause(sqlite: Database) -> None:
+    robots = Answer("User-agent: *\nDisallow: /\nAllow: /$\n", "text/plain")
+    with small_web(**{"robots.txt": robots}) as web:
+        describe(sqlite, "polite", base_url=web.url(), delay=2)
+        log = collect("polite")
+        assert [visit.path for visit in web.visits] == ["/robots.txt", "/"]
+    assert float(log.split("'elapsed_time_seconds': ")[1].split(",")[0]) < 2 + 2 * len(PATHS) / 2
+    assert "scope/rejected_count/Robots" not in log
+    assert f"'robots/excluded_count': {len(PATHS)}" in log

@@ -189,6 +189,8 @@ def test_settings() -> None:
     [
         ({"log_level": 1}, "'log_level' is not a setting"),
         ({"": 1}, "'' is not a setting"),
+        ({"SPIDER_MIDDLEWARES": ["a.B"]}, "SPIDER_MIDDLEWARES names classes by their paths"),
+        ({"EXTENSIONS": {"a.B": "first"}}, "EXTENSIONS names classes by their paths"),
         ({"A": {1}}, "The value of the setting A cannot be stored"),
         ({"A": float("nan")}, "The value of the setting A cannot be stored"),
         ({"A": "\udcff"}, "The value of the setting A cannot be stored"),

@@ -183,12 +183,6 @@ def test_a_server_that_asks_for_a_day_gets_five_minutes_and_we_say_so(caplog: py
     assert f"{URL} asks for 86400 s between visits; it gets 300 s." in caplog.text
 
 
-def test_sitemaps() -> None:
-    text = "Sitemap: http://www.x.pt/s.xml\nUser-agent: *\nDisallow: /\nsitemap: http://www.x.pt/t.xml"
-    assert rules(text).sitemaps == ("http://www.x.pt/s.xml", "http://www.x.pt/t.xml")
-    assert rules("Sitemap: http://www.x.pt/s.xml", 404).sitemaps == ()
-
-
 @given(st.binary(max_size=300), st.integers(-11, 599))
 def test_no_file_is_too_strange(body: bytes, status: int) -> None:
     for text in (body, b"User-agent: *\nDisallow: " + body + b"\nCrawl-delay: " + body):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Annotated, Any
 
 import typer
 
 from tarantula.cli.report import show_report
 from tarantula.config import Config
-from tarantula.coordinator import check_can_begin
+from tarantula.coordinator import check_can_begin, give_up
 from tarantula.errors import TarantulaError
 
 STOPPED = 130
@@ -22,9 +24,12 @@ def crawl(name: Annotated[str, typer.Argument(metavar="NAME", help="The publicat
 
 def collect(name: str, urn: str | None = None) -> None:
     """Collect a new item, or go on with the one named *urn*; end with its report."""
+    # Components of one's own are found beside one, as `scrapy` finds them.
+    sys.path.insert(0, os.getcwd())
     check_can_begin(Config(), name, urn)
-    collection = _run(name, urn)
-    if collection is None:
+    collection, began = _run(name, urn)
+    if not began:
+        give_up(collection)
         log = Config().home / "tarantula.log"
         raise TarantulaError(f"The collection of {name} could not begin. {log} says why.")
     show_report(collection.urn)
@@ -33,8 +38,8 @@ def collect(name: str, urn: str | None = None) -> None:
         raise typer.Exit(STOPPED if collection.trouble is None else 2)
 
 
-def _run(name: str, urn: str | None) -> Any:
-    """Run the spider in this process; return its collection."""
+def _run(name: str, urn: str | None) -> tuple[Any, bool]:
+    """Run the spider in this process; return its collection, and whether it began."""
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.settings import Settings
 
@@ -49,4 +54,4 @@ def _run(name: str, urn: str | None) -> Any:
     crawler = process.create_crawler(spider_for(name))
     process.crawl(crawler, name=name, **({"item": urn} if urn else {}))
     process.start()
-    return getattr(crawler.spider, "collection", None)
+    return getattr(crawler.spider, "collection", None), not process.bootstrap_failed

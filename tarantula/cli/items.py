@@ -24,7 +24,9 @@ def items(
         write_json([row.as_dict() for row in rows])
         return
     numbers = ("documents", "collected", "waiting", "size")
-    drawn = table("item", "state", "validation", "started", "finished", *numbers, "reason", numbers=numbers)
+    drawn = table(
+        "item", "state", "validation", "started", "finished", *numbers, "reason", numbers=numbers, whole="item"
+    )
     for row in rows:
         drawn.add_row(
             row.urn,

@@ -67,7 +67,7 @@ def _help(name: str) -> str:
     field = PublicationConfig.model_fields[name]
     default = field.get_default(call_default_factory=False)
     words = f"{field.description}"
-    if isinstance(default, bool) or default in (None, "", ...):
+    if field.default_factory is not None or isinstance(default, bool) or default in (None, ""):
         return words
     return f"{words} ({default} unless told.)"
 

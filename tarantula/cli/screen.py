@@ -21,11 +21,13 @@ def console() -> Console:
     return Console(width=width, markup=False, highlight=False, emoji=False)
 
 
-def table(*columns: str, numbers: tuple[str, ...] = (), title: str | None = None) -> Table:
-    """Return an empty table; the columns that hold *numbers* are aligned to the right."""
+def table(*columns: str, numbers: tuple[str, ...] = (), whole: str = "", title: str | None = None) -> Table:
+    """Return an empty table; *numbers* are aligned to the right, and the *whole* column is never broken."""
     made = Table(box=None, title=title, title_justify="left", title_style="bold", header_style="dim", pad_edge=False)
     for column in columns:
-        made.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+        made.add_column(
+            column, justify="right" if column in numbers else "left", overflow="fold", no_wrap=column == whole
+        )
     return made
 
 

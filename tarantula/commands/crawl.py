@@ -8,7 +8,7 @@ from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
 from tarantula.config import Config
-from tarantula.coordinator import check_can_begin
+from tarantula.coordinator import check_can_begin, give_up
 from tarantula.errors import TarantulaError
 from tarantula.spiders.publication import PublicationSpider
 
@@ -25,6 +25,8 @@ class Command(ScrapyCrawl):
         self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
         collection = getattr(crawler.spider, "collection", None)
+        if self.crawler_process.bootstrap_failed:
+            give_up(collection)
         if self.crawler_process.bootstrap_failed or collection is None or collection.trouble is not None:
             self.exitcode = 2
 

@@ -24,6 +24,12 @@ class Head:
                 return value.decode("latin-1")
         return None
 
+    @property
+    def length(self) -> int | None:
+        """What the Content-Length header says, if it says a number that a body can have."""
+        text = (self.get(b"content-length") or "").strip()
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+
 
 @dataclass(slots=True)
 class Ask:

@@ -29,6 +29,8 @@ _BARE_HOST = re.compile(
 )
 _HOST = re.compile(r"https?://([^/?#\\]+)", re.IGNORECASE)
 _TYPE = re.compile(r"(?:\*/\*|[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*))")
+COMPONENTS = frozenset({"DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "ITEM_PIPELINES", "SPIDER_MIDDLEWARES"})
+"""Scrapy settings that name classes by their import paths."""
 _SETTING = re.compile(r"[A-Z][A-Z0-9_]*")
 _IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
 
@@ -118,11 +120,17 @@ def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
     for key, value in settings.items():
         if not _SETTING.fullmatch(key):
             raise ValueError(f"{key[:80]!r} is not a setting: their names are like DOWNLOAD_TIMEOUT.")
+        if key in COMPONENTS and not _names_classes(value):
+            raise ValueError(f'{key} names classes by their paths, as {{"package.module.Class": 500}}.')
         try:
             json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError) as error:
             raise ValueError(f"The value of the setting {key} cannot be stored: it is not JSON.") from error
     return settings
+
+
+def _names_classes(value: object) -> bool:
+    return isinstance(value, dict) and all(order is None or isinstance(order, int | float) for order in value.values())
 
 
 def at_least(least: float, what: str) -> Callable[[Any], Any]:

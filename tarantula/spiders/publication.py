@@ -17,6 +17,7 @@ from tarantula.coordinator import begin_item
 from tarantula.download.errors import DownloadError
 from tarantula.download.exchange import Exchange
 from tarantula.items import CollectedDocument, Entry
+from tarantula.substitutes import exchange_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -106,9 +107,13 @@ class PublicationSpider(Spider):
 
     async def parse_rendered(self, response: Response, **_: Any) -> list[CollectedDocument]:
         """Make a document of an answer and of what a browser makes of it."""
-        document = document_of(*_entry_and_exchange(response), self.collection.scope)
+        entry, exchange = _entry_and_exchange(response)
         assert self._renderer is not None
-        await self._renderer.render(document)
+        try:
+            document = document_of(entry, exchange, self.collection.scope)
+            await self._renderer.render(document)
+        finally:
+            self.collection.release(entry)
         return [document]
 
     def failed(self, failure: Failure) -> list[CollectedDocument]:
@@ -123,7 +128,8 @@ class PublicationSpider(Spider):
 def _entry_and_exchange(response: Response) -> tuple[Entry, Exchange]:
     assert response.request is not None
     meta = response.request.meta
-    return meta["entry"], meta["exchange"]
+    exchange: Exchange | None = meta.get("exchange")
+    return meta["entry"], exchange or exchange_for(response.request, response)
 
 
 def spider_for(publication: str) -> type[PublicationSpider]:

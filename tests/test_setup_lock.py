@@ -1,0 +1,36 @@
+"""The locked versions are those that pyproject.toml asks for, and nothing in them belongs to one machine."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+ASKED = [
+    *PROJECT["project"]["dependencies"],
+    *(line for extra in PROJECT["project"]["optional-dependencies"].values() for line in extra),
+    *PROJECT["dependency-groups"]["dev"],
+    *PROJECT["build-system"]["requires"],
+]
+LINES = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
+LOCKED = [Requirement(line) for line in LINES]
+
+
+@pytest.mark.parametrize("asked", [Requirement(line) for line in ASKED], ids=str)
+def test_what_is_asked_for_is_locked(asked: Requirement) -> None:
+    locked = [one for one in LOCKED if canonicalize_name(one.name) == canonicalize_name(asked.name)]
+    assert locked, f"{asked.name} is not in requirements.txt: make lock"
+    for one in locked:
+        (version,) = one.specifier
+        assert asked.specifier.contains(version.version), "make lock"
+
+
+def test_every_version_is_fixed_and_no_place_is_named() -> None:
+    for locked in LOCKED:
+        assert [version.operator for version in locked.specifier] == ["=="]
+        assert locked.url is None
