@@ -28,6 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _run(arguments)
     except TarantulaError as error:
         _leave(str(error), REFUSED)
+    except BrokenPipeError:
+        # Whoever was reading has seen enough.
+        sys.exit(0)
     except OSError as error:
         _leave(_of_the_system(error), REFUSED)
     except Exception as error:
