@@ -1,7 +1,8 @@
 # Needs Python 3.11 or newer, and nothing else: every target sets itself up first.
 VENV ?= .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+# Many tests wait for servers and processes: more workers than cores keep the cores busy.
+WORKERS ?= 4
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint format bench profile lock clean

@@ -4,20 +4,38 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
+from typing import Any
 
-from benchmarks import crawl
+from benchmarks import cpu, crawl, escalona, frontier_queries, insertion, leasing, memory, wget
+
+BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+    "crawl": lambda options: crawl.measure(options.pages, options.servers, options.rounds),
+    "escalona": lambda options: escalona.measure(),
+    "wget": lambda options: wget.measure(options.pages, options.servers),
+    "cpu": lambda options: cpu.measure(options.pages, options.servers),
+    "memory": lambda options: memory.measure(),
+    "frontier_queries": lambda options: frontier_queries.measure(options.rows),
+    "insertion": lambda options: insertion.measure(),
+    "leasing": lambda options: leasing.measure(),
+}
 
 
 def main() -> None:
     """Measure, and print."""
     arguments = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(BENCHMARKS)}; all of them")
     arguments.add_argument("--pages", type=int, default=3000)
     arguments.add_argument("--servers", type=int, default=64)
     arguments.add_argument("--rounds", type=int, default=1)
+    arguments.add_argument("--rows", type=int, default=1_000_000, help="documents for frontier_queries")
     options = arguments.parse_args()
-    results = {"crawl": crawl.measure(options.pages, options.servers, options.rounds)}
-    for name, result in results.items():
-        print(json.dumps({name: result}), flush=True)
+    if unknown := set(options.names) - BENCHMARKS.keys():
+        arguments.error(f"there is no {', '.join(sorted(unknown))}")
+    results = {}
+    for name in options.names or BENCHMARKS:
+        results[name] = BENCHMARKS[name](options)
+        print(json.dumps({name: results[name]}), flush=True)
     print(json.dumps(results))
 
 

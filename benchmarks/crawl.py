@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -87,26 +87,28 @@ def crawl_with_tarantula(web: LargeWeb, work: Path) -> None:
     run(work, "scrapy", "crawl", "publication", "-a", f"name={NAME}")
 
 
-def describe(web: LargeWeb, work: Path) -> None:
-    """Add the publication that the first page begins."""
+def describe(web: LargeWeb, work: Path, more: Mapping[str, str] | None = None) -> None:
+    """Add the publication that the first page begins, in the home or wherever *more* of the environment says."""
     options = ("--accept", "127.0.0.*", "--depth", "20", "--delay", "0", "--per-server", "8", "--no-robots")
-    run(work, "tarantula", "publication", "add", NAME, web.base_url, *options, "--no-convert")
+    run(work, "tarantula", "publication", "add", NAME, web.base_url, *options, "--no-convert", more=more)
 
 
 def environment(work: Path) -> dict[str, str]:
-    """Return the environment of a home of its own, with the SQLite in it."""
+    """Return the environment of a home of its own, with the SQLite in it, and no proxy for loopback."""
     inherited = {name: value for name, value in os.environ.items() if name != "TARANTULA_DATABASE_URL"}
-    return {**inherited, "TARANTULA_HOME": str(work / "home")}
+    return {**inherited, "TARANTULA_HOME": str(work / "home"), "no_proxy": "*"}
 
 
-def run(work: Path, program: str, *arguments: str, directory: Path = ROOT) -> None:
+def run(
+    work: Path, program: str, *arguments: str, directory: Path = ROOT, more: Mapping[str, str] | None = None
+) -> None:
     """Run one of the environment's programs; its words are shown only when it fails."""
     log = work / f"{program}.log"
     with log.open("wb") as words:
         ended = subprocess.run(
             [str(BIN / program), *arguments],
             cwd=directory,
-            env=environment(work),
+            env={**environment(work), **(more or {})},
             stdout=words,
             stderr=subprocess.STDOUT,
             timeout=PATIENCE,

@@ -1,8 +1,8 @@
 """Where the collector's time goes, stage by stage: a table for docs/performance.md.
 
-The collector is watched from outside by py-spy, which counts who holds the interpreter a
-few hundred times a second; a moment belongs to the stage that is nearest to the top of
-the stack.
+The collector is watched from outside by py-spy, which counts what each of its threads is busy with a
+few hundred times a second, in Python or below it; a moment belongs to the stage that is nearest to
+the top of the stack.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from benchmarks.crawl import BIN, NAME, PATIENCE, ROOT, describe, environment
 from tests.sites.large import LargeWeb
 
 RATE = 400
+FRONTIER = "frontier: choosing the next document"
+STORE = "store: WARC records, rows, links, index"
 STAGES = {
     "tarantula/links/": "links: parsing pages, making URLs absolute",
     "tarantula/urls": "links: parsing pages, making URLs absolute",
     "tarantula/scope/": "scope and discovery: judging links, remembering them",
     "tarantula/discovery": "scope and discovery: judging links, remembering them",
     "tarantula/media": "scope and discovery: judging links, remembering them",
-    "tarantula/frontier/": "frontier: choosing the next document",
-    "tarantula/politeness": "frontier: choosing the next document",
-    "tarantula/store/": "store: WARC records, rows, links, index",
+    "tarantula/frontier/": FRONTIER,
+    "tarantula/politeness": FRONTIER,
+    "tarantula/store/": STORE,
     "tarantula/download/": "download: connections, heads, bodies",
     "tarantula/handlers": "adapters: handler, middlewares, spider, pipeline",
     "tarantula/": "adapters: handler, middlewares, spider, pipeline",
@@ -35,6 +37,8 @@ STAGES = {
     "asyncio/": "Scrapy, Twisted and the event loop",
 }
 STARTING = "starting: imports, settings, migrations"
+WAITING = re.compile(r";Writer\._next_group \([^;]*\)$")
+"""The writer with nothing to write, which looks busy from outside."""
 
 
 def main() -> None:
@@ -50,11 +54,11 @@ def main() -> None:
 def watch(work: Path) -> list[tuple[str, int]]:
     """Run the collector under py-spy; return stacks and how often each was seen."""
     raw = work / "stacks"
-    options = ("record", "--gil", "--format", "raw", "--rate", str(RATE), "--output", str(raw), "--")
+    options = ("record", "--format", "raw", "--rate", str(RATE), "--output", str(raw), "--")
     command = [str(BIN / "py-spy"), *options, sys.executable, str(BIN / "scrapy"), "crawl", NAME]
     subprocess.run(command, cwd=ROOT, env=environment(work), capture_output=True, check=True, timeout=PATIENCE)
     lines = (line.rpartition(" ") for line in raw.read_text().splitlines())
-    return [(stack, int(count)) for stack, _, count in lines]
+    return [(stack, int(count)) for stack, _, count in lines if not WAITING.search(stack)]
 
 
 def stage_of(stack: str) -> str:

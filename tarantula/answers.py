@@ -12,7 +12,7 @@ from tarantula.links.link import Link, LinkKind
 from tarantula.media import charset_of
 from tarantula.scope.scope import Scope
 from tarantula.states import meaning
-from tarantula.urls import is_web, resolve
+from tarantula.urls import is_web, redirect_target
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -47,20 +47,24 @@ def failed_document(entry: Entry, error: DownloadError, at: datetime) -> Collect
 
 
 def _sentence(exchange: Exchange) -> str:
-    phrase = meaning(exchange.status).removeprefix("HTTP: ")
+    phrase = meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
+    answered = f"The server answered {exchange.status}{phrase}"
     if exchange.status in REDIRECTS:
-        location = exchange.get(b"location")
-        if not location:
-            return f"The server answered {exchange.status} {phrase}, without saying where to."
-        target = resolve(exchange.url, location)
+        if not exchange.get(b"location"):
+            return f"{answered}, without saying where to."
+        target = _target(exchange)
         where = "itself" if target == exchange.url else target or "an address that cannot be read"
-        return f"The server answered {exchange.status} {phrase}: it redirects to {where}."
+        return f"{answered}: it redirects to {where}."
     note = f" {exchange.note}" if exchange.note else ""
-    return f"The server answered {exchange.status} {phrase}.{note}"
+    return f"{answered}.{note}"
 
 
 def _redirect(exchange: Exchange) -> list[Link]:
-    target = resolve(exchange.url, exchange.get(b"location") or "")
+    target = _target(exchange)
     if target is None or target == exchange.url or not is_web(target):
         return []
     return [Link(target, LinkKind.REDIRECT)]
+
+
+def _target(exchange: Exchange) -> str | None:
+    return redirect_target(exchange.url, (exchange.get(b"location") or "").encode("latin-1"))

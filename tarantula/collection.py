@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
-from asyncio import AbstractEventLoop, get_running_loop
+from asyncio import AbstractEventLoop, get_running_loop, sleep
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from tarantula import __version__
+from sqlalchemy import Connection, select
+
+from tarantula import __version__, servers
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.discovery import Discovery
@@ -23,16 +26,24 @@ from tarantula.frontier.strategies import strategy
 from tarantula.items import CollectedDocument, Entry
 from tarantula.links.link import Link
 from tarantula.media import media_type
+from tarantula.models import Item
 from tarantula.politeness import Politeness
 from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
 from tarantula.states import DocumentState
 from tarantula.store.documents import DocumentTable, Outcome
+from tarantula.store.group import Finished, News, Refill
+from tarantula.store.leases import Leases
+from tarantula.store.rows import RowWriter
+from tarantula.store.shorter_ways import ShorterWays
 from tarantula.store.warc import WarcWriter
-from tarantula.store.writer import Finished, Refill, Writer
+from tarantula.store.writer import Writer
 from tarantula.urls import host_of
 
 logger = logging.getLogger(__name__)
+
+PATIENCE = 0.5
+"""Seconds between two looks for work, while others have all of it."""
 
 
 class Collection:
@@ -54,10 +65,14 @@ class Collection:
         self.scope = scope
         self.urn = urn
         self.deadline = deadline
-        self.frontier = Frontier(strategy(config.strategy), config.per_server)
+        self.frontier = Frontier(strategy(config.strategy), config.per_server, config.delay)
         self.politeness = Politeness(config.delay)
         self.discovery = Discovery(scope, config.keep_refused)
         self._table = DocumentTable(item_id, database.placeholder)
+        self._leases = Leases(item_id)
+        self._item_id = item_id
+        self._decided: tuple[Any, ...] = ()
+        self._counted: set[str] = set()
         self._writer: Writer | None = None
         self.trouble: TarantulaError | None = None
         """What stopped the collection, if something went wrong."""
@@ -91,19 +106,84 @@ class Collection:
         assert self._writer is not None, "the collection was not begun"
         return self._writer
 
-    def begin(self, loop: AbstractEventLoop, on_waiting: Callable[[list[Entry], list[Entry]], None]) -> None:
-        """Read what waits, and be ready to store."""
+    def begin(self, loop: AbstractEventLoop, on_work: Callable[[], None]) -> None:
+        """Join the collectors of the item, take the first servers, and be ready to store."""
+        self._loop = loop
+        self._on_work = on_work
+        ways = ShorterWays(self._table, self.discovery.judge_again)
+        rows = RowWriter(self._table, self._leases, ways, WINDOW, self.reread)
         with self.database.session() as session:
-            connection = session.connection()
-            self._table.reset_collecting(connection)
-            for server, count in self._table.waiting_by_server(connection):
-                self.frontier.expect(server, count)
-            for queue in self.frontier.wanting_refill():
-                entries = self._table.next_waiting(connection, queue.name, set(), WINDOW)
-                self.frontier.refill(queue.name, entries, exhausted=len(entries) < WINDOW)
+            news = rows.open_first(session.connection())
+            self.reread(session.connection())
+        self._open(news)
         warc = WarcWriter(self.directory / "archive", self.urn, self._warcinfo(), self.installation.warc_size)
-        self._writer = Writer(self.database.engine, self._table, warc, loop, self.discovery.judge_again, on_waiting)
+        self._writer = Writer(self.database.engine, rows, warc, loop, self._hear)
         self._writer.start()
+
+    def _hear(self, news: News) -> None:
+        """Take in what a group brought about."""
+        for server in news.lost:
+            self.frontier.close(server)
+        for server in news.contested:
+            self.frontier.retire(server)
+        self.frontier.add(news.waiting)
+        for entry in news.nearer:
+            self.frontier.lower(entry)
+        self._open(news)
+        if news.waiting or news.opened:
+            self._on_work()
+
+    def _open(self, news: News) -> None:
+        now = self._loop.time()
+        for server, wait, entries in news.opened:
+            self.frontier.open(server, now + wait, entries, exhausted=len(entries) < WINDOW)
+
+    def reread(self, connection: Connection) -> None:
+        """Go by what was decided for servers meanwhile: which are accepted, and their settings."""
+        found = connection.execute(
+            select(Item.publication_id, Item.configuration).where(Item.id == self._item_id)
+        ).one()
+        settings = servers.in_force(connection, found.publication_id)
+        self._count_asked(connection, {name for name, own in settings.items() if own.documents is not None})
+        if (found.configuration, settings) == self._decided:
+            return
+        self._decided = (found.configuration, settings)
+        self.scope.adapt(PublicationConfig.model_validate(found.configuration), settings)
+        self.politeness.delays = {name: own.delay for name, own in settings.items() if own.delay is not None}
+        self.discovery.forget()
+
+    def _count_asked(self, connection: Connection, limited: set[str]) -> None:
+        """Count what others asked of servers that have a number of documents, when they come on lease."""
+        held = limited & self._leases.held.keys()
+        if new := held - self._counted:
+            self.scope.servers.budget.count(servers.asked(connection, self._item_id, sorted(new)))
+        self._counted = held
+
+    def tidy(self) -> None:
+        """Give back the servers that have nothing left, and those that others wait for."""
+        idle = self.frontier.idle(self._loop.time())
+        wanted_by_others = {name for name in idle if self.frontier.servers[name].retiring}
+        for shy in (False, True):
+            waits = {name: wait for name, wait in idle.items() if (name in wanted_by_others) is shy}
+            if waits:
+                self.writer.give_back(waits, shy)
+        for name in idle:
+            self.frontier.close(name)
+
+    async def look_for_more(self) -> None:
+        """Take servers that have become free; wait for them if there is nothing else to do."""
+        if self.frontier.is_empty():
+            await self.look_for_work()
+        else:
+            await self.writer.seek()
+
+    async def look_for_work(self) -> None:
+        """Wait until there is something to do, or nothing left to do for anybody."""
+        while self.frontier.is_empty() and self.trouble is None:
+            self.tidy()
+            if not await self.writer.seek() or not self.frontier.is_empty():
+                return
+            await sleep(PATIENCE)
 
     def release(self, entry: Entry) -> None:
         """Hear that a visit is over; the server is left alone for a while."""
@@ -112,10 +192,24 @@ class Collection:
 
     async def store(self, document: CollectedDocument) -> None:
         """Store a document and the links that it names."""
+        if document.exchange is not None and document.links:
+            body = document.rendered or document.exchange.body
+            self.scope.learn_body(document.entry.server, document.entry.url, body)
         found, links = self.discovery.discover(document.entry, document.links)
+        entry = document.entry
         await self.writer.finish(
-            Finished(_outcome(document), document.entry.depth, document.exchange, document.rendered, found, links)
+            Finished(
+                _outcome(document),
+                depth=entry.depth,
+                exchange=document.exchange,
+                rendered=document.rendered,
+                found=found,
+                links=links,
+                server=entry.server,
+                wait=self.politeness.pause(entry.server),
+            )
         )
+        self.frontier.stored(entry)
 
     async def discover(self, via: Entry, url: str) -> None:
         """Take a URL that no page named, as if *via* had."""
@@ -135,12 +229,17 @@ class Collection:
             raise Refused(verdict.state or DocumentState.TYPE_NOT_WANTED, verdict.reason, verdict.rule)
 
     def end(self) -> None:
-        """Store what is left; what was handed out and not collected waits again."""
+        """Store what is left."""
         if self._writer is not None:
             self._writer.close()
-            if self._writer.failure is None:
-                with self.database.session() as session:
-                    self._table.reset_collecting(session.connection())
+
+    def leave(self, connection: Connection) -> bool:
+        """Be no collector of the item any more; say whether this was the last one."""
+        return self._leases.leave(connection) == 0
+
+    def work_left(self, connection: Connection) -> bool:
+        """Whether some document of the item waits or is being collected."""
+        return self._leases.work_left(connection)
 
     def _warcinfo(self) -> dict[str, str]:
         return {
@@ -160,10 +259,15 @@ def _outcome(document: CollectedDocument) -> Outcome:
         id=document.entry.id,
         state=document.state,
         rule=document.rule,
-        reason=document.reason,
+        reason=_readable(document.reason),
         type=document.type,
         size=document.size,
         links=len(document.links),
         tries=document.entry.tries + 1,
         collected_at=document.collected_at,
     )
+
+
+def _readable(words: str) -> str:
+    """Leave out what no database takes: NUL, and halves of characters."""
+    return words.replace("\0", "").encode("utf-8", "replace").decode()

@@ -16,13 +16,12 @@ from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.frontier.strategies import strategy
-from tarantula.importing import load
 from tarantula.listings import find_item
 from tarantula.models import Document, Item
 from tarantula.new_items import create_item
+from tarantula.own_components import check_components
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.publications.fields import COMPONENTS
 from tarantula.scope.scope import Scope
 from tarantula.states import ItemState, check_move
 from tarantula.store.index import index_item
@@ -49,6 +48,15 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
     return collection
 
 
+def prepare_item(installation: Config, name: str) -> str:
+    """Make a new item for collectors that are still to be started; return its urn."""
+    installation.make_home()
+    with open_database(installation) as database, database.session() as session:
+        urn = create_item(session, registry.get(session, name), datetime.now(UTC)).urn
+    (installation.items / urn).mkdir(parents=True, exist_ok=True)
+    return urn
+
+
 def check_can_begin(installation: Config, name: str, urn: str | None = None) -> None:
     """Say why a collection could not begin, before anything is started."""
     installation.make_home()
@@ -59,10 +67,7 @@ def check_can_begin(installation: Config, name: str, urn: str | None = None) -> 
     strategy(config.strategy)
     if config.render:
         check_browser()
-    for setting in COMPONENTS & config.settings.keys():
-        for path, order in config.settings[setting].items():
-            if order is not None:
-                load(path, "component")
+    check_components(config.settings)
 
 
 def end_item(collection: Collection, reason: str | None) -> None:
@@ -70,10 +75,8 @@ def end_item(collection: Collection, reason: str | None) -> None:
     collection.interruption = reason
     try:
         collection.end()
-        with collection.database.reading() as session:
-            index_item(session, find_item(session, collection.urn), collection.directory)
-        with collection.database.session() as session:
-            _end(find_item(session, collection.urn), reason)
+        if _leave(collection):
+            _finish(collection, reason)
     except TarantulaError as error:
         # Its rows say that it is being collected: it can be resumed like one whose collector was killed.
         collection.trouble = collection.trouble or error
@@ -81,6 +84,23 @@ def end_item(collection: Collection, reason: str | None) -> None:
         logger.error("%s", error)
     finally:
         collection.database.close()
+
+
+def _leave(collection: Collection) -> bool:
+    """Leave the item to its other collectors; say whether there are none."""
+    with collection.database.session() as session:
+        # Of two that leave at once, one must see that it is the last.
+        session.execute(select(Item.id).where(Item.urn == collection.urn).with_for_update())
+        return collection.leave(session.connection())
+
+
+def _finish(collection: Collection, reason: str | None) -> None:
+    with collection.database.reading() as session:
+        index_item(session, find_item(session, collection.urn), collection.directory)
+        if reason is None and collection.work_left(session.connection()):
+            collection.interruption = reason = "Its collector ended before its time."
+    with collection.database.session() as session:
+        _end(find_item(session, collection.urn), reason)
 
 
 def give_up(collection: Collection | None) -> None:

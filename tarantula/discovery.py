@@ -11,6 +11,7 @@ from tarantula.links.link import Link, LinkKind
 from tarantula.scope.candidate import Candidate
 from tarantula.scope.scope import Scope
 from tarantula.scope.too_deep import STEPS_PAST
+from tarantula.scope.url_not_sane import LONGEST_SERVER
 from tarantula.states import DocumentState
 from tarantula.store.documents import Found
 from tarantula.urls import key_of, path_depth, server_of
@@ -60,13 +61,17 @@ class Discovery:
         rows = (self._judge(entry, key_of(url), url, kind, _depth(entry, kind)) for url, kind in links)
         return [row for row in rows if row is not None]
 
+    def forget(self) -> None:
+        """Judge every URL anew: other servers are accepted now."""
+        self._seen.clear()
+
     def _judge(self, entry: Entry, key: bytes, url: str, kind: LinkKind, depth: int) -> Found | None:
         server = server_of(url)
         is_redirect = kind == LinkKind.REDIRECT
         redirects = entry.redirects + 1 if is_redirect else 0
         # What stands in the place of an image is an image still.
         stored_kind = entry.kind if is_redirect else kind
-        verdict = self._scope.judge(Candidate(url, server, depth, LinkKind(stored_kind), redirects))
+        verdict = self._scope.judge(Candidate(url, server, depth, LinkKind(stored_kind), redirects, entry.url))
         if verdict.accepted:
             state, rule, reason = DocumentState.WAITING, None, None
         else:
@@ -74,6 +79,8 @@ class Discovery:
             if verdict.state is None or not self._keep_refused:
                 return None
             state, rule, reason = verdict.state, verdict.rule, verdict.reason
+        # What has a longer name than a server can have was refused: the table keeps its beginning.
+        server = server[:LONGEST_SERVER]
         return Found(key, url, server, depth, stored_kind, redirects, path_depth(url), entry.id, state, rule, reason)
 
     def _remember(self, url: str, seen: _Seen) -> None:

@@ -14,7 +14,7 @@ from tarantula.items import Entry
 from tarantula.robots import MAX_REDIRECTS, RobotsCache, RobotsRules, robots_url
 from tarantula.scope.candidate import Candidate
 from tarantula.states import NOT_REACHED, DocumentState
-from tarantula.urls import resolve, server_of
+from tarantula.urls import redirect_target, server_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -53,7 +53,6 @@ class RobotsMiddleware(Component):
             raise NotConfigured
         self._cache = RobotsCache()
         self._asking: dict[str, asyncio.Task[RobotsRules]] = {}
-        self._failures: dict[str, DownloadError] = {}
 
     async def process_request(self, request: Request) -> None:
         if request.meta.get("is_robots"):
@@ -61,11 +60,9 @@ class RobotsMiddleware(Component):
         rules = self._cache.get(request.url) or await self._ask_once(request.url)
         if rules.allowed(request.url):
             return
-        if rules.unreachable and (failure := self._failures.get(rules.url)) is not None:
-            # Nothing is known of what the server wants: the document ends as its robots.txt did.
-            raise Refused(failure.state, f"{rules.url} could not be had: {failure.reason}", "Robots")
-        self.count("robots/excluded_count")
-        raise Refused(DocumentState.EXCLUDED_BY_ROBOTS, rules.reason, "Robots")
+        if rules.state == DocumentState.EXCLUDED_BY_ROBOTS:
+            self.count("robots/excluded_count")
+        raise Refused(rules.state, rules.reason, "Robots")
 
     async def _ask_once(self, url: str) -> RobotsRules:
         robots = robots_url(url)
@@ -75,19 +72,22 @@ class RobotsMiddleware(Component):
         return await asyncio.shield(self._asking[robots])
 
     async def _ask(self, url: str, server: str) -> RobotsRules:
-        self._failures.pop(url, None)
+        politeness = self.collection.politeness
         try:
             rules = await self._fetch(url, server)
         except DownloadError as error:
-            self._failures[url] = error
+            if error.state in NOT_REACHED:
+                politeness.failed(server)
             # What cannot be parsed excludes nothing; what cannot be reached, everything.
-            rules = RobotsRules(error.state if error.state in NOT_REACHED else 404, b"", url)
+            rules = RobotsRules(error.state if error.state in NOT_REACHED else 404, b"", url, error.reason)
         rules = self._cache.put(url, rules)
-        politeness = self.collection.politeness
         politeness.ask_crawl_delay(server, rules.crawl_delay())
-        if not rules.unreachable:
-            # That was a visit, too.
-            await asyncio.sleep(politeness.pause(server))
+        # That was a visit, too.
+        pause = politeness.pause(server)
+        if rules.unreachable:
+            self.collection.frontier.postpone(server, asyncio.get_running_loop().time() + pause)
+        else:
+            await asyncio.sleep(pause)
         return rules
 
     async def _fetch(self, url: str, server: str) -> RobotsRules:
@@ -96,9 +96,9 @@ class RobotsMiddleware(Component):
             response = await self._download(target, server)
             location = response.headers.get(b"Location")
             if not (300 <= response.status < 400 and location):
-                self.collection.politeness.answered(server, response.status)
+                self.collection.politeness.answered(server, response.status, _retry_after(response))
                 return RobotsRules(response.status, response.body, url)
-            target = resolve(target, location.decode("latin-1")) or url
+            target = redirect_target(target, location) or url
         # RFC 9309 2.3.1.2: after five redirects in a row it may be taken for unavailable.
         return RobotsRules(404, b"", url)
 
@@ -119,10 +119,7 @@ class PolitenessMiddleware(Component):
     def process_response(self, request: Request, response: Response) -> Response:
         entry: Entry | None = request.meta.get("entry")
         if entry is not None:
-            retry_after = response.headers.get(b"Retry-After")
-            self.collection.politeness.answered(
-                entry.server, response.status, retry_after.decode("latin-1") if retry_after else None
-            )
+            self.collection.politeness.answered(entry.server, response.status, _retry_after(response))
             if not self.collection.config.render:
                 # Otherwise the server is kept until the browser is done with the page.
                 self.collection.release(entry)
@@ -138,3 +135,8 @@ class PolitenessMiddleware(Component):
         if isinstance(exception, DownloadError) and exception.state in NOT_REACHED:
             self.collection.politeness.failed(entry.server)
         self.collection.release(entry)
+
+
+def _retry_after(response: Response) -> str | None:
+    header = response.headers.get(b"Retry-After")
+    return header.decode("latin-1") if header else None

@@ -8,8 +8,10 @@ from typing import Any
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     DateTime,
     Dialect,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -129,6 +131,55 @@ class Server(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(270), unique=True)
+    collector_id: Mapped[int | None] = mapped_column(Integer, index=True)
+    """The collector that has it on lease, and alone may visit it. It may be gone: then nobody has it."""
+    not_before: Mapped[datetime | None] = mapped_column(Moment)
+    """When it may be visited again, by whoever has it then."""
+
+
+class ServerSetting(Base):
+    """What was decided for one server: for all publications, or within one."""
+
+    __tablename__ = "server_setting"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    server: Mapped[str] = mapped_column(String(270))
+    """Its name; no document need have named it."""
+    publication_id: Mapped[int | None] = mapped_column(ForeignKey("publication.id"), index=True)
+    """``None`` for all of them."""
+    depth: Mapped[int | None] = mapped_column(Integer)
+    documents: Mapped[int | None] = mapped_column(Integer)
+    delay: Mapped[float | None] = mapped_column(Float)
+    excluded: Mapped[bool | None] = mapped_column(Boolean)
+
+    __table_args__ = (
+        UniqueConstraint("server", "publication_id"),
+        # To a constraint, two rows without a publication are two different ones.
+        Index(
+            "ix_server_setting_of_all",
+            "server",
+            unique=True,
+            sqlite_where=text("publication_id IS NULL"),
+            postgresql_where=text("publication_id IS NULL"),
+        ),
+    )
+
+
+class Collector(Base):
+    """A process that is collecting an item. One that is not heard of for a while is dead, and its leases are free."""
+
+    __tablename__ = "collector"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    item_id: Mapped[int] = mapped_column(ForeignKey("item.id"), index=True)
+    host: Mapped[str] = mapped_column(String(255))
+    pid: Mapped[int] = mapped_column(Integer)
+    started_at: Mapped[datetime] = mapped_column(Moment)
+    heartbeat_at: Mapped[datetime] = mapped_column(Moment)
+    """When it was last heard of, by the database's clock."""
+
+    # A new collector must not be taken for a dead one by its number.
+    __table_args__ = ({"sqlite_autoincrement": True},)
 
 
 class Document(Base):
@@ -179,6 +230,13 @@ class Document(Base):
             "id",
             sqlite_where=text("state = -6"),
             postgresql_where=text("state = -6"),
+        ),
+        Index(
+            "ix_document_collecting",
+            "item_id",
+            "server_id",
+            sqlite_where=text("state = 0"),
+            postgresql_where=text("state = 0"),
         ),
     )
 

@@ -27,6 +27,8 @@ class StorePipeline(Component):
             return item
         if again is not None:
             self.collection.frontier.again(again)
+        if self.collection.frontier.is_empty():
+            await self.collection.look_for_work()
         self._count(item)
         self.crawler.signals.send_catch_log(signals.document_stored, document=item, spider=self.spider)
         return item

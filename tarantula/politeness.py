@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -61,6 +61,8 @@ class Politeness:
 
     def __init__(self, delay: float, size: int = 10_000, clock: Callable[[], float] = time.monotonic) -> None:
         self._delay = delay
+        self.delays: Mapping[str, float] = {}
+        """The delays of servers that have one of their own."""
         self._size = size
         self._clock = clock
         self._memories: OrderedDict[str, _Memory] = OrderedDict()
@@ -72,12 +74,12 @@ class Politeness:
         """Return the seconds to wait from now before the server is visited again."""
         memory = self._memories.get(server)
         if memory is None:
-            return self._delay
-        return max(self._base(memory) + memory.penalty, memory.not_before - self._clock())
+            return self.delays.get(server, self._delay)
+        return max(self._base(server, memory) + memory.penalty, memory.not_before - self._clock())
 
     def ask_crawl_delay(self, server: str, seconds: float | None) -> None:
         """Take note of what a server's robots.txt asks for."""
-        if seconds and seconds > self._delay:
+        if seconds and seconds > min(self.delays.get(server, self._delay), self._delay):
             self._remember(server).crawl_delay = min(seconds, MAX_CRAWL_DELAY)
         elif server in self._memories:
             self._memories[server].crawl_delay = 0.0
@@ -103,12 +105,12 @@ class Politeness:
         """Take note that a server was not reached, or not in time."""
         self._worsen(server, TROUBLED_FIRST, TROUBLED_MOST)
 
-    def _base(self, memory: _Memory) -> float:
-        return max(self._delay, memory.crawl_delay)
+    def _base(self, server: str, memory: _Memory) -> float:
+        return max(self.delays.get(server, self._delay), memory.crawl_delay)
 
     def _worsen(self, server: str, first: float, most: float) -> None:
         memory = self._remember(server)
-        doubled = max(memory.penalty * 2, first, self._base(memory))
+        doubled = max(memory.penalty * 2, first, self._base(server, memory))
         memory.penalty = max(memory.penalty, min(doubled, most))
 
     def _better(self, server: str) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from time import monotonic
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from rich.console import Group, RenderableType
 from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from tarantula.frontier.frontier import Frontier
 from tarantula.items import CollectedDocument
 from tarantula.states import DocumentState, meaning
 
@@ -25,10 +24,20 @@ class _Tick(NamedTuple):
     documents: int
 
 
+class Waiting(Protocol):
+    """Knows what is still to be done."""
+
+    waiting: int
+    in_flight: int
+
+    def waiting_at(self, server: str) -> int:
+        """Return how many documents wait at a server."""
+
+
 class Progress:
     """Counts documents as they are stored, and draws them."""
 
-    def __init__(self, urn: str, frontier: Frontier) -> None:
+    def __init__(self, urn: str, frontier: Waiting) -> None:
         self._urn = urn
         self._frontier = frontier
         self._began = monotonic()
@@ -48,6 +57,11 @@ class Progress:
         if document.exchange is not None:
             self.bytes += document.size or 0
 
+    def count(self, states: dict[int, int], servers: dict[str, int], size: int) -> None:
+        """Take over what others have counted."""
+        self._states, self._servers = Counter(states), Counter(servers)
+        self.done, self.bytes = self._states.total(), size
+
     def speed(self) -> float:
         """Return documents a second over the last while."""
         now = monotonic()
@@ -60,7 +74,8 @@ class Progress:
     def line(self) -> str:
         """Say it in one line, for a log or a pipe."""
         return (
-            f"{self._urn}: {self.done} documents done, {self._frontier.waiting} waiting, "
+            f"{self._urn}: {self.done} {'document' if self.done == 1 else 'documents'} done, "
+            f"{self._frontier.waiting} waiting, "
             f"{self._frontier.in_flight} under way, {self.speed():.1f} documents/s, {decimal(self.bytes)}"
         )
 
@@ -91,6 +106,5 @@ class Progress:
         for column in table.columns[1:]:
             column.justify = "right"
         for server, number in self._servers.most_common(BUSIEST):
-            queue = self._frontier.servers.get(server)
-            table.add_row(server, f"{number:,}", f"{queue.waiting if queue else 0:,}")
+            table.add_row(server, f"{number:,}", f"{self._frontier.waiting_at(server):,}")
         return table

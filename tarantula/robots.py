@@ -11,7 +11,7 @@ from collections.abc import Callable
 from protego import Protego
 
 from tarantula.media import sniff
-from tarantula.states import NOT_REACHED
+from tarantula.states import NOT_REACHED, DocumentState
 from tarantula.urls import server_of
 
 logger = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ MAX_CRAWL_DELAY = 300.0
 FRESH = 24 * 3600.0
 """RFC 9309 2.4: seconds for which a robots.txt is believed."""
 FRESH_FAILURE = 300.0
-"""Seconds before a robots.txt that could not be had is asked for again."""
+"""Seconds before a robots.txt that could not be had twice is asked for again."""
 
 # RFC 9309 2.2.1: a group is named by a product token alone, but many files write a version after it.
 _VERSION = re.compile(r"^([ \t]*user-?agent[ \t]*:[ \t]*[a-z_-]+)/.*$", re.IGNORECASE | re.MULTILINE)
@@ -39,22 +39,33 @@ def robots_url(url: str) -> str:
 
 
 class RobotsRules:
-    """One robots.txt, from the answer to our asking for it: its status (or the state of our failure), body and URL."""
+    """One robots.txt, from the answer to our asking for it: its status, body and URL.
 
-    def __init__(self, status: int, body: bytes, url: str) -> None:
+    Where there was no answer, the status is the state that says so, and *failure* the sentence.
+    """
+
+    def __init__(self, status: int, body: bytes, url: str, failure: str = "") -> None:
         self.url = url
+        self._failure = failure
         # RFC 9309 2.3.1.3 and 2.3.1.4: unavailable allows everything, unreachable nothing.
         self.unreachable = status >= 500 or status in NOT_REACHED
         self._status = status
         self._rules = Protego.parse(_text(body) if 200 <= status < 300 else "")
 
     @property
+    def state(self) -> DocumentState:
+        """How what is not allowed ends: where nothing is known of what the server wants, as its robots.txt did."""
+        return DocumentState(self._status) if self._status in NOT_REACHED else DocumentState.EXCLUDED_BY_ROBOTS
+
+    @property
     def reason(self) -> str:
         """Why what is not allowed is not."""
-        if not self.unreachable:
-            return f"{self.url} excludes it."
-        what = f"was answered with {self._status}" if self._status > 0 else "could not be had"
-        return f"{self.url} {what}, and until it can be read everything there is excluded."
+        if self._status in NOT_REACHED:
+            return f"{self.url} could not be had: {self._failure}"
+        if self.unreachable:
+            answered = f"{self.url} was answered with {self._status}"
+            return f"{answered}, and until it can be read everything there is excluded."
+        return f"{self.url} excludes it."
 
     def allowed(self, url: str, user_agent: str = PRODUCT_TOKEN) -> bool:
         """Whether the product of that name may ask for a canonical URL."""
@@ -81,7 +92,7 @@ def _text(body: bytes) -> str:
 class RobotsCache:
     """The robots.txt of the sites visited lately, each for as long as it may be believed."""
 
-    def __init__(self, size: int = 1000, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, size: int = 10_000, clock: Callable[[], float] = time.monotonic) -> None:
         self._size = size
         self._clock = clock
         self._kept: OrderedDict[str, tuple[float, RobotsRules]] = OrderedDict()
@@ -102,10 +113,17 @@ class RobotsCache:
         """Keep the rules that speak of a canonical URL, and return those to follow."""
         site = robots_url(url)
         _, known = self._kept.pop(site, (0.0, None))
-        until = self._clock() + (FRESH_FAILURE if rules.unreachable else FRESH)
+        until = self._clock() + _fresh(rules, known)
         # RFC 9309 2.4: an old copy is better than none while the file is unreachable.
         followed = known if rules.unreachable and known is not None and not known.unreachable else rules
         self._kept[site] = (until, followed)
         if len(self._kept) > self._size:
             self._kept.popitem(last=False)
         return followed
+
+
+def _fresh(rules: RobotsRules, known: RobotsRules | None) -> float:
+    if not rules.unreachable:
+        return FRESH
+    # One lost connection must not cost a whole server: the first failure is not believed.
+    return FRESH_FAILURE if known is not None else 0.0

@@ -7,12 +7,14 @@ operations, and compare them with ``==``.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from hashlib import blake2b
 
 from ada_url import join_url, normalize_url
 
 SCHEMES = ("http://", "https://")
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
 def canonical(url: str) -> str | None:
@@ -30,6 +32,11 @@ def resolve(base: str, reference: str) -> str | None:
         return join_url(base, reference).partition("#")[0]
     except ValueError:
         return None
+
+
+def redirect_target(base: str, location: bytes) -> str | None:
+    """Return the canonical URL that a Location header means, or ``None``; browsers escape its odd bytes as they are."""
+    return resolve(base, _NOT_ASCII.sub(lambda byte: b"%%%02X" % byte[0][0], location).decode("ascii"))
 
 
 def is_web(url: str) -> bool:

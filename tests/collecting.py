@@ -35,7 +35,8 @@ def start(command: Sequence[str], **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command,
         cwd=ROOT,
-        env={**os.environ, **environment},
+        # A proxy of this machine does not lead to its loopback.
+        env={**os.environ, "no_proxy": "*", **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

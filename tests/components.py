@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
 from scrapy.exceptions import DropItem
@@ -20,6 +20,13 @@ class Clumsy:
             if response.url.endswith("issue.html"):
                 raise ValueError("clumsy")
             yield output
+
+
+class OldFashioned:
+    """A spider middleware of the time before asynchronous ones."""
+
+    def process_spider_output(self, response: Any, result: Iterable[Any]) -> Iterator[Any]:
+        yield from result
 
 
 class Choosy:

@@ -74,6 +74,13 @@ def test_scrapy_lists_every_publication(sqlite: Database, web: Web) -> None:
     assert (code, out.split()) == (0, ["fcul", "journal", "publication"])
 
 
+def test_a_database_that_cannot_be_used_is_a_sentence_to_scrapy_too(sqlite: Database) -> None:
+    code, out, err = run(SCRAPY, "list", TARANTULA_DATABASE_URL="sqlite:////nowhere/at/all.sqlite")
+    assert code == 2
+    assert "The database /nowhere/at/all.sqlite is not there" in out + err
+    assert "Traceback" not in out + err
+
+
 @pytest.mark.parametrize("setting", ["SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "DOWNLOADER_MIDDLEWARES", "EXTENSIONS"])
 def test_a_component_that_is_not_there_is_a_sentence(sqlite: Database, web: Web, setting: str) -> None:
     describe(sqlite, "typo", base_url=web.url(), settings={setting: {"examples.nowhere.Nothing": 500}})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from tarantula.db import Database
-from tests.collecting import collect, describe
+from tests.collecting import collect, describe, states
 from tests.sites.drawing import page
-from tests.sites.manners import first_then
+from tests.sites.manners import first_then, reset
 from tests.sites.server import Answer, Route, Web
 
 PATHS = [f"/{number}" for number in range(6)]
@@ -68,6 +68,24 @@ def test_retry_after_is_obeyed(sqlite: Database) -> None:
         after = [visit.time for visit in web.visits if visit.time > first.time]
         assert min(after) - first.time >= 1.0 - SLACK
         assert second.time in after
+
+
+def test_one_lost_connection_does_not_cost_a_whole_server(sqlite: Database) -> None:
+    robots = first_then(reset, Answer("User-agent: *\nDisallow: /3\n", "text/plain"))
+    with small_web(**{"robots.txt": robots}) as web:
+        describe(sqlite, "patient", base_url=web.url(), delay=0.2)
+        collect("patient")
+        assert len(web.visits_to("/robots.txt")) == 2
+        assert min(gaps(web)) >= 0.2 - SLACK
+        assert states(sqlite) == {web.url(path): -7 if path == "/3" else 200 for path in ["/", *PATHS]}
+
+
+def test_retry_after_of_a_robots_txt_is_obeyed(sqlite: Database) -> None:
+    robots = first_then(Answer(status=429, headers={"Retry-After": "1"}), Answer(status=404))
+    with small_web(**{"robots.txt": robots}) as web:
+        describe(sqlite, "patient", base_url=web.url())
+        collect("patient")
+        assert gaps(web)[0] >= 1.0 - SLACK
 
 
 def test_what_robots_txt_excludes_costs_no_visit_and_no_pause(sqlite: Database) -> None:

@@ -69,3 +69,8 @@ def test_what_is_forgotten_is_only_asked_again() -> None:
     seen._seen.clear()
     again, _ = seen.discover(page(0), many)
     assert first == again
+
+
+def test_a_name_that_no_server_can_have_fits_the_table_all_the_same() -> None:
+    (row,), _ = discovery().discover(page(0), [Link(f"http://{'a' * 7000}.h:8080/")])
+    assert (row.state, row.rule, row.server) == (-9, "UrlNotSane", "a" * 259)

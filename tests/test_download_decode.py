@@ -74,7 +74,7 @@ def test_odd_but_whole(packed: bytes, codings: list[bytes], body: bytes) -> None
         (PAGE, [b"deflate"], PAGE, "not deflate as it says"),
         (PAGE, [b"br"], PAGE, "not br as it says"),
         (PAGE, [b"zstd"], PAGE, "not zstd as it says"),
-        (PAGE, [b"rot13"], PAGE, "rot13 is not known"),
+        (PAGE, [b"rot13"], PAGE, "“rot13” is not known"),
         (gzip.compress(PAGE), [b"gzip", b"gzip"], PAGE, "not gzip as it says"),
         (gzip.compress(PAGE)[:5], [b"gzip"], gzip.compress(PAGE)[:5], "it breaks off"),
     ],

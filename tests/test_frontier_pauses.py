@@ -15,6 +15,8 @@ from tarantula.items import Entry
 
 def frontier_with(count: int, servers: int = 1, per_server: int = 1) -> Frontier:
     frontier = Frontier(strategy("breadth-first"), per_server)
+    for server in range(servers):
+        frontier.open(f"s{server}", 0.0, [], exhausted=True)
     frontier.add(Entry(number, f"u{number}", f"s{number % servers}", 0, 0) for number in range(1, count + 1))
     return frontier
 
@@ -88,6 +90,8 @@ def test_a_document_that_is_under_way_is_not_taken_in_again() -> None:
 def test_whatever_the_order_no_server_is_visited_too_often_or_too_soon(name: str, per_server: int, seed: int) -> None:
     dice = random.Random(seed)
     frontier = Frontier(strategy(name), per_server)
+    for n in range(5):
+        frontier.open(f"s{n}", 0.0, [], exhausted=True)
     frontier.add(Entry(n, f"u{n}", f"s{n % 5}", 0, 0, rank=dice.randrange(3)) for n in range(60))
     now, handed_out, free_at = 0.0, 0, dict.fromkeys((f"s{n}" for n in range(5)), 0.0)
     under_way: list[Entry] = []
@@ -104,3 +108,53 @@ def test_whatever_the_order_no_server_is_visited_too_often_or_too_soon(name: str
         else:
             now += dice.random()
     assert handed_out == 60
+
+
+def test_what_waits_at_a_server_that_is_not_on_lease_stays_in_the_table() -> None:
+    frontier = frontier_with(0)
+    frontier.add([Entry(1, "u1", "elsewhere", 0, 0)])
+    assert frontier.is_empty()
+
+
+def test_a_server_is_idle_when_nothing_waits_and_everything_is_stored() -> None:
+    frontier = frontier_with(1)
+    entry = frontier.next(0.0)
+    assert entry is not None
+    frontier.release(entry, 7.0)
+    assert frontier.idle(5.0) == {}
+    frontier.stored(entry)
+    assert frontier.idle(5.0) == {"s0": 2.0}
+
+
+def test_a_server_that_others_wait_for_is_given_up_after_the_visit() -> None:
+    frontier = frontier_with(3)
+    entry = frontier.next(0.0)
+    assert entry is not None
+    frontier.retire("s0")
+    frontier.release(entry, 0.0)
+    assert frontier.next(0.0) is None
+    assert frontier.idle(0.0) == {}
+    frontier.stored(entry)
+    assert frontier.idle(0.0) == {"s0": 0.0}
+    frontier.close("s0")
+    assert frontier.is_empty()
+    assert frontier.next(0.0) is None
+
+
+def test_a_lost_server_takes_what_was_under_way_with_it() -> None:
+    frontier = frontier_with(2)
+    entry = frontier.next(0.0)
+    assert entry is not None
+    frontier.close("s0")
+    assert frontier.is_empty()
+    frontier.release(entry, 1.0)
+    frontier.stored(entry)
+    frontier.again(entry)
+    assert frontier.is_empty()
+
+
+def test_several_at_a_time_begin_apart() -> None:
+    frontier = Frontier(strategy("breadth-first"), per_server=3, spacing=0.5)
+    frontier.open("s", 0.0, [Entry(number, f"u{number}", "s", 0, 0) for number in range(5)], exhausted=True)
+    handed_out = [now for now in (0.0, 0.2, 0.5, 0.9, 1.0, 1.5) if frontier.next(now) is not None]
+    assert handed_out == [0.0, 0.5, 1.0]

@@ -16,6 +16,11 @@ def entries(names: list[str]) -> list[Entry]:
     return [Entry(int(number), name, name[0], 0, 0) for name in names for number in [name[2:]]]
 
 
+def open_all(frontier: Frontier, waiting: list[Entry]) -> None:
+    for server in dict.fromkeys(entry.server for entry in waiting):
+        frontier.open(server, 0.0, [entry for entry in waiting if entry.server == server], exhausted=True)
+
+
 def drain(frontier: Frontier) -> list[str]:
     order = []
     while (entry := frontier.next(0.0)) is not None:
@@ -34,20 +39,21 @@ def drain(frontier: Frontier) -> list[str]:
 )
 def test_each_strategy_has_its_order(name: str, order: list[str]) -> None:
     frontier = Frontier(strategy(name))
-    frontier.add(entries(WAITING))
+    open_all(frontier, entries(WAITING))
     assert drain(frontier) == order
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_within_a_server_the_root_comes_first_then_what_was_known_first(name: str) -> None:
     frontier = Frontier(strategy(name))
-    frontier.add(
+    open_all(
+        frontier,
         [
             Entry(1, "deep", "a", 0, 0, rank=3),
             Entry(2, "root", "a", 0, 0, rank=0),
             Entry(3, "late", "a", 0, 0, rank=1),
             Entry(4, "later", "a", 0, 0, rank=1),
-        ]
+        ],
     )
     assert drain(frontier) == ["root", "late", "later", "deep"]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tarantula.errors import TarantulaError
 from tarantula.publications.config import read
-from tarantula.publications.times import format_duration, parse_duration
+from tarantula.publications.times import cron_trigger, format_duration, parse_duration
 
 FCUL = {"name": "fcul", "base_url": "http://www.fc.ul.pt/index.html"}
 
@@ -34,13 +34,38 @@ def in_lisbon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    "every", ["once", "hourly", "daily", "weekly", "monthly", "yearly", "0 22 12 * *", "*/5 * * * mon"]
+    "every", ["once", "hourly", "daily", "weekly", "monthly", "yearly", "0 22 12 * *", "*/5 * * * mon", "0 3 * * 7"]
 )
 def test_periods(every: str) -> None:
     assert read({**FCUL, "every": f" {every.upper() if every.isalpha() else every} "}).every == every
 
 
-@pytest.mark.parametrize("every", ["often", "", "* * * *", "0 25 * * *", "0 22 32 * *", "a b c d e", "* * * * * *"])
+@pytest.mark.parametrize(
+    ("weekdays", "rings"),
+    [
+        ("0", "sun"),
+        ("1", "mon"),
+        ("7", "sun"),
+        ("1-5", "mon tue wed thu fri"),
+        ("5-7", "fri sat sun"),
+        ("sun-tue", "sun mon tue"),
+        ("FRI-MON", "fri sat sun mon"),
+        ("*/2", "sun tue thu sat"),
+        ("1-5/2,6", "mon wed fri sat"),
+        ("*", "sun mon tue wed thu fri sat"),
+    ],
+)
+def test_weekdays_are_those_of_cron(weekdays: str, rings: str) -> None:
+    trigger = cron_trigger(f"0 3 * * {weekdays}", UTC)
+    days = [datetime(2026, 6, day, tzinfo=UTC) for day in range(7, 14)]
+    rung = [day for day in days if trigger.get_next_fire_time(None, day).date() == day.date()]
+    assert {f"{day:%a}".lower() for day in rung} == set(rings.split())
+
+
+@pytest.mark.parametrize(
+    "every",
+    ["often", "", "* * * *", "0 25 * * *", "0 22 32 * *", "a b c d e", "* * * * * *", "0 3 * * 8", "0 0 31 2 *"],
+)
 def test_periods_that_are_none(every: str) -> None:
     assert repr(every) in refusal(every=every)
 

@@ -136,11 +136,17 @@ def test_unavailable_allows_and_unreachable_excludes(status: int, allowed: bool)
     [
         (200, f"{URL} excludes it."),
         (503, f"{URL} was answered with 503, and until it can be read everything there is excluded."),
-        (-10, f"{URL} could not be had, and until it can be read everything there is excluded."),
+        (-10, f"{URL} could not be had: It took longer than 60 seconds."),
     ],
 )
 def test_the_reason_names_the_file(status: int, sentence: str) -> None:
-    assert rules("User-agent: *\nDisallow: /", status).reason == sentence
+    read = RobotsRules(status, b"User-agent: *\nDisallow: /", URL, "It took longer than 60 seconds.")
+    assert read.reason == sentence
+
+
+@pytest.mark.parametrize(("status", "state"), [(200, -7), (503, -7), (-10, -10), (-11, -11)])
+def test_where_nothing_is_known_of_a_server_documents_end_as_its_robots_txt_did(status: int, state: int) -> None:
+    assert rules("", status).state == state
 
 
 def test_the_first_500_kib_are_read() -> None:
@@ -229,10 +235,12 @@ def test_a_file_is_believed_for_a_day_by_scheme_and_server() -> None:
     assert cache.get(f"{SITE}/b") is None
 
 
-def test_a_failure_is_believed_for_five_minutes() -> None:
+def test_only_a_second_failure_is_believed_and_for_five_minutes() -> None:
     clock = Clock()
     cache = RobotsCache(clock=clock)
     failure = rules("", 503)
+    assert cache.put(f"{SITE}/a", failure) is failure
+    assert cache.get(f"{SITE}/a") is None
     assert cache.put(f"{SITE}/a", failure) is failure
     clock.now = FRESH_FAILURE - 1
     assert cache.get(f"{SITE}/a") is failure

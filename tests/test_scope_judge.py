@@ -80,6 +80,9 @@ def judged(
         ("http://www.fc.ul.pt/a%0Ab", ("BaseServer", None)),
         ("http://www.fc.ul.pt/" + "a" * 8172, ("BaseServer", None)),
         ("http://www.fc.ul.pt/" + "a" * 8173, ("UrlNotSane", -9)),
+        (f"http://{'a' * 246}.ul.pt:65535/", ("ServerNotAccepted", -5)),
+        (f"http://{'a' * 247}.ul.pt/", ("ServerNotAccepted", -5)),
+        (f"http://{'a' * 248}.ul.pt/", ("UrlNotSane", -9)),
         ("http://www.fc.ul.pt/" + "a" * 100_000, ("UrlNotSane", -9)),
         ("mailto:a@fc.ul.pt", ("SchemeNotWeb", None)),
         ("javascript:void(0)", ("SchemeNotWeb", None)),
@@ -202,7 +205,7 @@ def test_a_person_can_read_why(url: str, depth: int, sentence: str) -> None:
 
 def test_a_long_server_makes_no_long_sentence() -> None:
     verdict = scope().judge(Candidate.of("http://" + "a" * 8000 + "/", 1))
-    assert verdict.rule == "ServerNotAccepted"
+    assert verdict.rule == "UrlNotSane"
     assert len(verdict.reason) < 400
 
 

@@ -89,16 +89,6 @@ def test_of_two_ways_on_one_page_the_better_counts(database: Database, table: Do
     assert entry.depth == 3
 
 
-def test_what_was_being_collected_waits_again(database: Database, table: DocumentTable) -> None:
-    with database.engine.begin() as connection:
-        entries, _ = table.insert_found(connection, [found(f"http://h/{number}") for number in range(3)])
-        table.mark_collecting(connection, [entry.id for entry in entries[:2]])
-    assert state_of(database, entries[0].url) == DocumentState.COLLECTING
-    with database.engine.begin() as connection:
-        assert table.reset_collecting(connection) == 2
-    assert state_of(database, entries[0].url) == DocumentState.WAITING
-
-
 def test_what_became_of_a_document_is_written(database: Database, table: DocumentTable) -> None:
     with database.engine.begin() as connection:
         (first, second), _ = table.insert_found(connection, [found("http://h/1"), found("http://h/2")])
@@ -121,7 +111,6 @@ def test_the_window_is_refilled_nearest_to_the_root_first(database: Database, ta
     with database.engine.begin() as connection:
         found_now, _ = table.insert_found(connection, [found(url) for url in urls])
         held = {entry.id for entry in found_now if entry.url == "http://h/z"}
-        assert table.waiting_by_server(connection) == [("h", 5), ("other", 1)]
         entries = table.next_waiting(connection, "h", held, 3)
     assert [entry.url for entry in entries] == ["http://h/", "http://h/a", "http://h/a/b"]
 

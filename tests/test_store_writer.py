@@ -14,9 +14,13 @@ from tarantula.errors import TarantulaError
 from tarantula.items import Entry
 from tarantula.models import Document, LinkRow
 from tarantula.store.documents import DocumentTable, Outcome
+from tarantula.store.group import Finished, News, Refill
+from tarantula.store.leases import Leases
 from tarantula.store.read import read_record
+from tarantula.store.rows import RowWriter
+from tarantula.store.shorter_ways import ShorterWays
 from tarantula.store.warc import WarcWriter
-from tarantula.store.writer import Finished, Refill, Writer
+from tarantula.store.writer import Writer
 from tests.exchanges import ANSWERS
 from tests.test_store_documents import found, new_item, state_of
 
@@ -29,17 +33,19 @@ def run(database: Database, tmp_path: Path) -> Callable[[Scenario], Writer]:
 
     def run_scenario(scenario: Scenario) -> Writer:
         async def main() -> Writer:
-            table = DocumentTable(new_item(database), database.placeholder)
+            item = new_item(database)
+            table, leases = DocumentTable(item, database.placeholder), Leases(item)
+            rows = RowWriter(table, leases, ShorterWays(table, lambda entry, links: []), window=1000)
             waiting: list[Entry] = []
+            with database.engine.begin() as connection:
+                rows.open_first(connection)
             warc = WarcWriter(tmp_path / "archive", "fcul-1", {"software": "test"})
-            writer = Writer(
-                database.engine,
-                table,
-                warc,
-                asyncio.get_running_loop(),
-                judge=lambda entry, links: [],
-                on_waiting=lambda new, nearer: waiting.extend(new),
-            )
+
+            def listen(news: News) -> None:
+                waiting.extend(news.waiting)
+                waiting.extend(entry for opened in news.opened for entry in opened.entries)
+
+            writer = Writer(database.engine, rows, warc, asyncio.get_running_loop(), listen)
             writer.start()
             try:
                 await scenario(writer, waiting)
@@ -55,7 +61,7 @@ def run(database: Database, tmp_path: Path) -> Callable[[Scenario], Writer]:
 def finished(identity: int = 1, urls: tuple[str, ...] = ()) -> Finished:
     rows = [found(url) for url in urls]
     links = [(identity, row.key, row.kind) for row in rows]
-    return Finished(Outcome(identity, 200, reason="OK."), 0, ANSWERS["identity"], None, rows, links)
+    return Finished(Outcome(identity, 200, reason="OK."), exchange=ANSWERS["identity"], found=rows, links=links)
 
 
 def test_a_document_its_bytes_and_its_links_are_stored_together(

@@ -29,6 +29,20 @@ def test_a_canonical_url_is_what_a_browser_would_ask_for(written: str, canonical
 
 
 @pytest.mark.parametrize(
+    ("location", "meant"),
+    [
+        ("/café".encode(), "http://h/caf%C3%A9"),
+        ("/café".encode("latin-1"), "http://h/caf%E9"),
+        (b"c%20d e?\xff", "http://h/a/c%20d%20e?%FF"),
+        (b"http://h/a/b#there", "http://h/a/b"),
+        (b"http://[", None),
+    ],
+)
+def test_where_a_redirect_leads(location: bytes, meant: str | None) -> None:
+    assert urls.redirect_target("http://h/a/b", location) == meant
+
+
+@pytest.mark.parametrize(
     ("reference", "meant"),
     [
         ("../x y#z", "http://h/x%20y"),

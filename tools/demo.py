@@ -50,9 +50,9 @@ def ask(*arguments: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of the commands: the demo's own home, and the SQLite in it."""
+    """Return the environment of the commands: the demo's own home, the SQLite in it, and no proxy for loopback."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TARANTULA_DATABASE")}
-    return {**inherited, "TARANTULA_HOME": str(HOME)}
+    return {**inherited, "TARANTULA_HOME": str(HOME), "no_proxy": "*"}
 
 
 def say_what_next(urn: str, refused: str) -> None:

@@ -8,34 +8,59 @@ from typing import Annotated, Any
 
 import typer
 
+from tarantula.cli.collectors import run_collectors
 from tarantula.cli.report import show_report
 from tarantula.config import Config
-from tarantula.coordinator import check_can_begin, give_up
+from tarantula.coordinator import check_can_begin, give_up, prepare_item
+from tarantula.db import open_database
 from tarantula.errors import TarantulaError
+from tarantula.listings import find_item
+from tarantula.states import ItemState
 
 STOPPED = 130
 """The exit code of a command that was stopped by Ctrl-C."""
 
 
-def crawl(name: Annotated[str, typer.Argument(metavar="NAME", help="The publication.")]) -> None:
+Collectors = Annotated[int, typer.Option("--collectors", min=1, help="How many processes share the item.")]
+
+
+def crawl(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The publication.")], collectors: Collectors = 1
+) -> None:
     """Collect one item of a publication now, with a progress display."""
-    collect(name)
+    collect(name, collectors=collectors)
 
 
-def collect(name: str, urn: str | None = None) -> None:
+def collect(name: str, urn: str | None = None, collectors: int = 1) -> None:
     """Collect a new item, or go on with the one named *urn*; end with its report."""
     # Components of one's own are found beside one, as `scrapy` finds them.
     sys.path.insert(0, os.getcwd())
     check_can_begin(Config(), name, urn)
+    if collectors > 1:
+        urn = urn or prepare_item(Config(), name)
+        codes = run_collectors(name, urn, collectors)
+    else:
+        urn, codes = _collect_here(name, urn)
+    show_report(urn)
+    _say_how_it_ended(urn, max(codes))
+
+
+def _say_how_it_ended(urn: str, code: int) -> None:
+    with open_database() as database, database.reading() as session:
+        item = find_item(session, urn)
+        state, reason = item.state, item.reason or "It was left."
+    if state != ItemState.ARCHIVED:
+        typer.echo(f"Interrupted: {reason} Go on with `tarantula item resume {urn}`.")
+        raise typer.Exit(code or STOPPED)
+
+
+def _collect_here(name: str, urn: str | None) -> tuple[str, list[int]]:
     collection, began = _run(name, urn)
     if not began:
         give_up(collection)
         log = Config().home / "tarantula.log"
         raise TarantulaError(f"The collection of {name} could not begin. {log} says why.")
-    show_report(collection.urn)
-    if collection.interruption is not None:
-        typer.echo(f"Interrupted: {collection.interruption} Go on with `tarantula item resume {collection.urn}`.")
-        raise typer.Exit(STOPPED if collection.trouble is None else 2)
+    return collection.urn, [0 if collection.trouble is None else 2]
 
 
 def _run(name: str, urn: str | None) -> tuple[Any, bool]:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tarantula.cli.crawl import Collectors, collect
 from tarantula.cli.nouns import group
 from tarantula.db import open_database
 from tarantula.listings import find_item
@@ -19,10 +20,8 @@ def _verbs() -> None:
 
 
 @app.command()
-def resume(urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")]) -> None:
+def resume(urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")], collectors: Collectors = 1) -> None:
     """Go on with an item that was interrupted, where it was."""
-    from tarantula.cli.crawl import collect
-
     with open_database() as database, database.reading() as session:
         name = find_item(session, urn).publication.name
-    collect(name, urn)
+    collect(name, urn, collectors)

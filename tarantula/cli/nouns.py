@@ -18,9 +18,12 @@ NOUNS = {
     "crawl": "Collect one item of a publication now, with a progress display.",
     "item": "What is done to one item: resume it.",
     "items": "Show the items that were collected, one row each.",
+    "servers": "Show every server that an item met, accepted or not, one row each.",
+    "server": "What is decided for one server: set it, show it, clear it, accept it in an item.",
     "documents": "Show an item's documents, one row each.",
     "report": "Show an item's states, types, sizes and servers.",
     "why": "Say whether a URL belongs to a publication, and which rule decided.",
+    "escalona": "Order URLs by a file of commands, as the URL scheduler of 2021 does.",
 }
 
 

@@ -110,7 +110,7 @@ def import_(
     with open_database() as database, database.session() as session:
         for config in configs:
             store(session, config)
-    print(f"{len(configs)} publications are stored.")
+    print("1 publication is stored." if len(configs) == 1 else f"{len(configs)} publications are stored.")
 
 
 @app.command()

@@ -14,6 +14,7 @@ from tarantula.links.link import LinkKind
 from tarantula.publications import registry
 from tarantula.publications.fields import check_type
 from tarantula.scope.scope import Scope
+from tarantula.servers import in_force
 
 
 def why(
@@ -31,8 +32,10 @@ def why(
     if mime is not None:
         _check(mime)
     with open_database() as database, database.reading() as session:
-        config = registry.config_of(registry.get(session, name))
+        publication = registry.get(session, name)
+        config = registry.config_of(publication)
         scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
+        scope.adapt(config, in_force(session.connection(), publication.id))
     kind = LinkKind.REQUISITE if requisite else LinkKind.NAVIGATION
     verdict = scope.explain(url, depth=depth, kind=kind, media_type=mime, size=size)
     if as_json:

@@ -53,7 +53,8 @@ class Client:
         except TimeoutError:
             if not limit.expired():
                 raise
-            raise TookTooLong(f"It took longer than {ask.timeout:g} seconds; it was {progress.stage}.") from None
+            seconds = "1 second" if ask.timeout == 1 else f"{ask.timeout:g} seconds"
+            raise TookTooLong(f"It took longer than {seconds}; it was {progress.stage}.") from None
 
     async def close(self) -> None:
         """Close what is open; fetches that are still under way are the caller's to cancel."""

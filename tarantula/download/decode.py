@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple
 
 from tarantula.download.errors import TooLarge
+from tarantula.download.head import quoted
 from tarantula.download.unpackers import ENGINES, ERRORS
 
 MOST_UNPACKED = 1 << 30
@@ -38,7 +39,7 @@ def decode(payload: bytes, codings: Sequence[bytes], max_size: int = 0) -> Decod
     for coding in [coding for coding in reversed(codings) if coding not in _NOTHING][:MOST_CODINGS]:
         name = coding.decode("latin-1")
         if coding not in ENGINES:
-            notes.append(f"The content coding {name} is not known here; the body is as it was sent.")
+            notes.append(f"The content coding {quoted(coding)} is not known here; the body is as it was sent.")
             break
         if payload:
             payload, note = _undo(payload, coding, name, limit)

@@ -1,4 +1,4 @@
-"""The frontier of one item: what waits, which server may be visited, what is under way.
+"""The frontier of one collector: what waits at the servers that it has on lease, and what is under way.
 
 It holds no rows of its own. What is here was read from the table of documents, and what
 is learned here goes back there through the writer.
@@ -15,12 +15,17 @@ from tarantula.items import Entry
 
 
 class Frontier:
-    """Hands out documents, never more than *per_server* at a time to a server, nor before its pause is over."""
+    """Hands out documents, never more than *per_server* at a time to a server, nor before its pause is over.
 
-    def __init__(self, strategy: Strategy, per_server: int = 1) -> None:
+    Where several may be under way at a server, they begin *spacing* seconds apart.
+    """
+
+    def __init__(self, strategy: Strategy, per_server: int = 1, spacing: float = 0.0) -> None:
         self._strategy = strategy
         self._per_server = per_server
+        self._spacing = spacing if per_server > 1 else 0.0
         self._queues: dict[str, ServerQueue] = {}
+        self._known = 0
         self._pausing: list[tuple[float, int, ServerQueue]] = []
         self._dry: dict[str, ServerQueue] = {}
         self.waiting = 0
@@ -28,38 +33,69 @@ class Frontier:
 
     @property
     def servers(self) -> dict[str, ServerQueue]:
-        """The servers that were met, with what waits for them."""
+        """The servers on lease, with what waits for them."""
         return self._queues
 
+    def waiting_at(self, server: str) -> int:
+        """Return how many documents wait at a server on lease."""
+        return self._queues[server].waiting if server in self._queues else 0
+
     def is_empty(self) -> bool:
-        """Whether nothing waits and nothing is under way."""
+        """Whether nothing waits here and nothing is under way."""
         return not (self.waiting or self.in_flight)
 
+    def open(self, server: str, not_before: float, entries: list[Entry], exhausted: bool) -> None:
+        """Take a server on lease, with the first of its waiting documents."""
+        if server in self._queues:
+            self.refill(server, entries, exhausted)
+            return
+        self._known += 1
+        queue = self._queues[server] = ServerQueue(server, self._known)
+        queue.not_before = not_before
+        queue.refill(entries, exhausted)
+        self.waiting += queue.waiting
+        self._offer(queue)
+
+    def close(self, server: str) -> None:
+        """Give up a server; what waits there stays in the table."""
+        queue = self._queues.pop(server, None)
+        if queue is not None:
+            self.waiting -= queue.waiting
+            self.in_flight -= queue.in_flight
+            queue.retiring = True
+
+    def retire(self, server: str) -> None:
+        """Hand out no more documents of a server that others wait for."""
+        if server in self._queues:
+            self._queues[server].retiring = True
+
+    def idle(self, now: float) -> dict[str, float]:
+        """Return the servers that may be given up, with the seconds for which they must still be left alone."""
+        return {queue.name: max(queue.not_before - now, 0.0) for queue in self._queues.values() if queue.is_idle}
+
     def add(self, entries: Iterable[Entry]) -> None:
-        """Take documents that have become waiting."""
+        """Take documents that have become waiting; those of servers that are not on lease stay in the table."""
         for entry in entries:
-            queue = self._queue(entry.server)
-            queue.push(entry)
+            queue = self._queues.get(entry.server)
+            if queue is not None:
+                before = queue.waiting
+                queue.push(entry)
+                self.waiting += queue.waiting - before
+                self._offer(queue)
+
+    def again(self, entry: Entry) -> None:
+        """Take back a document that is to be tried once more, if its server is still on lease."""
+        queue = self._queues.get(entry.server)
+        if queue is not None:
+            queue.put_back(entry)
             self.waiting += 1
             self._offer(queue)
 
-    def expect(self, server: str, unread: int) -> None:
-        """Hear that the table has waiting rows of a server, none of which is in memory."""
-        queue = self._queue(server)
-        queue.unread += unread
-        self.waiting += unread
-        self._dry[server] = queue
-
-    def again(self, entry: Entry) -> None:
-        """Take back a document that is to be tried once more."""
-        queue = self._queue(entry.server)
-        queue.put_back(entry)
-        self.waiting += 1
-        self._offer(queue)
-
     def refill(self, server: str, entries: list[Entry], exhausted: bool) -> None:
         """Take the next rows of a server; *exhausted* says that the table has no more."""
-        queue = self._queue(server)
+        queue = self._queues.get(server)
+        if queue is None:
+            return
         self.waiting -= queue.waiting
         queue.refill(entries, exhausted)
         self.waiting += queue.waiting
@@ -83,12 +119,12 @@ class Frontier:
         self._wake(now)
         while (queue := self._strategy.take()) is not None:
             queue.offered = False
-            if not len(queue) or queue.in_flight >= self._per_server:
+            if not len(queue) or queue.retiring or queue.in_flight >= self._per_server:
                 continue
             if queue.not_before > now:
                 self._pause(queue)
                 continue
-            return self._hand_out(queue)
+            return self._hand_out(queue, now)
         return None
 
     def next_due(self) -> float | None:
@@ -97,25 +133,36 @@ class Frontier:
 
     def release(self, entry: Entry, not_before: float) -> None:
         """Hear that a visit is over, and when the server may be visited again."""
-        queue = self._queue(entry.server)
-        queue.release(entry)
+        queue = self._queues.get(entry.server)
+        if queue is None:
+            return
+        queue.in_flight -= 1
         self.in_flight -= 1
         queue.not_before = max(queue.not_before, not_before)
         self._offer(queue)
 
+    def stored(self, entry: Entry) -> None:
+        """Hear that a document that was handed out is committed."""
+        queue = self._queues.get(entry.server)
+        if queue is not None:
+            queue.stored(entry)
+
     def lower(self, entry: Entry) -> None:
         """Hear that a document, waiting or under way, lies nearer than was believed."""
-        held = self._queue(entry.server).held.get(entry.id)
+        queue = self._queues.get(entry.server)
+        held = queue.held.get(entry.id) if queue is not None else None
         if held is not None:
             held.depth, held.kind, held.redirects = entry.depth, entry.kind, entry.redirects
 
     def postpone(self, server: str, not_before: float) -> None:
         """Hear of a visit that the frontier did not hand out."""
-        queue = self._queue(server)
-        queue.not_before = max(queue.not_before, not_before)
+        queue = self._queues.get(server)
+        if queue is not None:
+            queue.not_before = max(queue.not_before, not_before)
 
-    def _hand_out(self, queue: ServerQueue) -> Entry:
+    def _hand_out(self, queue: ServerQueue, now: float) -> Entry:
         entry = queue.pop()
+        queue.not_before = max(queue.not_before, now + self._spacing)
         self.waiting -= 1
         self.in_flight += 1
         if queue.wants_refill:
@@ -124,14 +171,10 @@ class Frontier:
             self._offer(queue)
         return entry
 
-    def _queue(self, server: str) -> ServerQueue:
-        queue = self._queues.get(server)
-        if queue is None:
-            queue = self._queues[server] = ServerQueue(server, len(self._queues))
-        return queue
-
     def _offer(self, queue: ServerQueue) -> None:
-        if not queue.offered and len(queue) and queue.in_flight < self._per_server:
+        if queue.offered or queue.retiring:
+            return
+        if len(queue) and queue.in_flight < self._per_server:
             queue.offered = True
             self._strategy.offer(queue)
 

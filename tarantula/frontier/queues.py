@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 
 from tarantula.items import Entry
 
-WINDOW = 1000
+WINDOW = 200
 """How many waiting documents of one server are held in memory."""
 
 
 class ServerQueue:
     """A window on the waiting documents of one server, lowest rank first."""
 
-    __slots__ = ("_heap", "held", "in_flight", "known", "name", "not_before", "offered", "refilling", "unread")
+    __slots__ = (
+        "_heap",
+        "held",
+        "in_flight",
+        "known",
+        "name",
+        "not_before",
+        "offered",
+        "on_growth",
+        "refilling",
+        "retiring",
+        "unread",
+        "unstored",
+    )
 
     def __init__(self, name: str, known: int) -> None:
         self.name = name
@@ -23,11 +37,17 @@ class ServerQueue:
         self.not_before = 0.0
         """When it may be visited again, on the frontier's clock."""
         self.held: dict[int, Entry] = {}
-        """The documents that are in memory or under way."""
+        """The documents that are in memory, or that were handed out and are not stored yet."""
+        self.unstored = 0
+        """How many of them were handed out."""
         self.unread = 0
         """Waiting rows that are in the table only."""
         self.refilling = False
         self.offered = False
+        self.retiring = False
+        """Whether it is to be given up, because others wait for it."""
+        self.on_growth: Callable[[ServerQueue], object] | None = None
+        """Called when more waits than before, by whom it was offered to."""
         self._heap: list[tuple[int, int, Entry]] = []
 
     def __len__(self) -> int:
@@ -43,6 +63,11 @@ class ServerQueue:
         """Whether its window is running dry while the table has more."""
         return self.unread > 0 and not self.refilling and len(self._heap) < WINDOW // 4
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it may be given up: nothing of it is under way, and nothing waits or others do."""
+        return not (self.unstored or self.refilling) and (self.retiring or not self.waiting)
+
     def push(self, entry: Entry) -> None:
         """Take a new document into the window, or leave it in the table if the window is full.
 
@@ -50,6 +75,7 @@ class ServerQueue:
         """
         if self.unread or len(self._heap) >= WINDOW:
             self.unread += 1
+            self._tell_growth()
         else:
             self.put_back(entry)
 
@@ -58,6 +84,7 @@ class ServerQueue:
         if entry.id not in self.held:
             self.held[entry.id] = entry
             heappush(self._heap, (entry.rank, entry.id, entry))
+            self._tell_growth()
 
     def refill(self, entries: list[Entry], exhausted: bool) -> None:
         """Take the next rows of the table; *exhausted* says that it has no more."""
@@ -69,9 +96,14 @@ class ServerQueue:
     def pop(self) -> Entry:
         """Hand out the first document."""
         self.in_flight += 1
+        self.unstored += 1
         return heappop(self._heap)[2]
 
-    def release(self, entry: Entry) -> None:
-        """Hear that a document that was handed out is no longer under way."""
-        self.in_flight -= 1
-        self.held.pop(entry.id, None)
+    def stored(self, entry: Entry) -> None:
+        """Hear that a document that was handed out is committed."""
+        if self.held.pop(entry.id, None) is not None:
+            self.unstored -= 1
+
+    def _tell_growth(self) -> None:
+        if self.on_growth is not None:
+            self.on_growth(self)

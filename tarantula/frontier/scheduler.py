@@ -18,6 +18,8 @@ from tarantula.links.link import LinkKind
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+TICK = 0.5
+"""Seconds between two looks at the servers on lease."""
 ROOT = Entry(id=0, url="", server="", depth=0, kind=LinkKind.NAVIGATION)
 """What stands for the naming document, when a request comes from elsewhere than a page."""
 
@@ -37,12 +39,16 @@ class FrontierScheduler(Component, BaseScheduler):
         self._loop = asyncio.get_running_loop()
         self._frontier = self.collection.frontier
         self._headers = Headers(self.spider.request_headers())
-        self.collection.begin(self._loop, self._arrived)
+        self.collection.begin(self._loop, self._work_came)
+        self._tick()
 
     def close(self, reason: str) -> None:
         """Stop waiting for anything."""
+        self._ticking.cancel()
         if self._alarm is not None:
             self._alarm.cancel()
+        for errand in self._errands:
+            errand.cancel()
 
     def has_pending_requests(self) -> bool:
         return bool(self._due or self._errands) or not self._frontier.is_empty()
@@ -85,12 +91,16 @@ class FrontierScheduler(Component, BaseScheduler):
             },
         )
 
-    def _arrived(self, waiting: list[Entry], nearer: list[Entry]) -> None:
-        self._frontier.add(waiting)
-        for entry in nearer:
-            self._frontier.lower(entry)
+    def _work_came(self) -> None:
         if self._hungry:
             self._feed()
+
+    def _tick(self) -> None:
+        """Give back what is not needed, and look for more when there is nothing to do."""
+        self._ticking = self._loop.call_later(TICK, self._tick)
+        self.collection.tidy()
+        if not self._errands and (self._hungry or self._frontier.is_empty()):
+            self._run_errand(self.collection.look_for_more())
 
     def _set_alarm(self) -> None:
         due = self._frontier.next_due()

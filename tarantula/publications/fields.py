@@ -14,12 +14,11 @@ from pydantic import AfterValidator, BeforeValidator
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.publications.times import parse_duration, parse_moment, parse_period
 from tarantula.scope.patterns import parse_pattern
-from tarantula.scope.url_not_sane import MAX_LENGTH
+from tarantula.scope.url_not_sane import LONGEST_HOST, MAX_LENGTH
 from tarantula.urls import canonical, is_web
 
 RESERVED = "publication"
 LONGEST_NAME = 100
-LONGEST_HOST = 253
 LONGEST_TYPE = 127
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from tarantula import sentences
 from tarantula.catalogue import get_profile
 from tarantula.errors import TarantulaError
-from tarantula.models import Item, Publication
+from tarantula.models import Item, Publication, ServerSetting
 from tarantula.publications.config import PublicationConfig, read
 
 
@@ -78,6 +78,7 @@ def remove(session: Session, name: str) -> None:
             f"The publication {name} has {items} item{'s' if items > 1 else ''}, which would be lost. "
             "What was collected is kept for good, and its publication with it."
         )
+    session.execute(delete(ServerSetting).where(ServerSetting.publication_id == publication.id))
     session.delete(publication)
     session.flush()
 

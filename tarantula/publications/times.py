@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any
 
 PERIODS = ("once", "hourly", "daily", "weekly", "monthly", "yearly")
 CRON_FIELDS = 5
@@ -15,6 +16,8 @@ LONGEST = timedelta(days=36_500)
 _DURATION = re.compile(r"(?:\d{1,12}[wdhms])+|\d{1,12}", re.IGNORECASE | re.ASCII)
 _PART = re.compile(r"(\d+)([wdhms]?)", re.IGNORECASE | re.ASCII)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_SOME_WEEKDAYS = re.compile(r"(?:\*|([0-7])(?:-([0-7]))?)(?:/([1-7]))?")
 
 
 def parse_duration(value: object) -> int | None:
@@ -60,13 +63,34 @@ def parse_period(value: object) -> str:
         return text.lower()
     if len(text.split()) != CRON_FIELDS:
         raise ValueError(f"{text[:40]!r} is not a period. Choose {', '.join(PERIODS)}, or write a cron line.")
-    from apscheduler.triggers.cron import CronTrigger
-
     try:
-        CronTrigger.from_crontab(text, timezone=UTC)
+        trigger = cron_trigger(text, UTC)
     except (ValueError, KeyError) as error:
         raise ValueError(f"The cron line {text[:60]!r} cannot be read: {error}.") from error
+    if trigger.get_next_fire_time(None, datetime.now(UTC)) is None:
+        raise ValueError(f"The cron line {text[:60]!r} names a day that never comes.")
     return text
+
+
+def cron_trigger(line: str, zone: tzinfo) -> Any:
+    """Return APScheduler's trigger for a cron line, in which 0 and 7 are Sunday as cron has it."""
+    from apscheduler.triggers.cron import CronTrigger
+
+    *others, weekdays = line.split()
+    named = ",".join(_named_weekdays(part) for part in weekdays.lower().split(","))
+    return CronTrigger.from_crontab(" ".join([*others, named]), timezone=zone)
+
+
+def _named_weekdays(part: str) -> str:
+    """Write days of the week by their names: cron counts them from Sunday, APScheduler from Monday."""
+    for number, name in enumerate(_WEEKDAYS):
+        part = part.replace(name, str(number))
+    found = _SOME_WEEKDAYS.fullmatch(part)
+    if found is None:
+        return part
+    first, last = int(found[1] or 0), int(found[2] or found[1] or 6)
+    days = range(first, last + 1 if last >= first else last + 8, int(found[3] or 1))
+    return ",".join(_WEEKDAYS[day % 7] for day in days)
 
 
 def _read_moment(text: str) -> datetime:

@@ -20,6 +20,8 @@ class Candidate(NamedTuple):
     """A `LinkKind`, or its number."""
     redirects: int = 0
     """How many redirects in a row led here."""
+    via: str = ""
+    """The URL of the page that names it; empty when its turn has come, and it is judged once more."""
 
     @classmethod
     def of(cls, url: str, depth: int, kind: int = LinkKind.NAVIGATION, redirects: int = 0) -> Candidate:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from tarantula import media
 from tarantula.links.link import LinkKind
 from tarantula.publications.config import PublicationConfig
 from tarantula.scope.answer import Answer
+from tarantula.scope.calendar_without_end import CalendarWithoutEnd
 from tarantula.scope.candidate import Candidate
+from tarantula.scope.ever_longer import EverLonger
+from tarantula.scope.path_repeats import PathRepeats
+from tarantula.scope.path_too_long import PathTooLong
 from tarantula.scope.rule import Rule
+from tarantula.scope.same_body import SameBody
 from tarantula.scope.scheme_not_web import SchemeNotWeb
+from tarantula.scope.server_budget import ServerBudget
+from tarantula.scope.server_settings import ByServer
+from tarantula.scope.server_too_deep import ServerTooDeep
 from tarantula.scope.servers import Servers
 from tarantula.scope.too_deep import TooDeep
 from tarantula.scope.too_large import TooLarge
 from tarantula.scope.too_many_redirects import TooManyRedirects
+from tarantula.scope.too_many_sessions import TooManySessions
 from tarantula.scope.type_by_extension import TypeByExtension
 from tarantula.scope.type_not_wanted import TypeNotWanted
 from tarantula.scope.type_unknown import TypeUnknown
@@ -28,6 +38,14 @@ ACCEPTED = Verdict(True, "Accepted", None, "No rule refuses it.")
 UNREADABLE = Verdict(False, UrlNotSane.__name__, DocumentState.OVER_LIMIT, "It is not a URL that a browser could read.")
 
 
+class OwnRules(NamedTuple):
+    """The rules that ask for the settings of servers."""
+
+    servers: Servers
+    too_deep: ServerTooDeep
+    budget: ServerBudget
+
+
 class Scope:
     """Rules in the order in which a document meets them. The first to refuse decides; the last to accept is named."""
 
@@ -37,11 +55,16 @@ class Scope:
         on_head: tuple[Rule[Answer], ...],
         on_body: tuple[Rule[Answer], ...],
         extensions: media.Extensions,
+        bodies: SameBody,
+        servers: OwnRules,
     ) -> None:
         self._before = tuple(rule.judge for rule in before)
         self._on_head = tuple(rule.judge for rule in on_head)
         self._on_body = tuple(rule.judge for rule in (*on_body, *on_head))
         self._extensions = extensions
+        self.learn_body = bodies.learn
+        """Take note of the server, the URL and the body of a page that names others."""
+        self.servers = servers
 
     @classmethod
     def of(cls, config: PublicationConfig, types: media.Types, wanted: TypeSet) -> Scope:
@@ -50,6 +73,8 @@ class Scope:
             extension: tuple(sorted(mimes, key=lambda mime: mime not in wanted))
             for extension, mimes in media.by_extension(types).items()
         }
+        bodies = SameBody()
+        own = OwnRules(Servers(config), ServerTooDeep(), ServerBudget())
         return cls(
             before=(
                 # Things that are no documents at all: mailto, javascript, data.
@@ -57,13 +82,23 @@ class Scope:
                 # URLs that nobody meant.
                 UrlNotSane(),
                 # The base server, then the excluded servers, then the accepted ones; no other.
-                Servers(config),
+                own.servers,
                 # How far from the base document.
                 TooDeep(config.name, config.depth),
+                own.too_deep,
                 # Redirects that lead in circles through ever new URLs.
                 TooManyRedirects(),
                 # What need not even be asked for.
                 TypeByExtension(config.name, extensions, wanted),
+                # Traps: places that never end, though each of their pages is within bounds.
+                PathTooLong(),
+                PathRepeats(),
+                bodies,
+                EverLonger(),
+                CalendarWithoutEnd(),
+                TooManySessions(),
+                # What no other rule refuses counts.
+                own.budget,
             ),
             on_head=(
                 TypeNotWanted(config.name, extensions, wanted),
@@ -72,7 +107,15 @@ class Scope:
             # A body whose headers were silent may still tell its type.
             on_body=(TypeUnknown(extensions, wanted),),
             extensions=extensions,
+            bodies=bodies,
+            servers=own,
         )
+
+    def adapt(self, config: PublicationConfig, settings: ByServer) -> None:
+        """Go by other servers and settings of servers from now on."""
+        self.servers.servers.adapt(config, settings)
+        self.servers.too_deep.adapt(settings)
+        self.servers.budget.adapt(settings)
 
     def judge(self, candidate: Candidate) -> Verdict:
         """Decide before anything is asked of a server."""

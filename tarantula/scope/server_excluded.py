@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from tarantula.scope.patterns import ServerPatterns
+from tarantula.scope.server_settings import ByServer
 from tarantula.scope.verdict import Verdict, refuse
 from tarantula.states import DocumentState
 
 
 class ServerExcluded:
-    """Refuses the servers that an excluding pattern takes, accepted or not."""
+    """Refuses the servers that an excluding pattern takes, or their own settings exclude, accepted or not."""
 
-    def __init__(self, publication: str, patterns: ServerPatterns) -> None:
+    def __init__(self, publication: str, patterns: ServerPatterns, settings: ByServer) -> None:
         self._publication = publication
         self._patterns = patterns
+        self._settings = settings
 
     def judge(self, server: str) -> Verdict | None:
         """Refuse it, or have no opinion."""
+        if server in self._settings and self._settings[server].excluded:
+            reason = f"The server {server} is excluded by the settings that it has of its own."
+            return refuse(self, DocumentState.SERVER_NOT_ACCEPTED, reason)
         pattern = self._patterns.match(server)
         if pattern is None:
             return None

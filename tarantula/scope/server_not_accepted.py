@@ -14,5 +14,5 @@ class ServerNotAccepted:
 
     def judge(self, server: str) -> Verdict:
         """Refuse it."""
-        reason = f"The server {server[:300]} is not among the accepted servers of {self._publication}."
+        reason = f"The server {server} is not among the accepted servers of {self._publication}."
         return refuse(self, DocumentState.SERVER_NOT_ACCEPTED, reason)

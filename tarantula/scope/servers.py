@@ -12,6 +12,7 @@ from tarantula.scope.rule import Rule
 from tarantula.scope.server_accepted import ServerAccepted
 from tarantula.scope.server_excluded import ServerExcluded
 from tarantula.scope.server_not_accepted import ServerNotAccepted
+from tarantula.scope.server_settings import ByServer
 from tarantula.scope.verdict import Verdict
 
 REMEMBERED = 65_536
@@ -22,12 +23,16 @@ class Servers:
     """The first of its rules to have an opinion decides."""
 
     def __init__(self, config: PublicationConfig) -> None:
+        self._otherwise = ServerNotAccepted(config.name)
+        self.adapt(config, {})
+
+    def adapt(self, config: PublicationConfig, settings: ByServer) -> None:
+        """Go by other patterns and settings from now on."""
         self._rules: tuple[Rule[str], ...] = (
             BaseServer(config.name, config.base_server),
-            ServerExcluded(config.name, ServerPatterns(config.exclude)),
+            ServerExcluded(config.name, ServerPatterns(config.exclude), settings),
             ServerAccepted(config.name, ServerPatterns(config.accept)),
         )
-        self._otherwise = ServerNotAccepted(config.name)
         self._decide = lru_cache(REMEMBERED)(self._ask_rules)
 
     def judge(self, candidate: Candidate) -> Verdict:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from scrapy import Spider
+from scrapy.exceptions import UsageError
 from scrapy.spiderloader import SpiderLoader
 
 from tarantula.config import Config
 from tarantula.db import open_database
+from tarantula.errors import TarantulaError
 from tarantula.publications import registry
 from tarantula.spiders.publication import spider_for
 
@@ -24,5 +26,9 @@ class PublicationSpiderLoader(SpiderLoader):
 
 
 def _publication_names() -> list[str]:
-    with open_database(Config()) as database, database.session() as session:
-        return [publication.name for publication in registry.all(session)]
+    try:
+        with open_database(Config()) as database, database.reading() as session:
+            return [publication.name for publication in registry.all(session)]
+    except TarantulaError as error:
+        # The only exception of which Scrapy's commands show the sentence alone.
+        raise UsageError(str(error), print_help=False) from error

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from tarantula.items import Entry
 from tarantula.links.link import Link, LinkKind
 from tarantula.models import Document, LinkRow, Server
 from tarantula.states import DocumentState
+from tarantula.store.bulk import execute
 
 T = TypeVar("T")
 
@@ -61,8 +62,8 @@ class Outcome:
 
 
 _INSERT_FOUND = (
-    "INSERT INTO document (item_id, key, url, server_id, depth, kind, redirects, rank, tries, via_id, state, rule,"
-    " reason) VALUES {rows}"
+    "INSERT INTO document (id, item_id, key, url, server_id, depth, kind, redirects, rank, tries, via_id, state, rule,"
+    " reason) {rows}"
     " ON CONFLICT (item_id, key) DO UPDATE SET depth = excluded.depth, kind = excluded.kind,"
     " redirects = excluded.redirects, via_id = excluded.via_id, state = excluded.state, rule = excluded.rule,"
     " reason = excluded.reason"
@@ -70,15 +71,23 @@ _INSERT_FOUND = (
     " WHERE document.state = -9 AND document.rule = 'TooDeep' AND excluded.state = -6"
     " RETURNING id, key"
 )
+_NEW_IDS = "SELECT nextval(pg_get_serial_sequence('document', 'id')) FROM generate_series(1, %s)"
 _LOWER = (
     "UPDATE document SET depth = way.column2, kind = way.column3, redirects = way.column4, via_id = way.column5"
-    " FROM (VALUES {rows}) AS way"
+    " FROM ({rows}) AS way"
     " WHERE document.item_id = {item} AND document.key = way.column1 AND document.depth > way.column2"
     " AND document.rule IS NULL"
     " RETURNING id, key, state, tries"
 )
-_INSERT_LINKS = "INSERT INTO link (document_id, target, kind) VALUES {rows} ON CONFLICT DO NOTHING"
-_INSERT_SERVERS = "INSERT INTO server (name) VALUES {rows} ON CONFLICT (name) DO NOTHING"
+_INSERT_LINKS = "INSERT INTO link (document_id, target, kind) {rows} ON CONFLICT DO NOTHING"
+_INSERT_SERVERS = "INSERT INTO server (name) {rows} ON CONFLICT (name) DO NOTHING"
+
+_FOUND_TYPES = (
+    *("bigint", "int", "bytea", "text", "int", "int", "smallint", "smallint", "int", "smallint", "bigint", "smallint"),
+    *("text", "text"),
+)
+_WAY_TYPES = ("bytea", "int", "smallint", "smallint", "bigint")
+_LINK_TYPES = ("bigint", "bytea", "smallint")
 
 _OUTCOME_COLUMNS = tuple(name for name in Outcome.__dataclass_fields__ if name != "id")
 _FINISH = (
@@ -113,12 +122,13 @@ class DocumentTable:
         unique = _best_by_key(found)
         self._learn_servers(connection, {row.server for row in unique.values()})
         now_waiting = []
-        for chunk in _chunks(list(unique.values())):
-            values = [self._found_values(row) for row in chunk]
-            for identity, key in self._execute(connection, _INSERT_FOUND, values, 13):
+        for chunk in _chunks(self._numbered(connection, list(unique.values()))):
+            values = [self._found_values(identity, row) for identity, row in chunk]
+            for identity, key in execute(connection, _INSERT_FOUND, values, _FOUND_TYPES):
                 row = unique.pop(bytes(key))
                 if row.state == DocumentState.WAITING:
                     now_waiting.append(_entry(identity, row))
+        now_waiting.sort(key=lambda entry: entry.id)
         return now_waiting, [row for row in unique.values() if row.state == DocumentState.WAITING]
 
     def lower(self, connection: Connection, known: Sequence[Found]) -> list[tuple[Entry, int]]:
@@ -128,7 +138,7 @@ class DocumentTable:
         statement = _LOWER.replace("{item}", str(self._item_id))
         for chunk in _chunks(known):
             ways = [(row.key, row.depth, row.kind, row.redirects, row.via_id) for row in chunk]
-            for identity, key, state, tries in self._execute(connection, statement, ways, 5):
+            for identity, key, state, tries in execute(connection, statement, ways, _WAY_TYPES):
                 lowered.append((_entry(identity, by_key[bytes(key)], tries), state))
         return lowered
 
@@ -144,7 +154,7 @@ class DocumentTable:
     def insert_links(self, connection: Connection, links: Iterable[tuple[int, bytes, int]]) -> None:
         """Store (document, key of the target, kind) rows."""
         for chunk in _chunks(links, 5 * ROWS):
-            self._execute(connection, _INSERT_LINKS, chunk, 3)
+            execute(connection, _INSERT_LINKS, chunk, _LINK_TYPES)
 
     def finish(self, connection: Connection, outcomes: Sequence[Outcome]) -> None:
         """Write what became of documents."""
@@ -160,24 +170,14 @@ class DocumentTable:
         for chunk in _chunks(ids):
             connection.execute(update(Document).where(Document.id.in_(chunk)).values(state=DocumentState.COLLECTING))
 
-    def reset_collecting(self, connection: Connection) -> int:
-        """Make waiting again what was being collected when a collector died."""
-        return connection.execute(
-            update(Document)
-            .where(Document.item_id == self._item_id, Document.state == DocumentState.COLLECTING)
-            .values(state=DocumentState.WAITING)
-        ).rowcount
+    def forget_servers(self) -> None:
+        """Ask again which server has which id: the rows may have been undone."""
+        self._servers.clear()
 
-    def waiting_by_server(self, connection: Connection) -> list[tuple[str, int]]:
-        """Return how many documents wait at each server, servers known first come first."""
-        rows = connection.execute(
-            select(Server.name, func.count())
-            .join(Document, Document.server_id == Server.id)
-            .where(Document.item_id == self._item_id, Document.state == DocumentState.WAITING)
-            .group_by(Server.id, Server.name)
-            .order_by(func.min(Document.id))
-        )
-        return [(name, count) for name, count in rows]
+    def server_ids(self, connection: Connection, names: set[str]) -> list[int]:
+        """Return the ids of servers."""
+        self._learn_servers(connection, names)
+        return [self._servers[name] for name in names]
 
     def next_waiting(self, connection: Connection, server: str, held: Set[int], limit: int) -> list[Entry]:
         """Return the next waiting documents of a server beside those that are *held* in memory."""
@@ -201,21 +201,25 @@ class DocumentTable:
     def _learn_servers(self, connection: Connection, names: set[str]) -> None:
         unknown = sorted(names - self._servers.keys())
         for chunk in _chunks(unknown):
-            self._execute(connection, _INSERT_SERVERS, [(name,) for name in chunk], 1)
+            execute(connection, _INSERT_SERVERS, [(name,) for name in chunk], ("text",))
             rows = connection.execute(select(Server.name, Server.id).where(Server.name.in_(chunk)))
             self._servers.update((name, identity) for name, identity in rows)
 
-    def _found_values(self, row: Found) -> tuple[Any, ...]:
-        return (
-            self._item_id, row.key, row.url, self._servers[row.server], row.depth, row.kind, row.redirects, row.rank,
-            0, row.via_id, row.state, row.rule, row.reason,
-        )  # fmt: skip
+    def _numbered(self, connection: Connection, rows: list[Found]) -> list[tuple[int | None, Found]]:
+        """Give rows their ids in the order in which they were found, where collectors write at the same time.
 
-    def _execute(self, connection: Connection, statement: str, rows: Sequence[Sequence[Any]], width: int) -> list[Any]:
-        row = "(" + ", ".join([self._placeholder] * width) + ")"
-        sql = statement.format(rows=", ".join([row] * len(rows)))
-        result = connection.exec_driver_sql(sql, tuple(value for values in rows for value in values))
-        return list(result) if result.returns_rows else []
+        There they then go in by key: two that insert the same rows in different orders would wait for each other.
+        """
+        if connection.dialect.name != "postgresql":
+            return [(None, row) for row in rows]
+        ids = connection.exec_driver_sql(_NEW_IDS, (len(rows),)).scalars()
+        return sorted(zip(ids, rows, strict=True), key=lambda numbered: numbered[1].key)
+
+    def _found_values(self, identity: int | None, row: Found) -> tuple[Any, ...]:
+        return (
+            identity, self._item_id, row.key, row.url, self._servers[row.server], row.depth, row.kind, row.redirects,
+            row.rank, 0, row.via_id, row.state, row.rule, row.reason,
+        )  # fmt: skip
 
 
 def _entry(identity: int, row: Found, tries: int = 0) -> Entry:

@@ -45,7 +45,7 @@ class ShorterWays:
         """Judge again the links of documents (with the depth that was believed) that came nearer while under way."""
         late = []
         for identity, believed in finished:
-            entry = self._nearer.pop(identity, None)
+            entry = self._nearer.get(identity)
             if entry is not None and entry.depth < believed:
                 late.append(entry)
         return self._again(connection, late)

@@ -64,6 +64,8 @@ PLAIN = (
     Place("/chunked", 200, manners.saying(
         manners.OK + manners.HTML + b"Transfer-Encoding: chunked\r\n\r\n3\r\n<p>\r\n0\r\n\r\n")),
     Place("/until-the-end", 200, manners.saying(b"HTTP/1.0 200 OK\r\n" + manners.HTML + b"\r\n<p>")),
+    Place("/coding-nobody-knows", 200, manners.saying(
+        manners.OK + manners.HTML + b"Content-Encoding: \0odd\r\nContent-Length: 3\r\n\r\n<p>")),
     Place("/nothing", 204, Answer(type=None, status=204)),
     Place("/not-modified", 304, Answer(type=None, status=304)),
     Place("/forbidden", 403, refused(403)),
@@ -197,6 +199,7 @@ class EveryState:
         return {
             f"http://{ELSEWHERE}/": -5,
             f"http://{ELSEWHERE}/from-a-redirect": -5,
+            f"http://{'long' * 1000}.{ELSEWHERE}/": -9,
             f"http://{UNRESOLVED}/": -11,
             self._untrusted.url(): -11,
             f"http://{CLOSED}:{self._closed.getsockname()[1]}/": -11,

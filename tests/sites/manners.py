@@ -9,7 +9,7 @@ import struct
 import threading
 from itertools import count
 
-from tests.sites.server import Answer, Manner, Visit
+from tests.sites.server import Answer, Manner, Route, Visit
 
 OK = b"HTTP/1.1 200 OK\r\n"
 HTML = b"Content-Type: text/html\r\n"
@@ -56,12 +56,13 @@ def bomb(size: int) -> Answer:
     return Answer(gzip.compress(b"\0" * size, mtime=0), headers={"Content-Encoding": "gzip"})
 
 
-def first_then(first: Answer, later: Answer) -> Manner:
+def first_then(first: Route, later: Route) -> Manner:
     """Give one answer to the first request, and another to all that follow."""
     turns = count()
 
-    async def manner(_visit: Visit, _connection: asyncio.Transport) -> Answer:
-        return later if next(turns) else first
+    async def manner(visit: Visit, connection: asyncio.Transport) -> Answer | None:
+        route = later if next(turns) else first
+        return route if isinstance(route, Answer) else await route(visit, connection)
 
     return manner
 

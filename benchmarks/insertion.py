@@ -1,0 +1,105 @@
+"""How fast new documents enter PostgreSQL through the real writer, with the links that name them."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from sqlalchemy import func, select
+
+from benchmarks.filling import fill, new_item
+from benchmarks.postgresql import postgresql
+from tarantula.config import Config
+from tarantula.db import Database, open_database
+from tarantula.frontier.queues import WINDOW
+from tarantula.models import Document, LinkRow
+from tarantula.states import DocumentState
+from tarantula.store.documents import DocumentTable, Found, Outcome
+from tarantula.store.group import Finished
+from tarantula.store.leases import Leases
+from tarantula.store.rows import RowWriter
+from tarantula.store.shorter_ways import ShorterWays
+from tarantula.store.warc import WarcWriter
+from tarantula.store.writer import Writer
+from tarantula.urls import key_of
+from tests.sites.large import LINKS
+
+GROUP = 400
+"""Pages that are under way at a time, and so at most in a group."""
+SERVERS = 64
+
+
+def measure(pages: int = 8000) -> dict[str, Any]:
+    """Store pages with 27 links each, every second one known to the database, and count rows a second."""
+    finished = list(_pages(pages))
+    with postgresql() as server, open_database(Config(database_url=server.url)) as database:
+        item = new_item(database)
+        fill(database, item, pages, SERVERS)
+        before, began, own = server.cpu(), time.monotonic(), time.process_time()
+        groups = asyncio.run(_store(database, item, finished))
+        seconds, own, its = time.monotonic() - began, time.process_time() - own, server.cpu() - before
+        with database.reading() as session:
+            new = (session.scalar(select(func.count()).select_from(Document)) or 0) - pages - 1
+            links = session.scalar(select(func.count()).select_from(LinkRow)) or 0
+    offered = pages * LINKS
+    return {
+        "new_documents_per_second": round(new / seconds),
+        "offered_documents_per_second": round(offered / seconds),
+        "links_per_second": round(links / seconds),
+        "new_documents": new,
+        "offered_documents": offered,
+        "links": links,
+        "pages": pages,
+        "groups": groups,
+        "seconds": round(seconds, 1),
+        "collector_cpu_us_per_new_document": round(own / new * 1e6, 1),
+        "postgresql_cpu_us_per_new_document": round(its / new * 1e6, 1),
+    }
+
+
+def _pages(pages: int) -> Iterator[Finished]:
+    """Make what discovery would: every second link of a page leads to what an earlier page named."""
+    chance = Random(1)
+    new = 0
+    for number in range(pages):
+        rows = []
+        for link in range(LINKS):
+            if link % 2 and new > LINKS:
+                target = chance.randrange(new)
+            else:
+                target, new = new, new + 1
+            rows.append(_found(target, via=number + 2))
+        links = {row.key: (number + 2, row.key, row.kind) for row in rows}
+        yield Finished(Outcome(number + 2, 200, reason="OK."), found=rows, links=list(links.values()))
+
+
+def _found(number: int, via: int) -> Found:
+    server = f"s{number % SERVERS}.example.org"
+    url = f"http://{server}/section-{number % 7}/page-{number}.html"
+    return Found(key_of(url), url, server, 3, 0, 0, 2, via, DocumentState.WAITING, None, None)
+
+
+async def _store(database: Database, item: int, finished: list[Finished]) -> int:
+    """Hand the pages to a writer, some hundred at a time, as a collector would; return how many groups it made."""
+    table, leases = DocumentTable(item, database.placeholder), Leases(item)
+    rows = RowWriter(table, leases, ShorterWays(table, lambda entry, links: []), WINDOW)
+    with database.engine.begin() as connection:
+        rows.open_first(connection)
+    with tempfile.TemporaryDirectory() as directory:
+        warc = WarcWriter(Path(directory), "bench", {})
+        writer = Writer(database.engine, rows, warc, asyncio.get_running_loop(), lambda news: None)
+        writer.start()
+        under_way: set[asyncio.Future[None]] = set()
+        for page in finished:
+            under_way.add(writer.finish(page))
+            if len(under_way) >= GROUP:
+                done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.gather(*done)
+        await asyncio.gather(*under_way)
+        await asyncio.to_thread(writer.close)
+        return writer.groups

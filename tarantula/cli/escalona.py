@@ -1,0 +1,21 @@
+"""``tarantula escalona``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tarantula.frontier.escalona_file import run
+
+
+def escalona(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The commands, one a line.")],
+    strategy: Annotated[
+        str,
+        typer.Option("--strategy", help="depth-first, breadth-first, best-first, or the import path of a class."),
+    ] = "depth-first",
+) -> None:
+    """Execute a file of commands."""
+    print(f"{run(file, strategy)} is written.")

@@ -1,0 +1,85 @@
+"""``tarantula server``: set, show, clear, accept."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tarantula import servers
+from tarantula.cli.nouns import group
+from tarantula.cli.screen import console, table, write_json
+from tarantula.cli.servers import in_words
+from tarantula.db import open_database
+from tarantula.errors import TarantulaError
+from tarantula.listings import find_item
+from tarantula.publications import registry
+
+app = group("server")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The server, with its port if that is not the default.")]
+Within = Annotated[
+    str | None, typer.Option("--publication", metavar="NAME", help="Only within this publication; in all unless told.")
+]
+
+
+@app.command("set")
+def put(
+    name: Name,
+    publication: Within = None,
+    depth: Annotated[
+        int | None, typer.Option("--depth", help="Links from the base document to its farthest one.")
+    ] = None,
+    documents: Annotated[int | None, typer.Option("--documents", help="Documents of it in one item.")] = None,
+    delay: Annotated[float | None, typer.Option("--delay", help="Seconds between two visits to it.")] = None,
+    excluded: Annotated[bool | None, typer.Option("--exclude/--no-exclude", help="Whether it is left out.")] = None,
+) -> None:
+    """Decide something for one server; what is not told stays as it is."""
+    typed = {"depth": depth, "documents": documents, "delay": delay, "excluded": excluded}
+    changes = {field: value for field, value in typed.items() if value is not None}
+    if not changes:
+        raise TarantulaError("Nothing was decided: give --depth, --documents, --delay or --exclude.")
+    server = servers.server_name(name)
+    with open_database() as database, database.session() as session:
+        within = registry.get(session, publication) if publication is not None else None
+        settings = servers.put(session, server, within, changes)
+    print(f"{server}{_where(publication)}: {in_words(settings)}.")
+
+
+@app.command()
+def show(name: Name, as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False) -> None:
+    """Show what was decided for one server."""
+    with open_database() as database, database.reading() as session:
+        rows = servers.kept(session, servers.server_name(name))
+    if as_json:
+        write_json([{"publication": within, **settings.model_dump()} for within, settings in rows])
+        return
+    drawn = table("publication", "settings")
+    for within, settings in rows:
+        drawn.add_row(within or "(all)", in_words(settings))
+    console().print(drawn)
+
+
+@app.command()
+def clear(name: Name, publication: Within = None) -> None:
+    """Forget what was decided for one server."""
+    server = servers.server_name(name)
+    with open_database() as database, database.session() as session:
+        within = registry.get(session, publication) if publication is not None else None
+        found = servers.clear(session, server, within)
+    if not found:
+        raise TarantulaError(f"Nothing was decided for {server}{_where(publication)}.")
+    print(f"What was decided for {server}{_where(publication)} is forgotten.")
+
+
+@app.command()
+def accept(urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")], name: Name) -> None:
+    """Take a server into an item, also while it is collected; its refused documents wait."""
+    server = servers.server_name(name)
+    with open_database() as database, database.session() as session:
+        number = servers.accept(session, find_item(session, urn), server)
+    print(f"{server} is accepted in {urn}; {number:,} of its documents, refused before, wait now.")
+
+
+def _where(publication: str | None) -> str:
+    return f" in {publication}" if publication is not None else ""

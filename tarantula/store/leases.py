@@ -1,0 +1,247 @@
+"""Leases: a server belongs to one collector at a time, across publications and machines.
+
+Whoever has a server on lease alone visits it. A collector that is not heard of for a few
+seconds is dead: its servers are free, and what it was collecting waits again. All times
+are the database's, so that collectors need not agree on the hour.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import Connection, bindparam, delete, exists, func, insert, or_, select, text, update
+
+from tarantula.models import Collector, Document, Item, Server
+from tarantula.states import DocumentState, ItemState
+from tarantula.store.machine import is_running, this_machine
+
+BEAT = 1.0
+"""Seconds between two signs of life."""
+DEAD = 5.0
+"""Seconds without a sign of life after which a collector is dead."""
+MOST = 256
+"""Servers that one collector has on lease at a time."""
+FAR = 30.0
+"""Seconds; a server that must be left alone for longer is not taken."""
+SHY = 2.0
+"""Seconds during which a server that was given up for others is not taken again."""
+
+# A skip scan: one probe of the index for each server, however many rows wait there.
+_WITH_WORK = text(
+    "WITH RECURSIVE working (id) AS ("
+    " SELECT (SELECT min(server_id) FROM document WHERE item_id = :item AND state = -6 AND server_id > :after)"
+    " UNION ALL"
+    " SELECT (SELECT min(server_id) FROM document WHERE item_id = :item AND state = -6 AND server_id > working.id)"
+    " FROM working WHERE working.id IS NOT NULL"
+    ") SELECT id FROM working WHERE id IS NOT NULL LIMIT :most"
+)
+
+
+class Lease(NamedTuple):
+    """A server that may be visited, and in how many seconds."""
+
+    server: str
+    wait: float
+
+
+class Leases:
+    """What one collector has on lease for one item."""
+
+    def __init__(self, item_id: int) -> None:
+        self._item_id = item_id
+        self._me = 0
+        self._after = 0
+        self._avoided: dict[int, float] = {}
+        self._share = MOST
+        self.held: dict[str, int] = {}
+        """The servers on lease, with their ids."""
+
+    def join(self, connection: Connection) -> None:
+        """Become known as a collector of the item."""
+        self._bury(connection)
+        now = clock(connection)
+        self._me = connection.execute(
+            insert(Collector)
+            .values(item_id=self._item_id, host=this_machine(), pid=os.getpid(), started_at=now, heartbeat_at=now)
+            .returning(Collector.id)
+        ).scalar_one()
+
+    def beat(self, connection: Connection) -> list[str]:
+        """Give a sign of life; return the servers that were lost to others meanwhile."""
+        alive = connection.execute(
+            update(Collector).where(Collector.id == self._me).values(heartbeat_at=clock(connection))
+        ).rowcount
+        rows = connection.execute(select(Server.name).where(Server.collector_id == self._me)) if alive else ()
+        lost = self.held.keys() - {name for (name,) in rows}
+        for name in lost:
+            del self.held[name]
+        if not alive:
+            self.join(connection)
+        return sorted(lost)
+
+    def surplus(self, connection: Connection) -> list[str]:
+        """Return the servers on lease that are more than a fair share among the item's collectors."""
+        mine = select(Collector.id).where(
+            Collector.item_id == self._item_id, Collector.heartbeat_at > _dead_line(connection)
+        )
+        living = len(connection.execute(mine).all())
+        self._share = MOST
+        if living > 1:
+            working = len(self._with_work(connection, 0))
+            if working == 2 * MOST:
+                # There may be many more than one look finds: at least those on lease.
+                leased = select(func.count()).select_from(Server).where(Server.collector_id.in_(mine))
+                working += connection.execute(leased).scalar_one()
+            self._share = min(MOST, max(1, -(-working // living)))
+        return list(self.held)[self._share :]
+
+    def seek(self, connection: Connection) -> list[Lease]:
+        """Take servers that have work and that nobody has, going on from where the last search ended."""
+        if len(self.held) >= self._share:
+            return []
+        ids = self._with_work(connection, self._after)
+        self._after = ids[-1] if len(ids) == 2 * MOST else 0
+        return self.take(connection, {*ids, *self._under_way(connection)})
+
+    def take(self, connection: Connection, ids: Collection[int]) -> list[Lease]:
+        """Take those of some servers that nobody has."""
+        room = self._share - len(self.held)
+        wanted = [identity for identity in ids if not self._is_avoided(identity)]
+        if room <= 0 or not wanted:
+            return []
+        now = clock(connection)
+        living = select(Collector.id).where(Collector.heartbeat_at > _dead_line(connection))
+        rows = connection.execute(
+            select(Server.id, Server.name, Server.not_before)
+            .where(
+                Server.id.in_(wanted),
+                or_(Server.collector_id.is_(None), Server.collector_id.not_in(living)),
+                or_(Server.not_before.is_(None), Server.not_before < now + timedelta(seconds=FAR)),
+            )
+            .order_by(Server.id)
+            .limit(room)
+            .with_for_update(skip_locked=True)
+        ).all()
+        if rows:
+            taken = [row.id for row in rows]
+            connection.execute(update(Server).where(Server.id.in_(taken)).values(collector_id=self._me))
+            self._wait_again(connection, taken)
+            self.held.update((row.name, row.id) for row in rows)
+        return [
+            Lease(row.name, max((row.not_before - now).total_seconds(), 0.0) if row.not_before else 0.0) for row in rows
+        ]
+
+    def give_back(self, connection: Connection, waits: dict[str, float], shy: bool = False) -> None:
+        """Let go of servers, each to be left alone for some more seconds; a *shy* collector lets others come first."""
+        given = {self.held.pop(name): wait for name, wait in waits.items() if name in self.held}
+        if not given:
+            return
+        if shy:
+            self._avoided.update(dict.fromkeys(given, time.monotonic() + SHY))
+        self._wait_again(connection, given)
+        now = clock(connection)
+        connection.execute(
+            update(Server)
+            .where(Server.id == bindparam("server"), Server.collector_id == self._me)
+            .values(collector_id=None, not_before=bindparam("until")),
+            [{"server": identity, "until": now + timedelta(seconds=given[identity])} for identity in sorted(given)],
+        )
+
+    def note_visits(self, connection: Connection, waits: dict[str, float]) -> None:
+        """Write down until when servers must be left alone, should this collector die."""
+        now = clock(connection)
+        for name, wait in sorted(waits.items()):
+            if name in self.held:
+                until = now + timedelta(seconds=wait)
+                connection.execute(update(Server).where(Server.id == self.held[name]).values(not_before=until))
+
+    def contested(self, connection: Connection) -> list[str]:
+        """Return the servers on lease at which another item's documents wait."""
+        other = select(Item.id).where(Item.state == ItemState.COLLECTING, Item.id != self._item_id).subquery()
+        waiting = exists().where(
+            Document.item_id == other.c.id,
+            Document.server_id == Server.id,
+            Document.state == DocumentState.WAITING,
+        )
+        rows = connection.execute(
+            select(Server.name).join(other, text("1 = 1")).where(Server.collector_id == self._me, waiting).distinct()
+        )
+        return list(rows.scalars())
+
+    def work_left(self, connection: Connection) -> bool:
+        """Whether some document of the item waits or is being collected, by anybody."""
+        states = (DocumentState.WAITING, DocumentState.COLLECTING)
+        return any(
+            connection.execute(
+                select(exists().where(Document.item_id == self._item_id, Document.state == state))
+            ).scalar_one()
+            for state in states
+        )
+
+    def leave(self, connection: Connection) -> int:
+        """Give back everything, and be no collector any more; return how many others are alive."""
+        self._wait_again(connection, list(self.held.values()))
+        connection.execute(update(Server).where(Server.collector_id == self._me).values(collector_id=None))
+        self.held.clear()
+        connection.execute(delete(Collector).where(Collector.id == self._me))
+        dead = Collector.heartbeat_at <= _dead_line(connection)
+        connection.execute(delete(Collector).where(Collector.item_id == self._item_id, dead))
+        return connection.execute(
+            select(func.count()).select_from(Collector).where(Collector.item_id == self._item_id)
+        ).scalar_one()
+
+    def _bury(self, connection: Connection) -> None:
+        """Remove collectors of this machine whose processes are gone: nobody need wait until they are missed."""
+        rows = connection.execute(select(Collector.id, Collector.pid).where(Collector.host == this_machine()))
+        gone = [identity for identity, pid in rows if not is_running(pid)]
+        connection.execute(delete(Collector).where(Collector.id.in_(gone)))
+
+    def _with_work(self, connection: Connection, after: int) -> list[int]:
+        parameters = {"item": self._item_id, "after": after, "most": 2 * MOST}
+        return list(connection.execute(_WITH_WORK, parameters).scalars())
+
+    def _under_way(self, connection: Connection) -> set[int]:
+        """Return the servers at which documents are being collected: a dead collector may have left only such."""
+        rows = connection.execute(
+            select(Document.server_id)
+            .where(Document.item_id == self._item_id, Document.state == DocumentState.COLLECTING)
+            .distinct()
+        )
+        return set(rows.scalars()) - set(self.held.values())
+
+    def _wait_again(self, connection: Connection, servers: Iterable[int]) -> None:
+        """Make waiting again what whoever had these servers did not finish."""
+        connection.execute(
+            update(Document)
+            .where(
+                Document.item_id == self._item_id,
+                Document.server_id.in_(list(servers)),
+                Document.state == DocumentState.COLLECTING,
+            )
+            .values(state=DocumentState.WAITING)
+        )
+
+    def _is_avoided(self, identity: int) -> bool:
+        until = self._avoided.get(identity)
+        if until is None:
+            return False
+        if until <= time.monotonic():
+            del self._avoided[identity]
+            return False
+        return True
+
+
+def _dead_line(connection: Connection) -> datetime:
+    return clock(connection) - timedelta(seconds=DEAD)
+
+
+def clock(connection: Connection) -> datetime:
+    """Return the database's time."""
+    if connection.dialect.name == "postgresql":
+        now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+        return now
+    return datetime.now(UTC)

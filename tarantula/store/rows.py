@@ -1,0 +1,103 @@
+"""The rows of a group, in one transaction: documents, links, leases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+
+from sqlalchemy import Connection
+
+from tarantula.items import Entry
+from tarantula.store.documents import DocumentTable
+from tarantula.store.group import Group, News, Opened
+from tarantula.store.leases import DEAD, Lease, Leases
+from tarantula.store.shorter_ways import ShorterWays
+
+
+class RowWriter:
+    """Knows in which order a group's rows must be written."""
+
+    def __init__(
+        self,
+        table: DocumentTable,
+        leases: Leases,
+        ways: ShorterWays,
+        window: int,
+        reread: Callable[[Connection], None] = lambda _: None,
+    ) -> None:
+        self._table = table
+        self._leases = leases
+        self._ways = ways
+        self._window = window
+        self._reread = reread
+
+    @contextmanager
+    def undoing(self) -> Iterator[None]:
+        """Forget what was learned in a transaction that failed."""
+        held = dict(self._leases.held)
+        try:
+            yield
+        except BaseException:
+            self._leases.held = held
+            self._table.forget_servers()
+            raise
+
+    def write(self, connection: Connection, group: Group, beat: bool) -> News:
+        """Write a group; return what it brought about."""
+        news = News()
+        if beat:
+            news.lost = self._leases.beat(connection)
+            news.contested = self._leases.contested(connection) + self._leases.surplus(connection)
+        waiting = self._write_documents(connection, group, news)
+        self._leases.note_visits(connection, _long_waits(group))
+        for given_back in group.given_back:
+            self._leases.give_back(connection, given_back.waits, given_back.shy)
+        news.waiting = [entry for entry in waiting if entry.server in self._leases.held]
+        self._take_new(connection, waiting, news)
+        if group.seeks:
+            self._open(connection, self._leases.seek(connection), news)
+            news.work_left = self._leases.work_left(connection)
+        news.refilled = [
+            self._table.next_waiting(connection, refill.server, refill.held, refill.limit)
+            for refill, _ in group.refills
+        ]
+        if beat or news.opened or news.refilled:
+            # Behind the rows: who sees a row that was let in meanwhile also sees what let it in.
+            self._reread(connection)
+        return news
+
+    def open_first(self, connection: Connection) -> News:
+        """Join the collectors of the item, and take the first servers."""
+        news = News()
+        self._leases.join(connection)
+        self._open(connection, self._leases.seek(connection), news)
+        return news
+
+    def _write_documents(self, connection: Connection, group: Group, news: News) -> list[Entry]:
+        """Write what became of documents and what they name; return what waits because of it."""
+        done = {finished.outcome.id: finished.depth for finished in group.finished}
+        self._table.mark_collecting(connection, [identity for identity in group.started if identity not in done])
+        self._table.insert_links(connection, chain.from_iterable(finished.links for finished in group.finished))
+        self._table.finish(connection, [finished.outcome for finished in group.finished])
+        found = chain(group.found, *(finished.found for finished in group.finished))
+        waiting, known = self._table.insert_found(connection, found)
+        late, also_known = self._ways.missed(connection, done.items())
+        more, news.nearer = self._ways.follow(connection, known + also_known)
+        return waiting + late + more
+
+    def _take_new(self, connection: Connection, waiting: list[Entry], news: News) -> None:
+        """Take the servers of which documents now wait, if nobody has them."""
+        new = {entry.server for entry in waiting} - self._leases.held.keys()
+        if new:
+            self._open(connection, self._leases.take(connection, self._table.server_ids(connection, new)), news)
+
+    def _open(self, connection: Connection, leases: list[Lease], news: News) -> None:
+        for server, wait in leases:
+            entries = self._table.next_waiting(connection, server, frozenset(), self._window)
+            news.opened.append(Opened(server, wait, entries))
+
+
+def _long_waits(group: Group) -> dict[str, float]:
+    # Shorter ones are over before anybody could take over from a collector that died.
+    return {finished.server: finished.wait for finished in group.finished if finished.wait > DEAD}
