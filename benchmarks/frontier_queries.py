@@ -30,7 +30,7 @@ def measure(rows: int = ROWS, servers: int = SERVERS) -> dict[str, Any]:
         began = time.monotonic()
         fill(database, item, rows, servers)
         filled = time.monotonic() - began
-        table, leases = DocumentTable(item, database.placeholder), Leases(item)
+        table, leases = DocumentTable(item), Leases(item)
         with database.engine.begin() as connection:
             leases.join(connection)
             size = size_of(connection)

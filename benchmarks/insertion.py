@@ -86,7 +86,7 @@ def _found(number: int, via: int) -> Found:
 
 async def _store(database: Database, item: int, finished: list[Finished]) -> int:
     """Hand the pages to a writer, some hundred at a time, as a collector would; return how many groups it made."""
-    table, leases = DocumentTable(item, database.placeholder), Leases(item)
+    table, leases = DocumentTable(item), Leases(item)
     rows = RowWriter(table, leases, ShorterWays(table, lambda entry, links: []), WINDOW)
     with database.engine.begin() as connection:
         rows.open_first(connection)

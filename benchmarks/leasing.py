@@ -101,7 +101,7 @@ def _collectors(url: str, item: int, number: int, pause: float, seed: int, ready
 
 
 def _collector(database: Database, item: int, pause: float, chance: Random, ready: float, spent: Spent) -> None:
-    table, leases = DocumentTable(item, database.placeholder), Leases(item)
+    table, leases = DocumentTable(item), Leases(item)
 
     def beat(connection: Connection) -> None:
         leases.beat(connection)

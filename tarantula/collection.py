@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from asyncio import AbstractEventLoop, get_running_loop, sleep
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -40,8 +39,6 @@ from tarantula.store.warc import WarcWriter
 from tarantula.store.writer import Writer
 from tarantula.urls import host_of
 
-logger = logging.getLogger(__name__)
-
 PATIENCE = 0.5
 """Seconds between two looks for work, while others have all of it."""
 
@@ -68,7 +65,7 @@ class Collection:
         self.frontier = Frontier(strategy(config.strategy), config.per_server, config.delay)
         self.politeness = Politeness(config.delay)
         self.discovery = Discovery(scope, config.keep_refused)
-        self._table = DocumentTable(item_id, database.placeholder)
+        self._table = DocumentTable(item_id)
         self._leases = Leases(item_id)
         self._item_id = item_id
         self._decided: tuple[Any, ...] = ()

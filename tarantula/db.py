@@ -38,11 +38,6 @@ class Database:
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
-    @property
-    def placeholder(self) -> str:
-        """What stands for a value in statements written for the driver."""
-        return "?" if self.engine.dialect.paramstyle == "qmark" else "%s"
-
     @contextmanager
     def session(self) -> Iterator[Session]:
         """Give a session that is committed at the end, or undone if anything goes wrong."""

@@ -45,15 +45,13 @@ class Discovery:
             depth = _depth(entry, kind)
             past = depth - STEPS_PAST[kind]
             known = self._seen.get(url)
-            if known is None:
-                known = _Seen(key_of(url), depth, past)
-            elif known.depth <= depth and known.past <= past:
-                rows.append((entry.id, known.key, kind))
-                continue
-            if (row := self._judge(entry, known.key, url, kind, depth)) is not None:
-                found.append(row)
-            self._remember(url, _Seen(known.key, min(known.depth, depth), min(known.past, past)))
+            is_news = known is None or known.depth > depth or known.past > past
+            known = known or _Seen(key_of(url), depth, past)
             rows.append((entry.id, known.key, kind))
+            if is_news:
+                self._remember(url, _Seen(known.key, min(known.depth, depth), min(known.past, past)))
+                if (row := self._judge(entry, known.key, url, kind, depth)) is not None:
+                    found.append(row)
         return found, rows
 
     def judge_again(self, entry: Entry, links: Iterable[Link]) -> list[Found]:

@@ -27,7 +27,7 @@ def new_item(database: Database, url: str = "http://h/", name: str = "fcul") -> 
 
 @pytest.fixture
 def table(database: Database) -> DocumentTable:
-    return DocumentTable(new_item(database), database.placeholder)
+    return DocumentTable(new_item(database))
 
 
 def found(url: str, depth: int = 1, state: int = DocumentState.WAITING, rule: str | None = None) -> Found:
@@ -116,7 +116,7 @@ def test_the_window_is_refilled_nearest_to_the_root_first(database: Database, ta
 
 
 def test_a_server_has_one_row(database: Database, table: DocumentTable) -> None:
-    again = DocumentTable(1, database.placeholder)
+    again = DocumentTable(1)
     with database.engine.begin() as connection:
         table.insert_found(connection, [found("http://h:81/1")])
         again.insert_found(connection, [found("http://h:81/2")])

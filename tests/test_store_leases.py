@@ -19,7 +19,7 @@ SERVERS = [f"s{number}" for number in range(5)]
 
 def fill(database: Database, item: int, servers: list[str] = SERVERS) -> None:
     with database.engine.begin() as connection:
-        DocumentTable(item, database.placeholder).insert_found(connection, [found(f"http://{s}/") for s in servers])
+        DocumentTable(item).insert_found(connection, [found(f"http://{s}/") for s in servers])
 
 
 def collector(database: Database, item: int) -> Leases:
@@ -87,7 +87,7 @@ def test_the_servers_of_the_dead_are_free_and_what_they_collected_waits_again(da
     seek(database, first)
     with database.engine.begin() as connection:
         row = connection.execute(select(Document.id).where(Document.url == "http://s0/")).scalar_one()
-        DocumentTable(item, database.placeholder).mark_collecting(connection, [row])
+        DocumentTable(item).mark_collecting(connection, [row])
     assert seek(database, second) == []
     kill(database, first)
     assert sorted(seek(database, second)) == ["h", *SERVERS]

@@ -59,7 +59,7 @@ def collect_in_disorder(database: Database, graph: Graph, dice: random.Random) -
     config = read({"name": "x", "base_url": "http://h/", "depth": DEPTH})
     discovery = Discovery(Scope.of(config, TYPES, TypeSet(["*/*"])), keep_refused=True)
     item = new_item(database, name=f"g{dice.randrange(10**9)}")
-    table = DocumentTable(item, database.placeholder)
+    table = DocumentTable(item)
     ways = ShorterWays(table, discovery.judge_again)
     with database.engine.begin() as connection:
         waiting = {entry.id: entry for entry in table.next_waiting(connection, "h", set(), 10)}

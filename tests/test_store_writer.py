@@ -34,7 +34,7 @@ def run(database: Database, tmp_path: Path) -> Callable[[Scenario], Writer]:
     def run_scenario(scenario: Scenario) -> Writer:
         async def main() -> Writer:
             item = new_item(database)
-            table, leases = DocumentTable(item, database.placeholder), Leases(item)
+            table, leases = DocumentTable(item), Leases(item)
             rows = RowWriter(table, leases, ShorterWays(table, lambda entry, links: []), window=1000)
             waiting: list[Entry] = []
             with database.engine.begin() as connection:

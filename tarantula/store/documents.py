@@ -109,9 +109,8 @@ _ENTRY_COLUMNS = (
 class DocumentTable:
     """The rows of one item."""
 
-    def __init__(self, item_id: int, placeholder: str) -> None:
+    def __init__(self, item_id: int) -> None:
         self._item_id = item_id
-        self._placeholder = placeholder
         self._servers: dict[str, int] = {}
 
     def insert_found(self, connection: Connection, found: Iterable[Found]) -> tuple[list[Entry], list[Found]]:
