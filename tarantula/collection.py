@@ -104,7 +104,7 @@ class Collection:
         return self._writer
 
     def begin(self, loop: AbstractEventLoop, on_work: Callable[[], None]) -> None:
-        """Join the collectors of the item, take the first servers, and be ready to store."""
+        """Take the first servers, and be ready to store."""
         self._loop = loop
         self._on_work = on_work
         ways = ShorterWays(self._table, self.discovery.judge_again)
@@ -230,9 +230,18 @@ class Collection:
         if self._writer is not None:
             self._writer.close()
 
+    def join(self, connection: Connection) -> None:
+        """Be known as a collector of the item, so that no other ends it."""
+        self._leases.join(connection)
+
     def leave(self, connection: Connection) -> bool:
         """Be no collector of the item any more; say whether this was the last one."""
-        return self._leases.leave(connection) == 0
+        self._leases.leave(connection)
+        return not self.others(connection)
+
+    def others(self, connection: Connection) -> bool:
+        """Whether the item has other collectors."""
+        return self._leases.others(connection)
 
     def work_left(self, connection: Connection) -> bool:
         """Whether some document of the item waits or is being collected."""

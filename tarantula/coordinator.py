@@ -37,6 +37,7 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
     with database.session() as session:
         publication = registry.get(session, name)
         item = find_item(session, urn) if urn else create_item(session, publication, datetime.now(UTC))
+        _hold(session, item.urn)
         if urn:
             _mend_files(session, item, installation.items / item.urn)
         _start(item)
@@ -44,6 +45,7 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
         _extend(item, config)
         scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
         collection = Collection(installation, database, config, scope, item.urn, item.id, item.deadline)
+        collection.join(session.connection())
     collection.directory.mkdir(parents=True, exist_ok=True)
     return collection
 
@@ -89,9 +91,13 @@ def end_item(collection: Collection, reason: str | None) -> None:
 def _leave(collection: Collection) -> bool:
     """Leave the item to its other collectors; say whether there are none."""
     with collection.database.session() as session:
-        # Of two that leave at once, one must see that it is the last.
-        session.execute(select(Item.id).where(Item.urn == collection.urn).with_for_update())
+        _hold(session, collection.urn)
         return collection.leave(session.connection())
+
+
+def _hold(session: Session, urn: str) -> None:
+    """Keep others from joining or leaving the item: of two that leave at once, one must see that it is the last."""
+    session.execute(select(Item.id).where(Item.urn == urn).with_for_update())
 
 
 def _finish(collection: Collection, reason: str | None) -> None:
@@ -100,7 +106,12 @@ def _finish(collection: Collection, reason: str | None) -> None:
         if reason is None and collection.work_left(session.connection()):
             collection.interruption = reason = "Its collector ended before its time."
     with collection.database.session() as session:
-        _end(find_item(session, collection.urn), reason)
+        _hold(session, collection.urn)
+        item = find_item(session, collection.urn)
+        if item.state == ItemState.COLLECTING and not collection.others(session.connection()):
+            _end(item, reason)
+        else:
+            logger.info("Item %s is another collector's to end.", item.urn)
 
 
 def give_up(collection: Collection | None) -> None:

@@ -23,6 +23,8 @@ SCRAPY = str(Path(sys.executable).with_name("scrapy"))
 TARANTULA = str(Path(sys.executable).with_name("tarantula"))
 PATIENCE = 120.0
 
+started: list[subprocess.Popen[str]] = []
+
 
 def describe(database: Database, name: str, **values: Any) -> None:
     """Add a publication."""
@@ -32,7 +34,7 @@ def describe(database: Database, name: str, **values: Any) -> None:
 
 def start(command: Sequence[str], **environment: str) -> subprocess.Popen[str]:
     """Start a command in the project's folder."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command,
         cwd=ROOT,
         # A proxy of this machine does not lead to its loopback.
@@ -41,6 +43,15 @@ def start(command: Sequence[str], **environment: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
+    started.append(process)
+    return process
+
+
+def end_started() -> None:
+    """End what a test that failed left running."""
+    while started:
+        with started.pop() as process:
+            process.kill()
 
 
 def run(*command: str, **environment: str) -> tuple[int, str, str]:

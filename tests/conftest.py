@@ -16,6 +16,7 @@ import pytest
 
 from tarantula.config import Config
 from tarantula.db import Database, open_database
+from tests.collecting import end_started
 from tests.commands import Outcome, Tarantula
 from tools.chromium import usable_browser
 
@@ -59,6 +60,12 @@ def chromium() -> str:
         give_up = pytest.fail if os.environ.get("TARANTULA_REQUIRE_CHROMIUM") else pytest.skip
         give_up("No Chromium starts here: see CONTRIBUTING.md.")
     return path
+
+
+@pytest.fixture(autouse=True)
+def _no_process_is_left() -> Iterator[None]:
+    yield
+    end_started()
 
 
 @pytest.fixture

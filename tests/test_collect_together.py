@@ -7,15 +7,30 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
+from threading import Event
+from typing import cast
 
 import pytest
 from sqlalchemy import select
 
 from tarantula.config import Config
+from tarantula.coordinator import begin_item, end_item
 from tarantula.db import Database
 from tarantula.models import Collector, Item, Server
-from tests.collecting import PATIENCE, SCRAPY, TARANTULA, describe, interrupt, run, start, states, wait_until
+from tests.collecting import (
+    PATIENCE,
+    SCRAPY,
+    TARANTULA,
+    describe,
+    interrupt,
+    only_item,
+    run,
+    start,
+    states,
+    wait_until,
+)
 from tests.sites.drawing import page
+from tests.sites.manners import held_back
 from tests.sites.server import Answer, Route, Web
 
 SERVERS = [f"127.0.0.{number}" for number in range(1, 9)]
@@ -80,7 +95,10 @@ def test_one_server_two_publications_four_collectors(database: Database) -> None
 
 def test_a_collector_that_dies_gives_its_servers_back(postgresql_database: Database, web: Web) -> None:
     database = postgresql_database
-    describe(database, "dying", base_url=web.url(), accept=["127.0.0.*"], delay=1, robots=False, depth=20)
+    gate = Event()
+    last = f"{SERVERS[-1]}/"
+    web.routes[last] = held_back(gate, cast("Answer", web.routes[last]))
+    describe(database, "dying", base_url=web.url(), accept=["127.0.0.*"], delay=0.5, robots=False, depth=20)
     first = start([SCRAPY, "crawl", "dying"])
     wait_until(lambda: sum(state == 200 for state in states(database).values()) >= 5, first)
     with database.session() as session:
@@ -88,11 +106,23 @@ def test_a_collector_that_dies_gives_its_servers_back(postgresql_database: Datab
     second = start([SCRAPY, "crawl", "dying", "-a", f"item={urn}"])
     wait_until(lambda: _collectors(database) == 2, second)
     interrupt(first, signal.SIGKILL)
+    gate.set()
     assert second.communicate(timeout=PATIENCE) is not None
     assert second.returncode == 0
     assert states(database) == everything(web)
     with database.session() as session:
         assert session.scalars(select(Item.state)).one() == "archived"
+
+
+def test_a_collector_that_comes_last_ends_the_item_that_the_first_left(database: Database, web: Web) -> None:
+    describe(database, "late", base_url=web.url(), robots=False)
+    installation = Config()
+    first = begin_item(installation, "late")
+    second = begin_item(installation, "late", first.urn)
+    end_item(first, "Somebody stopped it.")
+    assert only_item(database).state == "collecting"
+    end_item(second, "Somebody stopped it.")
+    assert only_item(database).state == "interrupted"
 
 
 def _collectors(database: Database) -> int:

@@ -182,17 +182,20 @@ class Leases:
             for state in states
         )
 
-    def leave(self, connection: Connection) -> int:
-        """Give back everything, and be no collector any more; return how many others are alive."""
+    def leave(self, connection: Connection) -> None:
+        """Give back everything, and be no collector any more."""
         self._wait_again(connection, list(self.held.values()))
         connection.execute(update(Server).where(Server.collector_id == self._me).values(collector_id=None))
         self.held.clear()
         connection.execute(delete(Collector).where(Collector.id == self._me))
+        self._bury(connection)
         dead = Collector.heartbeat_at <= _dead_line(connection)
         connection.execute(delete(Collector).where(Collector.item_id == self._item_id, dead))
-        return connection.execute(
-            select(func.count()).select_from(Collector).where(Collector.item_id == self._item_id)
-        ).scalar_one()
+
+    def others(self, connection: Connection) -> bool:
+        """Whether somebody else collects the item, as far as is known."""
+        other = exists().where(Collector.item_id == self._item_id, Collector.id != self._me)
+        return bool(connection.execute(select(other)).scalar_one())
 
     def _bury(self, connection: Connection) -> None:
         """Remove collectors of this machine whose processes are gone: nobody need wait until they are missed."""

@@ -68,9 +68,10 @@ class RowWriter:
         return news
 
     def open_first(self, connection: Connection) -> News:
-        """Join the collectors of the item, and take the first servers."""
+        """Take the first servers."""
         news = News()
-        self._leases.join(connection)
+        # Whoever took long to get here may have been taken for dead.
+        self._leases.beat(connection)
         self._open(connection, self._leases.seek(connection), news)
         return news
 

@@ -56,6 +56,16 @@ def bomb(size: int) -> Answer:
     return Answer(gzip.compress(b"\0" * size, mtime=0), headers={"Content-Encoding": "gzip"})
 
 
+def held_back(gate: threading.Event, answer: Answer) -> Manner:
+    """Answer only when the gate is opened."""
+
+    async def manner(_visit: Visit, _connection: asyncio.Transport) -> Answer:
+        await asyncio.to_thread(gate.wait)
+        return answer
+
+    return manner
+
+
 def first_then(first: Route, later: Route) -> Manner:
     """Give one answer to the first request, and another to all that follow."""
     turns = count()
