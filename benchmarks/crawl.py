@@ -94,9 +94,13 @@ def describe(web: LargeWeb, work: Path, more: Mapping[str, str] | None = None) -
 
 
 def environment(work: Path) -> dict[str, str]:
-    """Return the environment of a home of its own, with the SQLite in it, and no proxy for loopback."""
-    inherited = {name: value for name, value in os.environ.items() if name != "TARANTULA_DATABASE_URL"}
-    return {**inherited, "TARANTULA_HOME": str(work / "home"), "no_proxy": "*"}
+    """Return the environment of a home of its own, with the SQLite in it, and no proxy on the way to loopback."""
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name != "TARANTULA_DATABASE_URL" and not name.lower().endswith("_proxy")
+    }
+    return {**inherited, "TARANTULA_HOME": str(work / "home")}
 
 
 def run(

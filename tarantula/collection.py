@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop, get_running_loop, sleep
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,6 +72,8 @@ class Collection:
         self._decided: tuple[Any, ...] = ()
         self._counted: set[str] = set()
         self._writer: Writer | None = None
+        self.counts: Counter[str] = Counter()
+        """What is counted for the stats."""
         self.trouble: TarantulaError | None = None
         """What stopped the collection, if something went wrong."""
         self.interruption: str | None = None

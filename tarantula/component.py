@@ -39,6 +39,11 @@ class Component:
         return self.spider.collection
 
     def count(self, stat: str, number: int = 1) -> None:
-        """Add to a stat."""
+        """Add to a stat, which `publish` shows to others."""
+        self.collection.counts[stat] += number
+
+    def publish(self) -> None:
+        """Hand what was counted to Scrapy's stats: one by one it would cost as much as a download."""
         assert self.crawler.stats is not None
-        self.crawler.stats.inc_value(stat, number)
+        for stat, number in self.collection.counts.items():
+            self.crawler.stats.set_value(stat, number)

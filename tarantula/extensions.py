@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
+from scrapy.extensions.corestats import CoreStats as ScrapyCoreStats
 
 from tarantula.answers import failed_document
 from tarantula.component import Component
@@ -29,6 +31,20 @@ INTERRUPTIONS = {
     "cancelled": "Somebody stopped it.",
     "closespider_timeout": "Its longest duration was over.",
 }
+GARBAGE = (20_000, 20, 50)
+"""How much is made before cycles are looked for; by default a fifth of a collector's time went into that."""
+
+
+class CoreStats(ScrapyCoreStats):
+    """Scrapy's own, but what comes with every document is counted where it is stored, without a signal."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler.stats)
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
+        crawler.signals.connect(extension.spider_closed, signals.spider_closed)
+        crawler.signals.connect(extension.item_dropped, signals.item_dropped)
+        return extension
 
 
 class ItemLife(Component):
@@ -37,13 +53,21 @@ class ItemLife(Component):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         extension = cls(crawler)
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         return extension
+
+    def spider_opened(self) -> None:
+        """Look for garbage only in what comes from now on, and not after every few objects."""
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*GARBAGE)
 
     def spider_closed(self, reason: str) -> None:
         """Archive what is finished; what is not is interrupted, with the reason."""
         for rule, number in self.collection.discovery.refused.items():
             self.count(f"scope/rejected_count/{rule}", number)
+        self.publish()
         end_item(self.collection, self._interruption(reason))
 
     def _interruption(self, reason: str) -> str | None:

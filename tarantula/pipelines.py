@@ -17,6 +17,7 @@ class StorePipeline(Component):
 
     async def process_item(self, item: Any) -> Any:
         """Store a document; it is done with when it is committed."""
+        self.count("item_scraped_count")
         if not isinstance(item, CollectedDocument):
             return item
         again = tried_again(item, self.collection.politeness)

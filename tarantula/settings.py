@@ -47,6 +47,7 @@ DOWNLOADER_MIDDLEWARES = {
 }
 
 # 3. The exchange with the server.
+DOWNLOADER = "tarantula.downloader.FrontierDownloader"
 DOWNLOAD_HANDLERS = {
     "http": "tarantula.handlers.ExchangeDownloadHandler",
     "https": "tarantula.handlers.ExchangeDownloadHandler",
@@ -78,6 +79,8 @@ CONCURRENT_ITEMS = 1
 
 # 6. Around it all.
 EXTENSIONS = {
+    "tarantula.extensions.CoreStats": 0,
+    "scrapy.extensions.corestats.CoreStats": None,
     "tarantula.extensions.ItemLife": 100,
     "tarantula.extensions.LostDocuments": 200,
     "tarantula.extensions.ProgressDisplay": 300,
@@ -92,5 +95,6 @@ REMOTE_CONTROL_ENABLED = False
 
 USER_AGENT = _installation.user_agent
 TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
+ASYNCIO_EVENT_LOOP = "uvloop.Loop"
 LOG_LEVEL = "INFO"
 LOG_FORMATTER = "tarantula.logs.QuietLogFormatter"

@@ -98,6 +98,7 @@ class FrontierScheduler(Component, BaseScheduler):
     def _tick(self) -> None:
         """Give back what is not needed, and look for more when there is nothing to do."""
         self._ticking = self._loop.call_later(TICK, self._tick)
+        self.publish()
         self.collection.tidy()
         if not self._errands and (self._hungry or self._frontier.is_empty()):
             self._run_errand(self.collection.look_for_more())

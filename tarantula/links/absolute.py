@@ -15,6 +15,9 @@ Reference = tuple[str, LinkKind]
 LONGEST_CACHED = 2000
 """Longer addresses are not worth a place in the cache."""
 
+ANYWHERE = "http://localhost/"
+"""The base of references that need none."""
+
 _REQUISITE = LinkKind.REQUISITE
 
 
@@ -35,7 +38,9 @@ def absolute_links(
         if codec and not reference.isascii():
             reference = encode_query(reference, codec)
         first = reference[:1]
-        if first == "/" or reference.startswith(SCHEMES):
+        if reference.startswith(SCHEMES):
+            target = joined(ANYWHERE, reference)
+        elif first == "/":
             target = joined(server, reference)
         elif first > "#" and first != "?" and ":" not in reference:
             target = joined(directory, reference)
