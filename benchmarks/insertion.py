@@ -19,7 +19,8 @@ from tarantula.db import Database, open_database
 from tarantula.frontier.queues import WINDOW
 from tarantula.models import Document, LinkRow
 from tarantula.states import DocumentState
-from tarantula.store.documents import DocumentTable, Found, Outcome
+from tarantula.store.documents import DocumentTable, Outcome
+from tarantula.store.found import Found
 from tarantula.store.group import Finished
 from tarantula.store.leases import Leases
 from tarantula.store.rows import RowWriter
@@ -74,8 +75,7 @@ def _pages(pages: int) -> Iterator[Finished]:
             else:
                 target, new = new, new + 1
             rows.append(_found(target, via=number + 2))
-        links = {row.key: (number + 2, row.key, row.kind) for row in rows}
-        yield Finished(Outcome(number + 2, 200, reason="OK."), found=rows, links=list(links.values()))
+        yield Finished(Outcome(number + 2, 200, reason="OK."), found=rows, links={row.key: row.kind for row in rows})
 
 
 def _found(number: int, via: int) -> Found:

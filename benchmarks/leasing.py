@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import pairwise
 from random import Random
 from statistics import quantiles
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, create_engine, select
 
@@ -38,6 +39,23 @@ GIVEN_BACK = 16
 
 Spent = dict[str, list[float]]
 """Seconds, for each thing that was done."""
+
+
+class Held(NamedTuple):
+    """A server that a collector had on lease, from when at the latest to when at the earliest."""
+
+    server: str
+    taken: float
+    given: float
+
+
+class Told(NamedTuple):
+    """What some collectors did and saw."""
+
+    spent: Spent
+    held: list[Held]
+    lost: list[str]
+    """Servers that others took from a collector that was alive."""
 
 
 def measure(rows: int = ROWS) -> dict[str, Any]:
@@ -66,9 +84,17 @@ def _run(server: Server, item: int, number: int, pause: float) -> dict[str, floa
         told = telling.get()
     spent: Spent = {}
     for one in told:
-        for name, times in one.items():
+        for name, times in one.spent.items():
             spent.setdefault(name, []).extend(times)
-    return _summary(spent, used)
+    summary = _summary(spent, used)
+    summary["lost_by_the_living"] = sum(len(one.lost) for one in told)
+    summary["held_by_two"] = _overlaps(held for one in told for held in one.held)
+    return summary
+
+
+def _overlaps(held: Iterable[Held]) -> int:
+    """Count how often a server was on lease to two at a time."""
+    return sum(first.server == second.server and second.taken < first.given for first, second in pairwise(sorted(held)))
 
 
 def _summary(spent: Spent, cpu: float) -> dict[str, float]:
@@ -82,60 +108,86 @@ def _summary(spent: Spent, cpu: float) -> dict[str, float]:
     return summary
 
 
-def _collectors(url: str, item: int, number: int, pause: float, seed: int, ready: float) -> Spent:
+def _collectors(url: str, item: int, number: int, pause: float, seed: int, ready: float) -> Told:
     """Be some collectors for a while, in a process of their own."""
-    spent: Spent = {"leases": [], "refills": [], "beats": []}
+    told = Told({"leases": [], "refills": [], "beats": []}, [], [])
     if not number:
-        return spent
+        return told
     engine = create_engine(url.replace("postgresql://", "postgresql+psycopg2://", 1), pool_size=number, max_overflow=0)
     with Database(engine) as database:
         threads = [
-            Thread(target=_collector, args=(database, item, pause, Random(seed * 1000 + one), ready, spent))
+            Thread(target=_Collector(database, item, Random(seed * 1000 + one), told).work, args=(pause, ready))
             for one in range(number)
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    return spent
+    return told
 
 
-def _collector(database: Database, item: int, pause: float, chance: Random, ready: float, spent: Spent) -> None:
-    table, leases = DocumentTable(item), Leases(item)
+class _Collector:
+    """Does what a collector does to the database, and nothing else."""
 
-    def beat(connection: Connection) -> None:
-        leases.beat(connection)
-        leases.give_back(connection, dict.fromkeys(leases.surplus(connection), 0.0), shy=True)
+    def __init__(self, database: Database, item: int, chance: Random, told: Told) -> None:
+        self._database = database
+        self._item = item
+        self._chance = chance
+        self._told = told
+        self._table = DocumentTable(item)
+        self._leases = Leases(item)
+        self._taken: dict[str, float] = {}
 
-    _transact(database, leases.join)
-    _transact(database, leases.seek)
-    time.sleep(max(ready + chance.random() * pause - time.monotonic(), 0))
-    ends = ready + SECONDS
-    while (began := time.monotonic()) < ends:
-        spent["beats"].append(_transact(database, beat))
-        for server in chance.sample(sorted(leases.held), min(REFILLS, len(leases.held))):
-            refill = partial(table.next_waiting, server=server, held=frozenset(), limit=WINDOW)
-            spent["refills"].append(_transact(database, refill))
-        spent["leases"].append(_transact(database, partial(_exchange, leases, chance)))
-        time.sleep(max(began + pause - time.monotonic(), 0))
-    _transact(database, partial(_leave, leases, item))
+    def work(self, pause: float, ready: float) -> None:
+        """Join, then do a round at a time until the time is over."""
+        self._transact(self._leases.join)
+        self._transact(self._leases.seek)
+        time.sleep(max(ready + self._chance.random() * pause - time.monotonic(), 0))
+        ends = ready + SECONDS
+        spent = self._told.spent
+        while (began := time.monotonic()) < ends:
+            spent["beats"].append(self._transact(self._beat))
+            for server in self._some(REFILLS):
+                refill = partial(self._table.next_waiting, server=server, held=frozenset(), limit=WINDOW)
+                spent["refills"].append(self._transact(refill))
+            spent["leases"].append(self._transact(self._exchange))
+            time.sleep(max(began + pause - time.monotonic(), 0))
+        self._let_go(self._leases.held)
+        self._transact(self._leave)
 
+    def _beat(self, connection: Connection) -> None:
+        lost = self._leases.beat(connection)
+        self._told.lost.extend(lost)
+        for server in lost:
+            self._taken.pop(server, None)
+        surplus = self._leases.surplus(connection)
+        self._let_go(surplus)
+        self._leases.give_back(connection, dict.fromkeys(surplus, 0.0), shy=True)
 
-def _exchange(leases: Leases, chance: Random, connection: Connection) -> None:
-    """Give some servers back, and take others."""
-    given = chance.sample(sorted(leases.held), min(GIVEN_BACK, len(leases.held)))
-    leases.give_back(connection, dict.fromkeys(given, 0.0))
-    leases.seek(connection)
+    def _exchange(self, connection: Connection) -> None:
+        """Give some servers back, and take others."""
+        given = self._some(GIVEN_BACK)
+        self._let_go(given)
+        self._leases.give_back(connection, dict.fromkeys(given, 0.0))
+        self._leases.seek(connection)
 
+    def _some(self, number: int) -> list[str]:
+        return self._chance.sample(sorted(self._leases.held), min(number, len(self._leases.held)))
 
-def _leave(leases: Leases, item: int, connection: Connection) -> None:
-    """Leave one after the other, as the coordinator sees to."""
-    connection.execute(select(Item.id).where(Item.id == item).with_for_update())
-    leases.leave(connection)
+    def _let_go(self, servers: Iterable[str]) -> None:
+        now = time.monotonic()
+        self._told.held.extend(Held(server, self._taken.pop(server), now) for server in servers)
 
+    def _leave(self, connection: Connection) -> None:
+        """Leave one after the other, as the coordinator sees to."""
+        connection.execute(select(Item.id).where(Item.id == self._item).with_for_update())
+        self._leases.leave(connection)
 
-def _transact(database: Database, work: Callable[[Connection], object]) -> float:
-    began = time.perf_counter()
-    with database.engine.begin() as connection:
-        work(connection)
-    return time.perf_counter() - began
+    def _transact(self, work: Callable[[Connection], object]) -> float:
+        began = time.perf_counter()
+        with self._database.engine.begin() as connection:
+            work(connection)
+        now = time.monotonic()
+        for server in self._leases.held.keys() - self._taken.keys():
+            self._taken[server] = now
+        return time.perf_counter() - began

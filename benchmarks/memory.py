@@ -22,7 +22,7 @@ from tests.sites.large import LINKS
 from tests.sites.server import Answer, Visit, Web
 
 SERVERS = 64
-PAGES = REMEMBERED // LINKS + 1000
+PAGES = 4 * REMEMBERED // LINKS + 1000
 LONGEST = 120
 """Seconds for which a collector is watched."""
 

@@ -128,9 +128,9 @@ class Collection:
             self.frontier.retire(server)
         self.frontier.add(news.waiting)
         for entry in news.nearer:
-            self.frontier.lower(entry)
+            self.frontier.nearer(entry)
         self._open(news)
-        if news.waiting or news.opened:
+        if news.waiting or news.nearer or news.opened:
             self._on_work()
 
     def _open(self, news: News) -> None:

@@ -13,11 +13,11 @@ from tarantula.scope.scope import Scope
 from tarantula.scope.too_deep import STEPS_PAST
 from tarantula.scope.url_not_sane import LONGEST_SERVER
 from tarantula.states import DocumentState
-from tarantula.store.documents import Found
+from tarantula.store.found import Found
 from tarantula.urls import key_of, path_depth, server_of
 
-REMEMBERED = 200_000
-"""How many URLs are remembered, to spare the database those that every page of a site names."""
+REMEMBERED = 50_000
+"""How many URLs are remembered, to spare the database those that every page of a site names; and as many older ones."""
 
 
 class _Seen(NamedTuple):
@@ -34,25 +34,26 @@ class Discovery:
         self._scope = scope
         self._keep_refused = keep_refused
         self._seen: dict[str, _Seen] = {}
+        self._seen_before: dict[str, _Seen] = {}
         self.refused: Counter[str] = Counter()
         """How often each rule refused a URL that was not seen before."""
 
-    def discover(self, entry: Entry, links: Iterable[Link]) -> tuple[list[Found], list[tuple[int, bytes, int]]]:
-        """Return the rows of documents that *entry* names for the first time, and of all its links."""
+    def discover(self, entry: Entry, links: Iterable[Link]) -> tuple[list[Found], dict[bytes, int]]:
+        """Return the rows of what *entry* names for the first time, and the keys and kinds of all that it names."""
         found: list[Found] = []
-        rows: list[tuple[int, bytes, int]] = []
+        named: dict[bytes, int] = {}
         for url, kind in links:
             depth = _depth(entry, kind)
             past = depth - STEPS_PAST[kind]
-            known = self._seen.get(url)
+            known = self._seen.get(url) or self._recall(url)
             is_news = known is None or known.depth > depth or known.past > past
             known = known or _Seen(key_of(url), depth, past)
-            rows.append((entry.id, known.key, kind))
+            named[known.key] = kind
             if is_news:
                 self._remember(url, _Seen(known.key, min(known.depth, depth), min(known.past, past)))
                 if (row := self._judge(entry, known.key, url, kind, depth)) is not None:
                     found.append(row)
-        return found, rows
+        return found, named
 
     def judge_again(self, entry: Entry, links: Iterable[Link]) -> list[Found]:
         """Return the rows of all that *entry* names, seen before or not."""
@@ -62,6 +63,7 @@ class Discovery:
     def forget(self) -> None:
         """Judge every URL anew: other servers are accepted now."""
         self._seen.clear()
+        self._seen_before.clear()
 
     def _judge(self, entry: Entry, key: bytes, url: str, kind: LinkKind, depth: int) -> Found | None:
         server = server_of(url)
@@ -81,9 +83,16 @@ class Discovery:
         server = server[:LONGEST_SERVER]
         return Found(key, url, server, depth, stored_kind, redirects, path_depth(url), entry.id, state, rule, reason)
 
+    def _recall(self, url: str) -> _Seen | None:
+        """Remember anew what was seen before and is named again."""
+        seen = self._seen_before.get(url)
+        if seen is not None:
+            self._remember(url, seen)
+        return seen
+
     def _remember(self, url: str, seen: _Seen) -> None:
         if len(self._seen) >= REMEMBERED:
-            self._seen.clear()
+            self._seen_before, self._seen = self._seen, {}
         self._seen[url] = seen
 
 

@@ -31,7 +31,7 @@ INTERRUPTIONS = {
     "cancelled": "Somebody stopped it.",
     "closespider_timeout": "Its longest duration was over.",
 }
-GARBAGE = (20_000, 20, 50)
+GARBAGE = (20_000, 10, 5)
 """How much is made before cycles are looked for; by default a fifth of a collector's time went into that."""
 
 

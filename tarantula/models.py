@@ -188,11 +188,12 @@ class Document(Base):
     __tablename__ = "document"
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    item_id: Mapped[int] = mapped_column(ForeignKey("item.id"))
+    # No foreign keys here nor in `link`: each check costs as much as the row, and rows are only made by the writer.
+    item_id: Mapped[int] = mapped_column(Integer)
     key: Mapped[bytes] = mapped_column(LargeBinary(16))
     """`tarantula.urls.key_of` its canonical URL."""
     url: Mapped[str] = mapped_column(Text)
-    server_id: Mapped[int] = mapped_column(ForeignKey("server.id"))
+    server_id: Mapped[int] = mapped_column(Integer)
     depth: Mapped[int] = mapped_column(Integer)
     """Links from the base document; a redirect is no step."""
     kind: Mapped[int] = mapped_column(SmallInteger)
@@ -246,7 +247,7 @@ class LinkRow(Base):
 
     __tablename__ = "link"
 
-    document_id: Mapped[int] = mapped_column(BigId, ForeignKey("document.id"), primary_key=True)
+    document_id: Mapped[int] = mapped_column(BigId, primary_key=True)
     target: Mapped[bytes] = mapped_column(LargeBinary(16), primary_key=True)
     kind: Mapped[int] = mapped_column(SmallInteger)
 

@@ -100,7 +100,7 @@ def test_a_database_that_goes_away_is_waited_for(
             assert process.returncode == 0, log
             assert "The database is away" in log
             assert "The database is back; going on." in log
-            assert "Traceback" not in log
+            assert "Traceback" not in log, log
             assert list(states(database).values()) == [200] * web.pages
             assert len(web.visits) == web.pages
     finally:

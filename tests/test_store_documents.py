@@ -13,7 +13,8 @@ from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.states import DocumentState
-from tarantula.store.documents import DocumentTable, Found, Outcome
+from tarantula.store.documents import DocumentTable, Outcome
+from tarantula.store.found import Found
 from tarantula.urls import key_of, path_depth, server_of
 
 NOW = datetime(2026, 6, 12, 22, 0, 0, 5, tzinfo=UTC)
@@ -42,25 +43,28 @@ def state_of(database: Database, url: str) -> int:
 def test_what_is_new_waits_and_what_is_known_does_not_come_back(database: Database, table: DocumentTable) -> None:
     with database.engine.begin() as connection:
         first, _ = table.insert_found(connection, [found("http://h/a/b"), found("http://g/"), found("http://h/a/b")])
-        second, known = table.insert_found(connection, [found("http://h/a/b"), found("http://h/"), found("http://h/c")])
+        second, nearer = table.insert_found(
+            connection, [found("http://h/a/b"), found("http://h/"), found("http://h/c")]
+        )
     assert sorted((entry.url, entry.server, entry.rank) for entry in first) == [
         ("http://g/", "g", 0),
         ("http://h/a/b", "h", 2),
     ]
     assert [entry.url for entry in second] == ["http://h/c"]
-    assert sorted(row.url for row in known) == ["http://h/", "http://h/a/b"]
+    assert nearer == []
 
 
 def test_many_rows_travel_in_a_few_statements(database: Database, table: DocumentTable) -> None:
     urls = [f"http://s{number % 7}/p/{number}" for number in range(5_000)]
     with database.engine.begin() as connection:
         entries, _ = table.insert_found(connection, [found(url) for url in urls])
-        table.insert_links(connection, [(entries[0].id, key_of(url), 0) for url in urls])
-        table.insert_links(connection, [(entries[0].id, key_of(url), 0) for url in urls[:10]])
-        count = connection.execute(select(func.count()).select_from(LinkRow)).scalar_one()
+        counts = []
+        for named in (urls, urls[:10]):
+            table.insert_links(connection, {entries[0].id: {key_of(url): 0 for url in named}})
+            counts.append(connection.execute(select(func.count()).select_from(LinkRow)).scalar_one())
     assert {entry.url for entry in entries} == set(urls)
     assert len({entry.id for entry in entries}) == 5_000
-    assert count == 5_000
+    assert counts == [5_000, 10], "a page that is stored again names what it names now"
 
 
 def test_a_refused_url_keeps_its_row_and_its_reason(database: Database, table: DocumentTable) -> None:
@@ -77,9 +81,32 @@ def test_a_shorter_way_makes_a_document_wanted_that_was_too_deep(
 ) -> None:
     with database.engine.begin() as connection:
         table.insert_found(connection, [found("http://h/far", 6, DocumentState.OVER_LIMIT, rule)])
-        entries, _ = table.insert_found(connection, [found("http://h/far", 2)])
-    assert [entry.depth for entry in entries] == ([2] if comes_back else [])
+        new, nearer = table.insert_found(connection, [found("http://h/far", 2)])
+    assert new == []
+    assert [(entry.depth, state) for entry, state in nearer] == ([(2, -6)] if comes_back else [])
     assert state_of(database, "http://h/far") == (-6 if comes_back else -9)
+
+
+@pytest.mark.parametrize("state", [-6, 0, 200])
+def test_a_shorter_way_to_what_is_wanted_already_is_noted(database: Database, table: DocumentTable, state: int) -> None:
+    with database.engine.begin() as connection:
+        (entry,), _ = table.insert_found(connection, [found("http://h/far", 6)])
+        table.finish(connection, [Outcome(entry.id, state, reason="Said.", tries=2)])
+        (_, [(nearer, told)]) = table.insert_found(connection, [found("http://h/far", 2)])
+        again = table.insert_found(connection, [found("http://h/far", 2)])
+        row = connection.execute(select(Document.depth, Document.reason).where(Document.id == entry.id)).one()
+    assert (nearer.id, nearer.depth, nearer.tries, told) == (entry.id, 2, 2, state)
+    assert again == ([], [])
+    assert tuple(row) == (2, "Said.")
+
+
+def test_what_is_odd_in_a_row_arrives_as_it_is(database: Database, table: DocumentTable) -> None:
+    odd = "http://h/?a=\\b\\N&c='\""
+    reason = "Tab\tnew\nline\r\\."
+    with database.engine.begin() as connection:
+        table.insert_found(connection, [found(odd)._replace(state=-5, rule="R", reason=reason)])
+        row = connection.execute(select(Document.url, Document.reason).where(Document.key == key_of(odd))).one()
+    assert tuple(row) == (odd, reason)
 
 
 def test_of_two_ways_on_one_page_the_better_counts(database: Database, table: DocumentTable) -> None:

@@ -70,17 +70,20 @@ def collect_in_disorder(database: Database, graph: Graph, dice: random.Random) -
             done = under_way.pop(dice.randrange(len(under_way)))
             # Between reading a page and storing it, others may be stored.
             links = graph[done.url]
-            found, rows = discovery.discover(done, links)
-            table.insert_links(connection, rows)
+            found, named = discovery.discover(done, links)
+            table.insert_links(connection, {done.id: named})
             table.finish(connection, [Outcome(done.id, 302 if links[:1] and links[0].kind == 3 else 200)])
-            new, known = table.insert_found(connection, found)
-            late, also_known = ways.missed(connection, [(done.id, done.depth)])
-            more, nearer = ways.follow(connection, known + also_known)
+            new, lowered = table.insert_found(connection, found)
+            late, also_lowered = ways.missed(connection, [(done.id, done.depth)])
+            more, nearer = ways.follow(connection, lowered + also_lowered)
             waiting |= {entry.id: entry for entry in new + late + more}
             for entry in nearer:
-                for held in [waiting.get(entry.id), *under_way]:
-                    if held is not None and held.id == entry.id and dice.random() < 0.5:
-                        held.depth, held.kind = entry.depth, entry.kind
+                held = [known for known in [*waiting.values(), *under_way] if known.id == entry.id]
+                if not held:
+                    waiting[entry.id] = entry
+                for known in held:
+                    if dice.random() < 0.5:
+                        known.depth, known.kind = entry.depth, entry.kind
         rows_now = connection.execute(
             select(Document.url, Document.depth).where(Document.item_id == item, Document.state > 0)
         )

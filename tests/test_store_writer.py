@@ -60,7 +60,7 @@ def run(database: Database, tmp_path: Path) -> Callable[[Scenario], Writer]:
 
 def finished(identity: int = 1, urls: tuple[str, ...] = ()) -> Finished:
     rows = [found(url) for url in urls]
-    links = [(identity, row.key, row.kind) for row in rows]
+    links = {row.key: row.kind for row in rows}
     return Finished(Outcome(identity, 200, reason="OK."), exchange=ANSWERS["identity"], found=rows, links=links)
 
 

@@ -147,12 +147,17 @@ class Frontier:
         if queue is not None:
             queue.stored(entry)
 
-    def lower(self, entry: Entry) -> None:
-        """Hear that a document, waiting or under way, lies nearer than was believed."""
+    def nearer(self, entry: Entry) -> None:
+        """Hear that a document, waiting or under way, lies nearer than was believed; it may only now be wanted."""
         queue = self._queues.get(entry.server)
-        held = queue.held.get(entry.id) if queue is not None else None
+        if queue is None:
+            return
+        held = queue.held.get(entry.id)
         if held is not None:
             held.depth, held.kind, held.redirects = entry.depth, entry.kind, entry.redirects
+        elif not queue.unread:
+            # All that waited is in memory: this one did not wait before.
+            self.again(entry)
 
     def postpone(self, server: str, not_before: float) -> None:
         """Hear of a visit that the frontier did not hand out."""

@@ -129,7 +129,13 @@ class FrontierScheduler(Component, BaseScheduler):
     def _run_errand(self, errand: Awaitable[None]) -> None:
         task = self._loop.create_task(self._errand(errand))
         self._errands.add(task)
-        task.add_done_callback(self._errands.discard)
+        task.add_done_callback(self._end_errand)
+
+    def _end_errand(self, task: asyncio.Task[None]) -> None:
+        self._errands.discard(task)
+        if not self.has_pending_requests() and self.engine._slot is not None:
+            # The engine would see that there is nothing left to do at its next heartbeat, in up to five seconds.
+            self.engine._slot.nextcall.schedule()
 
     async def _errand(self, errand: Awaitable[None]) -> None:
         await errand

@@ -1,28 +1,85 @@
 """Many rows in one statement, in the way that each database takes fastest.
 
-SQLite gets a list of VALUES. PostgreSQL gets one array a column, since a statement with ten thousand
-values takes longer to write and to parse than the rows take to store.
+SQLite gets a list of VALUES. PostgreSQL gets a COPY, or one array a column: a statement with ten
+thousand values takes longer to write and to parse than the rows take to store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from io import BytesIO
+from itertools import islice
+from typing import Any, TypeVar
 
+import psycopg2
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+T = TypeVar("T")
+
+MOST_VALUES = 32_766
+"""How many values SQLite takes in one statement."""
+BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+BINARY_END = b"\xff\xff"
+NULL = b"\xff\xff\xff\xff"
 
 
-def execute(connection: Connection, statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str]) -> list[Any]:
+def execute(connection: Connection, statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str]) -> None:
     """Run a statement in which ``{rows}`` stands for rows with the columns ``column1``, ``column2`` and so on."""
     if connection.dialect.name == "postgresql":
-        source = _unnest(types)
-        values: tuple[Any, ...] = tuple(_array(column) for column in zip(*rows, strict=True))
-    else:
-        row = f"({', '.join('?' * len(types))})"
-        source = f"VALUES {', '.join([row] * len(rows))}"
-        values = tuple(value for row in rows for value in row)
-    result = connection.exec_driver_sql(statement.format(rows=source), values)
-    return list(result) if result.returns_rows else []
+        arrays = tuple(_array(column) for column in zip(*rows, strict=True))
+        connection.exec_driver_sql(statement.format(rows=_unnest(types)), arrays)
+        return
+    for _ in returning(connection, statement, rows):
+        pass
+
+
+def returning(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> Iterator[Any]:
+    """Do the same on SQLite, and yield what the statement returns."""
+    places = f"({', '.join('?' * len(rows[0]))})"
+    for chunk in chunks(rows, MOST_VALUES // len(rows[0])):
+        flat = tuple(_for_sqlite(value) for row in chunk for value in row)
+        result = connection.exec_driver_sql(statement.format(rows=f"VALUES {', '.join([places] * len(chunk))}"), flat)
+        if result.returns_rows:
+            yield from result
+
+
+@contextmanager
+def raw_cursor(connection: Connection) -> Iterator[Any]:
+    """Give a cursor of PostgreSQL's driver, for what only the driver can do; its errors come as SQLAlchemy's."""
+    driver: Any = connection.connection
+    with driver.cursor() as cursor:
+        try:
+            yield cursor
+        except psycopg2.Error as error:
+            told: Any = error
+            is_gone = connection.dialect.is_disconnect(told, driver.dbapi_connection, cursor)
+            if is_gone:
+                connection.invalidate(error)
+            raise DBAPIError.instance(None, None, error, psycopg2.Error, connection_invalidated=is_gone) from error
+
+
+def copy_binary(cursor: Any, table: str, rows: Iterable[bytes]) -> None:
+    """Send rows in the binary format of PostgreSQL's COPY."""
+    packed = BytesIO(b"".join((BINARY_HEADER, *rows, BINARY_END)))
+    cursor.copy_expert(f"COPY {table} FROM STDIN (FORMAT binary)", packed)
+
+
+def packed_text(text: str | None) -> bytes:
+    """Write a text for `copy_binary`."""
+    if text is None:
+        return NULL
+    encoded = text.encode()
+    return len(encoded).to_bytes(4, "big") + encoded
+
+
+def chunks(rows: Iterable[T], size: int = 1000) -> Iterator[list[T]]:
+    """Cut rows into lists of at most *size*."""
+    iterator = iter(rows)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
 
 
 def _unnest(types: Sequence[str]) -> str:
@@ -42,8 +99,15 @@ def _element(value: object) -> str:
             return str(int(value))
         case str():
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        case bytes():
-            return f'"\\\\x{value.hex()}"'
+        case datetime():
+            return f'"{value.isoformat()}"'
         case None:
             return "NULL"
     raise TypeError(f"{value!r} cannot travel in an array")
+
+
+def _for_sqlite(value: Any) -> Any:
+    """Write a moment as `tarantula.models.Moment` is kept there."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
+    return value

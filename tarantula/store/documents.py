@@ -6,39 +6,20 @@ and not through the ORM: one statement a batch, the same on SQLite and PostgreSQ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from operator import attrgetter
+from struct import Struct
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, delete, select
 
 from tarantula.items import Entry
 from tarantula.links.link import Link, LinkKind
 from tarantula.models import Document, LinkRow, Server
 from tarantula.states import DocumentState
-from tarantula.store.bulk import execute
-
-T = TypeVar("T")
-
-ROWS = 1000
-"""How many rows travel in one statement: SQLite takes 32,766 values at most."""
-
-
-class Found(NamedTuple):
-    """A URL that some document named, with what scope said of it."""
-
-    key: bytes
-    url: str
-    server: str
-    depth: int
-    kind: int
-    redirects: int
-    rank: int
-    via_id: int
-    state: int
-    rule: str | None
-    reason: str | None
+from tarantula.store.bulk import chunks, copy_binary, execute, raw_cursor
+from tarantula.store.found import Added, Found, add_found
 
 
 @dataclass(slots=True)
@@ -61,40 +42,22 @@ class Outcome:
     rendered_offset: int | None = None
 
 
-_INSERT_FOUND = (
-    "INSERT INTO document (id, item_id, key, url, server_id, depth, kind, redirects, rank, tries, via_id, state, rule,"
-    " reason) {rows}"
-    " ON CONFLICT (item_id, key) DO UPDATE SET depth = excluded.depth, kind = excluded.kind,"
-    " redirects = excluded.redirects, via_id = excluded.via_id, state = excluded.state, rule = excluded.rule,"
-    " reason = excluded.reason"
-    # A shorter way to a document that was too deep makes it wanted after all.
-    " WHERE document.state = -9 AND document.rule = 'TooDeep' AND excluded.state = -6"
-    " RETURNING id, key"
-)
-_NEW_IDS = "SELECT nextval(pg_get_serial_sequence('document', 'id')) FROM generate_series(1, %s)"
-_LOWER = (
-    "UPDATE document SET depth = way.column2, kind = way.column3, redirects = way.column4, via_id = way.column5"
-    " FROM ({rows}) AS way"
-    " WHERE document.item_id = {item} AND document.key = way.column1 AND document.depth > way.column2"
-    " AND document.rule IS NULL"
-    " RETURNING id, key, state, tries"
-)
-_INSERT_LINKS = "INSERT INTO link (document_id, target, kind) {rows} ON CONFLICT DO NOTHING"
 _INSERT_SERVERS = "INSERT INTO server (name) {rows} ON CONFLICT (name) DO NOTHING"
-
-_FOUND_TYPES = (
-    *("bigint", "int", "bytea", "text", "int", "int", "smallint", "smallint", "int", "smallint", "bigint", "smallint"),
-    *("text", "text"),
-)
-_WAY_TYPES = ("bytea", "int", "smallint", "smallint", "bigint")
-_LINK_TYPES = ("bigint", "bytea", "smallint")
+_INSERT_LINKS = "INSERT INTO link (document_id, target, kind) {rows}"
+_LINK = Struct("!hiqi16sih")
+"""A row of links in PostgreSQL's binary COPY: the number of columns, then each with its length before it."""
 
 _OUTCOME_COLUMNS = tuple(name for name in Outcome.__dataclass_fields__ if name != "id")
-_FINISH = (
-    update(Document)
-    .where(Document.id == bindparam("document"))
-    .values({name: bindparam(name) for name in _OUTCOME_COLUMNS})
+_OUTCOME_TYPES = (
+    *("bigint", "smallint", "text", "text", "text", "bigint", "text", "int", "smallint", "timestamptz"),
+    *("text", "bigint", "bigint", "bigint"),
 )
+_FINISH = (
+    f"UPDATE document SET {', '.join(f'{name} = done.column{n}' for n, name in enumerate(_OUTCOME_COLUMNS, 2))}"
+    " FROM ({rows}) AS done WHERE document.id = done.column1"
+)
+_MARK_COLLECTING = "UPDATE document SET state = 0 FROM ({rows}) AS begun WHERE document.id = begun.column1"
+_outcome_values = attrgetter(*Outcome.__dataclass_fields__)
 _ENTRY_COLUMNS = (
     Document.id,
     Document.url,
@@ -113,33 +76,12 @@ class DocumentTable:
         self._item_id = item_id
         self._servers: dict[str, int] = {}
 
-    def insert_found(self, connection: Connection, found: Iterable[Found]) -> tuple[list[Entry], list[Found]]:
-        """Store what is new; return what now waits, and what is wanted but was known before.
-
-        The database has the last word on what was seen before, not any memory of ours.
-        """
-        unique = _best_by_key(found)
-        self._learn_servers(connection, {row.server for row in unique.values()})
-        now_waiting = []
-        for chunk in _chunks(self._numbered(connection, list(unique.values()))):
-            values = [self._found_values(identity, row) for identity, row in chunk]
-            for identity, key in execute(connection, _INSERT_FOUND, values, _FOUND_TYPES):
-                row = unique.pop(bytes(key))
-                if row.state == DocumentState.WAITING:
-                    now_waiting.append(_entry(identity, row))
-        now_waiting.sort(key=lambda entry: entry.id)
-        return now_waiting, [row for row in unique.values() if row.state == DocumentState.WAITING]
-
-    def lower(self, connection: Connection, known: Sequence[Found]) -> list[tuple[Entry, int]]:
-        """Give known documents the smaller depth at which they were found; return the changed ones and their states."""
-        by_key = {row.key: row for row in known}
-        lowered = []
-        statement = _LOWER.replace("{item}", str(self._item_id))
-        for chunk in _chunks(known):
-            ways = [(row.key, row.depth, row.kind, row.redirects, row.via_id) for row in chunk]
-            for identity, key, state, tries in execute(connection, statement, ways, _WAY_TYPES):
-                lowered.append((_entry(identity, by_key[bytes(key)], tries), state))
-        return lowered
+    def insert_found(self, connection: Connection, found: Sequence[Found]) -> Added:
+        """Store what is new; return what now waits, and what was known and lies nearer now."""
+        if not found:
+            return Added([], [])
+        self._learn_servers(connection, {row.server for row in found})
+        return add_found(connection, self._item_id, found, self._servers)
 
     def links_of(self, connection: Connection, document: int) -> list[Link]:
         """Return the links that a collected document names, as far as their targets have rows."""
@@ -150,24 +92,29 @@ class DocumentTable:
         )
         return [Link(url, LinkKind(kind)) for url, kind in rows]
 
-    def insert_links(self, connection: Connection, links: Iterable[tuple[int, bytes, int]]) -> None:
-        """Store (document, key of the target, kind) rows."""
-        for chunk in _chunks(links, 5 * ROWS):
-            execute(connection, _INSERT_LINKS, chunk, _LINK_TYPES)
+    def insert_links(self, connection: Connection, links: Mapping[int, Mapping[bytes, int]]) -> None:
+        """Store for each document all that it names: keys of URLs, with the kinds of the links."""
+        for chunk in chunks(sorted(links)):
+            connection.execute(delete(LinkRow).where(LinkRow.document_id.in_(chunk)))
+        rows = [(document, target, kind) for document, named in links.items() for target, kind in named.items()]
+        if not rows:
+            return
+        if connection.dialect.name == "postgresql":
+            packed = [_LINK.pack(3, 8, document, 16, target, 2, kind) for document, target, kind in rows]
+            with raw_cursor(connection) as cursor:
+                copy_binary(cursor, "link (document_id, target, kind)", packed)
+        else:
+            execute(connection, _INSERT_LINKS, rows, ())
 
     def finish(self, connection: Connection, outcomes: Sequence[Outcome]) -> None:
         """Write what became of documents."""
         if outcomes:
-            rows = [
-                {"document": outcome.id, **{name: getattr(outcome, name) for name in _OUTCOME_COLUMNS}}
-                for outcome in outcomes
-            ]
-            connection.execute(_FINISH, rows)
+            execute(connection, _FINISH, list(map(_outcome_values, outcomes)), _OUTCOME_TYPES)
 
     def mark_collecting(self, connection: Connection, ids: Sequence[int]) -> None:
         """Say that these documents are being collected."""
-        for chunk in _chunks(ids):
-            connection.execute(update(Document).where(Document.id.in_(chunk)).values(state=DocumentState.COLLECTING))
+        if ids:
+            execute(connection, _MARK_COLLECTING, [(identity,) for identity in ids], ("bigint",))
 
     def forget_servers(self) -> None:
         """Ask again which server has which id: the rows may have been undone."""
@@ -199,46 +146,7 @@ class DocumentTable:
 
     def _learn_servers(self, connection: Connection, names: set[str]) -> None:
         unknown = sorted(names - self._servers.keys())
-        for chunk in _chunks(unknown):
+        for chunk in chunks(unknown):
             execute(connection, _INSERT_SERVERS, [(name,) for name in chunk], ("text",))
             rows = connection.execute(select(Server.name, Server.id).where(Server.name.in_(chunk)))
             self._servers.update((name, identity) for name, identity in rows)
-
-    def _numbered(self, connection: Connection, rows: list[Found]) -> list[tuple[int | None, Found]]:
-        """Give rows their ids in the order in which they were found, where collectors write at the same time.
-
-        There they then go in by key: two that insert the same rows in different orders would wait for each other.
-        """
-        if connection.dialect.name != "postgresql":
-            return [(None, row) for row in rows]
-        ids = connection.exec_driver_sql(_NEW_IDS, (len(rows),)).scalars()
-        return sorted(zip(ids, rows, strict=True), key=lambda numbered: numbered[1].key)
-
-    def _found_values(self, identity: int | None, row: Found) -> tuple[Any, ...]:
-        return (
-            identity, self._item_id, row.key, row.url, self._servers[row.server], row.depth, row.kind, row.redirects,
-            row.rank, 0, row.via_id, row.state, row.rule, row.reason,
-        )  # fmt: skip
-
-
-def _entry(identity: int, row: Found, tries: int = 0) -> Entry:
-    return Entry(identity, row.url, row.server, row.depth, row.kind, row.rank, row.redirects, tries)
-
-
-def _best_by_key(found: Iterable[Found]) -> dict[bytes, Found]:
-    """Return one row a URL: a waiting one before a refused one, then the shallowest."""
-    best: dict[bytes, Found] = {}
-    for row in found:
-        other = best.get(row.key)
-        if other is None or (row.state != DocumentState.WAITING, row.depth) < (
-            other.state != DocumentState.WAITING,
-            other.depth,
-        ):
-            best[row.key] = row
-    return best
-
-
-def _chunks(rows: Iterable[T], size: int = ROWS) -> Iterator[list[T]]:
-    iterator = iter(rows)
-    while chunk := list(islice(iterator, size)):
-        yield chunk

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tarantula.download.exchange import Exchange
 from tarantula.items import Entry
-from tarantula.store.documents import Found, Outcome
+from tarantula.store.documents import Outcome
+from tarantula.store.found import Found
 
 
 @dataclass(slots=True)
@@ -22,7 +23,8 @@ class Finished:
     exchange: Exchange | None = None
     rendered: bytes | None = None
     found: Sequence[Found] = ()
-    links: Sequence[tuple[int, bytes, int]] = ()
+    links: Mapping[bytes, int] = field(default_factory=dict)
+    """The keys of the URLs that it names, with the kinds of the links."""
     server: str = ""
     wait: float = 0.0
     """Seconds for which its server must then be left alone."""

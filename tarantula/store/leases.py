@@ -25,6 +25,8 @@ DEAD = 5.0
 """Seconds without a sign of life after which a collector is dead."""
 MOST = 256
 """Servers that one collector has on lease at a time."""
+LOOKS = 10
+"""How often in a second the collectors of an item, all together, look for their fair share."""
 FAR = 30.0
 """Seconds; a server that must be left alone for longer is not taken."""
 SHY = 2.0
@@ -57,6 +59,7 @@ class Leases:
         self._after = 0
         self._avoided: dict[int, float] = {}
         self._share = MOST
+        self._look_again = 0.0
         self.held: dict[str, int] = {}
         """The servers on lease, with their ids."""
 
@@ -89,8 +92,11 @@ class Leases:
             Collector.item_id == self._item_id, Collector.heartbeat_at > _dead_line(connection)
         )
         living = len(connection.execute(mine).all())
-        self._share = MOST
-        if living > 1:
+        if living <= 1:
+            self._share = MOST
+        elif self._look_again <= time.monotonic():
+            # Many collectors look less often each, so that together they do not look more often.
+            self._look_again = time.monotonic() + BEAT * living / LOOKS
             working = len(self._with_work(connection, 0))
             if working == 2 * MOST:
                 # There may be many more than one look finds: at least those on lease.

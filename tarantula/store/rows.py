@@ -79,17 +79,18 @@ class RowWriter:
         """Write what became of documents and what they name; return what waits because of it."""
         done = {finished.outcome.id: finished.depth for finished in group.finished}
         self._table.mark_collecting(connection, [identity for identity in group.started if identity not in done])
-        self._table.insert_links(connection, chain.from_iterable(finished.links for finished in group.finished))
+        links = {finished.outcome.id: finished.links for finished in group.finished if finished.links}
+        self._table.insert_links(connection, links)
         self._table.finish(connection, [finished.outcome for finished in group.finished])
-        found = chain(group.found, *(finished.found for finished in group.finished))
-        waiting, known = self._table.insert_found(connection, found)
-        late, also_known = self._ways.missed(connection, done.items())
-        more, news.nearer = self._ways.follow(connection, known + also_known)
+        found = list(chain(group.found, *(finished.found for finished in group.finished)))
+        waiting, nearer = self._table.insert_found(connection, found)
+        late, also_nearer = self._ways.missed(connection, done.items())
+        more, news.nearer = self._ways.follow(connection, nearer + also_nearer)
         return waiting + late + more
 
     def _take_new(self, connection: Connection, waiting: list[Entry], news: News) -> None:
         """Take the servers of which documents now wait, if nobody has them."""
-        new = {entry.server for entry in waiting} - self._leases.held.keys()
+        new = {entry.server for entry in chain(waiting, news.nearer)} - self._leases.held.keys()
         if new:
             self._open(connection, self._leases.take(connection, self._table.server_ids(connection, new)), news)
 

@@ -14,7 +14,8 @@ from sqlalchemy import Connection
 from tarantula.items import Entry
 from tarantula.links.link import Link
 from tarantula.states import is_final
-from tarantula.store.documents import DocumentTable, Found
+from tarantula.store.documents import DocumentTable
+from tarantula.store.found import Added, Found
 
 Judge = Callable[[Entry, list[Link]], list[Found]]
 
@@ -27,21 +28,19 @@ class ShorterWays:
         self._judge = judge
         self._nearer: dict[int, Entry] = {}
 
-    def follow(self, connection: Connection, known: list[Found]) -> tuple[list[Entry], list[Entry]]:
-        """Take links to *known* documents; return those that wait because of it, and those that came nearer."""
+    def follow(self, connection: Connection, lowered: list[tuple[Entry, int]]) -> tuple[list[Entry], list[Entry]]:
+        """Take documents that came nearer, with their states; return what waits because of it, and what is nearer."""
         waiting: list[Entry] = []
         nearer: list[Entry] = []
-        while known:
-            lowered = self._table.lower(connection, known)
+        while lowered:
             pending = [entry for entry, state in lowered if not is_final(state)]
             self._nearer.update((entry.id, entry) for entry in pending)
             nearer += pending
-            collected = [entry for entry, state in lowered if is_final(state)]
-            more, known = self._again(connection, collected)
+            more, lowered = self._again(connection, [entry for entry, state in lowered if is_final(state)])
             waiting += more
         return waiting, nearer
 
-    def missed(self, connection: Connection, finished: Iterable[tuple[int, int]]) -> tuple[list[Entry], list[Found]]:
+    def missed(self, connection: Connection, finished: Iterable[tuple[int, int]]) -> Added:
         """Judge again the links of documents (with the depth that was believed) that came nearer while under way."""
         late = []
         for identity, believed in finished:
@@ -50,7 +49,7 @@ class ShorterWays:
                 late.append(entry)
         return self._again(connection, late)
 
-    def _again(self, connection: Connection, entries: list[Entry]) -> tuple[list[Entry], list[Found]]:
+    def _again(self, connection: Connection, entries: list[Entry]) -> Added:
         found: list[Found] = []
         for entry in entries:
             found += self._judge(entry, self._table.links_of(connection, entry.id))

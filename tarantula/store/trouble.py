@@ -8,6 +8,7 @@ from tarantula.errors import TarantulaError
 
 DISK_FULL = "53100"
 DEADLOCK = "40P01"
+UNIQUE = "23505"
 """PostgreSQL's codes for them."""
 
 
@@ -18,9 +19,9 @@ def is_away(error: Exception) -> bool:
     return getattr(error.orig, "pgcode", None) not in (DISK_FULL, DEADLOCK)
 
 
-def is_deadlock(error: Exception) -> bool:
+def is_lost_race(error: Exception) -> bool:
     """Whether a transaction only lost a race with another, and will do the second time."""
-    return getattr(getattr(error, "orig", None), "pgcode", None) == DEADLOCK
+    return getattr(getattr(error, "orig", None), "pgcode", None) in (DEADLOCK, UNIQUE)
 
 
 def sentence_of(error: Exception) -> TarantulaError:

@@ -21,17 +21,21 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tarantula.errors import TarantulaError
 from tarantula.items import Entry
-from tarantula.store.documents import Found
+from tarantula.store.found import Found
 from tarantula.store.group import Finished, GiveBack, Group, News, Refill, Seek
 from tarantula.store.leases import BEAT
 from tarantula.store.rows import RowWriter
-from tarantula.store.trouble import is_away, is_deadlock, sentence_of
+from tarantula.store.trouble import is_away, is_lost_race, sentence_of
 from tarantula.store.warc import WarcWriter
 
 logger = logging.getLogger(__name__)
 
 PATIENCE = 1.0
 """Seconds between two tries at a database that is away."""
+
+
+MOST_RACES = 20
+"""How often a group is tried again because another collector wrote the same rows."""
 
 
 class Writer:
@@ -146,13 +150,15 @@ class Writer:
     def _commit(self, group: Group) -> News:
         """Write a group's rows in one transaction, however long the database is away."""
         was_away = False
+        races = 0
         while True:
             beat = monotonic() - self._beaten >= BEAT
             try:
                 with self._rows.undoing(), self._engine.begin() as connection:
                     news = self._rows.write(connection, group, beat)
             except SQLAlchemyError as error:
-                if is_deadlock(error):
+                if is_lost_race(error) and races < MOST_RACES:
+                    races += 1
                     continue
                 if not is_away(error) or self._closing.wait(PATIENCE):
                     raise

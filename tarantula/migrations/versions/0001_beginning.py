@@ -82,10 +82,10 @@ def _create_documents() -> None:
     op.create_table(
         "document",
         sa.Column("id", big_id, primary_key=True),
-        sa.Column("item_id", sa.Integer, sa.ForeignKey("item.id"), nullable=False),
+        sa.Column("item_id", sa.Integer, nullable=False),
         sa.Column("key", sa.LargeBinary(16), nullable=False),
         sa.Column("url", sa.Text, nullable=False),
-        sa.Column("server_id", sa.Integer, sa.ForeignKey("server.id"), nullable=False),
+        sa.Column("server_id", sa.Integer, nullable=False),
         sa.Column("depth", sa.Integer, nullable=False),
         sa.Column("kind", sa.SmallInteger, nullable=False),
         sa.Column("redirects", sa.SmallInteger, nullable=False),
@@ -116,7 +116,7 @@ def _create_documents() -> None:
     )
     op.create_table(
         "link",
-        sa.Column("document_id", big_id, sa.ForeignKey("document.id"), primary_key=True),
+        sa.Column("document_id", big_id, primary_key=True),
         sa.Column("target", sa.LargeBinary(16), primary_key=True),
         sa.Column("kind", sa.SmallInteger, nullable=False),
         sqlite_with_rowid=False,
