@@ -137,7 +137,8 @@ class _Converter:
         """Write the next copies; say whether there were any."""
         state = self._state
         with self._database.reading() as session:
-            some = documents(session, find_item(session, self._urn), state.done)
+            item = find_item(session, self._urn)
+            some = documents(session, item, state.done)
             for document in some:
                 if document.id not in state.skipped:
                     self._write(session, document)

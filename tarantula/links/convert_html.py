@@ -16,6 +16,9 @@ from tarantula.links.relocate import Page, Relocator
 from tarantula.links.rewriting import as_is
 from tarantula.links.source import Edit, Source
 from tarantula.links.start_tags import Value, end_of_tag
+from tarantula.links.values import SPACE
+
+_ONE, _STYLE = Form.ONE, Form.STYLE
 
 
 def convert_html(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
@@ -44,21 +47,35 @@ class HtmlPage(TagRewriting):
     def _convert(self, start: int, end: int, whole: bool = False) -> None:
         markup = self.source.shape[start:end]
         document = parsed(markup, positions=True)
-        lines = list(accumulate((len(line) + 1 for line in markup.split("\n")), initial=start))
+        tags = StartTags(markup, start)
         if whole:
             base, element = base_of(document, self.page.url, self.source.decoded)
-            self.rebase(base, _where(element, lines) if element else None)
+            self.rebase(base, tags.place(element) if element else None)
+        moved_to = self.page.moved
         elements, places_of = elements_and_places(document, CONVERTED)
         for element in elements:
+            attr = element.attr
             for place in places_of.get(element.tag, ANYWHERE):
-                if place.attribute is None:
-                    self._text(element, place, _where(element, lines))
-                elif (value := element.attr(place.attribute)) and self.may_move(place, value):
-                    self.attribute(element, _where(element, lines), place, value)
+                attribute, kind, form, _, _ = place
+                if attribute is None:
+                    self._text(element, place, tags)
+                    continue
+                value, moved = attr(attribute), None
+                if not value:
+                    continue
+                if form is _ONE:
+                    # Most references stay as they are: those within the page, and those to the rest of the web.
+                    if value.isascii() and (moved := moved_to(value.strip(SPACE).partition("#")[0], kind)) is None:
+                        continue
+                elif form is _STYLE and "(" not in value:
+                    continue
+                if (tag := tags.place(element)) is not None:
+                    self.attribute(element, tag, place, value, moved)
         for element in filter(is_policy, document.select("meta[http-equiv]")):
-            self.empty(_where(element, lines), "content")
+            self.empty(tags.place(element), "content")
 
-    def _text(self, element: Element, place: Place, tag: int | None) -> None:
+    def _text(self, element: Element, place: Place, tags: StartTags) -> None:
+        tag = tags.place(element)
         start = end_of_tag(self.source.shape, tag) if tag is not None else None
         if start is None or start in self.done or (place.when and not place.when(element.attr)):
             return
@@ -76,20 +93,30 @@ class HtmlPage(TagRewriting):
         """Convert a page that is the value of an attribute."""
         if not self._depth:
             return
-        shape = unescaped(self.source.shape[written.start : written.end])
-        text = unescaped(self.source.text[written.start : written.end])
+        at, end_of_value, quote = written
+        shape = unescaped(self.source.shape[at:end_of_value])
+        text = unescaped(self.source.text[at:end_of_value])
         source = Source(b"", text.value, shape.value, self.source.encoding, self.source.codec)
         inner = HtmlPage(source, self.page, self._depth - 1)
         inner.convert_inner()
         for start, end, new in inner.edits:
-            place = written.start + shape.place(start), written.start + shape.place(end)
-            self.edits.append(Edit(*place, escaped(new, written.quote)))
+            self.edits.append(Edit(at + shape.place(start), at + shape.place(end), escaped(new, quote)))
 
 
-def _where(element: Element, lines: list[int]) -> int | None:
-    """Return where the start tag of an element is, if it is written at all."""
-    position = element.position
-    return None if position is None else lines[position[0] - 1] + position[1]
+class StartTags:
+    """Knows where the elements of a piece of the document are written."""
+
+    def __init__(self, markup: str, offset: int) -> None:
+        self._offset = offset - 1
+        self._lines = list(accumulate(map(len, markup.split("\n")), initial=0))
+
+    def place(self, element: Element) -> int | None:
+        """Return where the start tag of an element is, if it is written at all."""
+        position = element.position
+        if position is None:
+            return None
+        line, column = position
+        return self._offset + self._lines[line - 1] + line + column
 
 
 @cache

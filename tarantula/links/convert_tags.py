@@ -12,13 +12,10 @@ from tarantula.links.relocate import Moved, Page
 from tarantula.links.rewriting import Rewriting, in_quotes
 from tarantula.links.source import Edit, Source
 from tarantula.links.start_tags import Value, span_of, value_of
-from tarantula.links.values import SPACE
+from tarantula.links.values import SPACE, SPANS
 
 CONVERTED = Tables.of(UNVISITED)
 POLICY = "content-security-policy"
-
-_NAVIGATION = LinkKind.NAVIGATION
-_ONE = Form.ONE
 
 
 class Tag(Protocol):
@@ -50,65 +47,55 @@ class TagRewriting(Rewriting):
     def empty(self, tag: int | None, attribute: str) -> None:
         """Leave nothing of a value."""
         if tag is not None and (value := value_of(self.source.shape, tag, attribute)):
-            self.edits.append(Edit(value.start, value.end, "" if value.quote else '""'))
+            start, end, quote = value
+            self.edits.append(Edit(start, end, "" if quote else '""'))
 
-    def may_move(self, place: Place, value: str) -> bool:
-        """Whether a value is worth looking for where it is written."""
-        if place.form is not _ONE or not value.isascii():
-            return True
-        return self.page.moved(value.strip(SPACE).partition("#")[0], place.kind) is not None
+    def attribute(self, element: Tag, tag: int, place: Place, value: str, moved: Moved | None = None) -> None:
+        """Replace the references in an attribute of the element whose start tag is at *tag*.
 
-    def attribute(self, element: Tag, tag: int | None, place: Place, value: str) -> None:
-        """Replace the references of an attribute of the element whose start tag is at *tag*."""
+        *moved* is what the only reference of an ASCII value becomes, if that is known already.
+        """
         attribute, kind, form, when, codebase = place
-        if (
-            tag is None
-            or attribute is None
-            or (when and not when(element.attr))
-            or (codebase and element.attr(codebase))
-        ):
+        if attribute is None or (when and not when(element.attr)) or (codebase and element.attr(codebase)):
             return
         written = value_of(self.source.shape, tag, attribute)
-        if written is None or written.start in self.done:
+        if written is None or written[0] in self.done:
             return
-        self.done.add(written.start)
-        if self._replace(written, form, kind, value) and kind is not _NAVIGATION:
+        start, end, quote = written
+        self.done.add(start)
+        if moved is not None and self.source.shape[start:end] == value:
+            self._whole(start, value, moved, quote)
+            led_to_copy = moved.to_copy
+        else:
+            led_to_copy = self._parts(written, form, kind)
+        if led_to_copy and kind:
             self._release(element, tag)
 
-    def _replace(self, written: Value, form: Form, kind: LinkKind, value: str) -> bool:
-        """Replace the references of a value; say whether one leads to a copy."""
-        if form is _ONE:
-            address, sharp, _ = value.partition("#")
-            if (
-                value.isascii()
-                and self.source.shape[written.start : written.end] == value
-                and (moved := self.page.moved(address, kind))
-            ):
-                return self._whole(written, address, bool(sharp), moved)
-        elif form is Form.MARKUP:
+    def _whole(self, start: int, value: str, moved: Moved, quote: str) -> None:
+        """Replace a reference that is written as it is meant."""
+        address, sharp, _ = value.partition("#")
+        new = moved.address if sharp else moved.address + moved.fragment
+        self.edits.append(Edit(start, start + len(address), new if moved.to_copy else escaped(new, quote)))
+
+    def _parts(self, written: Value, form: Form, kind: LinkKind) -> bool:
+        """Replace the references in a value; say whether one leads to a copy."""
+        start, end, quote = written
+        if form in SPANS:
+            return self.value(start, end, form, kind, in_quotes(quote))
+        if form is Form.MARKUP:
             self.inner_page(written)
-            return False
         elif form is Form.DIRECTORY:
             self._directory(written)
-            return False
-        elif form is Form.CLASS:
-            return False
-        return self.value(written.start, written.end, form, kind, in_quotes(written.quote))
-
-    def _whole(self, written: Value, address: str, has_fragment: bool, moved: Moved) -> bool:
-        """Replace a reference that is written as it is meant."""
-        new = moved.address if has_fragment else moved.address + moved.fragment
-        end = written.start + len(address)
-        self.edits.append(Edit(written.start, end, new if moved.to_copy else escaped(new, written.quote)))
-        return moved.to_copy
+        return False
 
     def inner_page(self, written: Value) -> None:
         """Convert a page that is the value of an attribute."""
 
     def _directory(self, written: Value) -> None:
-        meant = unescaped(self.source.decoded(self.source.text[written.start : written.end])).value
+        start, end, quote = written
+        meant = unescaped(self.source.decoded(self.source.text[start:end])).value
         if address := self.page.absolute(meant):
-            self.edits.append(Edit(written.start, written.end, escaped(address, written.quote)))
+            self.edits.append(Edit(start, end, escaped(address, quote)))
 
     def _release(self, element: Tag, tag: int) -> None:
         """Take out what the page says of a target that is no longer the same."""

@@ -46,7 +46,7 @@ class XmlTag:
     def attr(self, name: str, /) -> str | None:
         """Return the value of an attribute."""
         value = value_of(self.shape, self.start, name)
-        return None if value is None else unescaped(self.shape[value.start : value.end]).value
+        return None if value is None else unescaped(self.shape[value[0] : value[1]]).value
 
 
 def convert_xml_markup(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:

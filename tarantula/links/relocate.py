@@ -12,8 +12,10 @@ from tarantula.links.link import LinkKind
 from tarantula.links.values import SPACE
 from tarantula.urls import SCHEMES
 
-CACHED = 1 << 17
-"""References that are remembered."""
+CACHED = 1 << 14
+"""References that are remembered for a folder."""
+FOLDERS = 256
+"""Folders for which references are remembered."""
 
 
 class Destination(NamedTuple):
@@ -44,9 +46,10 @@ class Relocator:
 
     def __init__(self, locate: Locate) -> None:
         self._locate = locate
-        self.moved = lru_cache(CACHED)(self._moved)
+        self.memory = lru_cache(FOLDERS)(_Memory)
 
-    def _moved(self, folder: str, base: str, address: str, requisite: bool) -> Moved | None:
+    def moved(self, folder: str, base: str, address: str, requisite: bool) -> Moved | None:
+        """Return what a reference on a page at *base*, whose copy is in *folder*, becomes."""
         target = joined(base, address)
         if target is None or not target.startswith(SCHEMES):
             return None
@@ -58,13 +61,23 @@ class Relocator:
         return Moved(found.url, found.fragment, False)
 
 
+class _Memory:
+    """What became of references in the copies of one folder, from pages of one directory."""
+
+    __slots__ = ("named", "needed")
+
+    def __init__(self, folder: str, directory: str) -> None:
+        self.named: dict[str, Moved | None] = {}
+        self.needed: dict[str, Moved | None] = {}
+
+
 class Page:
     """A document whose references are converted."""
 
-    __slots__ = ("_codec", "_directory", "_moved", "_server", "base", "folder", "url")
+    __slots__ = ("_codec", "_directory", "_memory", "_relocator", "base", "folder", "url")
 
     def __init__(self, relocator: Relocator, url: str, folder: str, encoding: str = "") -> None:
-        self._moved = relocator.moved
+        self._relocator = relocator
         self._codec = query_encoder(encoding or None)
         self.url = url
         self.folder = folder
@@ -73,24 +86,31 @@ class Page:
     def rebase(self, base: str) -> None:
         """Take references as relative to *base* from now on."""
         self.base = base
-        self._server, self._directory = server_and_directory(base)
+        self._directory = server_and_directory(base)[1]
+        self._memory = self._relocator.memory(self.folder, self._directory)
 
     def moved(self, address: str, kind: LinkKind) -> Moved | None:
         """Return what stands in the place of a reference without its fragment."""
+        memory = self._memory.needed if kind else self._memory.named
+        try:
+            return memory[address]
+        except KeyError:
+            pass
+        requisite = bool(kind)
         if self._codec and not address.isascii():
             address = encode_query(address, self._codec)
-        requisite = kind is not LinkKind.NAVIGATION
         if not address:
-            if requisite or self.base == self.url:
-                return None
-            return self._moved(self.folder, self.base, self.base, False) or Moved(self.base, "", False)
-        return self._moved(self.folder, self._nearest_base(address), address, requisite)
+            return None if requisite or self.base == self.url else self._to_base()
+        if address[0] in "?\\" or (":" in address and not address.startswith(SCHEMES)):
+            return self._relocator.moved(self.folder, self.base, address, requisite)
+        # It means the same on every page of the directory.
+        if len(memory) >= CACHED:
+            memory.clear()
+        moved = memory[address] = self._relocator.moved(self.folder, self._directory, address, requisite)
+        return moved
 
-    def _nearest_base(self, address: str) -> str:
-        """Return all that *address* depends on: the less it is, the more pages share what was found out before."""
-        if address[0] == "/" or address.startswith(SCHEMES):
-            return self._server
-        return self.base if address[0] in "?\\" or ":" in address else self._directory
+    def _to_base(self) -> Moved:
+        return self._relocator.moved(self.folder, self.base, self.base, False) or Moved(self.base, "", False)
 
     def absolute(self, address: str) -> str | None:
         """Return the web address that a reference means."""

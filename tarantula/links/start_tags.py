@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
 
 # HTML, "tag open state" to "after attribute value (quoted) state"; carriage returns are gone.
 _GAP = r"[ \t\n\f/]*+"
@@ -17,15 +16,12 @@ ATTRIBUTES = rf"(?:{_GAP}{_ATTRIBUTE})*+"
 """What may stand between the name of a tag and its end."""
 
 _TAG = re.compile(rf"{_OPEN}{ATTRIBUTES}{_GAP}>")
+_QUOTES = ("", '"', "'", "")
 _END = r"(?=[ \t\n\f/>=])"
 
 
-class Value(NamedTuple):
-    """Where a value is written, and between which quotes."""
-
-    start: int
-    end: int
-    quote: str
+Value = tuple[int, int, str]
+"""Where a value begins and ends, and between which quotes it is."""
 
 
 def end_of_tag(text: str, start: int) -> int | None:
@@ -39,8 +35,8 @@ def value_of(text: str, start: int, attribute: str) -> Value | None:
     found = _value_pattern(attribute).match(text, start)
     if found is None or not found.lastindex:
         return None
-    group = found.lastindex
-    return Value(found.start(group), found.end(group), ("", '"', "'", "")[group])
+    start, end = found.span(found.lastindex)
+    return start, end, _QUOTES[found.lastindex]
 
 
 def span_of(text: str, start: int, attribute: str) -> tuple[int, int] | None:
