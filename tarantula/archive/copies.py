@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from tarantula import __version__, catalogue
 from tarantula.answers import REDIRECTS
 from tarantula.archive.names import extension_for, path_of_copy
+from tarantula.download.errors import DownloadError
 from tarantula.errors import TarantulaError
 from tarantula.links.link import LinkKind
 from tarantula.links.relocate import Destination
@@ -48,6 +49,8 @@ class Copies:
         self._collected: dict[bytes, str] = {}
         self._errors: dict[bytes, str] = {}
         self._redirects: dict[bytes, tuple[str, str]] = {}
+        self.lost_redirects: dict[int, str] = {}
+        """Redirects that could not be read, and why: links to them lead to the web."""
         self._read(session, item, frozenset(skipped))
         self._read_redirects(session, items, item)
         self.locate = lru_cache(REMEMBERED)(self._locate)
@@ -72,8 +75,13 @@ class Copies:
             Document.item_id == item.id, Document.state.in_(REDIRECTS), Document.warc.is_not(None)
         )
         for document in session.scalars(statement.execution_options(yield_per=ROWS)):
-            if target := _target(session, items, document):
-                self._redirects[document.key] = target
+            try:
+                target = _target(session, items, document)
+            except (TarantulaError, DownloadError) as error:
+                self.lost_redirects[document.id] = str(error)
+            else:
+                if target:
+                    self._redirects[document.key] = target
 
     def _locate(self, url: str, requisite: bool) -> Destination:
         """Return where an address leads, for a page that needs it or only names it."""
@@ -94,11 +102,8 @@ class Copies:
 
 def _target(session: Session, items: Path, document: Document) -> tuple[str, str] | None:
     """Return where a redirect leads, and the fragment that it adds."""
-    try:
-        capture = capture_of(session, items, document)
-        location = payload_of(read_record(capture.path, capture.offset)).get(b"location") if capture else None
-    except TarantulaError:
-        return None
+    capture = capture_of(session, items, document)
+    location = payload_of(read_record(capture.path, capture.offset)).get(b"location") if capture else None
     if not location:
         return None
     address, sharp, fragment = location.encode("latin-1").partition(b"#")

@@ -113,10 +113,9 @@ class _Converter:
 
     def write_index(self) -> list[Skipped]:
         """Write the page with which the mirror opens; return what is not in the mirror though it was collected."""
+        lost = self._state.skipped | self._copies.lost_redirects
         with self._database.reading() as session:
-            skipped = [
-                Skipped(session.get_one(Document, number).url, why) for number, why in self._state.skipped.items()
-            ]
+            skipped = [Skipped(session.get_one(Document, number).url, why) for number, why in sorted(lost.items())]
             item = find_item(session, self._urn)
             counted = report(session, item)
             page = index_page(item, counted, self._base(item), skipped)

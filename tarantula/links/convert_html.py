@@ -51,7 +51,7 @@ class HtmlPage(TagRewriting):
         if whole:
             base, element = base_of(document, self.page.url, self.source.decoded)
             self.rebase(base, tags.place(element) if element else None)
-        moved_to = self.page.moved
+        moved_to, at_home = self.page.moved, self.page.base == self.page.url
         elements, places_of = elements_and_places(document, CONVERTED)
         for element in elements:
             attr = element.attr
@@ -61,11 +61,12 @@ class HtmlPage(TagRewriting):
                     self._text(element, place, tags)
                     continue
                 value, moved = attr(attribute), None
-                if not value:
+                if not value and (value is None or at_home):
                     continue
                 if form is _ONE:
                     # Most references stay as they are: those within the page, and those to the rest of the web.
-                    if value.isascii() and (moved := moved_to(value.strip(SPACE).partition("#")[0], kind)) is None:
+                    value = value.strip(SPACE)
+                    if value.isascii() and (moved := moved_to(value.partition("#")[0], kind)) is None:
                         continue
                 elif form is _STYLE and "(" not in value:
                     continue
