@@ -105,7 +105,7 @@ _NAMES = {
     if place.attribute
 }
 _ATTRIBUTE = re.compile(
-    rb"""([\s"'/])(%s|base|integrity|crossorigin)(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]*))?"""
+    rb"""([\s"'/])(?:crossorigin\b|(?:%s|xml:base|integrity)\s*=)\s*=?\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*)?"""
     % "|".join(sorted(map(re.escape, _NAMES), key=len, reverse=True)).encode(),
     re.IGNORECASE,
 )
@@ -116,7 +116,7 @@ _IN_TEXT = re.compile(rb"(?<=>)[^<>]*(?=\]\]>|<)|(?<=CDATA\[)[^<>]*(?=\]\]>)")
 def without_links(document: bytes, media_type: str) -> bytes:
     """Return a document whose link values are gone, by plain patterns that know nothing of the converter."""
     if media_type != "text/css":
-        document = _ATTRIBUTE.sub(b"", document)
+        document = _ATTRIBUTE.sub(rb"\1", document)
     if ("xml" in media_type and b"<rss" in document) or b"<feed" in document:
         document = _IN_TEXT.sub(b"", document)
     return _IN_STYLE.sub(rb"\1", document)
