@@ -8,6 +8,7 @@ import os
 import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from io import FileIO
 from pathlib import Path
 from typing import Self
 
@@ -15,6 +16,8 @@ from tarantula.errors import TarantulaError
 from tarantula.store.disk import writing
 
 STATE = ".conversion.json"
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 @dataclass(slots=True)
@@ -91,13 +94,15 @@ class Workplace:
 
     def write(self, path: str, content: bytes) -> None:
         """Write one file of the mirror."""
-        target = self.folder / path
-        with writing(target):
+        target = f"{self.folder}/{path}"
+        with writing(Path(target)):
             try:
-                target.write_bytes(content)
+                file = os.open(target, _NEW_FILE, 0o666)
             except FileNotFoundError:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content)
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                file = os.open(target, _NEW_FILE, 0o666)
+            with open(file, "wb", buffering=0) as opened:
+                _write_all(opened, content)
 
     def finish(self) -> None:
         """Put the new mirror in the place of the old one."""
@@ -108,3 +113,9 @@ class Workplace:
                 os.rename(self.mirror, self._old)
             os.rename(self.folder, self.mirror)
             shutil.rmtree(self._old, ignore_errors=True)
+
+
+def _write_all(file: FileIO, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[file.write(rest) :]

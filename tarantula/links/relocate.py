@@ -17,6 +17,11 @@ CACHED = 1 << 14
 FOLDERS = 256
 """Folders for which references are remembered."""
 
+_ANY_PAGE = "http://localhost/"
+
+Ways = list[tuple[str, str]]
+"""How to reach the folders above one from there; the last is the root of the mirror."""
+
 
 class Destination(NamedTuple):
     """Where an address leads, after its redirects."""
@@ -45,36 +50,25 @@ class Relocator:
     """Remembers what became of references: the pages of a directory share most of theirs."""
 
     def __init__(self, locate: Locate) -> None:
-        self._locate = locate
+        self.locate = locate
         self.memory = lru_cache(FOLDERS)(_Memory)
-
-    def moved(self, folder: str, base: str, address: str, requisite: bool) -> Moved | None:
-        """Return what a reference on a page at *base*, whose copy is in *folder*, becomes."""
-        target = joined(base, address)
-        if target is None or not target.startswith(SCHEMES):
-            return None
-        found = self._locate(target, requisite)
-        if found.path is not None:
-            return Moved(relative(found.path, folder), found.fragment, True)
-        if found.url == target and address.lower().startswith(SCHEMES):
-            return None
-        return Moved(found.url, found.fragment, False)
 
 
 class _Memory:
     """What became of references in the copies of one folder, from pages of one directory."""
 
-    __slots__ = ("named", "needed")
+    __slots__ = ("named", "needed", "ways")
 
     def __init__(self, folder: str, directory: str) -> None:
         self.named: dict[str, Moved | None] = {}
         self.needed: dict[str, Moved | None] = {}
+        self.ways = ways_up(folder)
 
 
 class Page:
     """A document whose references are converted."""
 
-    __slots__ = ("_codec", "_directory", "_memory", "_relocator", "base", "folder", "url")
+    __slots__ = ("_codec", "_directory", "_memory", "_relocator", "_server", "base", "folder", "url")
 
     def __init__(self, relocator: Relocator, url: str, folder: str, encoding: str = "") -> None:
         self._relocator = relocator
@@ -86,7 +80,7 @@ class Page:
     def rebase(self, base: str) -> None:
         """Take references as relative to *base* from now on."""
         self.base = base
-        self._directory = server_and_directory(base)[1]
+        self._server, self._directory = server_and_directory(base)
         self._memory = self._relocator.memory(self.folder, self._directory)
 
     def moved(self, address: str, kind: LinkKind) -> Moved | None:
@@ -96,31 +90,49 @@ class Page:
             return memory[address]
         except KeyError:
             pass
-        requisite = bool(kind)
         if self._codec and not address.isascii():
             address = encode_query(address, self._codec)
         if not address:
-            return None if requisite or self.base == self.url else self._to_base()
-        if address[0] in "?\\" or (":" in address and not address.startswith(SCHEMES)):
-            return self._relocator.moved(self.folder, self.base, address, requisite)
+            return None if kind or self.base == self.url else self._to_base()
+        if address.startswith(SCHEMES):
+            target = joined(_ANY_PAGE, address)
+        elif address[0] == "/":
+            target = joined(self._server, address)
+        elif address[0] in "?\\" or ":" in address:
+            return self._found(joined(self.base, address), bool(kind), address.lower().startswith(SCHEMES))
+        else:
+            target = joined(self._directory, address)
         # It means the same on every page of the directory.
         if len(memory) >= CACHED:
             memory.clear()
-        moved = memory[address] = self._relocator.moved(self.folder, self._directory, address, requisite)
+        moved = memory[address] = self._found(target, bool(kind), address.startswith(SCHEMES))
         return moved
 
-    def _to_base(self) -> Moved:
-        return self._relocator.moved(self.folder, self.base, self.base, False) or Moved(self.base, "", False)
+    def _found(self, target: str | None, requisite: bool, is_absolute: bool) -> Moved | None:
+        if target is None or not target.startswith(SCHEMES):
+            return None
+        url, path, fragment = self._relocator.locate(target, requisite)
+        if path is not None:
+            return Moved(relative(path, self._memory.ways), fragment, True)
+        return None if is_absolute and url == target else Moved(url, fragment, False)
+
+    def _to_base(self) -> Moved | None:
+        return self._found(self.base, False, False)
 
     def absolute(self, address: str) -> str | None:
         """Return the web address that a reference means."""
         return joined(self.base, address.strip(SPACE))
 
 
-def relative(path: str, folder: str) -> str:
-    """Return the way from a folder to a file; both lie below the same one, and a folder's name ends in a slash."""
-    here, there = folder.split("/")[:-1], path.split("/")
-    shared = 0
-    while shared < min(len(here), len(there) - 1) and here[shared] == there[shared]:
-        shared += 1
-    return "../" * (len(here) - shared) + "/".join(there[shared:])
+def ways_up(folder: str) -> Ways:
+    """Return every folder that a folder is in, the nearest first, and the way there."""
+    parts = folder.split("/")[:-1]
+    return [("".join(f"{part}/" for part in parts[: len(parts) - up]), "../" * up) for up in range(len(parts) + 1)]
+
+
+def relative(path: str, ways: Ways) -> str:
+    """Return the way from a folder to a file below the same root."""
+    for above, way in ways:
+        if path.startswith(above):
+            return way + path[len(above) :]
+    return path
