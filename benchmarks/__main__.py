@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import cpu, crawl, escalona, frontier_queries, insertion, leasing, memory, wget
+from benchmarks import convert, cpu, crawl, escalona, frontier_queries, insertion, leasing, memory, wget
 
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "crawl": lambda options: crawl.measure(options.pages, options.servers, options.rounds),
@@ -18,6 +18,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "frontier_queries": lambda options: frontier_queries.measure(options.rows),
     "insertion": lambda options: insertion.measure(),
     "leasing": lambda options: leasing.measure(),
+    "convert": lambda options: convert.measure(options.pages, options.servers),
 }
 
 

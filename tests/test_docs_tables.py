@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tarantula import catalogue, reports, scope
+from tarantula.archive.mirror import Conversion
 from tarantula.cli.options import FLAGS
 from tarantula.db import Database
 from tarantula.items import CollectedDocument, Entry
@@ -135,6 +136,7 @@ def test_steps_past_the_depth_are_those_of_the_code() -> None:
         ("Sitemaps", grammar.SITEMAP),
         ("RSS", grammar.RSS),
         ("Atom", grammar.ATOM),
+        ("Unvisited", grammar.UNVISITED),
     ],
 )
 def test_every_place_of_a_link_is_listed(heading: str, places: grammar.Places) -> None:
@@ -177,6 +179,11 @@ def test_every_column_is_listed(table: Any) -> None:
 )
 def test_every_key_of_the_json_is_listed(heading: str, keys: Iterable[str]) -> None:
     assert pages.first_column(pages.section(pages.read("reports.md"), heading)) == keys
+
+
+def test_every_key_of_a_conversion_is_listed() -> None:
+    keys = [field.name for field in fields(Conversion)]
+    assert pages.first_column(pages.section(pages.read("mirror.md"), "JSON")) == keys
 
 
 def test_every_attribute_of_a_document_is_listed() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
 WIDE = 1000
@@ -39,3 +42,14 @@ def write_json(value: Any) -> None:
 def when(moment: datetime | None) -> str:
     """Write a moment in the time zone of this machine."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else ""
+
+
+@contextmanager
+def counting(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Give what shows how many are done, and of how many, while somebody looks at a screen."""
+    screen = Console(stderr=True)
+    with Progress(
+        *Progress.get_default_columns(), console=screen, transient=True, disable=not screen.is_terminal
+    ) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -30,7 +30,7 @@ def absolute_links(
     server or the directory instead lets the pages of a site share what was resolved before.
     """
     base = base or url
-    server, directory = _server_and_directory(base)
+    server, directory = server_and_directory(base)
     codec = query_encoder(encoding)
     kinds: dict[str, LinkKind] = {}
     for written, kind in references:
@@ -65,7 +65,8 @@ def joined(base: str, reference: str) -> str | None:
     return None if reference[:5].lower() == "data:" else resolve.__wrapped__(base, reference)
 
 
-def _server_and_directory(base: str) -> tuple[str, str]:
+def server_and_directory(base: str) -> tuple[str, str]:
+    """Return what references from the root, and those from here, are relative to."""
     if not is_web(base):
         return base, base
     path = base.partition("?")[0]

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import turbohtml
 import turbohtml.detect  # registers the whatwg-* codecs
 
-_MARKS = ((b"\xef\xbb\xbf", "UTF-8"), (b"\xfe\xff", "UTF-16BE"), (b"\xff\xfe", "UTF-16LE"))
+MARKS = ((b"\xef\xbb\xbf", "UTF-8"), (b"\xfe\xff", "UTF-16BE"), (b"\xff\xfe", "UTF-16LE"))
 _DECLARATIONS = re.compile(rb"""@charset "([^"]{1,40})";|\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]{1,40})["']""")
 _ENCODERS = {
     "Big5": "cp950",
@@ -38,15 +38,22 @@ def encoding_of(label: str | None) -> str | None:
 
 
 def decode(body: bytes, label: str | None) -> tuple[str, str]:
-    """Return the text of a stylesheet or an XML document, and its encoding.
+    """Return the text of a stylesheet or an XML document, and its encoding."""
+    mark, encoding = encoding_in(body, label)
+    if mark:
+        return body[len(mark) :].decode(encoding, "replace"), encoding
+    return body.decode(f"whatwg-{encoding}"), encoding
+
+
+def encoding_in(body: bytes, label: str | None) -> tuple[bytes, str]:
+    """Return the byte-order mark and the encoding of a stylesheet or an XML document.
 
     A byte-order mark has the first word, then the HTTP header's label, then the document itself.
     """
-    for mark, encoding in _MARKS:
+    for mark, encoding in MARKS:
         if body.startswith(mark):
-            return body[len(mark) :].decode(encoding, "replace"), encoding
-    encoding = encoding_of(label) or _declared(body) or "UTF-8"
-    return body.decode(f"whatwg-{encoding}"), encoding
+            return mark, encoding
+    return b"", encoding_of(label) or _declared(body) or "UTF-8"
 
 
 def _declared(body: bytes) -> str | None:

@@ -32,25 +32,33 @@ _ESCAPED = re.compile(r"\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\n\r\f])?|(\r\n|[\n\r\f]
 
 def references_in_css(text: str) -> Iterator[str]:
     """Yield what a stylesheet, or the value of a style attribute, refers to, in order."""
+    return (unescaped(text[start:end]) for start, end in spans_in_css(text))
+
+
+def spans_in_css(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the references are, without their quotes; what is there may be escaped."""
     for token in _TOKENS.finditer(text):
         if token.lastgroup == "images":
-            for image in _IMAGES.finditer(token["images"]):
-                yield from _reference(image)
+            for image in _IMAGES.finditer(text, *token.span("images")):
+                yield from _span(image)
         elif token.lastgroup:
-            yield from _reference(token)
+            yield from _span(token)
 
 
-def _reference(token: re.Match[str]) -> Iterator[str]:
+def _span(token: re.Match[str]) -> Iterator[tuple[int, int]]:
     if not token.lastgroup:
         return
-    raw = token[token.lastgroup]
+    start, end = token.span(token.lastgroup)
     if token.lastgroup == "bare":
-        yield _unescaped(raw)
-    elif (len(raw) > 1 and raw[-1] == raw[0]) or token.end() == len(token.string):
-        yield _unescaped(raw[1:].removesuffix(raw[0]))
+        yield start, end
+        return
+    closed = end - start > 1 and token.string[end - 1] == token.string[start]
+    if closed or token.end() == token.endpos:
+        yield start + 1, end - closed
 
 
-def _unescaped(raw: str) -> str:
+def unescaped(raw: str) -> str:
+    """Return what an escaped reference means."""
     return _ESCAPED.sub(_character, raw) if "\\" in raw else raw
 
 

@@ -29,7 +29,7 @@ def extract_links(body: bytes, media_type: str | None, url: str, charset: str | 
     *body* is without transfer and content coding; *media_type* is in lower case and without
     parameters; *charset* is the one that the HTTP header names; *url* is canonical.
     """
-    reader = _reader_of(body, media_type or "", url)
+    reader = reader_of(body, media_type or "", url)
     return reader(body, url, charset) if reader else []
 
 
@@ -57,7 +57,8 @@ READERS: dict[str, Reader] = {
 }
 
 
-def _reader_of(body: bytes, media_type: str, url: str) -> Reader | None:
+def reader_of(body: bytes, media_type: str, url: str) -> Reader | None:
+    """Return what finds the links of a document of this type."""
     if reader := READERS.get(media_type):
         return reader
     if media_type.endswith("+xml"):

@@ -31,6 +31,8 @@ class Form(Enum):
     """CSS."""
     MARKUP = auto()
     """HTML within HTML."""
+    DIRECTORY = auto()
+    """The directory below which other references lie."""
 
 
 class Place(NamedTuple):
@@ -224,6 +226,22 @@ SVG: Places = {
     "use": _DRAWN,
 }
 """What SVG adds, within HTML or alone."""
+
+UNVISITED: Places = {
+    "a": (Place("ping", NAVIGATION, Form.SPACED),),
+    "applet": (Place("codebase", NAVIGATION, Form.DIRECTORY),),
+    "area": (Place("ping", NAVIGATION, Form.SPACED),),
+    "button": (Place("formaction", NAVIGATION),),
+    "form": (Place("action", NAVIGATION),),
+    "head": (Place("profile", NAVIGATION, Form.SPACED),),
+    "input": (Place("formaction", NAVIGATION),),
+    "link": (Place("href", NAVIGATION),),
+    "object": (Place("codebase", NAVIGATION, Form.DIRECTORY),),
+}
+"""Addresses that a collector does not ask for, and that a copy of the page has all the same."""
+
+PROMISES = ("integrity", "crossorigin")
+"""What an attribute says of the target of a link: no longer true when the link leads to a copy."""
 
 ANYWHERE = (Place("style", REQUISITE, Form.STYLE),)
 """What any element of HTML or SVG may have besides."""

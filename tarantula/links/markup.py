@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import NamedTuple, Self
 
 from turbohtml import CData, Document, Element, HTMLParseError, Text, parse, parse_xml
 
@@ -20,10 +22,29 @@ MOST_BASES = 10
 DEEPEST_MARKUP = 4
 """How many times a page may hold a page that holds a page."""
 
-_WITH_SVG = {tag: HTML.get(tag, ()) + SVG.get(tag, ()) for tag in HTML | SVG}
-_WITH_STYLE = {tag: places + ANYWHERE for tag, places in _WITH_SVG.items()}
 _ONE, _MARKUP = Form.ONE, Form.MARKUP
 _UNFIT_BASES = ("data:", "javascript:")
+
+
+class Tables(NamedTuple):
+    """Which places are looked at in a page of HTML, in one with SVG, and in one with style attributes."""
+
+    html: Places
+    with_svg: Places
+    with_style: Places
+
+    @classmethod
+    def of(cls, *grammars: Places) -> Self:
+        """Put several grammars together."""
+        html, with_svg = _together(HTML, *grammars), _together(HTML, SVG, *grammars)
+        return cls(html, with_svg, {tag: places + ANYWHERE for tag, places in with_svg.items()})
+
+
+def _together(*grammars: Places) -> Places:
+    return {tag: sum((grammar.get(tag, ()) for grammar in grammars), ()) for tag in ChainMap(*grammars)}
+
+
+EXTRACTED = Tables.of()
 
 
 def html_links(body: bytes, url: str, charset: str | None) -> list[Link]:
@@ -43,29 +64,34 @@ def xml_markup_links(body: bytes, url: str, charset: str | None) -> list[Link]:
 
 
 def _parsed(markup: bytes | str, encoding: str | None = None) -> Document:
+    return parsed(markup, encoding, positions=False)
+
+
+def parsed(markup: bytes | str, encoding: str | None = None, *, positions: bool) -> Document:
+    """Return the tree that a browser makes of a page, and perhaps where its elements are written."""
     # With scripting, what is inside <noscript> cannot break the page around it; it is read apart.
-    return parse(markup, encoding=encoding, positions=False, scripting=True, allow_declarative_shadow_roots=False)
+    return parse(markup, encoding=encoding, positions=positions, scripting=True, allow_declarative_shadow_roots=False)
 
 
 def _links(document: Document, url: str, encoding: str | None) -> list[Link]:
-    base = _base_of(document, url)
+    base = base_of(document, url)[0]
     references: list[Reference] = []
     _read(document, references, base, DEEPEST_MARKUP)
     return absolute_links(references, url, base, encoding)
 
 
-def _base_of(document: Document, url: str) -> str:
-    """HTML, "document base URL": the first base with an href, unless that cannot be one."""
+def base_of(document: Document, url: str, decoded: Callable[[str], str] = str) -> tuple[str, Element | None]:
+    """HTML, "document base URL": the first base with an href, unless that cannot be one; and that element."""
     for element in islice(document.iter_elements("base"), MOST_BASES):
         href = element.attr("href")
         if href is not None and element.closest("template") is None:
-            base = joined(url, href)
-            return base if base and not base.startswith(_UNFIT_BASES) else url
-    return url
+            base = joined(url, decoded(href))
+            return (base, element) if base and not base.startswith(_UNFIT_BASES) else (url, None)
+    return url, None
 
 
 def _read(document: Document, references: list[Reference], base: str, depth: int) -> None:
-    elements, places_of = _elements_and_places(document)
+    elements, places_of = elements_and_places(document, EXTRACTED)
     for element in elements:
         for attribute, kind, form, when, codebase in places_of.get(element.tag, ANYWHERE):
             value = element.attr(attribute) if attribute else _own_text(element)
@@ -82,10 +108,11 @@ def _read(document: Document, references: list[Reference], base: str, depth: int
                 references.extend((one, kind) for one in READERS[form](value))
 
 
-def _elements_and_places(document: Document) -> tuple[Iterator[Element], Places]:
+def elements_and_places(document: Document, tables: Tables) -> tuple[Iterator[Element], Places]:
+    """Return the elements of a page in which links may live, and the places of each."""
     if document.select_one('[style*="("]'):
-        return document.iter_elements(), _WITH_STYLE
-    places = _WITH_SVG if document.select_one("svg") else HTML
+        return document.iter_elements(), tables.with_style
+    places = tables.with_svg if document.select_one("svg") else tables.html
     return document.iter_elements(places), places
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
-from tarantula.links.css import references_in_css
+from tarantula.links.css import references_in_css, spans_in_css
 from tarantula.links.grammar import Form
 from tarantula.urls import SCHEMES
 
@@ -21,10 +21,15 @@ _REFRESH = re.compile(
     (?:'(?P<single>[^']*) | "(?P<double>[^"]*) | (?P<bare>.*))""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
-_COMMA = re.compile(rf"[{SPACE}]*,[{SPACE}]*")
+_WORD = re.compile(r"\S+")
+_MEMBER = re.compile(rf"[^{SPACE},](?:[^,]*[^{SPACE},])?")
 
 
-def references_in_srcset(value: str) -> Iterator[str]:
+Spans = Iterable[tuple[int, int]]
+"""Where the references are in a value."""
+
+
+def spans_in_srcset(value: str) -> Spans:
     """HTML, "parse a srcset attribute": a URL may hold commas, but not end in one."""
     position = 0
     while candidate := _CANDIDATE.match(value, position):
@@ -33,22 +38,46 @@ def references_in_srcset(value: str) -> Iterator[str]:
         if reference == candidate[1] and (descriptors := _DESCRIPTORS.match(value, position)):
             position = descriptors.end()
         if reference:
-            yield reference
+            yield candidate.start(1), candidate.start(1) + len(reference)
 
 
-def references_in_refresh(value: str) -> Iterator[str]:
+def spans_in_refresh(value: str) -> Spans:
     """HTML, "shared declarative refresh steps"; without a reference the page reloads itself."""
     if (refresh := _REFRESH.match(value)) and refresh.lastgroup:
-        yield refresh[refresh.lastgroup]
+        yield refresh.span(refresh.lastgroup)
 
 
-def _one(value: str) -> Iterable[str]:
-    return (value,)
+def _trimmed(value: str) -> Spans:
+    start = len(value) - len(value.lstrip(SPACE))
+    return ((start, start + len(value.strip(SPACE))),)
 
 
-def _absolute(value: str) -> Iterable[str]:
-    address = value.strip(SPACE)
-    return [address] if address.lower().startswith(SCHEMES) else []
+def _absolute(value: str) -> Spans:
+    return _trimmed(value) if value.strip(SPACE).lower().startswith(SCHEMES) else ()
+
+
+def _spaced(value: str) -> Spans:
+    return (word.span() for word in _WORD.finditer(value))
+
+
+def _between_commas(value: str) -> Spans:
+    return (member.span() for member in _MEMBER.finditer(value))
+
+
+SPANS: dict[Form, Callable[[str], Spans]] = {
+    Form.ONE: _trimmed,
+    Form.ABSOLUTE: _absolute,
+    Form.SRCSET: spans_in_srcset,
+    Form.SPACED: _spaced,
+    Form.COMMAS: _between_commas,
+    Form.REFRESH: spans_in_refresh,
+    Form.STYLE: spans_in_css,
+}
+"""Where a value of each form has its references."""
+
+
+def _written(spans: Callable[[str], Spans]) -> Callable[[str], Iterable[str]]:
+    return lambda value: (value[start:end] for start, end in spans(value))
 
 
 def _class_file(value: str) -> Iterable[str]:
@@ -57,12 +86,8 @@ def _class_file(value: str) -> Iterable[str]:
 
 
 READERS: dict[Form, Callable[[str], Iterable[str]]] = {
-    Form.ONE: _one,
-    Form.ABSOLUTE: _absolute,
-    Form.SRCSET: references_in_srcset,
-    Form.SPACED: str.split,
-    Form.COMMAS: _COMMA.split,
-    Form.REFRESH: references_in_refresh,
-    Form.CLASS: _class_file,
+    **{form: _written(spans) for form, spans in SPANS.items()},
     Form.STYLE: references_in_css,
+    Form.CLASS: _class_file,
 }
+"""The references that a value of each form has."""

@@ -31,15 +31,20 @@ class Record:
 
 def read_record(path: Path, offset: int) -> Record:
     """Read the record that begins at *offset* of a file."""
-    with path.open("rb") as file:
-        file.seek(offset)
-        try:
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
             content = b"".join(_member(file))
-        except (EOFError, zlib.error) as error:
-            raise TarantulaError(f"{path} has no whole record at {offset}: {error}.") from error
-    named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
-    fields = dict(line.split(": ", 1) for line in named.decode().split("\r\n")[1:])
-    if not fields["Content-Type"].startswith("application/http"):
+        named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
+        fields = dict(line.split(": ", 1) for line in named.decode().split("\r\n")[1:])
+        media_type = fields["Content-Type"]
+    except (EOFError, zlib.error) as error:
+        raise TarantulaError(f"{path} has no whole record at {offset}: {error}.") from error
+    except OSError as error:
+        raise TarantulaError(f"{path} cannot be read at {offset}: {error.strerror}.") from error
+    except (ValueError, KeyError) as error:
+        raise TarantulaError(f"{path} has something else than a record at {offset}.") from error
+    if not media_type.startswith("application/http"):
         return Record(fields, b"", block)
     head = END_OF_HEAD.search(block)
     end = head.end() if head else len(block)

@@ -1,0 +1,1 @@
+"""What becomes of an item when it was collected."""

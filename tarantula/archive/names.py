@@ -1,0 +1,77 @@
+"""The names of copies: safe on every file system, readable, and never two the same."""
+
+from __future__ import annotations
+
+import re
+from base64 import b32encode
+from functools import lru_cache
+from unicodedata import normalize
+from urllib.parse import unquote
+
+from tarantula.media import Extensions, Types, extension_of, preferred
+from tarantula.urls import key_of, path_of, server_of
+
+FOLDER = "web"
+"""Where the copies are, beside the index page."""
+LONGEST_PART = 32
+"""Characters of a folder's name, or of the part of a file's that can be read."""
+LONGEST_SERVER = 60
+"""Characters of the name of a server's folder."""
+LONGEST_FOLDERS = 80
+"""Characters of the folders within it; what lies deeper is in the deepest one."""
+HASH_BYTES = 10
+
+_UNSAFE = re.compile(r"[^a-z0-9_]+")
+_UNSAFE_IN_SERVER = re.compile(r"[^a-z0-9.-]+")
+_PLAIN_EXTENSION = re.compile(r"[a-z0-9]{1,8}")
+# Windows takes these for devices, whatever the extension.
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)")
+_UNKNOWN = "bin"
+
+
+def path_of_copy(url: str, extension: str) -> str:
+    """Return where the copy of a canonical URL is, below the mirror.
+
+    Folders have no dot in their names and files have one, so that no file stands in the way of a folder. The hash is
+    of the whole URL: what differs in case or in the query alone has another name.
+    """
+    *folders, last = path_of(url).split("/")[1:]
+    stem = last.rpartition(".")[0] or last
+    return f"{folder_of(server_of(url), '/'.join(folders))}{_part(stem) or 'index'}-{_hash(url)}.{extension}"
+
+
+@lru_cache(4096)
+def folder_of(server: str, path: str) -> str:
+    """Return the folder for the documents in a directory of a server, with a slash at the end."""
+    host = _device_free(_UNSAFE_IN_SERVER.sub("_", server.lower())[:LONGEST_SERVER].strip(".")) or "_"
+    way = ""
+    for part in filter(None, map(_part, path.split("/"))):
+        if len(way) + len(part) >= LONGEST_FOLDERS:
+            break
+        way += f"{part}/"
+    return f"{FOLDER}/{host}/{way}"
+
+
+def extension_for(url: str, media_type: str | None, types: Types, extensions: Extensions) -> str:
+    """Return the extension for files of a type, as the database has it; for a type without one, the URL's own.
+
+    An extension that means another type would make a browser take the file for something else.
+    """
+    for name in (media_type, preferred(media_type)) if media_type else ():
+        if known := types.get(name):
+            return known[0]
+    own = extension_of(url)
+    return own if _PLAIN_EXTENSION.fullmatch(own) and own not in extensions else _UNKNOWN
+
+
+def _part(text: str) -> str:
+    plain = normalize("NFKD", unquote(text)).encode("ascii", "ignore").decode().lower()
+    return _device_free(_UNSAFE.sub("-", plain).strip("-")[:LONGEST_PART].strip("-"))
+
+
+def _device_free(name: str) -> str:
+    return f"_{name}" if _DEVICES.match(name) else name
+
+
+def _hash(url: str) -> str:
+    return b32encode(key_of(url)[:HASH_BYTES]).decode().lower()

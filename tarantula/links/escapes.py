@@ -1,0 +1,52 @@
+"""Character references: values as they are meant, and where each character of them is written."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.entities import html5
+from typing import NamedTuple
+
+# HTML, "named character reference state": within an attribute one without a semicolon is none before = or a letter.
+_REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*+(?:;|(?!=)))")
+_QUOTES = {'"': "&quot;", "'": "&#39;"}
+
+
+class Unescaped(NamedTuple):
+    """A value, and the place of each of its characters (and of its end) where it is written."""
+
+    value: str
+    places: list[int] | None
+    """Nothing if every character stands for itself."""
+
+    def place(self, position: int) -> int:
+        """Return where the character at *position* is written."""
+        return self.places[position] if self.places else position
+
+
+def unescaped(raw: str) -> Unescaped:
+    """Return what an attribute, or a text in XML, means."""
+    if "&" not in raw:
+        return Unescaped(raw, None)
+    pieces: list[str] = []
+    places: list[int] = []
+    position = 0
+    for found in _REFERENCE.finditer(raw):
+        meant = _meaning(found[0])
+        if meant != found[0]:
+            pieces += (raw[position : found.start()], meant)
+            places += (*range(position, found.start()), *[found.start()] * len(meant))
+            position = found.end()
+    pieces.append(raw[position:])
+    places += range(position, len(raw) + 1)
+    return Unescaped("".join(pieces), places)
+
+
+def escaped(value: str, quote: str = "") -> str:
+    """Write a value into an attribute in these quotes, or into a text."""
+    value = value.replace("&", "&amp;").replace("<", "&lt;")
+    return value.replace(quote, _QUOTES[quote]) if quote else value
+
+
+def _meaning(reference: str) -> str:
+    return unescape(reference) if reference[1] == "#" else html5.get(reference[1:], reference)

@@ -1,0 +1,138 @@
+"""Where a reference leads in a mirror: to a copy beside it, or to the web."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from tarantula.links.absolute import joined, server_and_directory
+from tarantula.links.charset import encode_query, query_encoder
+from tarantula.links.link import LinkKind
+from tarantula.links.values import SPACE
+from tarantula.urls import SCHEMES
+
+CACHED = 1 << 14
+"""References that are remembered for a folder."""
+FOLDERS = 256
+"""Folders for which references are remembered."""
+
+_ANY_PAGE = "http://localhost/"
+
+Ways = list[tuple[str, str]]
+"""How to reach the folders above one from there; the last is the root of the mirror."""
+
+
+class Destination(NamedTuple):
+    """Where an address leads, after its redirects."""
+
+    url: str
+    path: str | None
+    """Of the copy, below the mirror; nothing if there is none."""
+    fragment: str = ""
+    """What a redirect added to the address."""
+
+
+class Moved(NamedTuple):
+    """What stands in the place of a reference; nothing if it stays."""
+
+    address: str
+    fragment: str
+    """For references that have none of their own."""
+    to_copy: bool
+
+
+Locate = Callable[[str, bool], Destination]
+"""Says where a canonical URL leads, for a page that needs it (or only names it)."""
+
+
+class Relocator:
+    """Remembers what became of references: the pages of a directory share most of theirs."""
+
+    def __init__(self, locate: Locate) -> None:
+        self.locate = locate
+        self.memory = lru_cache(FOLDERS)(_Memory)
+
+
+class _Memory:
+    """What became of references in the copies of one folder, from pages of one directory."""
+
+    __slots__ = ("named", "needed", "ways")
+
+    def __init__(self, folder: str, directory: str) -> None:
+        self.named: dict[str, Moved | None] = {}
+        self.needed: dict[str, Moved | None] = {}
+        self.ways = ways_up(folder)
+
+
+class Page:
+    """A document whose references are converted."""
+
+    __slots__ = ("_codec", "_directory", "_memory", "_relocator", "_server", "base", "folder", "url")
+
+    def __init__(self, relocator: Relocator, url: str, folder: str, encoding: str = "") -> None:
+        self._relocator = relocator
+        self._codec = query_encoder(encoding or None)
+        self.url = url
+        self.folder = folder
+        self.rebase(url)
+
+    def rebase(self, base: str) -> None:
+        """Take references as relative to *base* from now on."""
+        self.base = base
+        self._server, self._directory = server_and_directory(base)
+        self._memory = self._relocator.memory(self.folder, self._directory)
+
+    def moved(self, address: str, kind: LinkKind) -> Moved | None:
+        """Return what stands in the place of a reference without its fragment."""
+        memory = self._memory.needed if kind else self._memory.named
+        try:
+            return memory[address]
+        except KeyError:
+            pass
+        if self._codec and not address.isascii():
+            address = encode_query(address, self._codec)
+        if not address:
+            return None if kind or self.base == self.url else self._to_base()
+        if address.startswith(SCHEMES):
+            target = joined(_ANY_PAGE, address)
+        elif address[0] == "/":
+            target = joined(self._server, address)
+        elif address[0] in "?\\" or ":" in address:
+            return self._found(joined(self.base, address), bool(kind), address.lower().startswith(SCHEMES))
+        else:
+            target = joined(self._directory, address)
+        # It means the same on every page of the directory.
+        if len(memory) >= CACHED:
+            memory.clear()
+        moved = memory[address] = self._found(target, bool(kind), address.startswith(SCHEMES))
+        return moved
+
+    def _found(self, target: str | None, requisite: bool, is_absolute: bool) -> Moved | None:
+        if target is None or not target.startswith(SCHEMES):
+            return None
+        url, path, fragment = self._relocator.locate(target, requisite)
+        if path is not None:
+            return Moved(relative(path, self._memory.ways), fragment, True)
+        return None if is_absolute and url == target else Moved(url, fragment, False)
+
+    def _to_base(self) -> Moved | None:
+        return self._found(self.base, False, False)
+
+    def absolute(self, address: str) -> str | None:
+        """Return the web address that a reference means."""
+        return joined(self.base, address.strip(SPACE))
+
+
+def ways_up(folder: str) -> Ways:
+    """Return every folder that a folder is in, the nearest first, and the way there."""
+    parts = folder.split("/")[:-1]
+    return [("".join(f"{part}/" for part in parts[: len(parts) - up]), "../" * up) for up in range(len(parts) + 1)]
+
+
+def relative(path: str, ways: Ways) -> str:
+    """Return the way from a folder to a file below the same root."""
+    for above, way in ways:
+        if path.startswith(above):
+            return way + path[len(above) :]
+    return path

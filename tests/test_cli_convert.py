@@ -1,0 +1,36 @@
+"""``tarantula item convert``."""
+
+from __future__ import annotations
+
+import json
+
+from tarantula.config import Config
+from tarantula.db import Database
+from tests.commands import Tarantula
+from tests.mirrors import Kept, page, store
+
+BASE = "http://fc.ul.pt/"
+KEYS = ["urn", "path", "documents", "changed", "bytes", "skipped", "seconds"]
+
+
+def test_an_item_is_converted_and_where_to_look_is_said(tarantula: Tarantula, sqlite: Database, config: Config) -> None:
+    urn = store(config, sqlite, {BASE: page("<a href=/>"), f"{BASE}x": Kept(b"x", "text/plain")})
+    code, out, err = tarantula("item", "convert", urn)
+    assert (code, err) == (0, "")
+    assert out.startswith("2 documents, 1 with other links, in ")
+    assert out.endswith(f"Open {(config.archived / urn / 'index.html').as_uri()}\n")
+
+
+def test_json_is_an_interface(tarantula: Tarantula, sqlite: Database, config: Config) -> None:
+    urn = store(config, sqlite, {BASE: page("x"), f"{BASE}lost": page("y")})
+    (path,) = (config.items / urn / "archive").glob("*.warc.gz")
+    path.write_bytes(path.read_bytes()[:-900])
+    made = json.loads(tarantula("item", "convert", urn, "--json").out)
+    assert list(made) == KEYS
+    assert (made["documents"], made["bytes"], [one["url"] for one in made["skipped"]]) == (1, 1, [f"{BASE}lost"])
+    assert "has no whole record at" in tarantula("item", "convert", urn).err
+
+
+def test_an_unknown_item_is_refused(tarantula: Tarantula) -> None:
+    code, _, err = tarantula("item", "convert", "nothing")
+    assert (code, err) == (2, "There is no item 'nothing'. `tarantula items` shows them.\n")
