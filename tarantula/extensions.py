@@ -16,32 +16,47 @@ from tarantula.component import Component
 from tarantula.coordinator import end_item
 from tarantula.download.errors import Refused
 from tarantula.items import CollectedDocument
+from tarantula.life.moving import OVER, STOPPED
 from tarantula.progress import Progress
-from tarantula.signals import document_stored
+from tarantula.signals import collection_over, document_stored
 from tarantula.states import DocumentState
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
-INTERRUPTIONS = {
-    "shutdown": "Somebody stopped it.",
-    "cancelled": "Somebody stopped it.",
-    "closespider_timeout": "Its longest duration was over.",
-}
+INTERRUPTIONS = {"shutdown": STOPPED, "cancelled": STOPPED, "closespider_timeout": OVER}
+OVER_REASON = "collection_over"
+LOOK = 0.2
+"""Seconds between two looks at whether the item may be collected any longer; the database is asked at every beat."""
 
 
 class ItemLife(Component):
-    """Ends the item when its spider ends."""
+    """Ends the spider when its item may not go on, and the item when its spider ends."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         extension = cls(crawler)
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         return extension
 
+    def spider_opened(self) -> None:
+        """Begin to look at the clock, and at what the database says."""
+        self._over: str | None = None
+        self._look()
+
+    def _look(self) -> None:
+        self._looking = asyncio.get_running_loop().call_later(LOOK, self._look)
+        self._over = self.collection.over
+        if self._over is not None:
+            self._looking.cancel()
+            self.crawler.signals.send_catch_log(collection_over)
+            self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason=OVER_REASON))
+
     def spider_closed(self, reason: str) -> None:
-        """Archive what is finished; what is not is interrupted, with the reason."""
+        """Convert or archive what is finished; what is not is interrupted, with the reason."""
+        self._looking.cancel()
         for rule, number in self.collection.discovery.refused.items():
             self.count(f"scope/rejected_count/{rule}", number)
         end_item(self.collection, self._interruption(reason))
@@ -49,6 +64,8 @@ class ItemLife(Component):
     def _interruption(self, reason: str) -> str | None:
         if self.collection.trouble is not None:
             return str(self.collection.trouble)
+        if reason == OVER_REASON:
+            return self._over
         if reason == "finished":
             return None
         return INTERRUPTIONS.get(reason, f"The spider was closed: {reason}.")

@@ -1,0 +1,1 @@
+"""What becomes of an item once it is collected."""
