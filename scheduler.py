@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import sys
+from argparse import ArgumentParser
 from collections.abc import Callable
 from datetime import UTC, datetime
 from threading import Event
@@ -28,6 +29,7 @@ logger = logging.getLogger("tarantula.scheduler")
 
 def main() -> None:
     """Run until somebody ends it."""
+    ArgumentParser(description="The daemon: collects what is due, until Ctrl-C. docs/daemon.md says more.").parse_args()
     logging.basicConfig(
         stream=sys.stdout, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S", level=logging.INFO
     )

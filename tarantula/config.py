@@ -9,6 +9,7 @@ from socket import gethostname
 from typing import Any
 
 from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from tarantula import __version__
@@ -42,7 +43,7 @@ class Config(BaseSettings):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            problems = (f"TARANTULA_{str(one['loc'][0]).upper()}: {one['msg']}." for one in error.errors())
+            problems = (f"TARANTULA_{str(one['loc'][0]).upper()}: {_complaint(one)}" for one in error.errors())
             raise TarantulaError(" ".join(problems)) from error
 
     @field_validator("home")
@@ -95,3 +96,7 @@ class Config(BaseSettings):
                 "Free some room, mend its permissions, or name another with TARANTULA_HOME."
             ) from error
         return self.home
+
+
+def _complaint(details: ErrorDetails) -> str:
+    return str(details["ctx"]["error"]) if details["type"] == "value_error" else f"{details['msg']}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -41,7 +40,6 @@ __all__ = [
     "Coordinator",
     "begin_item",
     "check_can_begin",
-    "complete_here",
     "complete_item",
     "end_item",
     "give_up",
@@ -50,10 +48,6 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
-
-
-STOPPED = 130
-"""The exit code of a command that was stopped by Ctrl-C."""
 
 
 class Coordinator:
@@ -148,13 +142,6 @@ def end_item(collection: Collection, reason: str | None) -> None:
         collection.database.close()
 
 
-def complete_here(installation: Config, urn: str) -> bool:
-    """Complete an item in the process that collected it, where Ctrl-C means what it does elsewhere again."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    return complete_item(installation, urn)
-
-
 def _leave(collection: Collection) -> bool:
     """Leave the item to its other collectors; say whether there are none."""
     with collection.database.session() as session:
@@ -173,7 +160,7 @@ def _finish(collection: Collection, reason: str | None) -> None:
         left_early = reason is None and collection.work_left(session.connection())
     if left_early:
         collection.interruption = reason = "Its collector ended before its time."
-    finish_item(collection.database, collection.urn, reason, left_early or collection.trouble is not None)
+    finish_item(collection.database, collection.urn, reason)
 
 
 def give_up(collection: Collection | None) -> None:
@@ -195,7 +182,7 @@ def _work_left(session: Session, item: Item) -> bool:
 def _start(item: Item, config: PublicationConfig, now: datetime) -> None:
     """Let an item be collected; one that somebody resumes begins anew with its crashes and its time."""
     _check_can_collect(item)
-    by_hand = item.launched_at is None
+    by_hand = item.launched_at is None or item.launched_at <= now - ON_ITS_WAY
     if item.state != ItemState.COLLECTING:
         move(item, ItemState.COLLECTING, now)
     item.launched_at = item.launched_on = item.retry_at = None

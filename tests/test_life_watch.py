@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from datetime import timedelta
@@ -12,7 +13,7 @@ from sqlalchemy import select, update
 from tarantula.config import Config
 from tarantula.coordinator import Coordinator
 from tarantula.db import Database
-from tarantula.life.watching import LONGEST_PAUSE, MOST_CRASHES, ON_ITS_WAY
+from tarantula.life.watching import LONGEST_PAUSE, MOST_CRASHES, ON_ITS_WAY, STUBBORN
 from tarantula.life.workers import completing
 from tarantula.models import Collector
 from tarantula.publications import registry
@@ -132,6 +133,19 @@ def test_what_is_past_its_deadline_is_interrupted(
     assert (ended.state, ended.reason) == ("interrupted", "Its longest duration was over.")
     assert (ended.finished_at, ended.retry_at) == (NOON, None)
     assert ended.news == {"kind": "interrupted", "why": ended.reason}
+
+
+def test_a_collector_that_does_not_obey_is_killed(database: Database, coordinator: Coordinator, urn: str) -> None:
+    stubborn = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    join(database, urn, this_machine(), stubborn.pid)
+    change(database, urn, state="collecting", deadline=NOON, retry_at=None)
+    coordinator.round(NOON + STUBBORN / 2)
+    assert stubborn.poll() is None
+    coordinator.round(NOON + STUBBORN)
+    stubborn.communicate()
+    assert stubborn.returncode == -signal.SIGKILL
+    coordinator.round(NOON + STUBBORN)
+    assert item(database, urn).reason == "Its longest duration was over."
 
 
 def test_a_wish_to_stop_that_nobody_heard_is_fulfilled(database: Database, coordinator: Coordinator, urn: str) -> None:

@@ -140,6 +140,11 @@ def test_what_is_at_work_is_not_removed(database: Database, database_config: Con
 def test_the_commands(
     sqlite_config: Config, sqlite: Database, tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    done = new_item(sqlite_config, sqlite, "done")
+    finish_documents(sqlite, done)
+    change(sqlite, done, state="interrupted")
+    assert tarantula("item", "resume", done).code == 0
+    assert item(sqlite, done).state == "archived"
     urn = new_item(sqlite_config, sqlite, "typed", max_duration="1h")
     assert "has time until" in tarantula("item", "extend", urn, "2d").out
     assert tarantula("item", "stop", urn).out == f"{urn} is interrupted.\n"
@@ -157,7 +162,7 @@ def test_the_commands(
         arguments = [*verb, urn, *(["2d"] if verb == ["extend"] else [])]
         refused = tarantula("item", *arguments)
         assert refused.code == 2
-        assert refused.err == f"There is no item {urn!r}. `tarantula items` shows them.\n"
+        assert refused.err.startswith(f"There is no item {urn!r}. Did you mean done-")
 
 
 def test_a_removal_is_confirmed_by_name(

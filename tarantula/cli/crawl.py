@@ -10,8 +10,9 @@ import typer
 
 from tarantula.cli.collectors import run_collectors
 from tarantula.cli.report import show_report
+from tarantula.cli.run import STOPPED, take_signals_back
 from tarantula.config import Config
-from tarantula.coordinator import STOPPED, check_can_begin, complete_here, give_up, prepare_item
+from tarantula.coordinator import check_can_begin, complete_item, give_up, prepare_item
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.listings import find_item
@@ -45,7 +46,7 @@ def collect(name: str, urn: str | None = None, collectors: int = 1) -> None:
 def complete(urn: str) -> None:
     """Convert and archive what was collected."""
     try:
-        complete_here(Config(), urn)
+        complete_item(Config(), urn)
     except KeyboardInterrupt:
         typer.echo(f"Its links are not converted. Go on with `tarantula item resume {urn}`.")
         raise typer.Exit(STOPPED) from None
@@ -87,4 +88,5 @@ def _run(name: str, urn: str | None) -> tuple[Any, bool]:
     crawler = process.create_crawler(spider_for(name))
     process.crawl(crawler, name=name, **({"item": urn} if urn else {}))
     process.start()
+    take_signals_back()
     return getattr(crawler.spider, "collection", None), not process.bootstrap_failed

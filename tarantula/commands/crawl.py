@@ -8,8 +8,9 @@ import logging
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
+from tarantula.cli.run import STOPPED, take_signals_back
 from tarantula.config import Config
-from tarantula.coordinator import STOPPED, check_can_begin, complete_here, give_up
+from tarantula.coordinator import check_can_begin, complete_item, give_up
 from tarantula.errors import TarantulaError
 from tarantula.spiders.publication import PublicationSpider
 
@@ -36,8 +37,9 @@ class Command(ScrapyCrawl):
             self._complete(collection.urn)
 
     def _complete(self, urn: str) -> None:
+        take_signals_back()
         try:
-            complete_here(Config(), urn)
+            complete_item(Config(), urn)
         except TarantulaError as error:
             logger.error("%s", error)
             self.exitcode = 2

@@ -29,16 +29,18 @@ HANDOVER = timedelta(seconds=10)
 def complete_item(installation: Config, urn: str) -> bool:
     """Convert an item that is to be converted, archive it, and tell of it; say whether somebody else is at it."""
     with open_database(installation) as database:
-        if _is(database, urn, ItemState.CONVERTING):
+        if _is_converting(database, urn):
             with completing(installation, urn) as alone:
                 if not alone:
                     return False
-                _convert(installation, database, urn)
+                # Whoever was at it until now may have done it.
+                if _is_converting(database, urn):
+                    _convert(installation, database, urn)
         tell(installation, database, urn)
     return True
 
 
-def finish_item(database: Database, urn: str, reason: str | None, in_trouble: bool = False) -> None:
+def finish_item(database: Database, urn: str, reason: str | None) -> None:
     """End the collection of an item: it is converted next, or archived, or interrupted for a *reason*."""
     indicators = _count(database, urn)
     with database.session() as session:
@@ -47,9 +49,9 @@ def finish_item(database: Database, urn: str, reason: str | None, in_trouble: bo
         if item.state != ItemState.COLLECTING or joined:
             logger.info("Item %s is another collector's to end.", urn)
         elif reason is not None:
-            interrupt(item, reason, now, News.ATTENTION if in_trouble else News.INTERRUPTED)
+            interrupt(item, reason, now)
             keep_indicators(session, item, indicators)
-        elif PublicationConfig.model_validate(item.configuration).convert:
+        elif _wants_conversion(item):
             move(item, ItemState.CONVERTING, now)
             item.retry_at = now + HANDOVER
         else:
@@ -57,7 +59,10 @@ def finish_item(database: Database, urn: str, reason: str | None, in_trouble: bo
 
 
 def _convert(installation: Config, database: Database, urn: str) -> None:
-    convert_item(installation, database, urn)
+    with database.reading() as session:
+        wanted = _wants_conversion(find_item(session, urn))
+    if wanted:
+        convert_item(installation, database, urn)
     indicators = _count(database, urn)
     with database.session() as session:
         item = hold(session, urn)
@@ -72,11 +77,15 @@ def _archive(session: Session, item: Item, indicators: Indicators) -> None:
     announce(item, News.ATTENTION if fired else News.ENDED, " ".join(rule.reason for rule in fired))
 
 
+def _wants_conversion(item: Item) -> bool:
+    return PublicationConfig.model_validate(item.configuration).convert
+
+
 def _count(database: Database, urn: str) -> Indicators:
     with database.reading() as session:
         return compute(session, find_item(session, urn))
 
 
-def _is(database: Database, urn: str, state: ItemState) -> bool:
+def _is_converting(database: Database, urn: str) -> bool:
     with database.reading() as session:
-        return find_item(session, urn).state == state
+        return find_item(session, urn).state == ItemState.CONVERTING

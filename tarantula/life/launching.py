@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.life.starting import Starter
-from tarantula.life.workers import living
+from tarantula.life.workers import Worker, living
 from tarantula.models import Item
 from tarantula.states import ALIVE, ItemState
 from tarantula.store.machine import this_machine
@@ -58,7 +58,7 @@ class Launcher:
             if _under_way(session, collectors) >= self._limit:
                 return None
             # Somebody who was taken for dead may be back.
-            busy = [item_id for _, item_id, _ in collectors]
+            busy = [collector.item_id for collector in collectors]
             wanting = select(Item).where(_wants(now), Item.id.not_in(busy)).order_by(Item.retry_at, Item.id)
             item = session.scalar(wanting.limit(1).with_for_update(of=Item))
             if item is None:
@@ -67,13 +67,13 @@ class Launcher:
             return item.publication.name, item.urn, ItemState(item.state)
 
 
-def _under_way(session: Session, collectors: list[tuple[int, int, str]]) -> int:
+def _under_way(session: Session, collectors: list[Worker]) -> int:
     """Return how many processes are at work on this machine, or on their way to it."""
     here = this_machine()
     on_their_way = select(func.count()).where(
         Item.state.in_(ALIVE), Item.launched_at.is_not(None), Item.launched_on == here
     )
-    return sum(host == here for _, _, host in collectors) + (session.scalar(on_their_way) or 0)
+    return sum(collector.host == here for collector in collectors) + (session.scalar(on_their_way) or 0)
 
 
 def _wants(now: datetime) -> ColumnElement[bool]:

@@ -6,7 +6,6 @@ import logging
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.listings import find_item
@@ -29,8 +28,9 @@ class News(StrEnum):
 
 def hold(session: Session, urn: str) -> Item:
     """Return an item as it is now, and keep others from changing it until the end of the transaction."""
-    statement = select(Item).where(Item.urn == urn).with_for_update().execution_options(populate_existing=True)
-    return session.scalar(statement) or find_item(session, urn)
+    item = find_item(session, urn)
+    session.refresh(item, with_for_update=True)
+    return item
 
 
 def move(item: Item, new: ItemState, now: datetime) -> None:
@@ -47,11 +47,11 @@ def move(item: Item, new: ItemState, now: datetime) -> None:
     logger.info("%s is %s.", item.urn, new)
 
 
-def interrupt(item: Item, reason: str, now: datetime, news: News = News.INTERRUPTED) -> None:
-    """Interrupt an item, with the reason."""
+def interrupt(item: Item, reason: str, now: datetime) -> None:
+    """Interrupt an item, with the reason; any but the usual ones needs attention."""
     move(item, ItemState.INTERRUPTED, now)
     item.reason = reason
-    announce(item, news, reason)
+    announce(item, News.INTERRUPTED if reason in (STOPPED, OVER) else News.ATTENTION, reason)
     logger.info("%s: %s", item.urn, reason)
 
 

@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.life.moving import OVER, STOPPED, News, hold, interrupt
+from tarantula.life.moving import OVER, STOPPED, hold, interrupt
 from tarantula.life.starting import LOG, Starter
-from tarantula.life.workers import collectors_of, forget_dead, is_completing
+from tarantula.life.workers import forget_dead, has_collector, is_completing, kill, living
 from tarantula.models import Item
 from tarantula.states import ALIVE, ItemState
 
@@ -22,6 +22,8 @@ ON_ITS_WAY = timedelta(seconds=60)
 """How long a process that another daemon started may take until it is heard of."""
 MOST_CRASHES = 8
 """How many of an item's processes may die before it is given up."""
+STUBBORN = timedelta(seconds=60)
+"""How long after its deadline, or a wish to stop, a collector that does not obey is killed."""
 LONGEST_PAUSE = timedelta(hours=1)
 """Between the death of a process and the next try."""
 
@@ -37,15 +39,20 @@ class Watcher:
     def watch(self, now: datetime) -> None:
         """Interrupt what is stopped or over, count those who died, and plan another try."""
         with self._database.reading() as session:
-            busy = collectors_of(session.connection())
-            left = select(Item.id, Item.urn).where(
-                Item.state.in_(ALIVE),
-                or_(Item.retry_at.is_(None), Item.stop_wanted_at.is_not(None), Item.deadline <= now),
-            )
-            suspects = [urn for identity, urn in session.execute(left) if not busy[identity]]
-        for urn in suspects:
-            with self._database.session() as session:
-                self._look_after(session, hold(session, urn), now)
+            collectors = living(session.connection())
+            suspects = session.scalars(
+                select(Item).where(
+                    Item.state.in_(ALIVE),
+                    or_(Item.retry_at.is_(None), Item.stop_wanted_at.is_not(None), Item.deadline <= now),
+                )
+            ).all()
+        for item in suspects:
+            at_work = [collector for collector in collectors if collector.item_id == item.id]
+            if not at_work:
+                with self._database.session() as session:
+                    self._look_after(session, hold(session, item.urn), now)
+            elif _should_have_ended(item, now):
+                kill(at_work)
 
     def _look_after(self, session: Session, item: Item, now: datetime) -> None:
         if ItemState(item.state) not in ALIVE or self._has_worker(session, item) or self._is_on_its_way(item, now):
@@ -61,7 +68,7 @@ class Watcher:
     def _has_worker(self, session: Session, item: Item) -> bool:
         if item.state == ItemState.CONVERTING:
             return is_completing(self._installation, item.urn)
-        return collectors_of(session.connection())[item.id] > 0
+        return has_collector(session.connection(), item.id)
 
     def _is_on_its_way(self, item: Item, now: datetime) -> bool:
         if item.launched_at is None:
@@ -77,8 +84,13 @@ class Watcher:
         item.launched_at = item.launched_on = None
         if item.crashes >= MOST_CRASHES:
             reason = f"Its processes died {item.crashes} times; {self._installation.items / item.urn / LOG} says more."
-            interrupt(item, reason, now, News.ATTENTION)
+            interrupt(item, reason, now)
             return
         pause = min(timedelta(seconds=self._installation.retry_pause * 2 ** (item.crashes - 1)), LONGEST_PAUSE)
         item.retry_at = now + pause
         logger.warning("A process of %s died (%d so far); the next try is in %s.", item.urn, item.crashes, pause)
+
+
+def _should_have_ended(item: Item, now: datetime) -> bool:
+    since = [moment for moment in (item.stop_wanted_at, item.deadline) if moment is not None]
+    return bool(since) and min(since) <= now - STUBBORN

@@ -11,7 +11,7 @@ from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.life.moving import STOPPED, hold, interrupt
 from tarantula.life.watching import ON_ITS_WAY
-from tarantula.life.workers import collectors_of
+from tarantula.life.workers import has_collector
 from tarantula.models import Item
 from tarantula.publications.times import YEARS, parse_duration, parse_moment
 from tarantula.states import EXTENSIBLE, ItemState, check_move
@@ -49,7 +49,7 @@ def _will_hear(session: Session, item: Item, now: datetime) -> bool:
     if item.state == ItemState.CONVERTING:
         return False
     on_its_way = item.launched_at is not None and item.launched_at > now - ON_ITS_WAY
-    return on_its_way or collectors_of(session.connection())[item.id] > 0
+    return on_its_way or has_collector(session.connection(), item.id)
 
 
 def _read_deadline(installation: Config, before: datetime | None, text: str, now: datetime) -> datetime:

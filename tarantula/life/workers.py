@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+import logging
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from pathlib import Path
+from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, select
 
@@ -16,30 +18,50 @@ from tarantula.models import Collector
 from tarantula.store.leases import DEAD, clock
 from tarantula.store.machine import is_running, this_machine
 
+logger = logging.getLogger(__name__)
+
 LOCK = ".completing"
 """The file in an item's directory that whoever completes it has locked."""
 
 
-def living(connection: Connection) -> list[tuple[int, int, str]]:
-    """Return the collectors that are alive, as far as can be seen from here: id, item, machine."""
+class Worker(NamedTuple):
+    """A collector that is alive."""
+
+    id: int
+    item_id: int
+    host: str
+    pid: int
+
+
+def living(connection: Connection) -> list[Worker]:
+    """Return the collectors that are alive, as far as can be seen from here."""
     rows = connection.execute(
         select(Collector.id, Collector.item_id, Collector.host, Collector.pid).where(
             Collector.heartbeat_at > clock(connection) - timedelta(seconds=DEAD)
         )
     )
     here = this_machine()
-    return [(row.id, row.item_id, row.host) for row in rows if row.host != here or is_running(row.pid)]
+    return [Worker(*row) for row in rows if row.host != here or is_running(row.pid)]
 
 
-def collectors_of(connection: Connection) -> Counter[int]:
-    """Return how many living collectors each item has."""
-    return Counter(item for _, item, _ in living(connection))
+def has_collector(connection: Connection, item_id: int) -> bool:
+    """Whether a living collector is at work on an item."""
+    return any(worker.item_id == item_id for worker in living(connection))
 
 
 def forget_dead(connection: Connection, item_id: int) -> None:
     """Remove the rows of an item's collectors that are dead."""
-    alive = [identity for identity, _, _ in living(connection)]
+    alive = [worker.id for worker in living(connection)]
     connection.execute(delete(Collector).where(Collector.item_id == item_id, Collector.id.not_in(alive)))
+
+
+def kill(workers: Iterable[Worker]) -> None:
+    """End those of some collectors that run on this machine, whatever they do."""
+    for worker in workers:
+        if worker.host == this_machine():
+            logger.warning("The collector with process id %d does not obey, and is killed.", worker.pid)
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(worker.pid, signal.SIGKILL)
 
 
 @contextmanager
@@ -48,16 +70,21 @@ def completing(installation: Config, urn: str) -> Iterator[bool]:
     path = installation.items / urn / LOCK
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
-        yield _lock(file.fileno())
+        alone = _lock(file.fileno())
+        try:
+            yield alone
+        finally:
+            if alone:
+                path.unlink(missing_ok=True)
 
 
 def is_completing(installation: Config, urn: str) -> bool:
     """Whether somebody completes an item now."""
-    path: Path = installation.items / urn / LOCK
-    if not path.exists():
+    try:
+        with (installation.items / urn / LOCK).open("r+") as file:
+            return not _lock(file.fileno())
+    except FileNotFoundError:
         return False
-    with path.open("r+") as file:
-        return not _lock(file.fileno())
 
 
 def _lock(descriptor: int) -> bool:
