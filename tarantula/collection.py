@@ -24,6 +24,7 @@ from tarantula.frontier.frontier import Frontier
 from tarantula.frontier.queues import WINDOW
 from tarantula.frontier.strategies import strategy
 from tarantula.items import CollectedDocument, Entry
+from tarantula.life.moving import OVER, STOPPED
 from tarantula.links.link import Link
 from tarantula.media import media_type
 from tarantula.models import Item
@@ -63,6 +64,7 @@ class Collection:
         self.scope = scope
         self.urn = urn
         self.deadline = deadline
+        self.stop_wanted = False
         self.frontier = Frontier(strategy(config.strategy), config.per_server, config.delay)
         self.politeness = Politeness(config.delay)
         self.discovery = Discovery(scope, config.keep_refused)
@@ -80,9 +82,11 @@ class Collection:
         """Why it ended before its time, if it did."""
 
     @property
-    def seconds_left(self) -> float | None:
-        """How long the item may still be collected, if it has a deadline."""
-        return None if self.deadline is None else max((self.deadline - datetime.now(UTC)).total_seconds(), 1.0)
+    def over(self) -> str | None:
+        """Why the item may not be collected any longer, if it may not."""
+        if self.stop_wanted:
+            return STOPPED
+        return OVER if self.deadline is not None and self.deadline <= datetime.now(UTC) else None
 
     @property
     def may_visit_private(self) -> bool:
@@ -139,10 +143,13 @@ class Collection:
             self.frontier.open(server, now + wait, entries, exhausted=len(entries) < WINDOW)
 
     def reread(self, connection: Connection) -> None:
-        """Go by what was decided for servers meanwhile: which are accepted, and their settings."""
+        """Go by what was decided meanwhile: the deadline, a wish to stop, the servers and their settings."""
         found = connection.execute(
-            select(Item.publication_id, Item.configuration).where(Item.id == self._item_id)
+            select(Item.publication_id, Item.configuration, Item.deadline, Item.stop_wanted_at).where(
+                Item.id == self._item_id
+            )
         ).one()
+        self.deadline, self.stop_wanted = found.deadline, found.stop_wanted_at is not None
         settings = servers.in_force(connection, found.publication_id)
         self._count_asked(connection, {name for name, own in settings.items() if own.documents is not None})
         if (found.configuration, settings) == self._decided:
@@ -179,7 +186,7 @@ class Collection:
 
     async def look_for_work(self) -> None:
         """Wait until there is something to do, or nothing left to do for anybody."""
-        while self.frontier.is_empty() and self.trouble is None:
+        while self.frontier.is_empty() and self.trouble is None and not self.over:
             self.tidy()
             if not await self.writer.seek() or not self.frontier.is_empty():
                 return

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from functools import cached_property
 from pathlib import Path
 from socket import gethostname
 from typing import Any
 
-from pydantic import Field, PositiveInt, ValidationError, field_validator
+from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from tarantula import __version__
 from tarantula.errors import TarantulaError
+from tarantula.publications.zones import parse_zone, zone_named
 
 
 class Config(BaseSettings):
@@ -23,6 +26,14 @@ class Config(BaseSettings):
     database_url: str = ""
     warc_size: PositiveInt = 1_000_000_000
     """Bytes after which a new WARC file is begun."""
+    collectors: PositiveInt = 2
+    """Processes that daemons run at a time on this machine."""
+    retry_pause: PositiveFloat = 30.0
+    """Seconds before a process that died is started again; each further time twice as many."""
+    timezone: str = ""
+    """The time zone of publications that name none; this machine's unless told."""
+    notify: str = ""
+    """Whom to tell of every item: addresses of Apprise, with semicolons between them."""
     contact: str = ""
     """The address of a page about this installation, for the owners of servers; without it the mail address stands."""
     mail: str = Field(default_factory=lambda: f"tarantula@{gethostname()}")
@@ -32,13 +43,23 @@ class Config(BaseSettings):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            problems = (f"TARANTULA_{str(one['loc'][0]).upper()}: {one['msg']}." for one in error.errors())
+            problems = (f"TARANTULA_{str(one['loc'][0]).upper()}: {_complaint(one)}" for one in error.errors())
             raise TarantulaError(" ".join(problems)) from error
 
     @field_validator("home")
     @classmethod
     def _absolute(cls, home: Path) -> Path:
         return home.expanduser().absolute()
+
+    @field_validator("timezone")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        return parse_zone(name)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone of publications that name none."""
+        return zone_named(self.timezone)
 
     @property
     def items(self) -> Path:
@@ -75,3 +96,7 @@ class Config(BaseSettings):
                 "Free some room, mend its permissions, or name another with TARANTULA_HOME."
             ) from error
         return self.home
+
+
+def _complaint(details: ErrorDetails) -> str:
+    return str(details["ctx"]["error"]) if details["type"] == "value_error" else f"{details['msg']}."

@@ -1,4 +1,4 @@
-"""The life of an item: how it begins, and how it ends."""
+"""The life of an item: how it begins, how it ends, and who sees that it does."""
 
 from __future__ import annotations
 
@@ -13,9 +13,16 @@ from tarantula import catalogue
 from tarantula.browser import check_browser
 from tarantula.collection import Collection
 from tarantula.config import Config
-from tarantula.db import open_database
+from tarantula.db import Database, open_database
 from tarantula.errors import TarantulaError
 from tarantula.frontier.strategies import strategy
+from tarantula.life.completing import complete_item, finish_item
+from tarantula.life.launching import Launcher
+from tarantula.life.moving import hold, move
+from tarantula.life.planning import Planner
+from tarantula.life.starting import Starter
+from tarantula.life.telling import tell
+from tarantula.life.watching import ON_ITS_WAY, Watcher
 from tarantula.listings import find_item
 from tarantula.models import Document, Item
 from tarantula.new_items import create_item
@@ -25,9 +32,43 @@ from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
 from tarantula.states import ItemState, check_move
 from tarantula.store.index import index_item
+from tarantula.store.leases import Leases
+from tarantula.store.machine import this_machine
 from tarantula.store.read import repair
 
+__all__ = [
+    "Coordinator",
+    "begin_item",
+    "check_can_begin",
+    "complete_item",
+    "end_item",
+    "give_up",
+    "prepare_item",
+    "reopen_item",
+]
+
 logger = logging.getLogger(__name__)
+
+
+class Coordinator:
+    """What a daemon does, again and again. Each step looks at the database and can be repeated, by anybody."""
+
+    def __init__(self, installation: Config, database: Database, starter: Starter) -> None:
+        self._installation = installation
+        self._database = database
+        self._planner = Planner(installation, database)
+        self._watcher = Watcher(installation, database, starter)
+        self._launcher = Launcher(installation, database, starter)
+
+    def round(self, now: datetime) -> None:
+        """Make the items that are due, see after those that are left alone, and start processes for them."""
+        self._planner.plan(now)
+        self._watcher.watch(now)
+        self._launcher.launch(now)
+
+    def tell(self) -> None:
+        """Send the notifications that nobody sent."""
+        tell(self._installation, self._database)
 
 
 def begin_item(installation: Config, name: str, urn: str | None = None) -> Collection:
@@ -36,13 +77,11 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
     database = open_database(installation)
     with database.session() as session:
         publication = registry.get(session, name)
-        item = find_item(session, urn) if urn else create_item(session, publication, datetime.now(UTC))
-        _hold(session, item.urn)
+        item = hold(session, urn) if urn else create_item(session, publication, datetime.now(UTC))
         if urn:
             _mend_files(session, item, installation.items / item.urn)
-        _start(item)
         config = PublicationConfig.model_validate(item.configuration)
-        _extend(item, config)
+        _start(item, config, datetime.now(UTC))
         scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
         collection = Collection(installation, database, config, scope, item.urn, item.id, item.deadline)
         collection.join(session.connection())
@@ -54,9 +93,24 @@ def prepare_item(installation: Config, name: str) -> str:
     """Make a new item for collectors that are still to be started; return its urn."""
     installation.make_home()
     with open_database(installation) as database, database.session() as session:
-        urn = create_item(session, registry.get(session, name), datetime.now(UTC)).urn
+        now = datetime.now(UTC)
+        item = create_item(session, registry.get(session, name), now)
+        item.retry_at = now + ON_ITS_WAY
+        urn = item.urn
     (installation.items / urn).mkdir(parents=True, exist_ok=True)
     return urn
+
+
+def reopen_item(database: Database, urn: str) -> tuple[str, ItemState]:
+    """See how an item goes on: return its publication, and `converting` if only that is left to be done."""
+    with database.session() as session:
+        item = hold(session, urn)
+        if item.stop_wanted_at is not None and item.state != ItemState.INTERRUPTED:
+            raise TarantulaError(f"Item {urn} is being stopped. Resume it when it has stopped.")
+        if item.state == ItemState.INTERRUPTED and not _work_left(session, item):
+            move(item, ItemState.CONVERTING, datetime.now(UTC))
+            item.crashes = 0
+        return item.publication.name, ItemState(item.state)
 
 
 def check_can_begin(installation: Config, name: str, urn: str | None = None) -> None:
@@ -91,27 +145,22 @@ def end_item(collection: Collection, reason: str | None) -> None:
 def _leave(collection: Collection) -> bool:
     """Leave the item to its other collectors; say whether there are none."""
     with collection.database.session() as session:
-        _hold(session, collection.urn)
-        return collection.leave(session.connection())
-
-
-def _hold(session: Session, urn: str) -> None:
-    """Keep others from joining or leaving the item: of two that leave at once, one must see that it is the last."""
-    session.execute(select(Item.id).where(Item.urn == urn).with_for_update())
+        # Of two that leave at once, one must see that it is the last.
+        item = hold(session, collection.urn)
+        is_last = collection.leave(session.connection())
+        if is_last:
+            # No daemon must take it for dead while it ends the item.
+            item.launched_at, item.launched_on = datetime.now(UTC), this_machine()
+        return is_last
 
 
 def _finish(collection: Collection, reason: str | None) -> None:
     with collection.database.reading() as session:
         index_item(session, find_item(session, collection.urn), collection.directory)
-        if reason is None and collection.work_left(session.connection()):
-            collection.interruption = reason = "Its collector ended before its time."
-    with collection.database.session() as session:
-        _hold(session, collection.urn)
-        item = find_item(session, collection.urn)
-        if item.state == ItemState.COLLECTING and not collection.others(session.connection()):
-            _end(item, reason)
-        else:
-            logger.info("Item %s is another collector's to end.", item.urn)
+        left_early = reason is None and collection.work_left(session.connection())
+    if left_early:
+        collection.interruption = reason = "Its collector ended before its time."
+    finish_item(collection.database, collection.urn, reason)
 
 
 def give_up(collection: Collection | None) -> None:
@@ -120,33 +169,30 @@ def give_up(collection: Collection | None) -> None:
         end_item(collection, "Its collector could not be started; the log says why.")
 
 
-def _end(item: Item, reason: str | None) -> None:
-    new = ItemState.INTERRUPTED if reason else ItemState.ARCHIVED
-    check_move(item.urn, ItemState(item.state), new)
-    item.state = new
-    item.reason = reason
-    item.finished_at = datetime.now(UTC)
-
-
 def _check_can_collect(item: Item) -> None:
     # An item whose collector was killed is still being collected, says its row.
     if item.state != ItemState.COLLECTING:
         check_move(item.urn, ItemState(item.state), ItemState.COLLECTING)
 
 
-def _start(item: Item) -> None:
+def _work_left(session: Session, item: Item) -> bool:
+    return Leases(item.id).work_left(session.connection())
+
+
+def _start(item: Item, config: PublicationConfig, now: datetime) -> None:
+    """Let an item be collected; one that somebody resumes begins anew with its crashes and its time."""
     _check_can_collect(item)
-    item.state = ItemState.COLLECTING
-    item.started_at = item.started_at or datetime.now(UTC)
-    item.finished_at = None
-    item.reason = None
-
-
-def _extend(item: Item, config: PublicationConfig) -> None:
-    """Give an item that is resumed after its deadline as long as a new one has."""
-    now = datetime.now(UTC)
-    if item.deadline is not None and item.deadline <= now and config.max_duration:
-        item.deadline = now + timedelta(seconds=config.max_duration)
+    by_hand = item.launched_at is None or item.launched_at <= now - ON_ITS_WAY
+    if item.state != ItemState.COLLECTING:
+        move(item, ItemState.COLLECTING, now)
+    item.launched_at = item.launched_on = item.retry_at = None
+    if by_hand:
+        item.crashes = 0
+    is_over = item.deadline is not None and item.deadline <= now
+    if config.max_duration and (item.started_at is None or (by_hand and is_over)):
+        whole = now + timedelta(seconds=config.max_duration)
+        item.deadline = max(item.deadline or whole, whole)
+    item.started_at = item.started_at or now
 
 
 def _mend_files(session: Session, item: Item, directory: Path) -> None:

@@ -18,19 +18,19 @@ from tarantula.component import Component
 from tarantula.coordinator import end_item
 from tarantula.download.errors import Refused
 from tarantula.items import CollectedDocument
+from tarantula.life.moving import OVER, STOPPED
 from tarantula.progress import Progress
-from tarantula.signals import document_stored
+from tarantula.signals import collection_over, document_stored
 from tarantula.states import DocumentState
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
-INTERRUPTIONS = {
-    "shutdown": "Somebody stopped it.",
-    "cancelled": "Somebody stopped it.",
-    "closespider_timeout": "Its longest duration was over.",
-}
+INTERRUPTIONS = {"shutdown": STOPPED, "cancelled": STOPPED, "closespider_timeout": OVER}
+OVER_REASON = "collection_over"
+LOOK = 0.2
+"""Seconds between two looks at whether the item may be collected any longer; the database is asked at every beat."""
 GARBAGE = (20_000, 10, 5)
 """How much is made before cycles are looked for; by default a fifth of a collector's time went into that."""
 
@@ -48,7 +48,7 @@ class CoreStats(ScrapyCoreStats):
 
 
 class ItemLife(Component):
-    """Ends the item when its spider ends."""
+    """Ends the spider when its item may not go on, and the item when its spider ends."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -58,13 +58,22 @@ class ItemLife(Component):
         return extension
 
     def spider_opened(self) -> None:
-        """Look for garbage only in what comes from now on, and not after every few objects."""
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*GARBAGE)
+        """Begin to look at the clock, and at what the database says."""
+        _settle_memory()
+        self._over: str | None = None
+        self._look()
+
+    def _look(self) -> None:
+        self._looking = asyncio.get_running_loop().call_later(LOOK, self._look)
+        self._over = self.collection.over
+        if self._over is not None:
+            self._looking.cancel()
+            self.crawler.signals.send_catch_log(collection_over)
+            self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason=OVER_REASON))
 
     def spider_closed(self, reason: str) -> None:
-        """Archive what is finished; what is not is interrupted, with the reason."""
+        """Convert or archive what is finished; what is not is interrupted, with the reason."""
+        self._looking.cancel()
         for rule, number in self.collection.discovery.refused.items():
             self.count(f"scope/rejected_count/{rule}", number)
         self.publish()
@@ -73,6 +82,8 @@ class ItemLife(Component):
     def _interruption(self, reason: str) -> str | None:
         if self.collection.trouble is not None:
             return str(self.collection.trouble)
+        if reason == OVER_REASON:
+            return self._over
         if reason == "finished":
             return None
         return INTERRUPTIONS.get(reason, f"The spider was closed: {reason}.")
@@ -159,3 +170,10 @@ class LostDocuments(Component):
     def _store(self, document: CollectedDocument, state: DocumentState, reason: str, rule: str) -> None:
         refused = failed_document(document.entry, Refused(state, reason, rule), datetime.now(UTC))
         asyncio.ensure_future(self.collection.store(refused))  # noqa: RUF006  ends before the writer does
+
+
+def _settle_memory() -> None:
+    """Look for garbage only in what comes from now on, and not after every few objects."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GARBAGE)

@@ -16,14 +16,17 @@ from scrapy.http import Headers, HtmlResponse, JsonResponse, Response, TextRespo
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from tarantula.download.client import Client
+from tarantula.download.errors import GivenUp
 from tarantula.download.exchange import Ask, Exchange, Head
 from tarantula.media import media_type
+from tarantula.signals import collection_over
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
 BROWSER_HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+OVER = "The collection is over."
 RESPONSES: dict[str, type[Response]] = {
     "text/html": HtmlResponse,
     "application/xhtml+xml": HtmlResponse,
@@ -50,9 +53,27 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
             bind_address=_host_of(settings.get("DOWNLOAD_BIND_ADDRESS")),
         )
         self._browser = Browser.of(crawler)
+        self._under_way: set[asyncio.Task[Any]] = set()
+        self._over = False
+        crawler.signals.connect(self._give_up, collection_over)
 
     async def download_request(self, request: Request) -> Response:
         """Ask for a document; a request with ``playwright`` in its meta goes to the browser."""
+        if self._over:
+            raise GivenUp(OVER)
+        task = asyncio.current_task()
+        assert task is not None
+        self._under_way.add(task)
+        try:
+            return await self._download(request)
+        except asyncio.CancelledError:
+            if self._over:
+                raise GivenUp(OVER) from None
+            raise
+        finally:
+            self._under_way.discard(task)
+
+    async def _download(self, request: Request) -> Response:
         if request.meta.get("playwright"):
             return await self._browser.download_request(request)
         try:
@@ -67,6 +88,11 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         """Close every connection, and the browser."""
         await self._client.close()
         await self._browser.close()
+
+    def _give_up(self) -> None:
+        self._over = True
+        for task in self._under_way:
+            task.cancel()
 
     def _ask(self, request: Request) -> Ask:
         meta = request.meta

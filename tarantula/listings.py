@@ -39,6 +39,7 @@ class ItemRow(NamedTuple):
     collected: int
     waiting: int
     bytes: int
+    crashes: int
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON; the keys are an interface."""
@@ -113,6 +114,7 @@ def items(session: Session, publication: Publication | None = None) -> list[Item
             collected=row.collected or 0,
             waiting=row.waiting or 0,
             bytes=int(row.bytes or 0),
+            crashes=row.Item.crashes,
         )
         for row in rows
     ]

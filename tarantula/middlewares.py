@@ -9,10 +9,11 @@ from scrapy import Request
 from scrapy.exceptions import NotConfigured
 
 from tarantula.component import Component
-from tarantula.download.errors import DownloadError, Refused
+from tarantula.download.errors import DownloadError, GivenUp, Refused
 from tarantula.items import Entry
 from tarantula.robots import MAX_REDIRECTS, RobotsCache, RobotsRules, robots_url
 from tarantula.scope.candidate import Candidate
+from tarantula.signals import collection_over
 from tarantula.states import NOT_REACHED, DocumentState
 from tarantula.urls import redirect_target, server_of
 
@@ -53,6 +54,7 @@ class RobotsMiddleware(Component):
             raise NotConfigured
         self._cache = RobotsCache()
         self._asking: dict[str, asyncio.Task[RobotsRules]] = {}
+        crawler.signals.connect(self._give_up, collection_over)
 
     async def process_request(self, request: Request) -> None:
         if request.meta.get("is_robots"):
@@ -69,12 +71,24 @@ class RobotsMiddleware(Component):
         if robots not in self._asking:
             self._asking[robots] = asyncio.create_task(self._ask(robots, server_of(url)))
             self._asking[robots].add_done_callback(lambda _: self._asking.pop(robots, None))
-        return await asyncio.shield(self._asking[robots])
+        asking = self._asking[robots]
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            if asking.cancelled():
+                raise GivenUp("The collection is over.") from None
+            raise
+
+    def _give_up(self) -> None:
+        for asking in self._asking.values():
+            asking.cancel()
 
     async def _ask(self, url: str, server: str) -> RobotsRules:
         politeness = self.collection.politeness
         try:
             rules = await self._fetch(url, server)
+        except GivenUp:
+            raise
         except DownloadError as error:
             if error.state in NOT_REACHED:
                 politeness.failed(server)
@@ -131,6 +145,8 @@ class PolitenessMiddleware(Component):
             return
         if "asked" not in request.meta:
             self.collection.frontier.release(entry, not_before=0.0)
+            return
+        if isinstance(exception, GivenUp):
             return
         if isinstance(exception, DownloadError) and exception.state in NOT_REACHED:
             self.collection.politeness.failed(entry.server)

@@ -48,6 +48,9 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+_ALIVE = "state IN ('waiting', 'collecting', 'converting')"
+_NEWS = "news IS NOT NULL"
+
 BigId = BigInteger().with_variant(Integer, "sqlite")
 
 
@@ -121,7 +124,24 @@ class Item(Base):
     reason: Mapped[str | None] = mapped_column(Text)
     """Why it was interrupted."""
     validation: Mapped[str] = mapped_column(String(20), default="pending")
+    stop_wanted_at: Mapped[datetime | None] = mapped_column(Moment)
+    """When somebody asked for it to be stopped; its collectors obey."""
+    retry_at: Mapped[datetime | None] = mapped_column(Moment)
+    """When a daemon starts a process for it, unless somebody is at work on it."""
+    launched_at: Mapped[datetime | None] = mapped_column(Moment)
+    """When a daemon last started a process for it that is not heard of yet."""
+    launched_on: Mapped[str | None] = mapped_column(String(255))
+    """The machine of that process."""
+    crashes: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
+    """How many of its processes died."""
+    news: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
+    """What is to be told of it, until somebody tells it."""
     publication: Mapped[Publication] = relationship(back_populates="items")
+
+    __table_args__ = (
+        Index("ix_item_alive", "publication_id", sqlite_where=text(_ALIVE), postgresql_where=text(_ALIVE)),
+        Index("ix_item_news", "id", sqlite_where=text(_NEWS), postgresql_where=text(_NEWS)),
+    )
 
 
 class Server(Base):

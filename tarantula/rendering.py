@@ -20,7 +20,7 @@ from scrapy import Request
 from scrapy_playwright.page import PageMethod
 
 from tarantula.component import Component
-from tarantula.download.errors import DownloadError
+from tarantula.download.errors import DownloadError, GivenUp
 from tarantula.items import CollectedDocument
 from tarantula.links.extract import extract_links
 from tarantula.links.link import LinkKind
@@ -55,6 +55,8 @@ class Renderer(Component):
             return
         try:
             document.rendered = await self._open(document)
+        except GivenUp:
+            raise
         except (DownloadError, PlaywrightError, TimeoutError) as error:
             problem = (str(error).strip() or type(error).__name__).splitlines()[0]
             document.reason += f" It could not be rendered: {problem}."

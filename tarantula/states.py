@@ -85,6 +85,15 @@ MOVES: dict[ItemState, frozenset[ItemState]] = {
     ItemState.ARCHIVED: frozenset(),
 }
 
+ALIVE = frozenset({ItemState.WAITING, ItemState.COLLECTING, ItemState.CONVERTING})
+"""The states in which something is still to be done, by whoever comes."""
+
+EXTENSIBLE = frozenset({ItemState.WAITING, ItemState.COLLECTING, ItemState.INTERRUPTED})
+"""The states in which a deadline means something."""
+
+REMOVABLE = frozenset({ItemState.INTERRUPTED, ItemState.ARCHIVED})
+"""The states in which nobody is at work on an item."""
+
 
 def check_move(urn: str, old: ItemState, new: ItemState) -> None:
     """Refuse a move that is not in the table."""

@@ -45,6 +45,7 @@ def test_the_example_of_2001_in_one_command(tarantula: Tarantula, database_confi
         "description": "Recolha mensal dos sites da Faculdade de Ciências da Universidade de Lisboa.",
         "depth": 5,
         "every": "monthly",
+        "zone": "",
         "start": "2026-06-12T22:00:00+01:00",
         "max_duration": 864_000,
         "robots": True,
@@ -62,6 +63,7 @@ def test_the_example_of_2001_in_one_command(tarantula: Tarantula, database_confi
         "render": False,
         "keep_refused": True,
         "allow_private": False,
+        "notify": [],
         "settings": {},
     }
 

@@ -10,16 +10,13 @@ import typer
 
 from tarantula.cli.collectors import run_collectors
 from tarantula.cli.report import show_report
+from tarantula.cli.run import STOPPED, take_signals_back
 from tarantula.config import Config
-from tarantula.coordinator import check_can_begin, give_up, prepare_item
+from tarantula.coordinator import check_can_begin, complete_item, give_up, prepare_item
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.listings import find_item
 from tarantula.states import ItemState
-
-STOPPED = 130
-"""The exit code of a command that was stopped by Ctrl-C."""
-
 
 Collectors = Annotated[int, typer.Option("--collectors", min=1, help="How many processes share the item.")]
 
@@ -41,14 +38,26 @@ def collect(name: str, urn: str | None = None, collectors: int = 1) -> None:
         codes = run_collectors(name, urn, collectors)
     else:
         urn, codes = _collect_here(name, urn)
+    complete(urn)
     show_report(urn)
     _say_how_it_ended(urn, max(codes))
+
+
+def complete(urn: str) -> None:
+    """Convert and archive what was collected."""
+    try:
+        complete_item(Config(), urn)
+    except KeyboardInterrupt:
+        typer.echo(f"Its links are not converted. Go on with `tarantula item resume {urn}`.")
+        raise typer.Exit(STOPPED) from None
 
 
 def _say_how_it_ended(urn: str, code: int) -> None:
     with open_database() as database, database.reading() as session:
         item = find_item(session, urn)
         state, reason = item.state, item.reason or "It was left."
+    if state == ItemState.CONVERTING:
+        raise TarantulaError(f"Another process is converting {urn}.")
     if state != ItemState.ARCHIVED:
         typer.echo(f"Interrupted: {reason} Go on with `tarantula item resume {urn}`.")
         raise typer.Exit(code or STOPPED)
@@ -79,4 +88,5 @@ def _run(name: str, urn: str | None) -> tuple[Any, bool]:
     crawler = process.create_crawler(spider_for(name))
     process.crawl(crawler, name=name, **({"item": urn} if urn else {}))
     process.start()
+    take_signals_back()
     return getattr(crawler.spider, "collection", None), not process.bootstrap_failed

@@ -2,32 +2,72 @@
 
 from __future__ import annotations
 
+import time
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from tarantula.archive.mirror import convert_item
-from tarantula.cli.crawl import Collectors, collect
+from tarantula.archive.removal import check_removable, remove_item
+from tarantula.cli.crawl import Collectors, collect, complete
 from tarantula.cli.nouns import group
-from tarantula.cli.screen import counting, write_json
+from tarantula.cli.report import show_report
+from tarantula.cli.screen import counting, when, write_json
 from tarantula.config import Config
-from tarantula.db import open_database
+from tarantula.coordinator import reopen_item
+from tarantula.db import Database, open_database
+from tarantula.errors import TarantulaError
+from tarantula.life.wishes import extend_item, stop_item
 from tarantula.listings import find_item
+from tarantula.states import ItemState
 
 app = group("item")
 
+PATIENCE = 10.0
+"""Seconds for which a stop is waited for."""
+
+Urn = Annotated[str, typer.Argument(metavar="URN", help="The item.")]
+
 
 @app.command()
-def resume(urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")], collectors: Collectors = 1) -> None:
+def stop(urn: Urn) -> None:
+    """Stop an item, wherever its collectors are; it can be resumed."""
+    with open_database() as database:
+        stopped = stop_item(database, urn, datetime.now(UTC)) or _wait_for_stop(database, urn)
+    print(f"{urn} is interrupted." if stopped else f"{urn} stops when its collectors hear of it.")
+
+
+@app.command()
+def resume(urn: Urn, collectors: Collectors = 1) -> None:
     """Go on with an item that was interrupted, where it was."""
-    with open_database() as database, database.reading() as session:
-        name = find_item(session, urn).publication.name
-    collect(name, urn, collectors)
+    with open_database() as database:
+        name, state = reopen_item(database, urn)
+    if state != ItemState.CONVERTING:
+        collect(name, urn, collectors)
+        return
+    complete(urn)
+    show_report(urn)
+
+
+@app.command()
+def extend(
+    urn: Urn,
+    until: Annotated[str, typer.Argument(metavar="TIME", help="How much longer, as 2d, or until when.")],
+) -> None:
+    """Give an item more time, also while it is collected."""
+    with open_database() as database:
+        deadline = extend_item(Config(), database, urn, until, datetime.now(UTC))
+        with database.reading() as session:
+            state = find_item(session, urn).state
+    print(f"{urn} has time until {when(deadline)}.")
+    if state == ItemState.INTERRUPTED:
+        print(f"Go on with `tarantula item resume {urn}`.")
 
 
 @app.command()
 def convert(
-    urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")],
+    urn: Urn,
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
 ) -> None:
     """Make a copy of an item that can be browsed without a server, or make it anew."""
@@ -41,3 +81,25 @@ def convert(
         typer.echo(f"Skipped {skipped.url}: {skipped.reason}", err=True)
     typer.echo(f"{made.documents:,} documents, {made.changed:,} with other links, in {made.seconds:.1f} s.")
     typer.echo(f"Open {(made.path / 'index.html').as_uri()}")
+
+
+@app.command()
+def remove(urn: Urn, yes: Annotated[bool, typer.Option("--yes", help="Do not ask once more.")] = False) -> None:
+    """Remove an item for good, with everything that was collected."""
+    with open_database() as database:
+        with database.reading() as session:
+            check_removable(find_item(session, urn))
+        if not yes and typer.prompt(f"Everything that was collected will be lost. Type {urn} to remove it") != urn:
+            raise TarantulaError(f"That is not {urn}: nothing was removed.")
+        remove_item(Config(), database, urn)
+    print(f"{urn} is removed.")
+
+
+def _wait_for_stop(database: Database, urn: str) -> bool:
+    give_up = time.monotonic() + PATIENCE
+    while time.monotonic() < give_up:
+        with database.reading() as session:
+            if find_item(session, urn).state == ItemState.INTERRUPTED:
+                return True
+        time.sleep(0.1)
+    return False

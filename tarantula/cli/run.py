@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -17,6 +18,8 @@ from tarantula.errors import TarantulaError
 
 REFUSED = 2
 BUG = 1
+STOPPED = 130
+"""The exit code of a command that was stopped by Ctrl-C."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -38,6 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             raise
         _leave(_of_a_bug(error), BUG)
     sys.exit(0)
+
+
+def take_signals_back() -> None:
+    """Let Ctrl-C mean what it usually does, once Scrapy is done with it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _run(arguments: Sequence[str] | None) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import logging
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
+from tarantula.cli.run import STOPPED, take_signals_back
 from tarantula.config import Config
-from tarantula.coordinator import check_can_begin, give_up
+from tarantula.coordinator import check_can_begin, complete_item, give_up
 from tarantula.errors import TarantulaError
 from tarantula.spiders.publication import PublicationSpider
+
+logger = logging.getLogger(__name__)
 
 
 class Command(ScrapyCrawl):
@@ -29,6 +33,19 @@ class Command(ScrapyCrawl):
             give_up(collection)
         if self.crawler_process.bootstrap_failed or collection is None or collection.trouble is not None:
             self.exitcode = 2
+        if collection is not None:
+            self._complete(collection.urn)
+
+    def _complete(self, urn: str) -> None:
+        take_signals_back()
+        try:
+            complete_item(Config(), urn)
+        except TarantulaError as error:
+            logger.error("%s", error)
+            self.exitcode = 2
+        except KeyboardInterrupt:
+            logger.warning("%s is not converted; `tarantula item resume %s` goes on.", urn, urn)
+            self.exitcode = STOPPED
 
     def _check(self, spider: str, arguments: dict[str, str]) -> None:
         if spider == PublicationSpider.name and "name" not in arguments:

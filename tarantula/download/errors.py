@@ -52,6 +52,10 @@ class CannotAsk(DownloadError):
     state = DocumentState.SYSTEM_ERROR
 
 
+class GivenUp(DownloadError):
+    """The collection is over: the document waits until it goes on."""
+
+
 class PrivateAddress(DownloadError):
     """The server's name leads to an address that a public publication must not reach."""
 

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from tarantula import sentences
 from tarantula.errors import TarantulaError
 from tarantula.publications.fields import (
+    Addresses,
     BaseUrl,
     Duration,
     Name,
@@ -20,6 +21,7 @@ from tarantula.publications.fields import (
     Strategy,
     Types,
     Words,
+    Zone,
     at_least,
     more_than_nothing,
 )
@@ -42,6 +44,8 @@ class PublicationConfig(BaseModel):
     """Links from the base document to the farthest one."""
     every: Period = "once"
     """once, hourly, daily, weekly, monthly, yearly, or a cron line."""
+    zone: Zone = ""
+    """The time zone whose clocks it goes by, as Europe/Lisbon."""
     start: Start = None
     """First date and hour, as 2026-06-12 22:00."""
     max_duration: Duration = None
@@ -76,6 +80,8 @@ class PublicationConfig(BaseModel):
     """Whether URLs that scope refuses keep a row."""
     allow_private: bool = False
     """Whether private addresses may be visited although the base document is at a public one."""
+    notify: Addresses = Field(default_factory=list)
+    """Whom to tell when an item ends or needs attention: addresses of Apprise, as mailto://user:password@example.org."""
     settings: Settings = Field(default_factory=dict)
     """Scrapy settings of its own."""
 

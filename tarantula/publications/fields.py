@@ -9,10 +9,12 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from tarantula.frontier.strategies import STRATEGIES
+from tarantula.publications.addresses import check_address
 from tarantula.publications.times import parse_duration, parse_moment, parse_period
+from tarantula.publications.zones import parse_zone, zone_named
 from tarantula.scope.patterns import parse_pattern
 from tarantula.scope.url_not_sane import LONGEST_HOST, MAX_LENGTH
 from tarantula.urls import canonical, is_web
@@ -132,6 +134,11 @@ def _names_classes(value: object) -> bool:
     return isinstance(value, dict) and all(order is None or isinstance(order, int | float) for order in value.values())
 
 
+def read_start(value: object, info: ValidationInfo) -> datetime | None:
+    """Read the first date and hour, on the clocks of the publication's zone."""
+    return parse_moment(value, zone_named(info.data.get("zone", "")))
+
+
 def at_least(least: float, what: str) -> Callable[[Any], Any]:
     """Refuse numbers below *least*."""
 
@@ -158,7 +165,9 @@ Words = Annotated[str, AfterValidator(check_text)]
 Name = Annotated[str, AfterValidator(check_name)]
 BaseUrl = Annotated[str, AfterValidator(read_base_url)]
 Period = Annotated[str, BeforeValidator(parse_period)]
-Start = Annotated[datetime | None, BeforeValidator(parse_moment)]
+Start = Annotated[datetime | None, BeforeValidator(read_start)]
+Zone = Annotated[str, BeforeValidator(parse_zone)]
+Addresses = Annotated[list[Annotated[str, AfterValidator(check_address)]], BeforeValidator(split_list)]
 Duration = Annotated[int | None, BeforeValidator(parse_duration)]
 Types = Annotated[list[Annotated[str, AfterValidator(check_type)]], BeforeValidator(split_list)]
 Servers = Annotated[list[Annotated[str, AfterValidator(check_pattern)]], BeforeValidator(split_list)]

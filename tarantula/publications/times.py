@@ -6,6 +6,8 @@ import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
+from tarantula.publications.zones import local_zone
+
 PERIODS = ("once", "hourly", "daily", "weekly", "monthly", "yearly")
 CRON_FIELDS = 5
 YEARS = range(1990, 3000)
@@ -43,8 +45,8 @@ def format_duration(seconds: int) -> str:
     return "".join(parts)
 
 
-def parse_moment(value: object) -> datetime | None:
-    """Read ``2026-06-12 22:00``, with a time zone or in the one of this machine; nothing means at once."""
+def parse_moment(value: object, zone: tzinfo | None = None) -> datetime | None:
+    """Read ``2026-06-12 22:00``, with an offset of its own or in a zone, this machine's unless told."""
     if value is None or value == "":
         return None
     moment = value if isinstance(value, date) else _read_moment(str(value).strip())
@@ -53,7 +55,7 @@ def parse_moment(value: object) -> datetime | None:
     if moment.year not in YEARS:
         raise ValueError(f"The year {moment.year} is too far away.")
     # Written and read again, a moment keeps its offset from UTC and not its zone's rules: so from the start.
-    return datetime.fromisoformat((moment if moment.tzinfo else _local(moment)).isoformat())
+    return datetime.fromisoformat((moment if moment.tzinfo else _local(moment, zone)).isoformat())
 
 
 def parse_period(value: object) -> str:
@@ -107,8 +109,8 @@ def _read_moment(text: str) -> datetime:
         raise ValueError(f"{text[day.end() :].strip()[:40]!r} is not an hour. Write it as 2026-06-12 22:00.") from error
 
 
-def _local(moment: datetime) -> datetime:
-    aware = moment.astimezone()
-    if aware.astimezone(UTC).astimezone().replace(tzinfo=None) != moment:
+def _local(moment: datetime, zone: tzinfo | None) -> datetime:
+    aware = moment.replace(tzinfo=zone or local_zone())
+    if aware.astimezone(UTC).astimezone(aware.tzinfo).replace(tzinfo=None, fold=0) != moment.replace(fold=0):
         raise ValueError(f"There is no {moment:%Y-%m-%d %H:%M} here: the clocks skip that hour.")
     return aware

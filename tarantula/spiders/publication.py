@@ -14,7 +14,7 @@ from tarantula.browser import browser_settings
 from tarantula.collection import Collection
 from tarantula.config import Config
 from tarantula.coordinator import begin_item
-from tarantula.download.errors import DownloadError
+from tarantula.download.errors import DownloadError, GivenUp
 from tarantula.download.exchange import Exchange
 from tarantula.items import CollectedDocument, Entry
 from tarantula.substitutes import exchange_for
@@ -50,8 +50,6 @@ class PublicationSpider(Spider):
             crawler.settings.set(key, value, priority="spider")
         if crawler.settings.getbool("TARANTULA_PROGRESS"):
             crawler.settings.set("LOG_FILE", str(collection.directory / "crawl.log"), priority="spider")
-        if (seconds := collection.seconds_left) is not None:
-            crawler.settings.set("CLOSESPIDER_TIMEOUT", seconds, priority="spider")
         crawler.settings.set("TARANTULA_ALLOW_PRIVATE", collection.may_visit_private, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.collection = collection
@@ -112,6 +110,8 @@ class PublicationSpider(Spider):
         try:
             document = document_of(entry, exchange, self.collection.scope)
             await self._renderer.render(document)
+        except GivenUp:
+            return []
         finally:
             self.collection.release(entry)
         return [document]
@@ -120,6 +120,9 @@ class PublicationSpider(Spider):
         """Make a document of an exchange that failed, or that a rule ended."""
         entry: Entry = failure.request.meta["entry"]  # type: ignore[attr-defined]
         error = failure.value
+        if isinstance(error, GivenUp):
+            # It waits again as soon as the collector leaves.
+            return []
         if not isinstance(error, DownloadError):
             error = DownloadError(f"The document could not be collected: {error}.")
         return [failed_document(entry, error, datetime.now(UTC))]

@@ -1,0 +1,52 @@
+"""An item is removed: its files first, its rows last, so that a removal that was cut short can be repeated."""
+
+from __future__ import annotations
+
+import shutil
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from tarantula.config import Config
+from tarantula.db import Database
+from tarantula.errors import TarantulaError
+from tarantula.life.moving import hold
+from tarantula.models import Base, Document, Item, LinkRow
+from tarantula.states import REMOVABLE, ItemState
+
+
+def check_removable(item: Item) -> None:
+    """Refuse to remove an item that somebody may be at work on."""
+    if ItemState(item.state) not in REMOVABLE:
+        raise TarantulaError(
+            f"Item {item.urn} is {item.state} and cannot be removed. "
+            f"Stop it first with `tarantula item stop {item.urn}`."
+        )
+
+
+def before_removal(session: Session, installation: Config, item: Item) -> None:
+    """Make whole without this item whatever depends on it; nothing does yet."""
+
+
+def remove_item(installation: Config, database: Database, urn: str) -> None:
+    """Remove an item for good: what was collected, what was made of it, and every row."""
+    with database.session() as session:
+        item = hold(session, urn)
+        check_removable(item)
+        before_removal(session, installation, item)
+    for directory in (installation.archived / urn, installation.items / urn):
+        if directory.exists():
+            shutil.rmtree(directory)
+    with database.session() as session:
+        _remove_rows(session, hold(session, urn))
+
+
+def _remove_rows(session: Session, item: Item) -> None:
+    check_removable(item)
+    documents = select(Document.id).where(Document.item_id == item.id)
+    session.execute(delete(LinkRow).where(LinkRow.document_id.in_(documents)))
+    for table in reversed(Base.metadata.sorted_tables):
+        for key in table.foreign_keys:
+            if key.column is Item.__table__.c.id:
+                session.execute(delete(table).where(key.parent == item.id))
+    session.delete(item)

@@ -1,0 +1,91 @@
+"""From the last document to the archive: links are converted, indicators computed, and it is archived."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import exists, select
+from sqlalchemy.orm import Session
+
+from tarantula.archive.indicators import Indicators, compute, keep_indicators
+from tarantula.archive.mirror import convert_item
+from tarantula.config import Config
+from tarantula.db import Database, open_database
+from tarantula.life.moving import News, announce, hold, interrupt, move
+from tarantula.life.telling import tell
+from tarantula.life.workers import completing
+from tarantula.listings import find_item
+from tarantula.models import Collector, Item
+from tarantula.publications.config import PublicationConfig
+from tarantula.states import ItemState
+
+logger = logging.getLogger(__name__)
+
+HANDOVER = timedelta(seconds=10)
+"""How long a daemon leaves an item that is to be converted to whoever collected it."""
+
+
+def complete_item(installation: Config, urn: str) -> bool:
+    """Convert an item that is to be converted, archive it, and tell of it; say whether somebody else is at it."""
+    with open_database(installation) as database:
+        if _is_converting(database, urn):
+            with completing(installation, urn) as alone:
+                if not alone:
+                    return False
+                # Whoever was at it until now may have done it.
+                if _is_converting(database, urn):
+                    _convert(installation, database, urn)
+        tell(installation, database, urn)
+    return True
+
+
+def finish_item(database: Database, urn: str, reason: str | None) -> None:
+    """End the collection of an item: it is converted next, or archived, or interrupted for a *reason*."""
+    indicators = _count(database, urn)
+    with database.session() as session:
+        item, now = hold(session, urn), datetime.now(UTC)
+        joined = session.scalar(select(exists().where(Collector.item_id == item.id)))
+        if item.state != ItemState.COLLECTING or joined:
+            logger.info("Item %s is another collector's to end.", urn)
+        elif reason is not None:
+            interrupt(item, reason, now)
+            keep_indicators(session, item, indicators)
+        elif _wants_conversion(item):
+            move(item, ItemState.CONVERTING, now)
+            item.retry_at = now + HANDOVER
+        else:
+            _archive(session, item, indicators)
+
+
+def _convert(installation: Config, database: Database, urn: str) -> None:
+    with database.reading() as session:
+        wanted = _wants_conversion(find_item(session, urn))
+    if wanted:
+        convert_item(installation, database, urn)
+    indicators = _count(database, urn)
+    with database.session() as session:
+        item = hold(session, urn)
+        # Somebody may have stopped it meanwhile.
+        if item.state == ItemState.CONVERTING:
+            _archive(session, item, indicators)
+
+
+def _archive(session: Session, item: Item, indicators: Indicators) -> None:
+    move(item, ItemState.ARCHIVED, datetime.now(UTC))
+    fired = keep_indicators(session, item, indicators)
+    announce(item, News.ATTENTION if fired else News.ENDED, " ".join(rule.reason for rule in fired))
+
+
+def _wants_conversion(item: Item) -> bool:
+    return PublicationConfig.model_validate(item.configuration).convert
+
+
+def _count(database: Database, urn: str) -> Indicators:
+    with database.reading() as session:
+        return compute(session, find_item(session, urn))
+
+
+def _is_converting(database: Database, urn: str) -> bool:
+    with database.reading() as session:
+        return find_item(session, urn).state == ItemState.CONVERTING
