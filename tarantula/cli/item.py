@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tarantula.cli.crawl import Collectors, collect
+from tarantula.cli.decide import reject, show, validate
 from tarantula.cli.nouns import group
 from tarantula.db import open_database
 from tarantula.listings import find_item
@@ -25,3 +26,7 @@ def resume(urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")],
     with open_database() as database, database.reading() as session:
         name = find_item(session, urn).publication.name
     collect(name, urn, collectors)
+
+
+for verb in (show, validate, reject):
+    app.command()(verb)

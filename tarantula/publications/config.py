@@ -14,6 +14,7 @@ from tarantula.publications.fields import (
     Duration,
     Name,
     Period,
+    Rules,
     Servers,
     Settings,
     Start,
@@ -25,6 +26,12 @@ from tarantula.publications.fields import (
 )
 from tarantula.scope.patterns import ServerPattern, parse_pattern, split_server
 from tarantula.urls import server_of
+
+ATTENTION = (
+    *("errors > 20%", "missing-requisites > 10%", "documents < -30%", "bytes < -50%"),
+    *("vanished-servers > 25%", "vanished-types > 25%"),
+)
+INCOMPLETE = ("base-missing", "errors > 50%")
 
 
 class PublicationConfig(BaseModel):
@@ -76,6 +83,10 @@ class PublicationConfig(BaseModel):
     """Whether URLs that scope refuses keep a row."""
     allow_private: bool = False
     """Whether private addresses may be visited although the base document is at a public one."""
+    attention: Rules = Field(default_factory=lambda: list(ATTENTION))
+    """Rules on indicators that ask for attention: errors > 20%, documents < -30%."""
+    incomplete: Rules = Field(default_factory=lambda: list(INCOMPLETE))
+    """Rules on indicators that keep an item from being called complete."""
     settings: Settings = Field(default_factory=dict)
     """Scrapy settings of its own."""
 
