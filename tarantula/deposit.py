@@ -11,11 +11,13 @@ from sqlalchemy import select
 from tarantula import listings
 from tarantula.archive import validation
 from tarantula.archive.indicators import Indicators, indicators_of
+from tarantula.archive.page_text import lines_of
 from tarantula.archive.validation import Decided
 from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.hooks import decision_hooks, tell
 from tarantula.listings import DocumentRow, ItemRow, find_item
+from tarantula.media import charset_of, media_type
 from tarantula.models import Document
 from tarantula.publications import registry
 from tarantula.states import Validation
@@ -23,6 +25,12 @@ from tarantula.store.bodies import body_of
 from tarantula.store.captures import capture_of
 from tarantula.store.read import read_record
 from tarantula.urls import canonical, key_of
+
+
+def text_of(body: bytes, content_type: str | None) -> str | None:
+    """Return the text of a body as a reader sees it, by what its Content-Type header says; nothing if it has none."""
+    lines = lines_of(body, media_type(content_type), charset_of(content_type))
+    return "\n".join(lines) if lines is not None else None
 
 
 class Deposit:
