@@ -21,8 +21,8 @@ from tarantula.media import charset_of, media_type
 from tarantula.models import Document
 from tarantula.publications import registry
 from tarantula.states import Validation
-from tarantula.store.bodies import body_of
 from tarantula.store.captures import capture_of
+from tarantula.store.payload import payload_of
 from tarantula.store.read import read_record
 from tarantula.urls import canonical, key_of
 
@@ -68,7 +68,7 @@ class Deposit:
             key = key_of(canonical(url) or url)
             document = session.scalar(select(Document).where(Document.item_id == item.id, Document.key == key))
             capture = capture_of(session, self._installation.items, document) if document is not None else None
-        return body_of(read_record(capture.path, capture.offset)) if capture is not None else None
+        return payload_of(read_record(capture.path, capture.offset)).body if capture is not None else None
 
     def directory(self, urn: str) -> Path:
         """Return the folder of an item's WARC files (``archive``) and index (``indexes``)."""

@@ -187,9 +187,9 @@ def test_a_damaged_file_is_named_with_the_place(sqlite: Database, config: Config
         note = compare_documents(session, config.items, before, after).note
         assert note == f"{path} has no whole record at {before.warc_offset}: the file ends there."
         path.unlink()
-        assert compare_documents(session, config.items, before, after).note == (
-            f"{path} cannot be read: No such file or directory."
-        )
+        note = compare_documents(session, config.items, before, after).note
+        assert str(path) in note
+        assert note.endswith("No such file or directory.")
         before.warc = None
         assert compare_documents(session, Path("/"), before, after).note == "Its bytes were not kept."
         session.rollback()

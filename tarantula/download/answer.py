@@ -140,7 +140,7 @@ class AnswerReader:
             raise TooLarge(f"The body is larger than {limit:,} bytes.")
 
     def _open_body(self, parsed: ParsedHead) -> Body:
-        fields = _framing_fields(parsed.headers)
+        fields = framing_fields(parsed.headers)
         connection = fields.get(b"connection", ())
         self._keep_alive = b"keep-alive" in connection if parsed.version < (1, 1) else b"close" not in connection
         self.codings = [*fields.get(b"content-encoding", ())]
@@ -169,7 +169,8 @@ class AnswerReader:
         return PlainBody(None)
 
 
-def _framing_fields(headers: Headers) -> dict[bytes, list[bytes]]:
+def framing_fields(headers: Headers) -> dict[bytes, list[bytes]]:
+    """Return what the headers say of the body: how it is framed, and how it is coded."""
     fields: dict[bytes, list[bytes]] = {}
     for name, value in headers:
         lower = name.lower()
