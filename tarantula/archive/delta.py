@@ -9,6 +9,8 @@ from sqlalchemy import (
     BigInteger,
     Column,
     ColumnElement,
+    Connection,
+    LargeBinary,
     MetaData,
     Select,
     String,
@@ -39,36 +41,52 @@ class Change(StrEnum):
     GONE = "gone"
 
 
+SHOWN = (BEFORE.url, BEFORE.state, BEFORE.type, BEFORE.size, AFTER.url, AFTER.state, AFTER.type, AFTER.size)
+"""What is told of the two documents of a URL."""
+
+
+def _side(name: str) -> Table:
+    """Describe a copy of what matters of an item, small and in the order of its keys: rows are looked up once only."""
+    return Table(
+        name,
+        MetaData(),
+        Column("key", LargeBinary(16), primary_key=True),
+        Column("id", BigInteger),
+        Column("digest", String(60)),
+        prefixes=["TEMPORARY"],
+        sqlite_with_rowid=False,
+    )
+
+
+EARLIER, LATER = _side("earlier_side"), _side("later_side")
+"""What each of the two items collected."""
+
 DELTA = Table(
     "delta",
     MetaData(),
     Column("change", String(10)),
+    Column("key", LargeBinary(16)),
     Column("before_id", BigInteger),
     Column("after_id", BigInteger),
     Column("before_digest", String(60)),
     Column("after_digest", String(60)),
     prefixes=["TEMPORARY"],
 )
-"""What is not the same in both items. A row's other document may be there without having been collected."""
-
-SHOWN = (BEFORE.url, BEFORE.state, BEFORE.type, BEFORE.size, AFTER.url, AFTER.state, AFTER.type, AFTER.size)
-"""What is told of the two documents of a URL."""
+"""What is not the same in both items."""
 
 
 def make(session: Session, before: int, after: int) -> None:
-    """Join two items, and keep what differs."""
+    """Join two items, and keep what differs for as long as the session lasts."""
     connection = session.connection()
+    for table, item in ((EARLIER, before), (LATER, after)):
+        table.create(connection)
+        connection.execute(table.insert().from_select(["key", "id", "digest"], _collected(item)))
+    _analyze(connection, EARLIER, LATER)
     DELTA.create(connection)
     columns = [column.name for column in DELTA.columns]
-    connection.execute(DELTA.insert().from_select(columns, _new_and_changed(before, after)))
-    connection.execute(DELTA.insert().from_select(columns, _gone(before, after)))
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("ANALYZE delta"))
-
-
-def count_collected(session: Session, item: int) -> int:
-    """Return how many documents an item collected."""
-    return session.scalar(select(func.count()).where(Document.item_id == item, IS_COLLECTED)) or 0
+    connection.execute(DELTA.insert().from_select(columns, _new_and_changed()))
+    connection.execute(DELTA.insert().from_select(columns, _gone()))
+    _analyze(connection, DELTA)
 
 
 def same(before: int, after: int) -> Select[*tuple[Any, ...]]:
@@ -87,22 +105,34 @@ def is_collected(document: Any) -> ColumnElement[bool]:
     return found
 
 
-def _new_and_changed(before: int, after: int) -> Select[*tuple[Any, ...]]:
-    was_there = and_(BEFORE.id.is_not(None), is_collected(BEFORE))
-    change = case((was_there, Change.CHANGED.value), else_=Change.NEW.value)
-    differs = or_(~was_there, BEFORE.digest.is_(None), AFTER.digest.is_(None), AFTER.digest != BEFORE.digest)
+def _collected(item: int) -> Select[*tuple[Any, ...]]:
+    chosen = select(Document.key, Document.id, Document.digest).where(Document.item_id == item, IS_COLLECTED)
+    return chosen.order_by(Document.key)
+
+
+def _new_and_changed() -> Select[*tuple[Any, ...]]:
+    change = case((EARLIER.c.id.is_(None), Change.NEW.value), else_=Change.CHANGED.value)
+    # A digest that is not known equals none.
+    is_same = and_(EARLIER.c.digest.is_not(None), EARLIER.c.digest == func.coalesce(LATER.c.digest, ""))
     return (
-        select(change, BEFORE.id, AFTER.id, case((was_there, BEFORE.digest)), AFTER.digest)
-        .select_from(AFTER)
-        .outerjoin(BEFORE, and_(BEFORE.item_id == before, BEFORE.key == AFTER.key))
-        .where(AFTER.item_id == after, is_collected(AFTER), differs)
+        select(change, LATER.c.key, EARLIER.c.id, LATER.c.id, EARLIER.c.digest, LATER.c.digest)
+        .select_from(LATER)
+        .outerjoin(EARLIER, EARLIER.c.key == LATER.c.key)
+        .where(or_(EARLIER.c.id.is_(None), ~is_same))
     )
 
 
-def _gone(before: int, after: int) -> Select[*tuple[Any, ...]]:
+def _gone() -> Select[*tuple[Any, ...]]:
     return (
-        select(literal(Change.GONE.value), BEFORE.id, AFTER.id, BEFORE.digest, null())
-        .select_from(BEFORE)
-        .outerjoin(AFTER, and_(AFTER.item_id == after, AFTER.key == BEFORE.key))
-        .where(BEFORE.item_id == before, is_collected(BEFORE), or_(AFTER.id.is_(None), ~is_collected(AFTER)))
+        select(literal(Change.GONE.value), EARLIER.c.key, EARLIER.c.id, null(), EARLIER.c.digest, null())
+        .select_from(EARLIER)
+        .outerjoin(LATER, LATER.c.key == EARLIER.c.key)
+        .where(LATER.c.id.is_(None))
     )
+
+
+def _analyze(connection: Connection, *tables: Table) -> None:
+    """Tell PostgreSQL how large new tables are; it would take them for small ones."""
+    if connection.dialect.name == "postgresql":
+        for table in tables:
+            connection.execute(text(f"ANALYZE {table.name}"))

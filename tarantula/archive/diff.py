@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Select, Subquery, case, func, or_, select
+from sqlalchemy import Column, Select, Subquery, Table, and_, case, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from tarantula.archive import delta
-from tarantula.archive.delta import AFTER, BEFORE, DELTA, SHOWN, Change
+from tarantula.archive.delta import AFTER, BEFORE, DELTA, EARLIER, LATER, SHOWN, Change
 from tarantula.errors import TarantulaError
-from tarantula.listings import COLLECTED, IS_COLLECTED, ROWS
+from tarantula.listings import COLLECTED, ROWS
 from tarantula.models import Document, Item
 from tarantula.urls import canonical, key_of
 
@@ -88,10 +88,10 @@ class Comparison:
         counts = dict.fromkeys(Change, 0)
         for change, number in self._session.execute(select(DELTA.c.change, func.count()).group_by(DELTA.c.change)):
             counts[Change(change)] = number
-        collected = delta.count_collected(self._session, self._after.id)
+        collected = self._session.scalar(select(func.count()).select_from(LATER)) or 0
         new, changed, gone = counts[Change.NEW], counts[Change.CHANGED], counts[Change.GONE]
-        fresh = new + changed - self._elsewhere(DELTA.c.after_digest, self._before)
-        lost = gone + changed - self._elsewhere(DELTA.c.before_digest, self._after)
+        fresh = new + changed - self._elsewhere(DELTA.c.after_digest, EARLIER)
+        lost = gone + changed - self._elsewhere(DELTA.c.before_digest, LATER)
         return Summary(
             self._before.urn,
             self._after.urn,
@@ -105,8 +105,8 @@ class Comparison:
         chosen = (
             select(DELTA.c.change, *SHOWN, moved.url)
             .select_from(DELTA)
-            .outerjoin(BEFORE, BEFORE.id == DELTA.c.before_id)
-            .outerjoin(AFTER, AFTER.id == DELTA.c.after_id)
+            .outerjoin(BEFORE, and_(BEFORE.item_id == self._before.id, BEFORE.key == DELTA.c.key))
+            .outerjoin(AFTER, and_(AFTER.item_id == self._after.id, AFTER.key == DELTA.c.key))
             .outerjoin(old_places, (old_places.c.digest == DELTA.c.after_digest) & (DELTA.c.change == Change.NEW))
             .outerjoin(moved, moved.id == old_places.c.id)
             .order_by(DELTA.c.change, case((DELTA.c.change == Change.GONE, DELTA.c.before_id), else_=DELTA.c.after_id))
@@ -117,10 +117,10 @@ class Comparison:
             for documents in self._stream(delta.same(self._before.id, self._after.id)):
                 yield _difference(Change.SAME, *documents)
 
-    def _elsewhere(self, digest: Column[str], item: Item) -> int:
+    def _elsewhere(self, digest: Column[str], side: Table) -> int:
         """Count the differing documents whose bytes the other item has under some URL."""
         wanted = select(digest).where(digest.is_not(None))
-        found = select(Document.digest).where(Document.item_id == item.id, IS_COLLECTED, Document.digest.in_(wanted))
+        found = select(side.c.digest).where(side.c.digest.in_(wanted))
         return self._session.scalar(select(func.count()).select_from(DELTA).where(digest.in_(found))) or 0
 
     def _moved(self) -> int:
