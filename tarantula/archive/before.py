@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
@@ -88,10 +89,11 @@ def previous_items(session: Session, item: Item) -> list[Item]:
 
 def compare(session: Session, earlier: list[Item], collected: int, size: int, kinds: Kinds) -> Before:
     """Hold the sums and kinds of an item against those of the items before it."""
-    totals = [_totals(session, item) for item in earlier]
+    last = _kinds(session, earlier[0])
+    kinds_before = set(last)
+    totals = [_sum(last), *(_totals(session, item) for item in earlier[1:])]
     documents = float(median(number for number, _ in totals))
     usual_size = float(median(size for _, size in totals))
-    kinds_before = _kinds(session, earlier[0])
     servers = {server for server, _ in kinds_before} - {server for server, _ in kinds}
     types = {mime or "unknown" for _, mime in kinds_before} - {mime or "unknown" for _, mime in kinds}
     return Before(
@@ -139,17 +141,21 @@ def _base(session: Session, item: Item) -> Document:
 def _totals(session: Session, item: Item) -> tuple[int, int]:
     if item.indicators is not None:
         return item.indicators["collected"], item.indicators["bytes"]
-    number, size = session.execute(
-        select(func.count(), func.sum(Document.size)).where(Document.item_id == item.id, IS_COLLECTED)
-    ).one()
-    return number, int(size or 0)
+    return _sum(_kinds(session, item))
 
 
-def _kinds(session: Session, item: Item) -> Kinds:
+def _kinds(session: Session, item: Item) -> dict[tuple[int, str | None], tuple[int, int]]:
+    """Return how many documents of each kind were collected, and their bytes."""
     rows = session.execute(
-        select(Document.server_id, Document.type).where(Document.item_id == item.id, IS_COLLECTED).distinct()
+        select(Document.server_id, Document.type, func.count(), func.sum(Document.size))
+        .where(Document.item_id == item.id, IS_COLLECTED)
+        .group_by(Document.server_id, Document.type)
     )
-    return {(server, mime) for server, mime in rows}
+    return {(server, mime): (number, int(size or 0)) for server, mime, number, size in rows}
+
+
+def _sum(kinds: Mapping[Any, tuple[int, int]]) -> tuple[int, int]:
+    return sum(number for number, _ in kinds.values()), sum(size for _, size in kinds.values())
 
 
 def _names(session: Session, servers: Iterable[int]) -> list[str]:
