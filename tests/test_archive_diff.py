@@ -127,6 +127,14 @@ def test_the_text_of_a_page(tarantula: Tarantula, urns: tuple[str, str]) -> None
     assert "\n".join(text) in tarantula("diff", *urns, "--text").out
 
 
+def test_no_page_moves_the_cursor(tarantula: Tarantula, sqlite: Database, config: Config) -> None:
+    pages = ("<p>\x1b[2J\x07one", "<p>\x1b[2J\x9b1;1Hother [bold]")
+    urns = [archive(config, sqlite, month, {f"{BASE}a": Page(page)}) for month, page in enumerate(pages, start=1)]
+    shown = tarantula("diff", *urns, "--text").out
+    assert "    - ·[2J·one\n    + ·[2J·1;1Hother [bold]\n" in shown
+    assert "\x1b" not in shown
+
+
 def test_for_programs(tarantula: Tarantula, urns: tuple[str, str]) -> None:
     told = json.loads(tarantula("diff", *urns, "--json", "--text").out)
     assert list(told) == ["before", "after", "by_url", "by_content", "documents"]

@@ -23,8 +23,6 @@ from tests.archived import BASE, archive
 FULL = "TARANTULA_FULL_SIZE" in os.environ
 SIZE = 1_000_000 if FULL else 2_000
 REQUISITES = SIZE // 50
-LONGEST = 180.0
-"""Seconds, on a machine that is busy with other things."""
 
 
 def url_of(number: int) -> str:
@@ -82,7 +80,6 @@ def test_items_are_compared_in_a_few_passes(database: Database, database_config:
         rows = sum(1 for _ in comparison.differences())
     ended = monotonic()
     print(f"\n{SIZE:,} documents: indicators {computed - began:.1f} s, difference {ended - computed:.1f} s")
-    assert ended - began < LONGEST
     assert indicators.collected == SIZE * 19 // 20 + 1
     assert indicators.requisites.missing == REQUISITES // 20
     assert (summary.by_url.new, summary.by_url.gone) == (shift * 19 // 20, shift * 19 // 20)

@@ -25,8 +25,13 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_valid_item_leaves_and_a_rejected_one_is_withdrawn(
-    database: Database, database_config: Config, repository: Path
+    database: Database,
+    database_config: Config,
+    repository: Path,
+    tarantula: Tarantula,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(ROOT)
     urn = archive(database_config, database, 1, {f"{BASE}á": Page("<p>Olá"), f"{BASE}gone": Page(state=404)})
     assert run(TARANTULA, "item", "validate", urn, "--by", "Ana", "--why", "É esta.") == (
         0, f"{urn} is valid, says Ana.\n", ""
@@ -41,7 +46,7 @@ def test_a_valid_item_leaves_and_a_rejected_one_is_withdrawn(
     for line in manifest:
         digest, name = line.split("  ")
         assert sha256((repository / urn / name).read_bytes()).hexdigest() == digest
-    assert run(TARANTULA, "item", "reject", urn, "--why", "No.", "--by", "Rui")[0] == 0
+    assert tarantula("item", "reject", urn, "--why", "No.", "--by", "Rui").code == 0
     assert list(repository.iterdir()) == []
 
 

@@ -36,9 +36,9 @@ def handed(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_every_document_that_was_collected_is_handed_over(database: Database, web: Web, tmp_path: Path) -> None:
+def test_every_document_that_was_collected_is_handed_over(sqlite: Database, web: Web, tmp_path: Path) -> None:
     settings = {"ITEM_PIPELINES": PIPELINES, "TUMBA_COMMAND": [sys.executable, "-c", READ_ALL, str(tmp_path / "read")]}
-    describe(database, "tumba", base_url=web.url(), settings=settings)
+    describe(sqlite, "tumba", base_url=web.url(), settings=settings)
     collect("tumba")
     rows = {row["url"].removeprefix(web.url("/")): row for row in handed(tmp_path / "read")}
     assert rows.keys() == {"", "1", "2", "logo.png"}
@@ -46,8 +46,8 @@ def test_every_document_that_was_collected_is_handed_over(database: Database, we
     assert rows["2"]["text"] == "plain"
     assert rows["logo.png"]["text"] is None
     assert set(rows[""]["links"]) == {web.url(path) for path in ("/1", "/2", "/lost", "/logo.png")}
-    assert {row["item"] for row in rows.values()} == {only_item(database).urn}
-    assert states(database)[web.url("/lost")] == 404
+    assert {row["item"] for row in rows.values()} == {only_item(sqlite).urn}
+    assert states(sqlite)[web.url("/lost")] == 404
 
 
 def test_a_program_that_goes_away_costs_no_document(sqlite: Database, web: Web, tmp_path: Path) -> None:
