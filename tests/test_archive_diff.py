@@ -10,8 +10,8 @@ from tarantula.archive.diff import ByContent, ByUrl, Comparison, Difference, Sum
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.listings import find_item
-from tests.archived import BASE, Page, Pages, archive
 from tests.commands import Tarantula
+from tests.months import BASE, Page, Pages, archive
 
 EARLIER: Pages = {
     f"{BASE}same": Page("same"),

@@ -13,7 +13,7 @@ from tarantula.links.link import LinkKind
 from tarantula.listings import find_item, items
 from tarantula.models import Document
 from tarantula.states import ItemState, Validation
-from tests.archived import BASE, Page, Pages, archive
+from tests.months import BASE, Page, Pages, archive
 
 IMAGE = "image/png"
 

@@ -19,7 +19,7 @@ from tarantula.archive.text_diff import TextDiff, compare_lines
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.listings import find_item
-from tests.archived import BASE, Page, archive
+from tests.months import BASE, Page, archive
 
 SEQUENCES = st.text("abc", max_size=12)
 HTML = "text/html"

@@ -15,8 +15,8 @@ from tarantula.deposit import Deposit
 from tarantula.listings import find_item
 from tarantula.models import Decision, Document, Item
 from tarantula.states import ItemState
-from tests.archived import BASE, Page, archive
 from tests.commands import Tarantula
+from tests.months import BASE, Page, archive
 
 URN = "fcul-20260101T000000"
 

@@ -10,8 +10,8 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.deposit import Deposit, text_of
 from tarantula.errors import TarantulaError
-from tests.archived import BASE, Page, archive
 from tests.exchanges import chunked
+from tests.months import BASE, Page, archive
 
 
 def test_items_documents_and_bodies(database: Database, database_config: Config) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tests.archived import BASE, Page, archive
 from tests.collecting import ROOT, TARANTULA, run
 from tests.commands import Tarantula
+from tests.months import BASE, Page, archive
 
 
 @pytest.fixture

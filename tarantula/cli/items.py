@@ -27,18 +27,9 @@ def items(
         write_json([row.as_dict() for row in rows])
         return
     numbers = ("documents", "collected", "waiting", "size")
-    drawn = table(
-        "item",
-        "state",
-        "validation",
-        "started",
-        "finished",
-        *numbers,
-        "reason",
-        "attention",
-        numbers=numbers,
-        whole="item",
-    )
+    columns = ["item", "state", "validation", "started", "finished", *numbers, "reason"]
+    asked_for = ["attention"] if any(row.attention for row in rows) else []
+    drawn = table(*columns, *asked_for, numbers=numbers, whole="item")
     for row in rows:
         drawn.add_row(
             row.urn,
@@ -51,6 +42,6 @@ def items(
             f"{row.waiting:,}",
             decimal(row.bytes),
             row.reason or "",
-            " ".join(row.attention),
+            *(" ".join(row.attention) for _ in asked_for),
         )
     console().print(drawn)

@@ -18,7 +18,7 @@ from tarantula.links.link import LinkKind
 from tarantula.listings import IS_COLLECTED, find_item
 from tarantula.models import Document, LinkRow
 from tarantula.urls import key_of
-from tests.archived import BASE, archive
+from tests.months import BASE, archive
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
 SIZE = 1_000_000 if FULL else 2_000
