@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session, aliased
 
+from tarantula.archive.attention import attention_of, effects_of, is_complete
 from tarantula.errors import TarantulaError
 from tarantula.models import Document, Item, Publication, Server
 from tarantula.sentences import did_you_mean
@@ -40,6 +41,8 @@ class ItemRow(NamedTuple):
     waiting: int
     bytes: int
     crashes: int
+    complete: bool
+    attention: list[str]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON; the keys are an interface."""
@@ -115,6 +118,8 @@ def items(session: Session, publication: Publication | None = None) -> list[Item
             waiting=row.waiting or 0,
             bytes=int(row.bytes or 0),
             crashes=row.Item.crashes,
+            complete=is_complete(row.Item.state, effects_of(row.Item)),
+            attention=attention_of(row.Item),
         )
         for row in rows
     ]

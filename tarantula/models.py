@@ -136,12 +136,29 @@ class Item(Base):
     """How many of its processes died."""
     news: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
     """What is to be told of it, until somebody tells it."""
+    indicators: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """What helps to decide about it, as `tarantula.archive.indicators` writes it; none before it ended."""
+    attention: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
+    """The rules of its publication that fired."""
     publication: Mapped[Publication] = relationship(back_populates="items")
 
     __table_args__ = (
         Index("ix_item_alive", "publication_id", sqlite_where=text(_ALIVE), postgresql_where=text(_ALIVE)),
         Index("ix_item_news", "id", sqlite_where=text(_NEWS), postgresql_where=text(_NEWS)),
     )
+
+
+class Decision(Base):
+    """What somebody decided about an item; the last one holds."""
+
+    __tablename__ = "decision"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    item_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"), index=True)
+    validation: Mapped[str] = mapped_column(String(20))
+    by: Mapped[str] = mapped_column(String(100))
+    at: Mapped[datetime] = mapped_column(Moment)
+    why: Mapped[str] = mapped_column(Text)
 
 
 class Server(Base):

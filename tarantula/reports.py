@@ -153,6 +153,11 @@ def _states(tally: list[_Tally]) -> list[StateCount]:
     counts: Counter[int] = Counter()
     for row in tally:
         counts[row.state] += row.documents
+    return state_counts(counts)
+
+
+def state_counts(counts: Counter[int]) -> list[StateCount]:
+    """Return how many documents are in each state, and their shares, largest number first."""
     rows = [StateCount(state, meaning(state), number, _percent(number, counts)) for state, number in counts.items()]
     return sorted(rows, key=lambda row: (-row.documents, row.state))
 

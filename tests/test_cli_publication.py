@@ -12,7 +12,7 @@ import pytest
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.publications import registry
-from tarantula.publications.config import PublicationConfig, read
+from tarantula.publications.config import ATTENTION, INCOMPLETE, PublicationConfig, read
 from tests.commands import Tarantula
 from tests.deposit import deposit
 
@@ -64,6 +64,8 @@ def test_the_example_of_2001_in_one_command(tarantula: Tarantula, database_confi
         "keep_refused": True,
         "allow_private": False,
         "notify": [],
+        "attention": list(ATTENTION),
+        "incomplete": list(INCOMPLETE),
         "settings": {},
     }
 

@@ -44,6 +44,8 @@ def default_of(field: str) -> str:
         return "yes" if default else "no"
     if default is None:
         return "none"
+    if isinstance(default, list) and default:
+        return "; ".join(default)
     return str(default) if default or info.is_required() else "empty"
 
 

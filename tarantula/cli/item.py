@@ -11,6 +11,7 @@ import typer
 from tarantula.archive.mirror import convert_item
 from tarantula.archive.removal import check_removable, remove_item
 from tarantula.cli.crawl import Collectors, collect, complete
+from tarantula.cli.decide import reject, show, validate
 from tarantula.cli.nouns import group
 from tarantula.cli.report import show_report
 from tarantula.cli.screen import counting, when, write_json
@@ -93,6 +94,10 @@ def remove(urn: Urn, yes: Annotated[bool, typer.Option("--yes", help="Do not ask
             raise TarantulaError(f"That is not {urn}: nothing was removed.")
         remove_item(Config(), database, urn)
     print(f"{urn} is removed.")
+
+
+for verb in (show, validate, reject):
+    app.command()(verb)
 
 
 def _wait_for_stop(database: Database, urn: str) -> bool:

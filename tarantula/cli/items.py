@@ -16,17 +16,20 @@ from tarantula.publications import registry
 def items(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="A publication; all unless told.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    attention: Annotated[bool, typer.Option("--attention", help="Only those that somebody should look at.")] = False,
 ) -> None:
     """Show the items that were collected, one row each."""
     with open_database() as database, database.reading() as session:
         rows = listings.items(session, registry.get(session, name) if name is not None else None)
+    if attention:
+        rows = [row for row in rows if row.attention]
     if as_json:
         write_json([row.as_dict() for row in rows])
         return
     numbers = ("documents", "collected", "waiting", "size")
-    drawn = table(
-        "item", "state", "validation", "started", "finished", *numbers, "reason", numbers=numbers, whole="item"
-    )
+    columns = ["item", "state", "validation", "started", "finished", *numbers, "reason"]
+    asked_for = ["attention"] if any(row.attention for row in rows) else []
+    drawn = table(*columns, *asked_for, numbers=numbers, whole="item")
     for row in rows:
         drawn.add_row(
             row.urn,
@@ -39,5 +42,6 @@ def items(
             f"{row.waiting:,}",
             decimal(row.bytes),
             row.reason or "",
+            *(" ".join(row.attention) for _ in asked_for),
         )
     console().print(drawn)

@@ -15,6 +15,7 @@ from tarantula.publications.fields import (
     Duration,
     Name,
     Period,
+    Rules,
     Servers,
     Settings,
     Start,
@@ -27,6 +28,12 @@ from tarantula.publications.fields import (
 )
 from tarantula.scope.patterns import ServerPattern, parse_pattern, split_server
 from tarantula.urls import server_of
+
+ATTENTION = (
+    *("errors > 20%", "missing-requisites > 10%", "documents < -30%", "bytes < -50%"),
+    *("vanished-servers > 25%", "vanished-types > 25%"),
+)
+INCOMPLETE = ("base-missing", "errors > 50%")
 
 
 class PublicationConfig(BaseModel):
@@ -82,6 +89,10 @@ class PublicationConfig(BaseModel):
     """Whether private addresses may be visited although the base document is at a public one."""
     notify: Addresses = Field(default_factory=list)
     """Whom to tell when an item ends or needs attention: addresses of Apprise, as mailto://user:password@example.org."""
+    attention: Rules = Field(default_factory=lambda: list(ATTENTION))
+    """Rules on indicators that ask for attention: errors > 20%, documents < -30%."""
+    incomplete: Rules = Field(default_factory=lambda: list(INCOMPLETE))
+    """Rules on indicators that keep an item from being called complete."""
     settings: Settings = Field(default_factory=dict)
     """Scrapy settings of its own."""
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
+from tarantula.archive.rules import check_rule
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.publications.addresses import check_address
 from tarantula.publications.times import parse_duration, parse_moment, parse_period
@@ -173,3 +174,4 @@ Types = Annotated[list[Annotated[str, AfterValidator(check_type)]], BeforeValida
 Servers = Annotated[list[Annotated[str, AfterValidator(check_pattern)]], BeforeValidator(split_list)]
 Strategy = Annotated[str, AfterValidator(check_strategy)]
 Settings = Annotated[dict[str, Any], AfterValidator(check_settings)]
+Rules = Annotated[list[Annotated[str, AfterValidator(check_rule)]], BeforeValidator(split_list)]

@@ -1,0 +1,75 @@
+"""The text of a document, line by line, as a reader sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import turbohtml
+from turbohtml import TokenType
+
+from tarantula.links.charset import decode, encoding_of
+
+MOST_LINES = 20_000
+"""Lines of a document that are looked at."""
+LONGEST_LINE = 2_000
+"""Letters of a line, after which another one begins."""
+
+HTML = frozenset({"text/html", "application/xhtml+xml"})
+TEXT = frozenset({"application/json", "application/xml", "application/rtf", "image/svg+xml"})
+
+_INLINE = frozenset(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt ruby s samp small "
+    "span strike strong sub sup time tt u var wbr".split()
+)
+"""Elements that do not end a line."""
+_UNSEEN = frozenset({"script", "style", "template", "noscript", "iframe", "noembed", "noframes", "xmp"})
+"""Elements whose text is not the page's."""
+
+
+def lines_of(body: bytes, media_type: str | None, charset: str | None) -> list[str] | None:
+    """Return the lines of a document that hold something, without needless spaces; nothing if it is not text."""
+    if media_type in HTML:
+        return _cut(_html_lines(_html(body, charset)))
+    if media_type and (media_type.startswith("text/") or media_type in TEXT or media_type.endswith(("+xml", "+json"))):
+        return _cut(decode(body, charset)[0].splitlines())
+    return None
+
+
+def _html(body: bytes, charset: str | None) -> str:
+    """Return the characters of a page, in the encoding that browsers would read it in."""
+    label = encoding_of(charset)
+    encoding = turbohtml.parse(body, encoding=label).encoding if label else turbohtml.parse(body).encoding
+    return body.decode(f"whatwg-{encoding or 'UTF-8'}", "replace").removeprefix("\ufeff")
+
+
+def _html_lines(html: str) -> Iterator[str]:
+    line: list[str] = []
+    unseen = ""
+    for token in turbohtml.tokenize(html, capture_attributes=False):
+        if token.type == TokenType.TEXT:
+            if not unseen:
+                line.append(token.data or "")
+        elif token.tag is not None:
+            unseen = _still_unseen(unseen, token)
+            if token.tag not in _INLINE:
+                yield "".join(line)
+                line.clear()
+    yield "".join(line)
+
+
+def _still_unseen(unseen: str, token: turbohtml.Token) -> str:
+    """Return the element in which nothing is seen, if we are in one after this tag."""
+    tag = token.tag or ""
+    if unseen:
+        return "" if token.type == TokenType.END_TAG and tag == unseen else unseen
+    return tag if token.type == TokenType.START_TAG and tag in _UNSEEN else ""
+
+
+def _cut(lines: Iterable[str]) -> list[str]:
+    cut: list[str] = []
+    for line in lines:
+        words = " ".join(line.split())
+        cut += [words[start : start + LONGEST_LINE] for start in range(0, len(words), LONGEST_LINE)]
+        if len(cut) >= MOST_LINES:
+            break
+    return cut[:MOST_LINES]

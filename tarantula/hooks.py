@@ -1,0 +1,37 @@
+"""Functions of one's own that are told of decisions, by their import paths."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from tarantula.archive.validation import Decided
+from tarantula.config import Config
+from tarantula.errors import TarantulaError
+from tarantula.importing import load
+from tarantula.publications.fields import split_words
+
+logger = logging.getLogger(__name__)
+
+Hook = Callable[[Decided], None]
+
+
+def decision_hooks(installation: Config) -> dict[str, Hook]:
+    """Return the functions that ``TARANTULA_ON_DECISION`` names, or say which one is not there."""
+    return {path: load(path, "hook") for path in split_words(installation.on_decision)}
+
+
+def tell(hooks: dict[str, Hook], decided: Decided) -> None:
+    """Call every hook; one that fails keeps no other from being called."""
+    complaints = []
+    for path, hook in hooks.items():
+        try:
+            hook(decided)
+        except Exception as error:
+            logger.exception("The hook %s failed.", path)
+            complaints.append(f"the hook {path} failed ({type(error).__name__}: {error})")
+    if complaints:
+        raise TarantulaError(
+            f"{decided.urn} is {decided.validation}, but {'; '.join(complaints)}. "
+            "Take the decision again to call it again."
+        )

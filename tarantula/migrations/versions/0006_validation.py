@@ -1,0 +1,27 @@
+"""Indicators of items, and what librarians decided."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    """Keep what helps to decide about an item, and every decision."""
+    op.create_table(
+        "decision",
+        sa.Column("id", sa.Integer, nullable=False),
+        sa.Column("item_id", sa.Integer, nullable=False),
+        sa.Column("validation", sa.String(20), nullable=False),
+        sa.Column("by", sa.String(100), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("why", sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_decision"),
+        sa.ForeignKeyConstraint(["item_id"], ["item.id"], name="fk_decision_item_id_item", ondelete="CASCADE"),
+    )
+    op.create_index("ix_decision_item_id", "decision", ["item_id"])
+    op.add_column("item", sa.Column("indicators", sa.JSON))
+    op.add_column("item", sa.Column("attention", sa.JSON))
