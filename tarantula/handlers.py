@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+NOT_MODIFIED = 304
+CONDITIONS = frozenset({b"if-none-match", b"if-modified-since"})
 BROWSER_HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
 RESPONSES: dict[str, type[Response]] = {
     "text/html": HtmlResponse,
@@ -56,7 +58,7 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         if request.meta.get("playwright"):
             return await self._browser.download_request(request)
         try:
-            exchange = await self._client.fetch(self._ask(request))
+            exchange = await self._fetch(request)
         except _Stopped as stopped:
             return stopped.response(request)
         request.meta["exchange"] = exchange
@@ -67,6 +69,19 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         """Close every connection, and the browser."""
         await self._client.close()
         await self._browser.close()
+
+    async def _fetch(self, request: Request) -> Exchange:
+        """Ask; where nothing has changed, give what there was, or ask again without conditions."""
+        ask = self._ask(request)
+        exchange = await self._client.fetch(ask)
+        recall = request.meta.get("recall")
+        if exchange.status != NOT_MODIFIED or recall is None:
+            return exchange
+        earlier: Exchange | None = await recall(exchange)
+        if earlier is None:
+            ask.headers = [field for field in ask.headers if field[0].lower() not in CONDITIONS]
+            return await self._client.fetch(ask)
+        return earlier
 
     def _ask(self, request: Request) -> Ask:
         meta = request.meta

@@ -76,6 +76,8 @@ class PublicationConfig(BaseModel):
     """Whether URLs that scope refuses keep a row."""
     allow_private: bool = False
     """Whether private addresses may be visited although the base document is at a public one."""
+    keep_once: bool = True
+    """Whether a body that an earlier item has is asked for only if it changed, and not kept twice."""
     settings: Settings = Field(default_factory=dict)
     """Scrapy settings of its own."""
 

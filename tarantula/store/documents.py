@@ -59,6 +59,11 @@ class Outcome:
     warc_offset: int | None = None
     warc_length: int | None = None
     rendered_offset: int | None = None
+    refers_to_id: int | None = None
+    unmodified: bool | None = None
+    charset: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
 
 
 _INSERT_FOUND = (

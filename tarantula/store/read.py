@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from tarantula.download.errors import InvalidResponse
 from tarantula.download.framing import ChunkedBody
@@ -16,6 +16,10 @@ from tarantula.errors import TarantulaError
 
 GZIP = 31
 PIECE = 1 << 16
+
+
+class DamagedRecord(TarantulaError):
+    """There is no whole record at a place; the sentence names the file and the place."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -30,20 +34,46 @@ class Record:
 
 
 def read_record(path: Path, offset: int) -> Record:
-    """Read the record that begins at *offset* of a file."""
-    with path.open("rb") as file:
-        file.seek(offset)
-        try:
+    """Read the record that begins at *offset* of a file; say which file and where, if there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
             content = b"".join(_member(file))
-        except (EOFError, zlib.error) as error:
-            raise TarantulaError(f"{path} has no whole record at {offset}: {error}.") from error
-    named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
-    fields = dict(line.split(": ", 1) for line in named.decode().split("\r\n")[1:])
-    if not fields["Content-Type"].startswith("application/http"):
+        named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
+        fields = dict(line.split(": ", 1) for line in named.decode().split("\r\n")[1:])
+    except OSError as error:
+        raise DamagedRecord(f"{path} cannot be read at {offset}: {error.strerror}.") from error
+    except (EOFError, ValueError, zlib.error) as error:
+        raise DamagedRecord(f"{path} has no whole record at {offset}: {error}.") from error
+    if not fields.get("Content-Type", "").startswith("application/http"):
         return Record(fields, b"", block)
     head = END_OF_HEAD.search(block)
     end = head.end() if head else len(block)
     return Record(fields, block[:end], block[end:])
+
+
+def end_of_record(file: BinaryIO, offset: int) -> int:
+    """Return where the record that begins at *offset* of an open file ends."""
+    file.seek(offset)
+    try:
+        for _ in _member(file):
+            pass
+    except OSError as error:
+        raise DamagedRecord(f"{file.name} cannot be read at {offset}: {error.strerror}.") from error
+    except (EOFError, zlib.error) as error:
+        raise DamagedRecord(f"{file.name} has no whole record at {offset}: {error}.") from error
+    return file.tell()
+
+
+def copy_bytes(source: BinaryIO, start: int, end: int, target: IO[bytes]) -> None:
+    """Append a stretch of one file to another."""
+    source.seek(start)
+    while start < end:
+        piece = source.read(min(PIECE, end - start))
+        if not piece:
+            raise DamagedRecord(f"{source.name} has no whole record at {start}: the file ends there.")
+        target.write(piece)
+        start += len(piece)
 
 
 def unchunk(framed: bytes) -> bytes:

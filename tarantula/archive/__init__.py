@@ -1,0 +1,1 @@
+"""What becomes of an item that was collected: browsed, deposited, compared, removed."""

@@ -1,0 +1,76 @@
+"""Documents that have not changed: what it takes to ask a server that, and the body that it then need not send."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from tarantula.download.answer import AnswerReader
+from tarantula.download.decode import decode
+from tarantula.download.errors import DownloadError
+from tarantula.download.exchange import Ask, Exchange
+from tarantula.errors import TarantulaError
+from tarantula.items import Earlier
+from tarantula.media import charset_of
+from tarantula.store.read import read_record
+from tarantula.store.records import payload_digest
+
+LONGEST_CHARSET = 40
+# RFC 9110, 8.8.3: what is not written like this is not sent back.
+ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,190}"')
+HTTP_DATE = re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
+
+
+class Headers(NamedTuple):
+    """What a later item needs to know of an answer's headers."""
+
+    charset: str | None
+    etag: str | None
+    last_modified: str | None
+
+
+NO_HEADERS = Headers(None, None, None)
+
+
+def headers_to_keep(exchange: Exchange) -> Headers:
+    """Return those of an answer, as far as they can be sent back."""
+    charset = (charset_of(exchange.get(b"content-type")) or "")[:LONGEST_CHARSET].encode("ascii", "replace").decode()
+    if exchange.status != 200:
+        return Headers(charset or None, None, None)
+    newest = exchange.not_modified
+    etag = (newest.get(b"etag") if newest else None) or exchange.get(b"etag") or ""
+    modified = (newest.get(b"last-modified") if newest else None) or exchange.get(b"last-modified") or ""
+    return Headers(
+        charset or None,
+        etag if ETAG.fullmatch(etag) else None,
+        modified if HTTP_DATE.fullmatch(modified) else None,
+    )
+
+
+def recalled(items: Path, earlier: Earlier, answer: Exchange) -> Exchange:
+    """Return the earlier exchange to which a server's *answer* 304 points, or say why it cannot be read."""
+    path = items / earlier.urn / "archive" / earlier.warc
+    record = read_record(path, earlier.offset)
+    reader = AnswerReader(Ask(answer.url), max_head=len(record.head) + 1)
+    try:
+        reader.feed(record.head + record.raw_body)
+        reader.finish()
+        assert reader.body is not None
+        body, note = decode(reader.body.payload(), reader.codings)
+    except DownloadError as error:
+        raise TarantulaError(f"{path} has no answer at {earlier.offset}: {error.reason}") from error
+    whole = replace(
+        answer,
+        head=record.head,
+        raw_body=record.raw_body,
+        body=body,
+        status=reader.status,
+        headers=reader.headers,
+        note=note,
+        not_modified=answer,
+    )
+    if payload_digest(whole) != earlier.digest:
+        raise TarantulaError(f"{path} has another body at {earlier.offset} than the one that was collected.")
+    return whole
