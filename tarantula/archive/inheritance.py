@@ -20,7 +20,7 @@ from tarantula.models import Document, InheritedRecord, Item, Publication
 from tarantula.states import ItemState
 from tarantula.store.disk import writing
 from tarantula.store.index import index_item
-from tarantula.store.read import DamagedRecord, copy_bytes, end_of_record
+from tarantula.store.read import DamagedRecord, copy_bytes, end_of_record, open_record
 
 ROWS = 1000
 
@@ -180,7 +180,7 @@ def _sync(file: IO[bytes]) -> None:
 
 def _copy(path: Path, row: Any, target: _Target, handover: Handover) -> None:
     try:
-        with _opened(path, row.warc_offset) as source:
+        with open_record(path, row.warc_offset) as source:
             end = end_of_record(source, row.warc_offset)
             file = target.of(row, source)
             with writing(Path(file.name)):
@@ -190,10 +190,3 @@ def _copy(path: Path, row: Any, target: _Target, handover: Handover) -> None:
         handover.lost[row.id] = str(error)
     else:
         handover.copies[row.id] = Copy(row.heir_id, Path(file.name).name, offset, end - row.warc_offset)
-
-
-def _opened(path: Path, offset: int) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise DamagedRecord(f"{path} cannot be read at {offset}: {error.strerror}.") from error

@@ -7,16 +7,13 @@ from typing import Annotated
 import typer
 
 from tarantula.cli.crawl import Collectors, collect
+from tarantula.cli.export import export
 from tarantula.cli.nouns import group
 from tarantula.db import open_database
 from tarantula.listings import find_item
 
 app = group("item")
-
-
-@app.callback()
-def _verbs() -> None:
-    """Keep the verb in the command, though there is only one."""
+app.command()(export)
 
 
 @app.command()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy.orm import Session
+from sqlalchemy import select
+from sqlalchemy.orm import Session, aliased
 
 from tarantula.errors import TarantulaError
 from tarantula.models import Document, InheritedRecord, Item
@@ -70,3 +72,18 @@ def _inherited(session: Session, identity: int, document: Document) -> Inherited
     if record is None:
         raise MissingCapture(document)
     return record
+
+
+def without_body(session: Session, item: Item) -> Iterator[Document]:
+    """Yield the documents of an item that refer to an earlier one that is not there."""
+    root = aliased(Document)
+    return iter(
+        session.scalars(
+            select(Document)
+            .outerjoin(root, root.id == Document.refers_to_id)
+            .outerjoin(InheritedRecord, InheritedRecord.id == Document.refers_to_id)
+            .where(Document.item_id == item.id, Document.refers_to_id.is_not(None))
+            .where(root.warc.is_(None), InheritedRecord.id.is_(None))
+            .execution_options(yield_per=1000)
+        )
+    )

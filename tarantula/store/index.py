@@ -52,8 +52,11 @@ def own_records(session: Session, item: Item) -> Iterator[IndexRow]:
 
 def referred_records(session: Session, item: Item) -> Iterator[tuple[str, IndexRow]]:
     """Yield the records of other items that have the bodies of this one, each with its item's urn, in their order."""
-    for source in (aliased(Document), InheritedRecord):
-        for row in session.execute(_referred(source, item).execution_options(yield_per=ROWS)):
+    earlier = aliased(Document)
+    # What was handed over is not where it was, though its document may still be there for a moment.
+    given = select(InheritedRecord.id).where(InheritedRecord.id == earlier.id)
+    for chosen in (_referred(earlier, item).where(~given.exists()), _referred(InheritedRecord, item)):
+        for row in session.execute(chosen.execution_options(yield_per=ROWS)):
             yield row.urn, _index_row(row)
 
 

@@ -7,14 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from tarantula.download.answer import AnswerReader
-from tarantula.download.decode import decode
-from tarantula.download.errors import DownloadError
-from tarantula.download.exchange import Ask, Exchange
-from tarantula.errors import TarantulaError
+from tarantula.download.exchange import Exchange
 from tarantula.items import Earlier
 from tarantula.media import charset_of
-from tarantula.store.read import read_record
+from tarantula.store.answer import read_answer
+from tarantula.store.read import DamagedRecord
 from tarantula.store.records import payload_digest
 
 LONGEST_CHARSET = 40
@@ -52,25 +49,7 @@ def headers_to_keep(exchange: Exchange) -> Headers:
 def recalled(items: Path, earlier: Earlier, answer: Exchange) -> Exchange:
     """Return the earlier exchange to which a server's *answer* 304 points, or say why it cannot be read."""
     path = items / earlier.urn / "archive" / earlier.warc
-    record = read_record(path, earlier.offset)
-    reader = AnswerReader(Ask(answer.url), max_head=len(record.head) + 1)
-    try:
-        reader.feed(record.head + record.raw_body)
-        reader.finish()
-        assert reader.body is not None
-        body, note = decode(reader.body.payload(), reader.codings)
-    except DownloadError as error:
-        raise TarantulaError(f"{path} has no answer at {earlier.offset}: {error.reason}") from error
-    whole = replace(
-        answer,
-        head=record.head,
-        raw_body=record.raw_body,
-        body=body,
-        status=reader.status,
-        headers=reader.headers,
-        note=note,
-        not_modified=answer,
-    )
+    whole = replace(answer, **read_answer(path, earlier.offset)._asdict(), not_modified=answer)
     if payload_digest(whole) != earlier.digest:
-        raise TarantulaError(f"{path} has another body at {earlier.offset} than the one that was collected.")
+        raise DamagedRecord(f"{path} has another body at {earlier.offset} than the one that was collected.")
     return whole

@@ -8,7 +8,7 @@ from random import Random
 
 from tests.sites.server import Answer, Route, Visit, Web
 
-PAGES = 24
+PAGES = 12
 LAST_MODIFIED = "Fri, 12 Jun 2026 22:00:00 GMT"
 WORDS = [
     f"{a}{b}{c}" for a in ("pa", "lo", "tir", "es") for b in ("bri", "co", "na", "vel") for c in ("do", "s", "mos")
