@@ -11,9 +11,10 @@ from zipfile import ZipFile
 
 import bagit
 
+from tarantula.archive.export import Format, export_item
 from tarantula.config import Config
 from tarantula.db import Database
-from tests.collecting import TARANTULA, collect, describe, run
+from tests.collecting import collect, describe
 from tests.kept import bodies, documents, files, remove, urns, warc_bytes
 from tests.replaying import ask, serving
 from tests.sites.unchanged import PAGES, UnchangedWeb, path_of
@@ -41,8 +42,8 @@ def test_an_unchanged_site_is_kept_once_and_every_item_is_whole(sqlite: Database
         assert (len(handover.copies), handover.lost) == (2 * PAGES, {})
         assert bodies(sqlite, config, second) == whole
         assert [path.name for path in (config.items / second / "indexes").iterdir()] == ["index.cdxj"]
-        check_bag(export(second, "bagit", config.home / "bag"), second)
-        unpack(export(second, "wacz", config.home / "item.wacz"), config.items / "unpacked")
+        check_bag(export(sqlite, config, second, Format.BAGIT), second)
+        unpack(export(sqlite, config, second, Format.WACZ), config.items / "unpacked")
         with serving(config.home) as port:
             check_replay(sqlite, port, second, (second, "unpacked"), whole)
         collect("site")
@@ -110,11 +111,10 @@ def check_replay(
             assert f"{row.collected_at:%d %b %Y %H:%M:%S}" in (answer.getheader("Memento-Datetime") or "")
 
 
-def export(urn: str, form: str, path: Path) -> Path:
-    code, out, err = run(TARANTULA, "item", "export", urn, "--format", form, "--output", str(path), "--json")
-    assert code == 0, err
-    assert json.loads(out)["problems"] == []
-    return path
+def export(database: Database, config: Config, urn: str, form: Format) -> Path:
+    exported = export_item(config, database, urn, form)
+    assert exported.problems == []
+    return Path(exported.path)
 
 
 def check_bag(bag: Path, urn: str) -> None:

@@ -1,4 +1,7 @@
-"""BagIt 1.0 (RFC 8493): an item as a folder whose every file has its hash in a list."""
+"""BagIt 0.97: an item as a folder whose every file has its hash in a list.
+
+Version 1.0 (RFC 8493) wants percent signs in names escaped, which the library that most archives use does not undo.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import file_digest
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from sqlalchemy import inspect
 from sqlalchemy.orm import Session
@@ -24,38 +27,36 @@ from tarantula.reports import report
 from tarantula.store.read import PIECE
 
 ALGORITHM = "sha512"
-DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
+MANIFEST = f"manifest-{ALGORITHM}.txt"
+DECLARATION = "BagIt-Version: 0.97\nTag-File-Character-Encoding: UTF-8\n"
 
 
 def write_bag(
     session: Session, installation: Config, item: Item, path: Path, scratch: Path, watcher: Watcher
 ) -> dict[str, int]:
     """Write an item to the folder *path*; return how many records and files it has."""
-    bag = _Bag(path)
-    index = scratch / "index.cdxj"
-    records = Records(session, installation, item, bag, watcher).pack(index)
-    bag.add("indexes/index.cdxj", index)
-    with bag.open("item.json") as file:
-        file.write(json.dumps(_description(session, item), indent=2, ensure_ascii=False).encode())
-    with bag.open("documents.jsonl") as file:
-        for row in listings.documents(session, item):
-            file.write(json.dumps(row.as_dict(), ensure_ascii=False).encode() + b"\n")
-    log = installation.items / item.urn / "crawl.log"
-    if log.exists():
-        bag.add("crawl.log", log)
-    _add_mirror(bag, installation.archived / item.urn, watcher)
-    bag.close(_info(installation, item))
+    path.mkdir()
+    with (path / MANIFEST).open("w", encoding="utf-8", newline="\n") as manifest:
+        bag = _Bag(path, manifest)
+        index = scratch / "index.cdxj"
+        records = Records(session, installation, item, bag, watcher).pack(index)
+        bag.add("indexes/index.cdxj", index)
+        _describe(session, item, bag)
+        log = installation.items / item.urn / "crawl.log"
+        if log.exists():
+            bag.add("crawl.log", log)
+        _add_mirror(bag, installation.archived / item.urn, watcher)
+    _write_tags(path, {**_info(installation, item), "Payload-Oxum": f"{bag.bytes}.{bag.files}"})
     return {"records": records, "files": bag.files}
 
 
 class _Bag:
     """A folder whose files are listed with their hashes as they are written."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, manifest: TextIO) -> None:
         self._path = path
-        path.mkdir()
-        self._manifest = (path / f"manifest-{ALGORITHM}.txt").open("w", encoding="utf-8", newline="\n")
-        self._bytes = 0
+        self._manifest = manifest
+        self.bytes = 0
         self.files = 0
 
     @contextmanager
@@ -67,7 +68,7 @@ class _Bag:
             hashing = HashingFile(file, ALGORITHM)
             yield hashing
         self._manifest.write(f"{hashing.hexdigest}  {_escaped(f'data/{name}')}\n")
-        self._bytes += hashing.size
+        self.bytes += hashing.size
         self.files += 1
 
     def add(self, name: str, source: Path) -> None:
@@ -76,26 +77,31 @@ class _Bag:
             while piece := file.read(PIECE):
                 target.write(piece)
 
-    def close(self, info: dict[str, str]) -> None:
-        """Write what describes the bag."""
-        self._manifest.close()
-        about = {**info, "Payload-Oxum": f"{self._bytes}.{self.files}"}
-        lines = (f"{name}: {' '.join(value.split())}\n" for name, value in about.items() if value.strip())
-        (self._path / "bagit.txt").write_text(DECLARATION, encoding="utf-8")
-        (self._path / "bag-info.txt").write_text("".join(lines), encoding="utf-8")
-        tags = ("bag-info.txt", "bagit.txt", f"manifest-{ALGORITHM}.txt")
-        hashes = "".join(f"{_hash(self._path / name)}  {name}\n" for name in tags)
-        (self._path / f"tagmanifest-{ALGORITHM}.txt").write_text(hashes, encoding="utf-8")
+
+def _write_tags(path: Path, info: dict[str, str]) -> None:
+    """Write what describes a bag whose payload is complete."""
+    lines = (f"{name}: {' '.join(value.split())}\n" for name, value in info.items() if value.strip())
+    (path / "bagit.txt").write_text(DECLARATION, encoding="utf-8")
+    (path / "bag-info.txt").write_text("".join(lines), encoding="utf-8")
+    hashes = "".join(f"{_hash(path / name)}  {name}\n" for name in ("bag-info.txt", "bagit.txt", MANIFEST))
+    (path / f"tag{MANIFEST}").write_text(hashes, encoding="utf-8")
 
 
 def _escaped(name: str) -> str:
-    # RFC 8493, 2.1.3
-    return name.replace("%", "%25").replace("\n", "%0A").replace("\r", "%0D")
+    return name.replace("\n", "%0A").replace("\r", "%0D")
 
 
 def _hash(path: Path) -> str:
     with path.open("rb") as file:
         return file_digest(file, ALGORITHM).hexdigest()
+
+
+def _describe(session: Session, item: Item, bag: _Bag) -> None:
+    with bag.open("item.json") as file:
+        file.write(json.dumps(_description(session, item), indent=2, ensure_ascii=False).encode())
+    with bag.open("documents.jsonl") as file:
+        for row in listings.documents(session, item):
+            file.write(json.dumps(row.as_dict(), ensure_ascii=False).encode() + b"\n")
 
 
 def _add_mirror(bag: _Bag, mirror: Path, watcher: Watcher) -> None:
