@@ -62,6 +62,7 @@ def test_the_example_of_2001_in_one_command(tarantula: Tarantula, database_confi
         "render": False,
         "keep_refused": True,
         "allow_private": False,
+        "keep_once": True,
         "settings": {},
     }
 

@@ -63,7 +63,7 @@ class EarlierCaptures:
             return
         publication = select(Item.publication_id).where(Item.id == item_id).scalar_subquery()
         rows = connection.execute(select(Item.id, Item.urn).where(Item.publication_id == publication))
-        self._urns = dict(row._tuple() for row in rows)
+        self._urns = dict(rows.all())
         self._newest_first = sorted((identity for identity in self._urns if identity < item_id), reverse=True)
 
     def recall(self, connection: Connection, entries: Iterable[Entry]) -> None:

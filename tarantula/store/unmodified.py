@@ -14,6 +14,7 @@ from tarantula.store.answer import read_answer
 from tarantula.store.read import DamagedRecord
 from tarantula.store.records import payload_digest
 
+VALIDATORS = frozenset({b"etag", b"last-modified"})
 LONGEST_CHARSET = 40
 # RFC 9110, 8.8.3: what is not written like this is not sent back.
 ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,190}"')
@@ -36,14 +37,19 @@ def headers_to_keep(exchange: Exchange) -> Headers:
     charset = (charset_of(exchange.get(b"content-type")) or "")[:LONGEST_CHARSET].encode("ascii", "replace").decode()
     if exchange.status != 200:
         return Headers(charset or None, None, None)
-    newest = exchange.not_modified
-    etag = (newest.get(b"etag") if newest else None) or exchange.get(b"etag") or ""
-    modified = (newest.get(b"last-modified") if newest else None) or exchange.get(b"last-modified") or ""
+    found = _validators(exchange)
+    if exchange.not_modified is not None:
+        found |= _validators(exchange.not_modified)
+    etag, modified = found.get(b"etag", ""), found.get(b"last-modified", "")
     return Headers(
         charset or None,
         etag if ETAG.fullmatch(etag) else None,
         modified if HTTP_DATE.fullmatch(modified) else None,
     )
+
+
+def _validators(exchange: Exchange) -> dict[bytes, str]:
+    return {name.lower(): value.decode("latin-1") for name, value in exchange.headers if name.lower() in VALIDATORS}
 
 
 def recalled(items: Path, earlier: Earlier, answer: Exchange) -> Exchange:
