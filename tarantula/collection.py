@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from asyncio import AbstractEventLoop, get_running_loop, sleep, to_thread
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -37,12 +36,10 @@ from tarantula.store.group import Finished, News, Refill
 from tarantula.store.leases import Leases
 from tarantula.store.rows import RowWriter
 from tarantula.store.shorter_ways import ShorterWays
-from tarantula.store.unmodified import NO_HEADERS, headers_to_keep, recalled
+from tarantula.store.unmodified import NO_HEADERS, headers_to_keep, recall
 from tarantula.store.warc import WarcWriter
 from tarantula.store.writer import Writer
 from tarantula.urls import host_of
-
-logger = logging.getLogger(__name__)
 
 PATIENCE = 0.5
 """Seconds between two looks for work, while others have all of it."""
@@ -217,15 +214,11 @@ class Collection:
         self.frontier.stored(entry)
 
     async def recall(self, entry: Entry, answer: Exchange) -> Exchange | None:
-        """Return the earlier capture that a server says is still good, with its body; nothing if it cannot be read."""
-        assert entry.earlier is not None
-        try:
-            return await to_thread(recalled, self.installation.items, entry.earlier, answer)
-        except TarantulaError as error:
-            logger.warning("%s has not changed, but is asked for once more: %s", entry.url, error)
-        entry.earlier = None
-        await sleep(self.politeness.pause(entry.server))
-        return None
+        """Return the earlier capture that a server says is still good; nothing, after a pause, if it cannot be read."""
+        whole = await to_thread(recall, self.installation.items, entry, answer)
+        if whole is None:
+            await sleep(self.politeness.pause(entry.server))
+        return whole
 
     async def discover(self, via: Entry, url: str) -> None:
         """Take a URL that no page named, as if *via* had."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from random import Random
@@ -13,7 +14,6 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.download.exchange import Exchange
 from tests.archived import BASE, archive
-from tests.collecting import run
 from tests.exchanges import answer, exchange
 
 FULL_SIZE = bool(os.environ.get("TARANTULA_FULL_SIZE"))
@@ -21,14 +21,15 @@ LARGE = 10_000_000_000 if FULL_SIZE else 80_000_000
 BODY = 4_000_000
 MORE = 48_000_000
 """Bytes of memory that a large export may take beyond a small one."""
-EXPORT = """
-import resource, sys
+EXPORT = r"""
+import re, sys
+from pathlib import Path
 from tarantula.archive.export import Format, export_item
 from tarantula.config import Config
 from tarantula.db import open_database
 with open_database() as database:
     assert export_item(Config(), database, sys.argv[1], Format(sys.argv[2])).problems == []
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+print(1024 * int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]))
 """
 
 
@@ -41,9 +42,7 @@ def films(size: int) -> Iterator[Exchange]:
 
 
 def memory_for(urn: str, form: str) -> int:
-    code, out, err = run(sys.executable, "-c", EXPORT, urn, form)
-    assert code == 0, err
-    return int(out)
+    return int(subprocess.run([sys.executable, "-c", EXPORT, urn, form], capture_output=True, check=True).stdout)
 
 
 @pytest.mark.parametrize("form", ["wacz", "bagit"] if FULL_SIZE else ["wacz"])

@@ -180,6 +180,14 @@ def test_a_body_that_means_the_same_is_kept_once(
     assert replace(finished, earlier=None).kept_before(digest) is None
 
 
+def test_what_a_server_says_is_unchanged_is_kept_once_whatever_we_make_of_it_now() -> None:
+    said = exchange(BASE, answer(HTML), b"")
+    finished = Finished(Outcome(2, 200, size=0, type="text/plain"), exchange=said, earlier=EARLIER)
+    assert finished.kept_before("sha1:A") is None
+    finished.exchange = replace(said, not_modified=NOT_MODIFIED)
+    assert finished.kept_before("sha1:A") is EARLIER
+
+
 @pytest.mark.parametrize(
     ("headers", "kept"),
     [

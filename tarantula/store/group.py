@@ -33,7 +33,11 @@ class Finished:
     def kept_before(self, digest: str) -> Earlier | None:
         """Return the earlier capture whose body has this digest and means the same, if there is one."""
         earlier, outcome = self.earlier, self.outcome
-        if earlier is None or self.rendered is not None or not outcome.size or digest != earlier.digest:
+        if earlier is None or self.rendered is not None or digest != earlier.digest:
+            return None
+        if self.exchange is not None and self.exchange.not_modified is not None:
+            return earlier
+        if not outcome.size:
             return None
         # The same bytes may be unpacked or read differently now.
         now = (outcome.size, outcome.type, outcome.charset)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from tarantula.download.exchange import Exchange
-from tarantula.items import Earlier
+from tarantula.items import Earlier, Entry
 from tarantula.media import charset_of
 from tarantula.store.answer import read_answer
 from tarantula.store.read import DamagedRecord
 from tarantula.store.records import payload_digest
+
+logger = logging.getLogger(__name__)
 
 VALIDATORS = frozenset({b"etag", b"last-modified"})
 LONGEST_CHARSET = 40
@@ -50,6 +53,17 @@ def headers_to_keep(exchange: Exchange) -> Headers:
 
 def _validators(exchange: Exchange) -> dict[bytes, str]:
     return {name.lower(): value.decode("latin-1") for name, value in exchange.headers if name.lower() in VALIDATORS}
+
+
+def recall(items: Path, entry: Entry, answer: Exchange) -> Exchange | None:
+    """Return the exchange to which a server's *answer* 304 points; if it cannot be read, say so, and forget it."""
+    assert entry.earlier is not None
+    try:
+        return recalled(items, entry.earlier, answer)
+    except DamagedRecord as error:
+        logger.warning("%s has not changed, but is asked for once more: %s", entry.url, error)
+        entry.earlier = None
+        return None
 
 
 def recalled(items: Path, earlier: Earlier, answer: Exchange) -> Exchange:
