@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tarantula.download.errors import DownloadError, Refused
 from tarantula.download.exchange import Exchange
-from tarantula.items import CollectedDocument, Entry
+from tarantula.items import CollectedDocument, Earlier, Entry
 from tarantula.links.extract import extract_links
 from tarantula.links.link import Link, LinkKind
 from tarantula.media import charset_of
@@ -23,7 +23,7 @@ def document_of(entry: Entry, exchange: Exchange, scope: Scope) -> CollectedDocu
     document = CollectedDocument(
         entry,
         exchange.status,
-        _sentence(exchange),
+        _sentence(exchange, entry.earlier),
         type=media_type,
         size=len(exchange.body),
         collected_at=exchange.started_at,
@@ -46,7 +46,9 @@ def failed_document(entry: Entry, error: DownloadError, at: datetime) -> Collect
     return CollectedDocument(entry, error.state, error.reason, rule=rule, collected_at=at)
 
 
-def _sentence(exchange: Exchange) -> str:
+def _sentence(exchange: Exchange, earlier: Earlier | None) -> str:
+    if exchange.not_modified is not None and earlier is not None:
+        return f"Not modified since {earlier.collected_at:%Y-%m-%d %H:%M:%S} UTC, when {earlier.urn} collected it."
     phrase = meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
     answered = f"The server answered {exchange.status}{phrase}"
     if exchange.status in REDIRECTS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop, get_running_loop, sleep
+from asyncio import AbstractEventLoop, get_running_loop, sleep, to_thread
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from tarantula.db import Database
 from tarantula.discovery import Discovery
 from tarantula.download.addresses import is_public
 from tarantula.download.errors import Refused
-from tarantula.download.exchange import Head
+from tarantula.download.exchange import Exchange, Head
 from tarantula.download.resolve import look_up
 from tarantula.errors import TarantulaError
 from tarantula.frontier.frontier import Frontier
@@ -33,10 +33,12 @@ from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
 from tarantula.states import DocumentState
 from tarantula.store.documents import DocumentTable, Outcome
+from tarantula.store.earlier import EarlierCaptures
 from tarantula.store.group import Finished, News, Refill
 from tarantula.store.leases import Leases
 from tarantula.store.rows import RowWriter
 from tarantula.store.shorter_ways import ShorterWays
+from tarantula.store.unmodified import NO_HEADERS, headers_to_keep, recall
 from tarantula.store.warc import WarcWriter
 from tarantula.store.writer import Writer
 from tarantula.urls import host_of
@@ -115,8 +117,10 @@ class Collection:
         self._loop = loop
         self._on_work = on_work
         ways = ShorterWays(self._table, self.discovery.judge_again)
-        rows = RowWriter(self._table, self._leases, ways, WINDOW, self.reread)
+        earlier = EarlierCaptures(self.installation.items, self.config)
+        rows = RowWriter(self._table, self._leases, ways, WINDOW, self.reread, earlier.recall)
         with self.database.session() as session:
+            earlier.begin(session.connection(), self._item_id)
             news = rows.open_first(session.connection())
             self.reread(session.connection())
         self._open(news)
@@ -214,9 +218,17 @@ class Collection:
                 links=links,
                 server=entry.server,
                 wait=self.politeness.pause(entry.server),
+                earlier=entry.earlier,
             )
         )
         self.frontier.stored(entry)
+
+    async def recall(self, entry: Entry, answer: Exchange) -> Exchange | None:
+        """Return the earlier capture that a server says is still good; nothing, after a pause, if it cannot be read."""
+        whole = await to_thread(recall, self.installation.items, entry, answer)
+        if whole is None:
+            await sleep(self.politeness.pause(entry.server))
+        return whole
 
     async def discover(self, via: Entry, url: str) -> None:
         """Take a URL that no page named, as if *via* had."""
@@ -271,6 +283,7 @@ class Collection:
 
 
 def _outcome(document: CollectedDocument) -> Outcome:
+    headers = headers_to_keep(document.exchange) if document.exchange is not None else NO_HEADERS
     return Outcome(
         id=document.entry.id,
         state=document.state,
@@ -281,6 +294,9 @@ def _outcome(document: CollectedDocument) -> Outcome:
         links=len(document.links),
         tries=document.entry.tries + 1,
         collected_at=document.collected_at,
+        charset=headers.charset,
+        etag=headers.etag,
+        last_modified=headers.last_modified,
     )
 
 

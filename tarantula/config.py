@@ -16,6 +16,13 @@ from tarantula import __version__
 from tarantula.errors import TarantulaError
 from tarantula.publications.zones import parse_zone, zone_named
 
+REPLAY = """\
+# So that pywb, started in this directory, serves every item as a collection, and all of them as another.
+collections_root: items
+collections:
+  all: $all
+"""
+
 
 class Config(BaseSettings):
     """Read from ``TARANTULA_*`` environment variables."""
@@ -92,6 +99,8 @@ class Config(BaseSettings):
             probe = self.home / ".writable"
             probe.touch()
             probe.unlink(missing_ok=True)
+            if not (replay := self.home / "config.yaml").exists():
+                replay.write_text(REPLAY)
         except OSError as error:
             raise TarantulaError(
                 f"The home {self.home} cannot be written ({error.strerror}). "

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+NOT_MODIFIED = 304
+CONDITIONS = frozenset({b"if-none-match", b"if-modified-since"})
 BROWSER_HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
 OVER = "The collection is over."
 RESPONSES: dict[str, type[Response]] = {
@@ -77,7 +79,7 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         if request.meta.get("playwright"):
             return await self._browser.download_request(request)
         try:
-            exchange = await self._client.fetch(self._ask(request))
+            exchange = await self._fetch(request)
         except _Stopped as stopped:
             return stopped.response(request)
         request.meta["exchange"] = exchange
@@ -93,6 +95,19 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         self._over = True
         for task in self._under_way:
             task.cancel()
+
+    async def _fetch(self, request: Request) -> Exchange:
+        """Ask; where nothing has changed, give what there was, or ask again without conditions."""
+        ask = self._ask(request)
+        exchange = await self._client.fetch(ask)
+        recall = request.meta.get("recall")
+        if exchange.status != NOT_MODIFIED or recall is None:
+            return exchange
+        earlier: Exchange | None = await recall(exchange)
+        if earlier is None:
+            ask.headers = [field for field in ask.headers if field[0].lower() not in CONDITIONS]
+            return await self._client.fetch(ask)
+        return earlier
 
     def _ask(self, request: Request) -> Ask:
         meta = request.meta

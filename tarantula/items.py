@@ -9,6 +9,32 @@ from tarantula.download.exchange import Exchange
 from tarantula.links.link import Link
 
 
+@dataclass(slots=True, frozen=True)
+class Earlier:
+    """The newest capture of a URL in the earlier items of the publication."""
+
+    id: int
+    """The document whose record has the body: this one, or another with the same body."""
+    url: str
+    collected_at: datetime
+    urn: str
+    """The item that has the record."""
+    warc: str
+    offset: int
+    digest: str
+    size: int | None
+    type: str | None
+    charset: str | None
+    etag: str | None = None
+    last_modified: str | None = None
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The headers that ask for the document only if it has changed."""
+        asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in asked.items() if value}
+
+
 @dataclass(slots=True)
 class Entry:
     """A waiting document, as the frontier hands it out."""
@@ -21,6 +47,7 @@ class Entry:
     rank: int = 0
     redirects: int = 0
     tries: int = 0
+    earlier: Earlier | None = None
 
 
 @dataclass(slots=True)

@@ -257,9 +257,24 @@ class Document(Base):
     warc_length: Mapped[int | None] = mapped_column(BigInteger)
     rendered_offset: Mapped[int | None] = mapped_column(BigInteger)
     """Where the browser's version of it is, in the same file."""
+    refers_to_id: Mapped[int | None] = mapped_column(BigId)
+    """The document whose record has its body, if its own is a revisit: a row, or an inherited record."""
+    unmodified: Mapped[bool | None] = mapped_column(Boolean)
+    """Whether the server said that it had not changed, and sent nothing."""
+    charset: Mapped[str | None] = mapped_column(String(40))
+    """What its Content-Type header says of the charset."""
+    etag: Mapped[str | None] = mapped_column(String(200))
+    last_modified: Mapped[str | None] = mapped_column(String(60))
+    """With these two a later item asks whether it has changed."""
 
     __table_args__ = (
         UniqueConstraint("item_id", "key"),
+        Index(
+            "ix_document_refers_to_id",
+            "refers_to_id",
+            sqlite_where=text("refers_to_id IS NOT NULL"),
+            postgresql_where=text("refers_to_id IS NOT NULL"),
+        ),
         Index(
             "ix_document_waiting",
             "item_id",
@@ -277,6 +292,25 @@ class Document(Base):
             postgresql_where=text("state = 0"),
         ),
     )
+
+
+class InheritedRecord(Base):
+    """A record that an item took over when the item that had collected it was removed, for others still refer to it."""
+
+    __tablename__ = "inherited_record"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
+    """The id that its document had."""
+    item_id: Mapped[int] = mapped_column(ForeignKey("item.id"), index=True)
+    """Whose it is now."""
+    url: Mapped[str] = mapped_column(Text)
+    collected_at: Mapped[datetime] = mapped_column(Moment)
+    state: Mapped[int] = mapped_column(SmallInteger)
+    type: Mapped[str | None] = mapped_column(String(127))
+    digest: Mapped[str] = mapped_column(String(60))
+    warc: Mapped[str] = mapped_column(String(200))
+    warc_offset: Mapped[int] = mapped_column(BigInteger)
+    warc_length: Mapped[int] = mapped_column(BigInteger)
 
 
 class LinkRow(Base):

@@ -39,6 +39,8 @@ class StorePipeline(Component):
         self.count("document/link_count", len(document.links))
         if document.exchange is not None:
             self.count("document/bytes", document.size or 0)
+            if document.exchange.not_modified is not None:
+                self.count("document/not_modified_count")
 
     def _stop(self, error: TarantulaError) -> None:
         if self.collection.trouble is None:

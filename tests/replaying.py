@@ -10,6 +10,7 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from socket import create_server
 
+from tarantula.config import REPLAY
 from tests.pywb_env import wayback
 
 PATIENCE = 60.0
@@ -20,7 +21,8 @@ def serving(home: Path) -> Iterator[int]:
     """Serve the items of a home, each as a collection; give the port."""
     with create_server(("127.0.0.1", 0)) as probe:
         port: int = probe.getsockname()[1]
-    (home / "config.yaml").write_text("collections_root: items\n")
+    if not (home / "config.yaml").exists():
+        (home / "config.yaml").write_text(REPLAY)
     command: list[str | Path] = [wayback(), "--bind", "127.0.0.1", "--port", str(port), "--directory", home]
     with (home / "pywb.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:
         try:

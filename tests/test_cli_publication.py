@@ -66,6 +66,7 @@ def test_the_example_of_2001_in_one_command(tarantula: Tarantula, database_confi
         "notify": [],
         "attention": list(ATTENTION),
         "incomplete": list(INCOMPLETE),
+        "keep_once": True,
         "settings": {},
     }
 

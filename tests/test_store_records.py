@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from base64 import b32encode
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha1
 from itertools import count
@@ -13,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.store.records import digest_of, payload_digest
+from tarantula.items import Earlier
+from tarantula.store.records import digest_of, payload_digest, revisit
 from tarantula.store.warc import WarcWriter
 from tests.exchanges import CHUNKED, HTML, answer, chunked, exchange
 
@@ -111,3 +113,48 @@ def test_a_body_that_only_looks_chunked_keeps_its_digest(coding: str) -> None:
 @given(st.lists(st.binary()))
 def test_digests_are_sha1_in_base32(pieces: list[bytes]) -> None:
     assert digest_of(*pieces) == "sha1:" + b32encode(sha1(b"".join(pieces)).digest()).decode()
+
+
+EARLIER = Earlier(
+    7,
+    "https://ul.pt/a",
+    datetime(2026, 5, 12, 22, 0, 1, 5, tzinfo=UTC),
+    "fcul-20260512T220000",
+    "a.warc.gz",
+    9,
+    "sha1:CFOGPAY55CXZY3KEUHG3V5BKMHMZCX7R",
+    4,
+    "text/html",
+    None,
+)
+
+
+@pytest.mark.parametrize("unmodified", [False, True])
+def test_a_whole_revisit(unmodified: bool) -> None:
+    page = exchange("https://ul.pt/a", answer("Content-Type: text/html"), b"<p>a", address="::1")
+    if unmodified:
+        page = replace(page, not_modified=exchange("https://ul.pt/a", answer(status="304 Not Modified")))
+    profile, block = (
+        ("server-not-modified", "")
+        if unmodified
+        else ("identical-payload-digest", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+    )
+    record = revisit("<urn:uuid:1>", page, EARLIER.digest, EARLIER)
+    digest = "" if unmodified else f"WARC-Block-Digest: {digest_of(block.encode())}\r\n"
+    assert gzip.decompress(record).decode() == (
+        "WARC/1.1\r\n"
+        "WARC-Type: revisit\r\n"
+        "WARC-Record-ID: <urn:uuid:1>\r\n"
+        "WARC-Date: 2026-06-12T22:00:01.234567Z\r\n"
+        "WARC-Target-URI: https://ul.pt/a\r\n"
+        "WARC-IP-Address: ::1\r\n"
+        f"WARC-Profile: http://netpreserve.org/warc/1.1/revisit/{profile}\r\n"
+        "WARC-Refers-To-Target-URI: https://ul.pt/a\r\n"
+        "WARC-Refers-To-Date: 2026-05-12T22:00:01.000005Z\r\n"
+        "WARC-Payload-Digest: sha1:CFOGPAY55CXZY3KEUHG3V5BKMHMZCX7R\r\n"
+        "Content-Type: application/http; msgtype=response\r\n"
+        f"{digest}"
+        f"Content-Length: {len(block)}\r\n"
+        "\r\n"
+        f"{block}\r\n\r\n"
+    )

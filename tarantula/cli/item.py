@@ -12,6 +12,7 @@ from tarantula.archive.mirror import convert_item
 from tarantula.archive.removal import check_removable, remove_item
 from tarantula.cli.crawl import Collectors, collect, complete
 from tarantula.cli.decide import reject, show, validate
+from tarantula.cli.export import export
 from tarantula.cli.nouns import group
 from tarantula.cli.report import show_report
 from tarantula.cli.screen import counting, when, write_json
@@ -96,7 +97,7 @@ def remove(urn: Urn, yes: Annotated[bool, typer.Option("--yes", help="Do not ask
     print(f"{urn} is removed.")
 
 
-for verb in (show, validate, reject):
+for verb in (show, validate, reject, export):
     app.command()(verb)
 
 

@@ -16,7 +16,7 @@ NOUNS = {
     "type": "The document types that are known.",
     "profile": "Named sets of document types.",
     "crawl": "Collect one item of a publication now, with a progress display.",
-    "item": "What is done to one item: show, stop, resume, extend, convert, validate, reject or remove it.",
+    "item": "What is done to one item: show, stop, resume, extend, convert, validate, reject, export or remove it.",
     "items": "Show the items that were collected, one row each.",
     "servers": "Show every server that an item met, accepted or not, one row each.",
     "server": "What is decided for one server: set it, show it, clear it, accept it in an item.",

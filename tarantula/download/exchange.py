@@ -73,6 +73,8 @@ class Exchange:
     """Seconds until the head was there."""
     note: str = ""
     """What was odd about the body, if it could not be unpacked as the headers promised."""
+    not_modified: Exchange | None = None
+    """The answer 304 to which this exchange, of an earlier capture, gives the body."""
 
     def get(self, name: bytes) -> str | None:
         """Return the first header of that (lower-case) name, decoded as latin-1."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -76,7 +77,7 @@ class FrontierScheduler(Component, BaseScheduler):
         if self._frontier.is_dry:
             self._run_errand(self.collection.refill())
         config = self.collection.config
-        return Request(
+        request = Request(
             entry.url,
             callback=self.spider.callback,
             errback=self.spider.failed,
@@ -90,6 +91,10 @@ class FrontierScheduler(Component, BaseScheduler):
                 "verbatim_url": True,
             },
         )
+        if entry.earlier is not None and (conditions := entry.earlier.conditions):
+            request.headers.update(conditions)
+            request.meta["recall"] = partial(self.collection.recall, entry)
+        return request
 
     def _work_came(self) -> None:
         if self._hungry:

@@ -93,6 +93,8 @@ class PublicationConfig(BaseModel):
     """Rules on indicators that ask for attention: errors > 20%, documents < -30%."""
     incomplete: Rules = Field(default_factory=lambda: list(INCOMPLETE))
     """Rules on indicators that keep an item from being called complete."""
+    keep_once: bool = True
+    """Whether a body that an earlier item has is asked for only if it changed, and not kept twice."""
     settings: Settings = Field(default_factory=dict)
     """Scrapy settings of its own."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy.orm import Session
+from sqlalchemy import select
+from sqlalchemy.orm import Session, aliased
 
-from tarantula.models import Document, Item
+from tarantula.errors import TarantulaError
+from tarantula.models import Document, InheritedRecord, Item
 
 
 class Capture(NamedTuple):
@@ -20,9 +23,67 @@ class Capture(NamedTuple):
     """Where the record of the browser's version begins, if there is one."""
 
 
+class MissingCapture(TarantulaError):
+    """A document refers to an earlier one that is not there."""
+
+    def __init__(self, document: Document) -> None:
+        super().__init__(
+            f"The body of {document.url} was kept once, in an earlier item that is not there any more, "
+            "and was not handed over before that item went. Collect the publication again."
+        )
+
+
 def capture_of(session: Session, items: Path, document: Document) -> Capture | None:
-    """Return where the bytes of a document are, below the folder of all items; nothing if none were kept."""
+    """Return where the bytes of a document are, below the folder of all items; nothing if none were kept.
+
+    A revisit leads to the record that has its body, in whatever item that is.
+    """
     if document.warc is None or document.warc_offset is None:
         return None
-    item = session.get_one(Item, document.item_id)
-    return Capture(items / item.urn / "archive" / document.warc, document.warc_offset, document.rendered_offset)
+    kept = body_of(session, document)
+    assert kept.warc is not None
+    assert kept.warc_offset is not None
+    rendered = kept.rendered_offset if kept is document else None
+    return Capture(archive_of(session, items, kept.item_id) / kept.warc, kept.warc_offset, rendered)
+
+
+def archive_of(session: Session, items: Path, item_id: int) -> Path:
+    """Return the folder of an item's WARC files."""
+    return items / session.get_one(Item, item_id).urn / "archive"
+
+
+def body_of(session: Session, document: Document) -> Document | InheritedRecord:
+    """Return the row whose record has the body of a document: its own, an earlier one's, or an inherited one."""
+    kept = document
+    passed: set[int] = set()
+    while kept.refers_to_id is not None:
+        if kept.refers_to_id in passed:
+            raise MissingCapture(document)
+        passed.add(kept.refers_to_id)
+        earlier = session.get(Document, kept.refers_to_id)
+        if earlier is None or earlier.digest != document.digest or earlier.warc is None:
+            return _inherited(session, kept.refers_to_id, document)
+        kept = earlier
+    return kept
+
+
+def _inherited(session: Session, identity: int, document: Document) -> InheritedRecord:
+    record = session.get(InheritedRecord, identity)
+    if record is None:
+        raise MissingCapture(document)
+    return record
+
+
+def without_body(session: Session, item: Item) -> Iterator[Document]:
+    """Yield the documents of an item that refer to an earlier one that is not there."""
+    root = aliased(Document)
+    return iter(
+        session.scalars(
+            select(Document)
+            .outerjoin(root, root.id == Document.refers_to_id)
+            .outerjoin(InheritedRecord, InheritedRecord.id == Document.refers_to_id)
+            .where(Document.item_id == item.id, Document.refers_to_id.is_not(None))
+            .where(root.warc.is_(None), InheritedRecord.id.is_(None))
+            .execution_options(yield_per=1000)
+        )
+    )

@@ -13,6 +13,7 @@ from operator import attrgetter
 from struct import Struct
 
 from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects import postgresql
 
 from tarantula.items import Entry
 from tarantula.links.link import Link, LinkKind
@@ -40,6 +41,11 @@ class Outcome:
     warc_offset: int | None = None
     warc_length: int | None = None
     rendered_offset: int | None = None
+    refers_to_id: int | None = None
+    unmodified: bool | None = None
+    charset: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
 
 
 _INSERT_SERVERS = "INSERT INTO server (name) {rows} ON CONFLICT (name) DO NOTHING"
@@ -48,9 +54,9 @@ _LINK = Struct("!hiqi16sih")
 """A row of links in PostgreSQL's binary COPY: the number of columns, then each with its length before it."""
 
 _OUTCOME_COLUMNS = tuple(name for name in Outcome.__dataclass_fields__ if name != "id")
-_OUTCOME_TYPES = (
-    *("bigint", "smallint", "text", "text", "text", "bigint", "text", "int", "smallint", "timestamptz"),
-    *("text", "bigint", "bigint", "bigint"),
+_OUTCOME_TYPES = tuple(
+    Document.__table__.columns[name].type.compile(postgresql.dialect())  # type: ignore[no-untyped-call]
+    for name in Outcome.__dataclass_fields__
 )
 _FINISH = (
     f"UPDATE document SET {', '.join(f'{name} = done.column{n}' for n, name in enumerate(_OUTCOME_COLUMNS, 2))}"

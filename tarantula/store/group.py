@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 from tarantula.download.exchange import Exchange
-from tarantula.items import Entry
+from tarantula.items import Earlier, Entry
 from tarantula.store.documents import Outcome
 from tarantula.store.found import Found
 
@@ -28,6 +29,21 @@ class Finished:
     server: str = ""
     wait: float = 0.0
     """Seconds for which its server must then be left alone."""
+    earlier: Earlier | None = None
+    """What an earlier item kept of it, if its body may be left there."""
+
+    def kept_before(self, digest: str) -> Earlier | None:
+        """Return the earlier capture whose body has this digest and means the same, if there is one."""
+        earlier, outcome = self.earlier, self.outcome
+        if earlier is None or self.rendered is not None or digest != earlier.digest:
+            return None
+        if self.exchange is not None and self.exchange.not_modified is not None:
+            return earlier
+        if not outcome.size:
+            return None
+        # The same bytes may be unpacked or read differently now.
+        now = (outcome.size, outcome.type, outcome.charset)
+        return earlier if now == (earlier.size, earlier.type, earlier.charset) else None
 
 
 class Refill(NamedTuple):
@@ -113,3 +129,7 @@ class News:
     """For each refill that was asked for, in that order."""
     work_left: bool = True
     """Whether some document of the item waits or is under way, anywhere."""
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield every document that may be handed out because of it."""
+        return chain(self.waiting, *(opened.entries for opened in self.opened), *self.refilled)

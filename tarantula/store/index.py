@@ -1,37 +1,85 @@
-"""The CDXJ index of an item, made from its rows."""
+"""The CDXJ indexes of an item, made from its rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import Select, select
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
-from tarantula.models import Document, Item
+from tarantula.models import Document, InheritedRecord, Item
 from tarantula.store.cdxj import IndexRow, write_index
+
+REVISIT = "warc/revisit"
+ROWS = 5000
+"""How many rows are read at a time."""
+
+_FIELDS = ("url", "collected_at", "type", "state", "digest", "warc_length", "warc_offset", "warc")
 
 
 def index_item(session: Session, item: Item, directory: Path) -> int:
-    """Write ``indexes/index.cdxj`` below the item's directory; return how many lines it has."""
-    return write_index(_rows(session, item), directory / "indexes" / "index.cdxj")
+    """Write the indexes below the item's directory; return how many lines that of its own records has.
+
+    ``index.cdxj`` has the records in its own files. ``referred.cdxj`` has those of other items that its revisits
+    refer to, by their way from the item's files, so that the item can be replayed without a thought of the others.
+    """
+    referred = directory / "indexes" / "referred.cdxj"
+    if not write_index(_relative(referred_records(session, item)), referred):
+        referred.unlink()
+    return write_index(own_records(session, item), directory / "indexes" / "index.cdxj")
 
 
-def _rows(session: Session, item: Item) -> Iterator[IndexRow]:
-    rows = session.execute(
-        select(
-            Document.url,
-            Document.collected_at,
-            Document.type,
-            Document.state,
-            Document.digest,
-            Document.warc_length,
-            Document.warc_offset,
-            Document.warc,
-        )
+def own_records(session: Session, item: Item) -> Iterator[IndexRow]:
+    """Yield the records in an item's own files, those that it inherited among them."""
+    documents = (
+        select(*_columns(Document), Document.refers_to_id, Document.unmodified)
         .where(Document.item_id == item.id, Document.warc.is_not(None))
-        .execution_options(yield_per=5000)
+        .execution_options(yield_per=ROWS)
     )
-    for url, at, media_type, state, digest, length, offset, file in rows:
-        if at is not None and length is not None and offset is not None and file is not None:
-            yield IndexRow(url, at, media_type, state, digest or "-", length, offset, file)
+    for row in session.execute(documents):
+        if row.collected_at is None or row.warc_length is None or row.warc_offset is None:
+            continue
+        found = _index_row(row)
+        if row.refers_to_id is not None:
+            found = found._replace(mime=REVISIT, status=0 if row.unmodified else row.state)
+        yield found
+    inherited = select(*_columns(InheritedRecord)).where(InheritedRecord.item_id == item.id)
+    for row in session.execute(inherited.execution_options(yield_per=ROWS)):
+        yield _index_row(row)
+
+
+def referred_records(session: Session, item: Item) -> Iterator[tuple[str, IndexRow]]:
+    """Yield the records of other items that have the bodies of this one, each with its item's urn, in their order."""
+    earlier = aliased(Document)
+    # What was handed over is not where it was, though its document may still be there for a moment.
+    given = select(InheritedRecord.id).where(InheritedRecord.id == earlier.id)
+    for chosen in (_referred(earlier, item).where(~given.exists()), _referred(InheritedRecord, item)):
+        for row in session.execute(chosen.execution_options(yield_per=ROWS)):
+            yield row.urn, _index_row(row)
+
+
+def _referred(source: Any, item: Item) -> Select[Any]:
+    referring = select(Document.refers_to_id).where(Document.item_id == item.id, Document.refers_to_id.is_not(None))
+    return (
+        select(*_columns(source), Item.urn)
+        .join(Item, Item.id == source.item_id)
+        .where(source.id.in_(referring), source.item_id != item.id, source.warc.is_not(None))
+        .order_by(source.item_id, source.warc, source.warc_offset)
+    )
+
+
+def _columns(source: Any) -> list[InstrumentedAttribute[Any]]:
+    return [getattr(source, name) for name in _FIELDS]
+
+
+def _index_row(row: Any) -> IndexRow:
+    return IndexRow(
+        row.url, row.collected_at, row.type, row.state, row.digest or "-", row.warc_length, row.warc_offset, row.warc
+    )
+
+
+def _relative(records: Iterator[tuple[str, IndexRow]]) -> Iterator[IndexRow]:
+    for urn, row in records:
+        yield row._replace(filename=f"../../{urn}/archive/{row.filename}")

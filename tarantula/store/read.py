@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from tarantula.download.errors import InvalidResponse
 from tarantula.download.framing import ChunkedBody
@@ -16,6 +16,17 @@ from tarantula.errors import TarantulaError
 
 GZIP = 31
 PIECE = 1 << 16
+
+
+class DamagedRecord(TarantulaError):
+    """There is no whole record at a place; the sentence names the file and the place."""
+
+
+class Target(Protocol):
+    """What bytes are copied to."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take some bytes."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -30,25 +41,54 @@ class Record:
 
 
 def read_record(path: Path, offset: int) -> Record:
-    """Read the record that begins at *offset* of a file."""
+    """Read the record that begins at *offset* of a file; say which file and where, if there is none."""
     try:
-        with path.open("rb") as file:
-            file.seek(offset)
+        with open_record(path, offset) as file:
             content = b"".join(_member(file))
         named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
         fields = dict(line.split(": ", 1) for line in named.decode().split("\r\n")[1:])
         media_type = fields["Content-Type"]
     except (EOFError, zlib.error) as error:
-        raise TarantulaError(f"{path} has no whole record at {offset}: {error}.") from error
-    except OSError as error:
-        raise TarantulaError(f"{path} cannot be read at {offset}: {error.strerror}.") from error
+        raise DamagedRecord(f"{path} has no whole record at {offset}: {error}.") from error
     except (ValueError, KeyError) as error:
-        raise TarantulaError(f"{path} has something else than a record at {offset}.") from error
+        raise DamagedRecord(f"{path} has something else than a record at {offset}.") from error
     if not media_type.startswith("application/http"):
         return Record(fields, b"", block)
     head = END_OF_HEAD.search(block)
     end = head.end() if head else len(block)
     return Record(fields, block[:end], block[end:])
+
+
+def open_record(path: Path, offset: int) -> BinaryIO:
+    """Open a file at the beginning of a record."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise DamagedRecord(f"{path} cannot be read at {offset}: {error.strerror}.") from error
+    file.seek(offset)
+    return file
+
+
+def end_of_record(file: BinaryIO, offset: int) -> int:
+    """Return where the record that begins at *offset* of an open file ends."""
+    file.seek(offset)
+    try:
+        for _ in _member(file):
+            pass
+    except (EOFError, zlib.error) as error:
+        raise DamagedRecord(f"{file.name} has no whole record at {offset}: {error}.") from error
+    return file.tell()
+
+
+def copy_bytes(source: BinaryIO, start: int, end: int, target: Target) -> None:
+    """Append a stretch of one file to another."""
+    source.seek(start)
+    while start < end:
+        piece = source.read(min(PIECE, end - start))
+        if not piece:
+            raise DamagedRecord(f"{source.name} has no whole record at {start}: the file ends there.")
+        target.write(piece)
+        start += len(piece)
 
 
 def unchunk(framed: bytes) -> bytes:

@@ -10,6 +10,7 @@ from hashlib import sha1
 from isal import isal_zlib
 
 from tarantula.download.exchange import Exchange
+from tarantula.items import Earlier
 from tarantula.store.read import GZIP, unchunk
 
 Fields = Iterable[tuple[str, str]]
@@ -18,6 +19,9 @@ BLANK_LINE_WITHIN = re.compile(rb"\n\s*\n(?!\Z)")
 BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 PAIRS = [first + second for first in BASE32 for second in BASE32]
 LEVEL = 2
+PROFILE = "http://netpreserve.org/warc/1.1/revisit/"
+IDENTICAL = f"{PROFILE}identical-payload-digest"
+NOT_MODIFIED = f"{PROFILE}server-not-modified"
 FORMAT = {
     "format": "WARC File Format 1.1",
     "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
@@ -59,6 +63,24 @@ def response(record_id: str, exchange: Exchange, warcinfo_id: str, payload: str)
         ("Content-Type", "application/http; msgtype=response"),
     )
     return _member("response", record_id, date_of(exchange.started_at), fields, exchange.head, exchange.raw_body)
+
+
+def revisit(record_id: str, exchange: Exchange, payload: str, earlier: Earlier) -> bytes:
+    """Return the record of an answer whose body an earlier record has; it is all that a later item pays for it."""
+    unmodified = exchange.not_modified is not None
+    fields = (
+        ("WARC-Target-URI", exchange.url),
+        ("WARC-IP-Address", exchange.address),
+        *_encryption(exchange.tls),
+        ("WARC-Profile", NOT_MODIFIED if unmodified else IDENTICAL),
+        ("WARC-Refers-To-Target-URI", earlier.url),
+        ("WARC-Refers-To-Date", date_of(earlier.collected_at)),
+        ("WARC-Payload-Digest", payload),
+        ("Content-Type", "application/http; msgtype=response"),
+    )
+    # Replay tools would show the head of an answer 304 to their readers; without one they show the earlier head.
+    block = b"" if unmodified else exchange.head
+    return _member("revisit", record_id, date_of(exchange.started_at), fields, block)
 
 
 def request(record_id: str, exchange: Exchange, warcinfo_id: str, response_id: str) -> bytes:
@@ -117,7 +139,7 @@ def _member(kind: str, record_id: str, date: str, fields: Fields, *block: bytes)
         ("WARC-Record-ID", record_id),
         ("WARC-Date", date),
         *fields,
-        ("WARC-Block-Digest", digest_of(*block)),
+        ("WARC-Block-Digest", digest_of(*block) if any(block) else ""),
         ("Content-Length", str(sum(map(len, block)))),
     )
     header = "WARC/1.1\r\n" + "".join([f"{name}: {value}\r\n" for name, value in named if value]) + "\r\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 
@@ -25,12 +25,14 @@ class RowWriter:
         ways: ShorterWays,
         window: int,
         reread: Callable[[Connection], None] = lambda _: None,
+        recall: Callable[[Connection, Iterable[Entry]], None] = lambda _connection, _entries: None,
     ) -> None:
         self._table = table
         self._leases = leases
         self._ways = ways
         self._window = window
         self._reread = reread
+        self._recall = recall
 
     @contextmanager
     def undoing(self) -> Iterator[None]:
@@ -65,6 +67,7 @@ class RowWriter:
         if beat or news.opened or news.refilled:
             # Behind the rows: who sees a row that was let in meanwhile also sees what let it in.
             self._reread(connection)
+        self._recall(connection, news.entries())
         return news
 
     def open_first(self, connection: Connection) -> News:
@@ -73,6 +76,7 @@ class RowWriter:
         # Whoever took long to get here may have been taken for dead.
         self._leases.beat(connection)
         self._open(connection, self._leases.seek(connection), news)
+        self._recall(connection, news.entries())
         return news
 
     def _write_documents(self, connection: Connection, group: Group, news: News) -> list[Entry]:

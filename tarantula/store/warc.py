@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from tarantula.download.exchange import Exchange
 from tarantula.errors import TarantulaError
+from tarantula.items import Earlier
 from tarantula.store import records
 from tarantula.store.disk import writing
 
@@ -34,6 +35,8 @@ class Stored:
     digest: str
     """Of the payload: equal contents have equal digests, however they were cut into chunks."""
     rendered_offset: int | None = None
+    refers_to_id: int | None = None
+    """The document that has the body, if this is a revisit."""
 
 
 def new_record_id() -> str:
@@ -84,10 +87,11 @@ class WarcWriter:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def write(self, exchange: Exchange, rendered: bytes | None = None) -> Stored:
+    def write(self, exchange: Exchange, rendered: bytes | None = None, digest: str = "") -> Stored:
         """Append an answer, its request, and what a browser made of it; `flush` before you tell anyone where."""
         self._make_room()
-        name, digest, answer_id = self._path.name, records.payload_digest(exchange), self._new_id()
+        digest = digest or records.payload_digest(exchange)
+        name, answer_id = self._path.name, self._new_id()
         answer = records.response(answer_id, exchange, self._info_id, digest)
         offset = self._append(answer)
         self._append(records.request(self._new_id(), exchange, self._info_id, answer_id))
@@ -95,6 +99,12 @@ class WarcWriter:
             return Stored(name, offset, len(answer), digest)
         page = records.conversion(self._new_id(), exchange, self._info_id, answer_id, rendered)
         return Stored(name, offset, len(answer), digest, self._append(page))
+
+    def write_revisit(self, exchange: Exchange, digest: str, earlier: Earlier) -> Stored:
+        """Append the record of an answer whose body an earlier one has; what was asked is what was asked then."""
+        self._make_room()
+        record = records.revisit(self._new_id(), exchange, digest, earlier)
+        return Stored(self._path.name, self._append(record), len(record), digest, refers_to_id=earlier.id)
 
     def flush(self) -> None:
         """Hand every record to the operating system."""

@@ -19,14 +19,16 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from tarantula.download.exchange import Exchange
 from tarantula.errors import TarantulaError
 from tarantula.items import Entry
 from tarantula.store.found import Found
 from tarantula.store.group import Finished, GiveBack, Group, News, Refill, Seek
 from tarantula.store.leases import BEAT
+from tarantula.store.records import payload_digest
 from tarantula.store.rows import RowWriter
 from tarantula.store.trouble import is_away, is_lost_race, sentence_of
-from tarantula.store.warc import WarcWriter
+from tarantula.store.warc import Stored, WarcWriter
 
 logger = logging.getLogger(__name__)
 
@@ -139,13 +141,22 @@ class Writer:
     def _keep_bytes(self, finished: Finished) -> None:
         if finished.exchange is None:
             return
-        stored = self._warc.write(finished.exchange, finished.rendered)
+        stored = self._store(finished, finished.exchange)
         outcome = finished.outcome
         outcome.digest = stored.digest
         outcome.warc = stored.file
         outcome.warc_offset = stored.offset
         outcome.warc_length = stored.length
         outcome.rendered_offset = stored.rendered_offset
+        outcome.refers_to_id = stored.refers_to_id
+        outcome.unmodified = finished.exchange.not_modified is not None or None
+
+    def _store(self, finished: Finished, exchange: Exchange) -> Stored:
+        digest = payload_digest(exchange)
+        earlier = finished.kept_before(digest)
+        if earlier is None:
+            return self._warc.write(exchange, finished.rendered, digest)
+        return self._warc.write_revisit(exchange, digest, earlier)
 
     def _commit(self, group: Group) -> News:
         """Write a group's rows in one transaction, however long the database is away."""
