@@ -7,10 +7,12 @@ import shutil
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from tarantula.archive.inheritance import copy_for_heirs, hand_over
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.life.moving import hold
+from tarantula.listings import find_item
 from tarantula.models import Base, Document, Item, LinkRow
 from tarantula.states import REMOVABLE, ItemState
 
@@ -24,27 +26,32 @@ def check_removable(item: Item) -> None:
         )
 
 
-def before_removal(session: Session, installation: Config, item: Item) -> None:
-    """Make whole without this item whatever depends on it; nothing does yet."""
+def remove_item(installation: Config, database: Database, urn: str) -> list[str]:
+    """Remove an item for good: what was collected, what was made of it, and every row.
 
-
-def remove_item(installation: Config, database: Database, urn: str) -> None:
-    """Remove an item for good: what was collected, what was made of it, and every row."""
+    Records that later items refer to are given into their care; return why some could not be, a sentence each.
+    """
+    with database.reading() as session:
+        item = find_item(session, urn)
+        check_removable(item)
+        copied = copy_for_heirs(session, installation, item)
     with database.session() as session:
         item = hold(session, urn)
         check_removable(item)
-        before_removal(session, installation, item)
+        handover = hand_over(session, installation, item, copied)
     for directory in (installation.archived / urn, installation.items / urn):
         if directory.exists():
             shutil.rmtree(directory)
     with database.session() as session:
         _remove_rows(session, hold(session, urn))
+    return list(handover.lost.values())
 
 
 def _remove_rows(session: Session, item: Item) -> None:
     check_removable(item)
     documents = select(Document.id).where(Document.item_id == item.id)
     session.execute(delete(LinkRow).where(LinkRow.document_id.in_(documents)))
+    session.execute(delete(Document).where(Document.item_id == item.id))
     for table in reversed(Base.metadata.sorted_tables):
         for key in table.foreign_keys:
             if key.column is Item.__table__.c.id:

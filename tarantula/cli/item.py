@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from datetime import UTC, datetime
 from typing import Annotated
@@ -93,7 +94,9 @@ def remove(urn: Urn, yes: Annotated[bool, typer.Option("--yes", help="Do not ask
             check_removable(find_item(session, urn))
         if not yes and typer.prompt(f"Everything that was collected will be lost. Type {urn} to remove it") != urn:
             raise TarantulaError(f"That is not {urn}: nothing was removed.")
-        remove_item(Config(), database, urn)
+        lost = remove_item(Config(), database, urn)
+    for sentence in lost:
+        print(f"A later item loses a body: {sentence}", file=sys.stderr)
     print(f"{urn} is removed.")
 
 
