@@ -46,9 +46,9 @@ def documents(item: int, first: int, changed_every: int) -> Iterator[dict[str, A
 
 
 def insert_all(database: Database, table: Any, rows: Iterator[dict[str, Any]]) -> None:
-    with database.session() as session:
+    with database.engine.begin() as connection:
         while chunk := list(islice(rows, 5000)):
-            session.execute(insert(table), chunk)
+            connection.execute(insert(table.__table__), chunk)
 
 
 def links(database: Database, item: int) -> Iterator[dict[str, Any]]:
