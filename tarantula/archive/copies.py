@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from pathlib import Path
 from sys import intern
 from typing import NamedTuple
@@ -31,9 +30,6 @@ LAYOUT = 1
 """Of the mirror: half of one and half of another would not be whole."""
 ROWS = 500
 """Documents that are asked for at a time, and after which a conversion that was interrupted goes on."""
-REMEMBERED = 1 << 17
-"""Addresses whose destination is remembered."""
-
 RENDERED = "text/html"
 IS_ERROR = (Document.state >= 400) & (Document.kind != int(LinkKind.NAVIGATION))
 """What a page needs and a server refused: its answer is copied, so that the page does not ask the web again."""
@@ -53,7 +49,6 @@ class Copies:
         """Redirects that could not be read, and why: links to them lead to the web."""
         self._read(session, item, frozenset(skipped))
         self._read_redirects(session, items, item)
-        self.locate = lru_cache(REMEMBERED)(self._locate)
 
     def path(self, url: str, media_type: str | None) -> str:
         """Return where the copy of a document of this type is, below the mirror."""
@@ -83,7 +78,7 @@ class Copies:
                 if target:
                     self._redirects[document.key] = target
 
-    def _locate(self, url: str, requisite: bool) -> Destination:
+    def locate(self, url: str, requisite: bool) -> Destination:
         """Return where an address leads, for a page that needs it or only names it."""
         place, fragment = self._end_of_redirects(url)
         key = key_of(place)
