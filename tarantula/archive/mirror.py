@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from tarantula.archive.copies import RENDERED, Copies, documents, plan_of
+from tarantula.archive.collected import RENDERED, copies_of, documents, plan_of
+from tarantula.archive.copies import Copies
 from tarantula.archive.copying import Pending, Task
 from tarantula.archive.crew import Crew
 from tarantula.archive.index_page import index_page
@@ -121,7 +122,7 @@ class _Converter:
 
     def _known_copies(self) -> Copies:
         with self._database.reading() as session:
-            return Copies(session, self._items, find_item(session, self._urn), self._state.skipped)
+            return copies_of(session, self._items, find_item(session, self._urn), self._state.skipped)
 
     def _write_all(self, progress: Progress) -> bool:
         """Write the copies that are still to be written; say whether some could not be, of which nobody knew."""
