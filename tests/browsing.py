@@ -17,8 +17,9 @@ ADDRESSES = """source => {
   const written = source === null ? document : new DOMParser().parseFromString(source, 'text/html');
   for (const element of written.querySelectorAll('*')) {
     for (const name of ['href', 'src', 'action', 'data', 'poster', 'cite', 'longDesc', 'background', 'lowsrc']) {
-      if (!element.hasAttribute(name.toLowerCase()) || !element.getAttribute(name.toLowerCase())) continue;
-      found.push(new URL(element.getAttribute(name.toLowerCase()), seen).href);
+      const value = element.getAttribute(name.toLowerCase());
+      // An address on somebody's own disk is none on the web.
+      if (value && !value.startsWith('file:')) found.push(new URL(value, seen).href);
     }
     for (const candidate of (element.getAttribute('srcset') || '').split(', ')) {
       if (candidate) found.push(new URL(candidate.trim().split(/\\s/)[0], seen).href);
