@@ -11,13 +11,15 @@ from urllib.parse import unquote, urlsplit
 
 from playwright.sync_api import Page, sync_playwright
 
-# Everything that the page itself or the browser takes for an address, as the browser resolves it.
-ADDRESSES = """() => {
+# Everything that a page has as an address, as the browser resolves it; what its scripts have added is not the page's.
+ADDRESSES = """source => {
   const found = [], seen = document.baseURI;
-  for (const element of document.querySelectorAll('*')) {
+  const written = source === null ? document : new DOMParser().parseFromString(source, 'text/html');
+  for (const element of written.querySelectorAll('*')) {
     for (const name of ['href', 'src', 'action', 'data', 'poster', 'cite', 'longDesc', 'background', 'lowsrc']) {
-      if (!element.hasAttribute(name.toLowerCase()) || !element.getAttribute(name.toLowerCase())) continue;
-      found.push(new URL(element.getAttribute(name.toLowerCase()), seen).href);
+      const value = element.getAttribute(name.toLowerCase());
+      // An address on somebody's own disk is none on the web.
+      if (value && !value.startsWith('file:')) found.push(new URL(value, seen).href);
     }
     for (const candidate of (element.getAttribute('srcset') || '').split(', ')) {
       if (candidate) found.push(new URL(candidate.trim().split(/\\s/)[0], seen).href);
@@ -61,7 +63,8 @@ def browse(page: Page, paths: Iterable[Path]) -> Iterator[Seen]:
         requests.clear()
         failures.clear()
         page.goto(path.as_uri(), wait_until="load")
-        yield Seen(path, page.evaluate(ADDRESSES), list(requests), list(failures))
+        source = path.read_text("latin-1") if path.suffix == ".html" else None
+        yield Seen(path, page.evaluate(ADDRESSES, source), list(requests), list(failures))
 
 
 def broken(seen: Seen, mirror: Path, collected: set[str]) -> list[str]:

@@ -109,7 +109,7 @@ _ATTRIBUTE = re.compile(
     % "|".join(sorted(map(re.escape, _NAMES), key=len, reverse=True)).encode(),
     re.IGNORECASE,
 )
-_IN_STYLE = re.compile(rb"""(url\(\s*|@import\s*)("[^"]*"|'[^']*'|[^\s)"']*)""", re.IGNORECASE)
+_IN_STYLE = re.compile(rb"""(url\(\s*|@import\s*(?!url))("[^"]*"|'[^']*'|[^\s)"']*)""", re.IGNORECASE)
 _IN_TEXT = re.compile(rb"(?<=>)[^<>]*(?=\]\]>|<)|(?<=CDATA\[)[^<>]*(?=\]\]>)")
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy import select
 
-from tarantula.archive.copies import Copies
+from tarantula.archive.collected import copies_of
 from tarantula.archive.mirror import Conversion, convert_item
 from tarantula.config import Config
 from tarantula.db import Database, open_database
@@ -97,7 +97,7 @@ def test_only_link_values_differ_in_every_document(mirrored: Mirrored) -> None:
     checked = 0
     with database.reading() as session:
         item = find_item(session, conversion.urn)
-        copies = Copies(session, config.items, item)
+        copies = copies_of(session, config.items, item)
         for document in session.scalars(select(Document).where(Document.item_id == item.id, Document.state == 200)):
             capture = capture_of(session, config.items, document)
             assert capture is not None

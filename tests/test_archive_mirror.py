@@ -193,7 +193,7 @@ def test_a_repeated_conversion_replaces_the_first(sqlite: Database, config: Conf
 def test_an_interrupted_conversion_goes_on_where_it_was(
     sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tarantula.archive.copies.ROWS", 10)
+    monkeypatch.setattr("tarantula.archive.collected.ROWS", 10)
     answers = {BASE: page(), **{f"{BASE}{number}": page(f"<a href={number + 1}>") for number in range(35)}}
     urn = store(config, sqlite, answers)
     whole = files(convert_item(config, sqlite, urn).path)
@@ -205,22 +205,26 @@ def test_an_interrupted_conversion_goes_on_where_it_was(
     with pytest.raises(KeyboardInterrupt):
         convert_item(config, sqlite, urn, stop)
     assert files(config.archived / urn) == whole, "the old mirror is there until the new one is whole"
-    written: list[str] = []
-    monkeypatch.setattr(Workplace, "write", _noting(written, Workplace.write))
+    for path in (config.archived / f".{urn}.new" / "web").rglob("*.html"):
+        path.write_bytes(b"was there")
     made = convert_item(config, sqlite, urn)
-    assert len(written) == 16 + 2
+    assert sum(content == b"was there" for content in files(made.path).values()) == 20
+    made = convert_item(config, sqlite, urn)
     assert (made.documents, made.changed) == (36, 35)
     assert files(made.path) == whole
 
 
-def _noting(
-    paths: list[str], write: Callable[[Workplace, str, bytes], None]
-) -> Callable[[Workplace, str, bytes], None]:
-    def noted(workplace: Workplace, path: str, content: bytes) -> None:
-        paths.append(path)
-        write(workplace, path, content)
-
-    return noted
+def test_many_copies_are_written_by_many_processes(
+    sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {BASE: page(), **{f"{BASE}{number}": page(f"<a href={number + 1}>") for number in range(60)}}
+    urn = store(config, sqlite, answers)
+    alone = files(convert_item(config, sqlite, urn).path)
+    monkeypatch.setattr("tarantula.archive.crew.FEW", 10)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
+    made = convert_item(config, sqlite, urn)
+    assert (made.documents, made.changed) == (61, 60)
+    assert files(made.path) == alone
 
 
 def test_what_was_left_of_another_collection_is_not_used(sqlite: Database, config: Config) -> None:

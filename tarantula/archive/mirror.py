@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
@@ -11,23 +12,23 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from tarantula.archive.copies import RENDERED, Copies, documents, plan_of
+from tarantula.archive.collected import RENDERED, copies_of, documents, plan_of
+from tarantula.archive.copies import Copies
+from tarantula.archive.copying import Pending, Task
+from tarantula.archive.crew import Crew
 from tarantula.archive.index_page import index_page
 from tarantula.archive.workplace import State, Workplace
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.download.errors import DownloadError
 from tarantula.errors import TarantulaError
-from tarantula.links.convert import convert_links
-from tarantula.links.relocate import Destination, Relocator
 from tarantula.listings import find_item
-from tarantula.media import charset_of
 from tarantula.models import Document, Item
 from tarantula.reports import report
 from tarantula.states import ItemState
 from tarantula.store.captures import capture_of
-from tarantula.store.payload import payload_of
-from tarantula.store.read import read_record
+
+AHEAD = 1
+"""How many times some documents are asked for before what came of the first is known."""
 
 Progress = Callable[[int, int], None]
 """Hears how many documents have their copy, and of how many."""
@@ -95,21 +96,16 @@ class _Converter:
         with database.reading() as session:
             self._plan = plan_of(session, find_item(session, urn))
         self._state = workplace.state(self._plan.fingerprint)
-        self._use_copies()
+        self._copies = self._known_copies()
 
     def run(self, progress: Progress) -> State:
         """Write every copy."""
-        while True:
-            known = len(self._state.skipped)
-            while self._write_some():
-                self._workplace.keep(self._state)
-                progress(self._state.documents, self._plan.documents)
-            if len(self._state.skipped) == known:
-                return self._state
+        while self._write_all(progress):
             # Once more from the beginning: links to what could not be read shall lead to the web.
             self._workplace.clear()
             self._state = State(self._plan.fingerprint, skipped=self._state.skipped)
-            self._use_copies()
+            self._copies = self._known_copies()
+        return self._state
 
     def write_index(self) -> list[Skipped]:
         """Write the page with which the mirror opens; return what is not in the mirror though it was collected."""
@@ -118,53 +114,67 @@ class _Converter:
             skipped = [Skipped(session.get_one(Document, number).url, why) for number, why in sorted(lost.items())]
             item = find_item(session, self._urn)
             counted = report(session, item)
-            page = index_page(item, counted, self._base(item), skipped)
+            base = self._copies.locate(item.configuration["base_url"], False)
+            page = index_page(item, counted, base, skipped)
         self._workplace.write("report.json", json.dumps(counted.as_dict(), indent=2, ensure_ascii=False).encode())
         self._workplace.write("index.html", page.encode())
         return skipped
 
-    def _base(self, item: Item) -> Destination:
-        return self._copies.locate(item.configuration["base_url"], False)
-
-    def _use_copies(self) -> None:
+    def _known_copies(self) -> Copies:
         with self._database.reading() as session:
-            item = find_item(session, self._urn)
-            self._copies = Copies(session, self._items, item, self._state.skipped)
-        self._relocator = Relocator(self._copies.locate)
+            return copies_of(session, self._items, find_item(session, self._urn), self._state.skipped)
 
-    def _write_some(self) -> bool:
-        """Write the next copies; say whether there were any."""
-        state = self._state
-        with self._database.reading() as session:
-            item = find_item(session, self._urn)
-            some = documents(session, item, state.done)
-            for document in some:
-                if document.id not in state.skipped:
-                    self._write(session, document)
-                state.done = document.id
-        return bool(some)
+    def _write_all(self, progress: Progress) -> bool:
+        """Write the copies that are still to be written; say whether some could not be, of which nobody knew."""
+        known = len(self._state.skipped)
+        left = self._plan.documents - self._state.documents
+        with Crew(self._copies, self._workplace.folder, left) as crew:
+            waiting: deque[tuple[int, Pending]] = deque()
+            for last, tasks in self._batches():
+                waiting.append((last, crew.copy(tasks)))
+                if len(waiting) > AHEAD:
+                    self._note(*waiting.popleft(), progress)
+            while waiting:
+                self._note(*waiting.popleft(), progress)
+        return len(self._state.skipped) > known
 
-    def _write(self, session: Session, document: Document) -> None:
+    def _note(self, last: int, pending: Pending, progress: Progress) -> None:
         state = self._state
+        for outcome in pending():
+            if outcome.problem:
+                state.skipped[outcome.id] = outcome.problem
+            else:
+                state.documents += 1
+                state.changed += outcome.changed
+                state.bytes += outcome.size
+        state.done = last
+        self._workplace.keep(state)
+        progress(state.documents, self._plan.documents)
+
+    def _batches(self) -> Iterator[tuple[int, list[Task]]]:
+        """Yield what is to be copied, some at a time, with the number of the last document of each time."""
+        last = self._state.done
+        while True:
+            with self._database.reading() as session:
+                item = find_item(session, self._urn)
+                found = documents(session, item, last)
+                tasks = [task for one in found if (task := self._task(session, one))]
+            if not found:
+                return
+            last = found[-1].id
+            yield last, tasks
+
+    def _task(self, session: Session, document: Document) -> Task | None:
+        if document.id in self._state.skipped:
+            return None
         try:
-            body, media_type, charset = self._read(session, document)
-        except (TarantulaError, DownloadError) as error:
-            state.skipped[document.id] = str(error)
-            return
-        path = self._copies.path(document.url, media_type)
-        folder = path[: path.rindex("/") + 1]
-        copy = convert_links(body, media_type, document.url, charset, self._relocator, folder)
-        self._workplace.write(path, copy)
-        state.documents += 1
-        state.changed += copy != body
-        state.bytes += len(body)
-
-    def _read(self, session: Session, document: Document) -> tuple[bytes, str | None, str | None]:
-        """Return the body, type and charset of a document: the browser's version, if there is one."""
-        capture = capture_of(session, self._items, document)
+            capture = capture_of(session, self._items, document)
+        except TarantulaError as error:
+            self._state.skipped[document.id] = str(error)
+            return None
         if capture is None:
-            raise TarantulaError("Its bytes are not there.")
-        rendered = capture.rendered_offset
-        payload = payload_of(read_record(capture.path, capture.offset if rendered is None else rendered))
-        media_type = document.type if rendered is None else RENDERED
-        return payload.body, media_type, charset_of(payload.get(b"content-type"))
+            self._state.skipped[document.id] = "Its bytes are not there."
+            return None
+        if capture.rendered_offset is not None:
+            return Task(document.id, document.url, RENDERED, capture.path, capture.rendered_offset)
+        return Task(document.id, document.url, document.type, capture.path, capture.offset)

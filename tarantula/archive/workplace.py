@@ -8,7 +8,6 @@ import os
 import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from io import FileIO
 from pathlib import Path
 from typing import Self
 
@@ -94,15 +93,7 @@ class Workplace:
 
     def write(self, path: str, content: bytes) -> None:
         """Write one file of the mirror."""
-        target = f"{self.folder}/{path}"
-        with writing(Path(target)):
-            try:
-                file = os.open(target, _NEW_FILE, 0o666)
-            except FileNotFoundError:
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                file = os.open(target, _NEW_FILE, 0o666)
-            with open(file, "wb", buffering=0) as opened:
-                _write_all(opened, content)
+        write_file(f"{self.folder}/{path}", content)
 
     def finish(self) -> None:
         """Put the new mirror in the place of the old one."""
@@ -115,7 +106,15 @@ class Workplace:
             shutil.rmtree(self._old, ignore_errors=True)
 
 
-def _write_all(file: FileIO, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[file.write(rest) :]
+def write_file(path: str, content: bytes) -> None:
+    """Write a file, in a folder that need not be there yet."""
+    with writing(Path(path)):
+        try:
+            file = os.open(path, _NEW_FILE, 0o666)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            file = os.open(path, _NEW_FILE, 0o666)
+        with open(file, "wb", buffering=0) as opened:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[opened.write(rest) :]

@@ -12,9 +12,11 @@ from tarantula.links.link import LinkKind
 from tarantula.links.values import SPACE
 from tarantula.urls import SCHEMES
 
-CACHED = 1 << 14
+ADDRESSES = 1 << 17
+"""Addresses whose destination is remembered."""
+CACHED = 1 << 12
 """References that are remembered for a folder."""
-FOLDERS = 256
+FOLDERS = 512
 """Folders for which references are remembered."""
 
 _ANY_PAGE = "http://localhost/"
@@ -50,7 +52,7 @@ class Relocator:
     """Remembers what became of references: the pages of a directory share most of theirs."""
 
     def __init__(self, locate: Locate) -> None:
-        self.locate = locate
+        self.locate = lru_cache(ADDRESSES)(locate)
         self.memory = lru_cache(FOLDERS)(_Memory)
 
 

@@ -1,0 +1,98 @@
+"""What the database knows of the documents of an item that are copied."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, case, func, or_, select
+from sqlalchemy.orm import Session
+
+from tarantula import __version__, catalogue
+from tarantula.answers import REDIRECTS
+from tarantula.archive.copies import Copies
+from tarantula.download.errors import DownloadError
+from tarantula.errors import TarantulaError
+from tarantula.links.link import LinkKind
+from tarantula.listings import IS_COLLECTED
+from tarantula.models import Document, Item
+from tarantula.store.captures import capture_of
+from tarantula.store.payload import payload_of
+from tarantula.store.read import read_record
+from tarantula.urls import is_web, redirect_target
+
+LAYOUT = 1
+"""Of the mirror: half of one and half of another would not be whole."""
+ROWS = 500
+"""Documents that are asked for at a time, and after which a conversion that was interrupted goes on."""
+
+RENDERED = "text/html"
+IS_ERROR = (Document.state >= 400) & (Document.kind != int(LinkKind.NAVIGATION))
+"""What a page needs and a server refused: its answer is copied, so that the page does not ask the web again."""
+HAS_COPY: ColumnElement[bool] = or_(IS_COLLECTED, IS_ERROR) & Document.warc.is_not(None)
+
+
+def copies_of(session: Session, items: Path, item: Item, skipped: Collection[int] = ()) -> Copies:
+    """Return which addresses of an item have a copy; those of *skipped* documents have none."""
+    copies = Copies(catalogue.extensions(session))
+    columns = (Document.id, Document.key, Document.url, Document.type, Document.state, Document.rendered_offset)
+    statement = select(*columns).where(Document.item_id == item.id, HAS_COPY)
+    for number, key, url, media_type, state, rendered in session.execute(statement.execution_options(yield_per=ROWS)):
+        if number not in skipped:
+            known = copies.collected if state < 300 else copies.errors
+            known[key] = copies.extension(url, media_type if rendered is None else RENDERED)
+    _read_redirects(session, items, item, copies)
+    return copies
+
+
+def _read_redirects(session: Session, items: Path, item: Item, copies: Copies) -> None:
+    statement = select(Document).where(
+        Document.item_id == item.id, Document.state.in_(REDIRECTS), Document.warc.is_not(None)
+    )
+    for document in session.scalars(statement.execution_options(yield_per=ROWS)):
+        try:
+            target = _target(session, items, document)
+        except (TarantulaError, DownloadError) as error:
+            copies.lost_redirects[document.id] = str(error)
+        else:
+            if target:
+                copies.redirects[document.key] = target
+
+
+def _target(session: Session, items: Path, document: Document) -> tuple[str, str] | None:
+    """Return where a redirect leads, and the fragment that it adds."""
+    capture = capture_of(session, items, document)
+    location = payload_of(read_record(capture.path, capture.offset)).get(b"location") if capture else None
+    if not location:
+        return None
+    address, sharp, fragment = location.encode("latin-1").partition(b"#")
+    target = redirect_target(document.url, address)
+    if target is None or not is_web(target):
+        return None
+    return target, (sharp + fragment).decode("ascii", "ignore")
+
+
+class Plan(NamedTuple):
+    """What is to be copied."""
+
+    fingerprint: str
+    """Another one, if something is to be copied otherwise."""
+    documents: int
+
+
+def plan_of(session: Session, item: Item) -> Plan:
+    """Return what is to be copied of an item."""
+    total, last, newest = session.execute(
+        select(func.count(case((HAS_COPY, 1))), func.max(Document.id), func.max(Document.collected_at)).where(
+            Document.item_id == item.id, Document.warc.is_not(None)
+        )
+    ).one()
+    return Plan(json.dumps([LAYOUT, __version__, total, last, str(newest), catalogue.extensions(session)]), total)
+
+
+def documents(session: Session, item: Item, after: int) -> Sequence[Document]:
+    """Return the next documents of an item that have a copy, after the one with this number."""
+    statement = select(Document).where(Document.item_id == item.id, Document.id > after, HAS_COPY)
+    return session.scalars(statement.order_by(Document.id).limit(ROWS)).all()

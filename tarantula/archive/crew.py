@@ -1,0 +1,83 @@
+"""Copies written by as many processes as there are cores, when there are many."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from threading import Thread
+from typing import Self
+
+from tarantula.archive.copies import Copies
+from tarantula.archive.copying import Copier, Outcome, Pending, Task
+from tarantula.errors import TarantulaError
+
+FEW = 1000
+"""Copies for which no other process is started."""
+AT_A_TIME = 50
+"""Copies that are handed to a process at a time."""
+
+
+class Crew:
+    """One process for few copies, one for each core for many."""
+
+    def __init__(self, copies: Copies, folder: Path, number: int) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        self._copier: Copier | None = None
+        cores = len(os.sched_getaffinity(0))
+        if number <= FEW or cores == 1:
+            self._copier = Copier(copies, folder)
+        else:
+            # Forking would copy the locks of threads that others of this process have.
+            self._pool = ProcessPoolExecutor(cores, get_context("spawn"), _join, (copies, folder))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def copy(self, tasks: Sequence[Task]) -> Pending:
+        """Begin with some copies; what is returned waits for them."""
+        if self._pool is None:
+            assert self._copier is not None
+            outcomes = self._copier.copy_all(tasks)
+            return lambda: outcomes
+        pool = self._pool
+        parts = [tasks[start : start + AT_A_TIME] for start in range(0, len(tasks), AT_A_TIME)]
+        futures = [pool.submit(_copy_all, part) for part in parts]
+        return lambda: _results(futures)
+
+
+def _results(futures: list[Future[list[Outcome]]]) -> list[Outcome]:
+    try:
+        return [outcome for future in futures for outcome in future.result()]
+    except BrokenProcessPool as error:
+        raise TarantulaError("A process that was converting has ended. Convert the item again to go on.") from error
+
+
+_copier: Copier
+
+
+def _join(copies: Copies, folder: Path) -> None:
+    global _copier
+    # Ctrl-C is for whoever began it; nobody is left working when that one is gone.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_leave_with_parent, daemon=True).start()
+    _copier = Copier(copies, folder)
+
+
+def _leave_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _copy_all(tasks: Sequence[Task]) -> list[Outcome]:
+    return _copier.copy_all(tasks)
