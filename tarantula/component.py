@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Self, cast
+
+from tarantula.errors import TarantulaError
 
 if TYPE_CHECKING:
     from scrapy.core.engine import ExecutionEngine
@@ -37,6 +40,12 @@ class Component:
     def collection(self) -> Collection:
         """The stages of this collection."""
         return self.spider.collection
+
+    def stop(self, error: TarantulaError) -> None:
+        """End the collection, which cannot go on."""
+        if self.collection.trouble is None:
+            self.collection.trouble = error
+            self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason="store_failed"))
 
     def count(self, stat: str, number: int = 1) -> None:
         """Add to a stat, which `publish` shows to others."""

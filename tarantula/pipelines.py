@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from tarantula import signals
@@ -24,7 +23,7 @@ class StorePipeline(Component):
         try:
             await self.collection.store(item)
         except TarantulaError as error:
-            self._stop(error)
+            self.stop(error)
             return item
         if again is not None:
             self.collection.frontier.again(again)
@@ -41,8 +40,3 @@ class StorePipeline(Component):
             self.count("document/bytes", document.size or 0)
             if document.exchange.not_modified is not None:
                 self.count("document/not_modified_count")
-
-    def _stop(self, error: TarantulaError) -> None:
-        if self.collection.trouble is None:
-            self.collection.trouble = error
-            self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason="store_failed"))

@@ -65,6 +65,7 @@ class HandingOver:
         try:
             self._program.stdin.write(json.dumps(row).encode() + b"\n")
             await self._program.stdin.drain()
-        except OSError:
+        except (OSError, RuntimeError):
+            # The second is what uvloop says of a pipe that was closed.
             self._is_there = False
             logger.error("%s is gone; what it misses is in the deposit.", self._command[0])

@@ -13,6 +13,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.http import Headers
 
 from tarantula.component import Component
+from tarantula.errors import TarantulaError
 from tarantula.items import Entry
 from tarantula.links.link import LinkKind
 
@@ -143,6 +144,9 @@ class FrontierScheduler(Component, BaseScheduler):
             self.engine._slot.nextcall.schedule()
 
     async def _errand(self, errand: Awaitable[None]) -> None:
-        await errand
+        try:
+            await errand
+        except TarantulaError as error:
+            self.stop(error)
         if self._hungry:
             self._feed()
