@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from sqlalchemy import exists, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import exists, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -79,6 +78,5 @@ def _base_document(item_id: int, config: PublicationConfig, server_id: int) -> D
 
 
 def _server_id(session: Session, name: str) -> int:
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    session.execute(insert(Server).values(name=name).on_conflict_do_nothing())
+    session.execute(text("INSERT INTO server (name) VALUES (:name) ON CONFLICT DO NOTHING"), {"name": name})
     return session.scalars(select(Server.id).where(Server.name == name)).one()

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from operator import attrgetter
 from struct import Struct
 
 from sqlalchemy import Connection, delete, select
-from sqlalchemy.dialects import postgresql
 
 from tarantula.items import Entry
 from tarantula.links.link import Link, LinkKind
@@ -54,10 +54,6 @@ _LINK = Struct("!hiqi16sih")
 """A row of links in PostgreSQL's binary COPY: the number of columns, then each with its length before it."""
 
 _OUTCOME_COLUMNS = tuple(name for name in Outcome.__dataclass_fields__ if name != "id")
-_OUTCOME_TYPES = tuple(
-    Document.__table__.columns[name].type.compile(postgresql.dialect())  # type: ignore[no-untyped-call]
-    for name in Outcome.__dataclass_fields__
-)
 _FINISH = (
     f"UPDATE document SET {', '.join(f'{name} = done.column{n}' for n, name in enumerate(_OUTCOME_COLUMNS, 2))}"
     " FROM ({rows}) AS done WHERE document.id = done.column1"
@@ -115,7 +111,7 @@ class DocumentTable:
     def finish(self, connection: Connection, outcomes: Sequence[Outcome]) -> None:
         """Write what became of documents."""
         if outcomes:
-            execute(connection, _FINISH, list(map(_outcome_values, outcomes)), _OUTCOME_TYPES)
+            execute(connection, _FINISH, list(map(_outcome_values, outcomes)), _outcome_types(connection.dialect.name))
 
     def mark_collecting(self, connection: Connection, ids: Sequence[int]) -> None:
         """Say that these documents are being collected."""
@@ -156,3 +152,14 @@ class DocumentTable:
             execute(connection, _INSERT_SERVERS, [(name,) for name in chunk], ("text",))
             rows = connection.execute(select(Server.name, Server.id).where(Server.name.in_(chunk)))
             self._servers.update((name, identity) for name, identity in rows)
+
+
+@cache
+def _outcome_types(database: str) -> list[str]:
+    if database != "postgresql":
+        return []
+    # The dialect's module is long to import, and of no use to SQLite.
+    from sqlalchemy.dialects import postgresql
+
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+    return [Document.__table__.columns[name].type.compile(dialect) for name in Outcome.__dataclass_fields__]
