@@ -70,8 +70,9 @@ def browse(page: Page, paths: Iterable[Path]) -> Iterator[Seen]:
 def broken(seen: Seen, mirror: Path, collected: set[str]) -> list[str]:
     """Say what is wrong with a page of a mirror of these addresses."""
     wrong = [f"asked for {url}" for url in seen.requests if not url.startswith(("file:", "data:", "about:", "blob:"))]
-    wrong += [f"did not get {failure}" for failure in seen.failures]
-    for address in seen.addresses:
+    # An icon that is still being read when the next page is opened is let go; whether it is there is seen below.
+    wrong += [f"did not get {failure}" for failure in seen.failures if not failure.endswith("ERR_ABORTED")]
+    for address in (*seen.requests, *seen.addresses):
         parts = urlsplit(address)
         if parts.scheme == "file":
             path = Path(unquote(parts.path))

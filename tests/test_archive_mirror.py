@@ -214,14 +214,16 @@ def test_an_interrupted_conversion_goes_on_where_it_was(
     assert files(made.path) == whole
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 def test_many_copies_are_written_by_many_processes(
-    sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
+    sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     answers = {BASE: page(), **{f"{BASE}{number}": page(f"<a href={number + 1}>") for number in range(60)}}
     urn = store(config, sqlite, answers)
     alone = files(convert_item(config, sqlite, urn).path)
     monkeypatch.setattr("tarantula.archive.crew.FEW", 10)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
+    monkeypatch.setattr("tarantula.archive.crew.active_count", lambda: threads)
     made = convert_item(config, sqlite, urn)
     assert (made.documents, made.changed) == (61, 60)
     assert files(made.path) == alone

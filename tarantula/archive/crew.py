@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context, parent_process
 from pathlib import Path
-from threading import Thread
+from threading import Thread, active_count
 from typing import Self
 
 from tarantula.archive.copies import Copies
@@ -18,6 +19,8 @@ from tarantula.errors import TarantulaError
 
 FEW = 1000
 """Copies for which no other process is started."""
+RARELY = 100_000
+"""Objects after which a process looks for what refers only to itself."""
 AT_A_TIME = 50
 """Copies that are handed to a process at a time."""
 
@@ -32,8 +35,9 @@ class Crew:
         if number <= FEW or cores == 1:
             self._copier = Copier(copies, folder)
         else:
-            # Forking would copy the locks of threads that others of this process have.
-            self._pool = ProcessPoolExecutor(cores, get_context("spawn"), _join, (copies, folder))
+            # Forking is at once, but would also copy the locks that other threads have.
+            way = get_context("fork" if active_count() == 1 else "spawn")
+            self._pool = ProcessPoolExecutor(cores, way, _join, (copies, folder))
 
     def __enter__(self) -> Self:
         return self
@@ -70,6 +74,9 @@ def _join(copies: Copies, folder: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_leave_with_parent, daemon=True).start()
     _copier = Copier(copies, folder)
+    # What is known of the copies stays for good: nobody need look through it for what can go.
+    gc.freeze()
+    gc.set_threshold(RARELY)
 
 
 def _leave_with_parent() -> None:

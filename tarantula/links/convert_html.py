@@ -14,7 +14,7 @@ from tarantula.links.grammar import ANYWHERE, Form, Place
 from tarantula.links.markup import DEEPEST_MARKUP, base_of, elements_and_places, parsed
 from tarantula.links.relocate import Page, Relocator
 from tarantula.links.rewriting import as_is
-from tarantula.links.source import Edit, Source
+from tarantula.links.source import Source
 from tarantula.links.start_tags import Value, end_of_tag
 from tarantula.links.values import SPACE
 
@@ -101,7 +101,7 @@ class HtmlPage(TagRewriting):
         inner = HtmlPage(source, self.page, self._depth - 1)
         inner.convert_inner()
         for start, end, new in inner.edits:
-            self.edits.append(Edit(at + shape.place(start), at + shape.place(end), escaped(new, quote)))
+            self.edits.append((at + shape.place(start), at + shape.place(end), escaped(new, quote)))
 
 
 class StartTags:

@@ -10,7 +10,7 @@ from tarantula.links.link import LinkKind
 from tarantula.links.markup import Tables
 from tarantula.links.relocate import Moved, Page
 from tarantula.links.rewriting import Rewriting, in_quotes
-from tarantula.links.source import Edit, Source
+from tarantula.links.source import Source
 from tarantula.links.start_tags import Value, span_of, value_of
 from tarantula.links.values import SPACE, SPANS
 
@@ -48,7 +48,7 @@ class TagRewriting(Rewriting):
         """Leave nothing of a value."""
         if tag is not None and (value := value_of(self.source.shape, tag, attribute)):
             start, end, quote = value
-            self.edits.append(Edit(start, end, "" if quote else '""'))
+            self.edits.append((start, end, "" if quote else '""'))
 
     def attribute(self, element: Tag, tag: int, place: Place, value: str, moved: Moved | None = None) -> None:
         """Replace the references in an attribute of the element whose start tag is at *tag*.
@@ -75,7 +75,7 @@ class TagRewriting(Rewriting):
         """Replace a reference that is written as it is meant."""
         address, sharp, _ = value.partition("#")
         new = moved.address if sharp else moved.address + moved.fragment
-        self.edits.append(Edit(start, start + len(address), new if moved.to_copy else escaped(new, quote)))
+        self.edits.append((start, start + len(address), new if moved.to_copy else escaped(new, quote)))
 
     def _parts(self, written: Value, form: Form, kind: LinkKind) -> bool:
         """Replace the references in a value; say whether one leads to a copy."""
@@ -95,10 +95,10 @@ class TagRewriting(Rewriting):
         start, end, quote = written
         meant = unescaped(self.source.decoded(self.source.text[start:end])).value
         if address := self.page.absolute(meant):
-            self.edits.append(Edit(start, end, escaped(address, quote)))
+            self.edits.append((start, end, escaped(address, quote)))
 
     def _release(self, element: Tag, tag: int) -> None:
         """Take out what the page says of a target that is no longer the same."""
         for attribute in PROMISES:
             if element.attr(attribute) is not None and (span := span_of(self.source.shape, tag, attribute)):
-                self.edits.append(Edit(*span, ""))
+                self.edits.append((*span, ""))

@@ -44,6 +44,8 @@ class Moved(NamedTuple):
     to_copy: bool
 
 
+_UNKNOWN = Moved("", "", False)
+
 Locate = Callable[[str, bool], Destination]
 """Says where a canonical URL leads, for a page that needs it (or only names it)."""
 
@@ -52,8 +54,18 @@ class Relocator:
     """Remembers what became of references: the pages of a directory share most of theirs."""
 
     def __init__(self, locate: Locate) -> None:
-        self.locate = lru_cache(ADDRESSES)(locate)
+        self._locate = locate
+        self.found = lru_cache(ADDRESSES)(self._found)
         self.memory = lru_cache(FOLDERS)(_Memory)
+
+    def _found(self, base: str, address: str, requisite: bool) -> Destination | None:
+        """Return where a reference on a page at *base* leads; nothing if it stays as it is."""
+        target = joined(base, address)
+        if target is None or not target.startswith(SCHEMES):
+            return None
+        found = self._locate(target, requisite)
+        stays = found.path is None and found.url == target and address.lower().startswith(SCHEMES)
+        return None if stays else found
 
 
 class _Memory:
@@ -87,39 +99,36 @@ class Page:
 
     def moved(self, address: str, kind: LinkKind) -> Moved | None:
         """Return what stands in the place of a reference without its fragment."""
-        memory = self._memory.needed if kind else self._memory.named
-        try:
-            return memory[address]
-        except KeyError:
-            pass
         if self._codec and not address.isascii():
             address = encode_query(address, self._codec)
+        memory = self._memory.needed if kind else self._memory.named
+        known = memory.get(address, _UNKNOWN)
+        if known is not _UNKNOWN:
+            return known
         if not address:
             return None if kind or self.base == self.url else self._to_base()
         if address.startswith(SCHEMES):
-            target = joined(_ANY_PAGE, address)
+            base = _ANY_PAGE
         elif address[0] == "/":
-            target = joined(self._server, address)
+            base = self._server
         elif address[0] in "?\\" or ":" in address:
-            return self._found(joined(self.base, address), bool(kind), address.lower().startswith(SCHEMES))
+            return self._moved(self._relocator.found(self.base, address, bool(kind)))
         else:
-            target = joined(self._directory, address)
+            base = self._directory
         # It means the same on every page of the directory.
         if len(memory) >= CACHED:
             memory.clear()
-        moved = memory[address] = self._found(target, bool(kind), address.startswith(SCHEMES))
+        moved = memory[address] = self._moved(self._relocator.found(base, address, bool(kind)))
         return moved
 
-    def _found(self, target: str | None, requisite: bool, is_absolute: bool) -> Moved | None:
-        if target is None or not target.startswith(SCHEMES):
+    def _moved(self, found: Destination | None) -> Moved | None:
+        if found is None:
             return None
-        url, path, fragment = self._relocator.locate(target, requisite)
-        if path is not None:
-            return Moved(relative(path, self._memory.ways), fragment, True)
-        return None if is_absolute and url == target else Moved(url, fragment, False)
+        url, path, fragment = found
+        return Moved(url, fragment, False) if path is None else Moved(relative(path, self._memory.ways), fragment, True)
 
-    def _to_base(self) -> Moved | None:
-        return self._found(self.base, False, False)
+    def _to_base(self) -> Moved:
+        return self._moved(self._relocator.found(self.base, self.base, False)) or Moved(self.base, "", False)
 
     def absolute(self, address: str) -> str | None:
         """Return the web address that a reference means."""

@@ -72,10 +72,10 @@ class Rewriting:
             return None
         if sharp and (plain or "&" not in raw) and "\\" not in raw:
             # The fragment stays as it is written.
-            self.edits.append(Edit(start, self.source.shape.index("#", start), escape(_fit(moved.address, form))))
+            self.edits.append((start, self.source.shape.index("#", start), escape(_fit(moved.address, form))))
         else:
             whole = moved.address + (f"#{_ascii(fragment)}" if sharp else moved.fragment)
-            self.edits.append(Edit(start, end, escape(_fit(whole, form))))
+            self.edits.append((start, end, escape(_fit(whole, form))))
         return moved
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 from turbohtml import parse
 
@@ -27,13 +27,8 @@ _DECEPTIVE = {
 }
 
 
-class Edit(NamedTuple):
-    """Something else in the place of a part of the text."""
-
-    start: int
-    end: int
-    new: str
-    """ASCII, so that it is the same in almost any encoding."""
+Edit = tuple[int, int, str]
+"""Where a part of the text begins and ends, and what stands there instead: ASCII, the same in almost any encoding."""
 
 
 @dataclass(slots=True, frozen=True)

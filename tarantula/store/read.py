@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fcntl
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
+
+from isal import isal_zlib
 
 from tarantula.download.errors import InvalidResponse
 from tarantula.download.framing import ChunkedBody
@@ -15,6 +16,8 @@ from tarantula.download.head import END_OF_HEAD
 from tarantula.errors import TarantulaError
 
 GZIP = 31
+# Its types do not say that it is an exception.
+IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]
 PIECE = 1 << 16
 
 
@@ -48,7 +51,7 @@ def read_record(path: Path, offset: int) -> Record:
         named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
         fields = dict(line.split(": ", 1) for line in named.decode().split("\r\n")[1:])
         media_type = fields["Content-Type"]
-    except (EOFError, zlib.error) as error:
+    except (EOFError, IsalError) as error:
         raise DamagedRecord(f"{path} has no whole record at {offset}: {error}.") from error
     except (ValueError, KeyError) as error:
         raise DamagedRecord(f"{path} has something else than a record at {offset}.") from error
@@ -75,7 +78,7 @@ def end_of_record(file: BinaryIO, offset: int) -> int:
     try:
         for _ in _member(file):
             pass
-    except (EOFError, zlib.error) as error:
+    except (EOFError, IsalError) as error:
         raise DamagedRecord(f"{file.name} has no whole record at {offset}: {error}.") from error
     return file.tell()
 
@@ -125,14 +128,14 @@ def _end_of_whole_records(file: BinaryIO, start: int) -> int:
         try:
             for _ in _member(file):
                 pass
-        except (EOFError, zlib.error):
+        except (EOFError, IsalError):
             return end
         end = file.tell()
 
 
 def _member(file: BinaryIO) -> Iterator[bytes]:
     """Yield what the gzip member at the file's position holds, and leave the file at the member's end."""
-    unpacker = zlib.decompressobj(GZIP)
+    unpacker = isal_zlib.decompressobj(GZIP)
     while not unpacker.eof:
         piece = file.read(PIECE)
         if not piece:
