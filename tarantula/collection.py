@@ -5,14 +5,14 @@ from __future__ import annotations
 from asyncio import AbstractEventLoop, get_running_loop, sleep, to_thread
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from tarantula import __version__, servers
+from tarantula import __version__
 from tarantula.config import Config
+from tarantula.current_wishes import CurrentWishes
 from tarantula.db import Database
 from tarantula.discovery import Discovery
 from tarantula.download.addresses import is_public
@@ -24,10 +24,8 @@ from tarantula.frontier.frontier import Frontier
 from tarantula.frontier.queues import WINDOW
 from tarantula.frontier.strategies import strategy
 from tarantula.items import CollectedDocument, Entry
-from tarantula.life.moving import OVER, STOPPED
 from tarantula.links.link import Link
 from tarantula.media import media_type
-from tarantula.models import Item
 from tarantula.politeness import Politeness
 from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
@@ -65,16 +63,13 @@ class Collection:
         self.config = config
         self.scope = scope
         self.urn = urn
-        self.deadline = deadline
-        self.stop_wanted = False
         self.frontier = Frontier(strategy(config.strategy), config.per_server, config.delay)
         self.politeness = Politeness(config.delay)
         self.discovery = Discovery(scope, config.keep_refused)
         self._table = DocumentTable(item_id)
         self._leases = Leases(item_id)
         self._item_id = item_id
-        self._decided: tuple[Any, ...] = ()
-        self._counted: set[str] = set()
+        self._wishes = CurrentWishes(item_id, deadline, self._leases, scope, self.politeness, self.discovery)
         self._writer: Writer | None = None
         self.counts: Counter[str] = Counter()
         """What is counted for the stats."""
@@ -86,9 +81,7 @@ class Collection:
     @property
     def over(self) -> str | None:
         """Why the item may not be collected any longer, if it may not."""
-        if self.stop_wanted:
-            return STOPPED
-        return OVER if self.deadline is not None and self.deadline <= datetime.now(UTC) else None
+        return self._wishes.over
 
     @property
     def may_visit_private(self) -> bool:
@@ -118,11 +111,11 @@ class Collection:
         self._on_work = on_work
         ways = ShorterWays(self._table, self.discovery.judge_again)
         earlier = EarlierCaptures(self.installation.items, self.config)
-        rows = RowWriter(self._table, self._leases, ways, WINDOW, self.reread, earlier.recall)
+        rows = RowWriter(self._table, self._leases, ways, WINDOW, self._wishes.read, earlier.recall)
         with self.database.session() as session:
             earlier.begin(session.connection(), self._item_id)
             news = rows.open_first(session.connection())
-            self.reread(session.connection())
+            self._wishes.read(session.connection())
         self._open(news)
         warc = WarcWriter(self.directory / "archive", self.urn, self._warcinfo(), self.installation.warc_size)
         self._writer = Writer(self.database.engine, rows, warc, loop, self._hear)
@@ -145,30 +138,6 @@ class Collection:
         now = self._loop.time()
         for server, wait, entries in news.opened:
             self.frontier.open(server, now + wait, entries, exhausted=len(entries) < WINDOW)
-
-    def reread(self, connection: Connection) -> None:
-        """Go by what was decided meanwhile: the deadline, a wish to stop, the servers and their settings."""
-        found = connection.execute(
-            select(Item.publication_id, Item.configuration, Item.deadline, Item.stop_wanted_at).where(
-                Item.id == self._item_id
-            )
-        ).one()
-        self.deadline, self.stop_wanted = found.deadline, found.stop_wanted_at is not None
-        settings = servers.in_force(connection, found.publication_id)
-        self._count_asked(connection, {name for name, own in settings.items() if own.documents is not None})
-        if (found.configuration, settings) == self._decided:
-            return
-        self._decided = (found.configuration, settings)
-        self.scope.adapt(PublicationConfig.model_validate(found.configuration), settings)
-        self.politeness.delays = {name: own.delay for name, own in settings.items() if own.delay is not None}
-        self.discovery.forget()
-
-    def _count_asked(self, connection: Connection, limited: set[str]) -> None:
-        """Count what others asked of servers that have a number of documents, when they come on lease."""
-        held = limited & self._leases.held.keys()
-        if new := held - self._counted:
-            self.scope.servers.budget.count(servers.asked(connection, self._item_id, sorted(new)))
-        self._counted = held
 
     def tidy(self) -> None:
         """Give back the servers that have nothing left, and those that others wait for."""
