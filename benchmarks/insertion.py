@@ -17,6 +17,7 @@ from benchmarks.postgresql import postgresql
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.frontier.queues import WINDOW
+from tarantula.garbage import settle_memory
 from tarantula.models import Document, LinkRow
 from tarantula.states import DocumentState
 from tarantula.store.documents import DocumentTable, Outcome
@@ -38,6 +39,8 @@ SERVERS = 64
 def measure(pages: int = 8000) -> dict[str, Any]:
     """Store pages with 27 links each, every second one known to the database, and count rows a second."""
     finished = list(_pages(pages))
+    # As a collector does when it begins.
+    settle_memory()
     with postgresql() as server, open_database(Config(database_url=server.url)) as database:
         item = new_item(database)
         fill(database, item, pages, SERVERS)

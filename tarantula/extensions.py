@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,6 +16,7 @@ from tarantula.answers import failed_document
 from tarantula.component import Component
 from tarantula.coordinator import end_item
 from tarantula.download.errors import Refused
+from tarantula.garbage import settle_memory
 from tarantula.items import CollectedDocument
 from tarantula.life.moving import OVER, STOPPED
 from tarantula.progress import Progress
@@ -31,8 +31,6 @@ INTERRUPTIONS = {"shutdown": STOPPED, "cancelled": STOPPED, "closespider_timeout
 OVER_REASON = "collection_over"
 LOOK = 0.2
 """Seconds between two looks at whether the item may be collected any longer; the database is asked at every beat."""
-GARBAGE = (20_000, 10, 5)
-"""How much is made before cycles are looked for; by default a fifth of a collector's time went into that."""
 
 
 class CoreStats(ScrapyCoreStats):
@@ -59,7 +57,7 @@ class ItemLife(Component):
 
     def spider_opened(self) -> None:
         """Begin to look at the clock, and at what the database says."""
-        _settle_memory()
+        settle_memory()
         self._over: str | None = None
         self._look()
 
@@ -170,10 +168,3 @@ class LostDocuments(Component):
     def _store(self, document: CollectedDocument, state: DocumentState, reason: str, rule: str) -> None:
         refused = failed_document(document.entry, Refused(state, reason, rule), datetime.now(UTC))
         asyncio.ensure_future(self.collection.store(refused))  # noqa: RUF006  ends before the writer does
-
-
-def _settle_memory() -> None:
-    """Look for garbage only in what comes from now on, and not after every few objects."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GARBAGE)

@@ -23,6 +23,7 @@ MOST_VALUES = 32_766
 """How many values SQLite takes in one statement."""
 BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 BINARY_END = b"\xff\xff"
+PIECE = 1 << 16
 NULL = b"\xff\xff\xff\xff"
 
 
@@ -64,7 +65,7 @@ def raw_cursor(connection: Connection) -> Iterator[Any]:
 def copy_binary(cursor: Any, table: str, rows: Iterable[bytes]) -> None:
     """Send rows in the binary format of PostgreSQL's COPY."""
     packed = BytesIO(b"".join((BINARY_HEADER, *rows, BINARY_END)))
-    cursor.copy_expert(f"COPY {table} FROM STDIN (FORMAT binary)", packed)
+    cursor.copy_expert(f"COPY {table} FROM STDIN (FORMAT binary)", packed, PIECE)
 
 
 def packed_text(text: str | None) -> bytes:

@@ -67,7 +67,7 @@ _FROM_STAGE = _INSERT.format(
 _BEGINNING = Struct("!hiqi16si")
 _MIDDLE = Struct("!iiiiihihiiiqih")
 """A row of that table in PostgreSQL's binary COPY: the number of columns, then each with its length before it."""
-_NEW_IDS = "SELECT nextval('document_id_seq') FROM generate_series(1, %s)"
+_NEW_IDS = "SELECT string_agg(nextval('document_id_seq')::text, ' ') FROM generate_series(1, %s)"
 _LAST_ID = "SELECT coalesce(max(id), 0) FROM document"
 
 
@@ -92,7 +92,8 @@ def _add_on_postgresql(
 ) -> _Added:
     with raw_cursor(connection) as cursor:
         cursor.execute(_NEW_IDS, (len(best),))
-        numbered = dict(zip((identity for (identity,) in cursor.fetchall()), best.values(), strict=True))
+        ids = map(int, cursor.fetchone()[0].split())
+        numbered = dict(zip(ids, best.values(), strict=True))
         # Two collectors that inserted the same rows in different orders would wait for each other.
         by_key = sorted(numbered.items(), key=lambda numbered: numbered[1].key)
         cursor.execute(_STAGE)

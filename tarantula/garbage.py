@@ -1,0 +1,15 @@
+"""Cycles are looked for less often: by default a fifth of a collector's time went into that."""
+
+from __future__ import annotations
+
+import gc
+
+THRESHOLDS = (20_000, 10, 5)
+"""How much is made before they are looked for."""
+
+
+def settle_memory() -> None:
+    """Look for garbage only in what comes from now on, and not after every few objects."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*THRESHOLDS)
