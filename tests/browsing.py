@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+import playwright.sync_api
 from playwright.sync_api import Page, sync_playwright
 
-# Everything that a page has as an address, as the browser resolves it; what its scripts have added is not the page's.
-ADDRESSES = """source => {
+# Everything that a page has as an address, as the browser resolves it.
+ADDRESSES = """() => {
   const found = [], seen = document.baseURI;
-  const written = source === null ? document : new DOMParser().parseFromString(source, 'text/html');
-  for (const element of written.querySelectorAll('*')) {
+  for (const element of document.querySelectorAll('*')) {
     for (const name of ['href', 'src', 'action', 'data', 'poster', 'cite', 'longDesc', 'background', 'lowsrc']) {
       const value = element.getAttribute(name.toLowerCase());
       // An address on somebody's own disk is none on the web.
@@ -36,43 +36,56 @@ class Seen(NamedTuple):
     addresses: list[str]
     """Where its links lead."""
     requests: list[str]
-    """What it asked for."""
-    failures: list[str]
-    """What it did not get."""
+    """What it asked for by itself. What scripts ask for, by names that they put together, is no link of the page."""
+    scripted: list[str]
+    """What it asked for when it was opened again, with its scripts running."""
+
+
+class Browser:
+    """A browser that finds no host but this one, though it may look for others; with scripts, and without."""
+
+    def __init__(self, browser: playwright.sync_api.Browser) -> None:
+        self.page = browser.new_page()
+        self._running = _Window(self.page)
+        self._still = _Window(browser.new_page(java_script_enabled=False))
+
+    def browse(self, paths: Iterable[Path]) -> Iterator[Seen]:
+        """Open one file after the other."""
+        for path in paths:
+            requests = self._still.open(path)
+            yield Seen(path, self._still.page.evaluate(ADDRESSES), requests, self._running.open(path))
+
+
+class _Window:
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self._requests: list[str] = []
+        page.on("request", lambda request: self._requests.append(request.url))
+
+    def open(self, path: Path) -> list[str]:
+        """Open a file; return what was asked for."""
+        self._requests.clear()
+        self.page.goto(path.as_uri(), wait_until="load")
+        return list(self._requests)
 
 
 @contextmanager
-def browser_page(chromium: str) -> Iterator[Page]:
-    """Open a browser that finds no host but this one, though it may look for others."""
+def browsing(chromium: str) -> Iterator[Browser]:
+    """Start a browser."""
     options = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-background-networking"]
     if os.geteuid() == 0:
         options.append("--no-sandbox")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=options)
-        yield browser.new_page()
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=options)
+        yield Browser(browser)
         browser.close()
-
-
-def browse(page: Page, paths: Iterable[Path]) -> Iterator[Seen]:
-    """Open one file after the other."""
-    requests: list[str] = []
-    failures: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.on("requestfailed", lambda request: failures.append(f"{request.url}: {request.failure}"))
-    for path in paths:
-        requests.clear()
-        failures.clear()
-        page.goto(path.as_uri(), wait_until="load")
-        source = path.read_text("latin-1") if path.suffix == ".html" else None
-        yield Seen(path, page.evaluate(ADDRESSES, source), list(requests), list(failures))
 
 
 def broken(seen: Seen, mirror: Path, collected: set[str]) -> list[str]:
     """Say what is wrong with a page of a mirror of these addresses."""
-    wrong = [f"asked for {url}" for url in seen.requests if not url.startswith(("file:", "data:", "about:", "blob:"))]
-    # An icon that is still being read when the next page is opened is let go; whether it is there is seen below.
-    wrong += [f"did not get {failure}" for failure in seen.failures if not failure.endswith("ERR_ABORTED")]
-    for address in (*seen.requests, *seen.addresses):
+    asked = (*seen.requests, *seen.scripted)
+    wrong = [f"asked for {url}" for url in asked if not url.startswith(("file:", "data:", "about:", "blob:"))]
+    for address in {*seen.requests, *seen.addresses}:
         parts = urlsplit(address)
         if parts.scheme == "file":
             path = Path(unquote(parts.path))

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Page
 
 from tarantula.archive.mirror import Conversion, convert_item
 from tarantula.archive.names import path_of_copy
 from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.listings import DocumentRow, documents
-from tests.browsing import broken, browse, browser_page
+from tests.browsing import Browser, broken, browsing
 from tests.collecting import collect, describe, only_item
 from tests.mirrors import without_links
 from tests.serving import serving_files
@@ -54,9 +53,9 @@ def mirrored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mirrored]:
 
 
 @pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Page]:
-    with browser_page(chromium) as page:
-        yield page
+def browser(chromium: str) -> Iterator[Browser]:
+    with browsing(chromium) as started:
+        yield started
 
 
 def test_everything_that_was_collected_has_a_copy(mirrored: Mirrored) -> None:
@@ -67,21 +66,21 @@ def test_everything_that_was_collected_has_a_copy(mirrored: Mirrored) -> None:
     assert mirrored.conversion.documents == sum(1 for path in (mirrored.path / "web").rglob("*") if path.is_file())
 
 
-def test_a_browser_finds_every_copy_from_the_disk_and_asks_nobody(mirrored: Mirrored, browser: Page) -> None:
+def test_a_browser_finds_every_copy_from_the_disk_and_asks_nobody(mirrored: Mirrored, browser: Browser) -> None:
     pages = sorted(path for path in mirrored.path.rglob("*") if path.suffix in (".html", ".xhtml", ".svg"))
     collected = {url for url, row in mirrored.documents.items() if row.state == 200}
-    problems = [problem for seen in browse(browser, pages) for problem in broken(seen, mirrored.path, collected)]
+    problems = [problem for seen in browser.browse(pages) for problem in broken(seen, mirrored.path, collected)]
     assert problems == []
 
 
-def test_scripts_styles_and_redirects_work_from_the_disk(mirrored: Mirrored, browser: Page) -> None:
-    browser.goto((mirrored.path / "index.html").as_uri())
-    browser.click("dd a")
-    browser.wait_for_url(mirrored.copy_of("/").as_uri(), wait_until="load")
-    assert browser.evaluate("document.documentElement.dataset.ran") == "yes"
-    assert browser.evaluate("getComputedStyle(document.body).color") == "rgb(18, 52, 86)"
-    browser.click("text=hop")
-    browser.wait_for_url(f"{(mirrored.path / 'web' / OTHER).as_uri()}*/*#jump")
+def test_scripts_styles_and_redirects_work_from_the_disk(mirrored: Mirrored, browser: Browser) -> None:
+    browser.page.goto((mirrored.path / "index.html").as_uri())
+    browser.page.click("dd a")
+    browser.page.wait_for_url(mirrored.copy_of("/").as_uri(), wait_until="load")
+    assert browser.page.evaluate("document.documentElement.dataset.ran") == "yes"
+    assert browser.page.evaluate("getComputedStyle(document.body).color") == "rgb(18, 52, 86)"
+    browser.page.click("text=hop")
+    browser.page.wait_for_url(f"{(mirrored.path / 'web' / OTHER).as_uri()}*/*#jump")
 
 
 def test_only_link_values_differ(mirrored: Mirrored) -> None:
@@ -107,13 +106,15 @@ def test_without_links_every_byte_is_the_same(mirrored: Mirrored, path: str) -> 
     assert mirrored.copy_of(path).read_bytes() == body
 
 
-def test_a_static_server_serves_it_too(mirrored: Mirrored, browser: Page) -> None:
+def test_a_static_server_serves_it_too(mirrored: Mirrored, browser: Browser) -> None:
     with serving_files(mirrored.path) as base:
         failures: list[str] = []
-        browser.on("response", lambda response: failures.append(response.url) if response.status >= 400 else None)
-        browser.goto(f"{base}index.html")
-        browser.click("dd a")
-        browser.click("text=pictures.html")
-        browser.wait_for_url("**/pictures-*", wait_until="load")
+        browser.page.on("response", lambda response: failures.append(response.url) if response.status >= 400 else None)
+        browser.page.goto(f"{base}index.html")
+        browser.page.click("dd a")
+        browser.page.click("text=pictures.html")
+        browser.page.wait_for_url("**/pictures-*", wait_until="load")
         assert failures == []
-        assert browser.evaluate("Array.from(document.images).every(image => image.complete && image.naturalWidth > 0)")
+        assert browser.page.evaluate(
+            "Array.from(document.images).every(image => image.complete && image.naturalWidth > 0)"
+        )

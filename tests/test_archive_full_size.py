@@ -25,7 +25,7 @@ from tarantula.models import Document
 from tarantula.store.captures import capture_of
 from tarantula.store.payload import payload_of
 from tarantula.store.read import read_record
-from tests.browsing import broken, browse, browser_page
+from tests.browsing import broken, browsing
 from tests.collecting import SCRAPY, describe, only_item, start
 from tests.mirrors import without_links
 from tests.serving import serving_files
@@ -114,6 +114,6 @@ def test_a_browser_finds_no_broken_link_and_asks_nobody(mirrored: Mirrored, chro
     with mirrored.database.reading() as session:
         collected = set(session.scalars(select(Document.url).where(Document.state == 200)))
     pages = sorted(mirrored.conversion.path.rglob("*.html"))
-    with browser_page(chromium) as page:
-        problems = [one for seen in browse(page, pages) for one in broken(seen, mirrored.conversion.path, collected)]
+    with browsing(chromium) as browser:
+        problems = [one for seen in browser.browse(pages) for one in broken(seen, mirrored.conversion.path, collected)]
     assert problems == []
