@@ -12,7 +12,7 @@ from benchmarks import convert, cpu, crawl, escalona, frontier_queries, insertio
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "crawl": lambda options: crawl.measure(options.pages, options.servers, options.rounds),
     "escalona": lambda options: escalona.measure(),
-    "wget": lambda options: wget.measure(options.pages, options.servers),
+    "wget": lambda options: wget.measure(max(options.pages, wget.PAGES), options.servers),
     "cpu": lambda options: cpu.measure(options.pages, options.servers),
     "memory": lambda options: memory.measure(),
     "frontier_queries": lambda options: frontier_queries.measure(options.rows),
