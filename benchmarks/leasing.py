@@ -25,7 +25,7 @@ from tarantula.db import Database, open_database
 from tarantula.frontier.queues import WINDOW
 from tarantula.models import Item
 from tarantula.store.documents import DocumentTable
-from tarantula.store.leases import BEAT, Leases
+from tarantula.store.leases import BEAT, SURE, Leases
 
 COLLECTORS = (1, 10, 100, 200)
 PROCESSES = 4
@@ -137,6 +137,7 @@ class _Collector:
         self._table = DocumentTable(item)
         self._leases = Leases(item)
         self._taken: dict[str, float] = {}
+        self._beaten = time.monotonic()
 
     def work(self, pause: float, ready: float) -> None:
         """Join, then do a round at a time until the time is over."""
@@ -146,7 +147,9 @@ class _Collector:
         ends = ready + SECONDS
         spent = self._told.spent
         while (began := time.monotonic()) < ends:
+            began_to_beat = time.monotonic()
             spent["beats"].append(self._transact(self._beat))
+            self._beaten = began_to_beat
             for server in self._some(REFILLS):
                 refill = partial(self._table.next_waiting, server=server, held=frozenset(), limit=WINDOW)
                 spent["refills"].append(self._transact(refill))
@@ -175,8 +178,10 @@ class _Collector:
         return self._chance.sample(sorted(self._leases.held), min(number, len(self._leases.held)))
 
     def _let_go(self, servers: Iterable[str]) -> None:
-        now = time.monotonic()
-        self._told.held.extend(Held(server, self._taken.pop(server), now) for server in servers)
+        # A collector that could not give a sign of life visits nobody.
+        until = min(time.monotonic(), self._beaten + SURE)
+        held = [Held(server, self._taken.pop(server), until) for server in servers]
+        self._told.held.extend(one for one in held if one.taken < one.given)
 
     def _leave(self, connection: Connection) -> None:
         """Leave one after the other, as the coordinator sees to."""

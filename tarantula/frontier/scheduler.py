@@ -66,12 +66,15 @@ class FrontierScheduler(Component, BaseScheduler):
     def next_request(self) -> Request | None:
         if self._due:
             return self._due.popleft()
-        entry = self._frontier.next(self._loop.time())
+        entry = self._next()
         if entry is None:
             self._hungry = True
             self._set_alarm()
             return None
         return self._request(entry)
+
+    def _next(self) -> Entry | None:
+        return self._frontier.next(self._loop.time()) if self.collection.writer.has_leases else None
 
     def _request(self, entry: Entry) -> Request:
         self.collection.writer.started(entry)
@@ -111,7 +114,7 @@ class FrontierScheduler(Component, BaseScheduler):
 
     def _set_alarm(self) -> None:
         due = self._frontier.next_due()
-        if due is None:
+        if due is None or not self.collection.writer.has_leases:
             return
         if self._alarm is not None:
             if self._alarm.when() <= due:
@@ -125,7 +128,7 @@ class FrontierScheduler(Component, BaseScheduler):
 
     def _feed(self) -> None:
         """Hand a document to an engine that had found nothing to do; it then asks for the others itself."""
-        entry = self._frontier.next(self._loop.time())
+        entry = self._next()
         if entry is None:
             self._set_alarm()
             return

@@ -23,6 +23,8 @@ BEAT = 1.0
 """Seconds between two signs of life."""
 DEAD = 5.0
 """Seconds without a sign of life after which a collector is dead."""
+SURE = DEAD - BEAT
+"""Seconds after a sign of life for which nobody can take a collector for dead; then it visits nobody until the next."""
 MOST = 256
 """Servers that one collector has on lease at a time."""
 LOOKS = 10

@@ -24,7 +24,7 @@ from tarantula.errors import TarantulaError
 from tarantula.items import Entry
 from tarantula.store.found import Found
 from tarantula.store.group import Finished, GiveBack, Group, News, Refill, Seek
-from tarantula.store.leases import BEAT
+from tarantula.store.leases import BEAT, SURE
 from tarantula.store.records import payload_digest
 from tarantula.store.rows import RowWriter
 from tarantula.store.trouble import is_away, is_lost_race, sentence_of
@@ -98,6 +98,11 @@ class Writer:
         self._thread.join()
         self._warc.close()
 
+    @property
+    def has_leases(self) -> bool:
+        """Whether others surely know that this collector is alive: if not, its servers may be theirs already."""
+        return monotonic() - self._beaten < SURE
+
     def _ask(self, work: object) -> Future[Any]:
         future: Future[Any] = self._loop.create_future()
         self._work.put((work, future))
@@ -163,7 +168,8 @@ class Writer:
         was_away = False
         races = 0
         while True:
-            beat = monotonic() - self._beaten >= BEAT
+            began = monotonic()
+            beat = began - self._beaten >= BEAT
             try:
                 with self._rows.undoing(), self._engine.begin() as connection:
                     news = self._rows.write(connection, group, beat)
@@ -180,7 +186,7 @@ class Writer:
             if was_away:
                 logger.warning("The database is back; going on.")
             if beat:
-                self._beaten = monotonic()
+                self._beaten = began
             return news
 
     def _deliver(self, group: Group, news: News) -> None:
