@@ -42,7 +42,10 @@ def complete_item(installation: Config, urn: str) -> bool:
 
 def finish_item(database: Database, urn: str, reason: str | None) -> None:
     """End the collection of an item: it is converted next, or archived, or interrupted for a *reason*."""
-    indicators = _count(database, urn)
+    with database.reading() as session:
+        is_to_convert = reason is None and _wants_conversion(find_item(session, urn))
+    # An item that is to be converted is counted when that is done.
+    indicators = None if is_to_convert else _count(database, urn)
     with database.session() as session:
         item, now = hold(session, urn), datetime.now(UTC)
         joined = session.scalar(select(exists().where(Collector.item_id == item.id)))
@@ -51,7 +54,7 @@ def finish_item(database: Database, urn: str, reason: str | None) -> None:
         elif reason is not None:
             interrupt(item, reason, now)
             keep_indicators(session, item, indicators)
-        elif _wants_conversion(item):
+        elif is_to_convert:
             move(item, ItemState.CONVERTING, now)
             item.retry_at = now + HANDOVER
         else:
@@ -71,7 +74,7 @@ def _convert(installation: Config, database: Database, urn: str) -> None:
             _archive(session, item, indicators)
 
 
-def _archive(session: Session, item: Item, indicators: Indicators) -> None:
+def _archive(session: Session, item: Item, indicators: Indicators | None) -> None:
     move(item, ItemState.ARCHIVED, datetime.now(UTC))
     fired = keep_indicators(session, item, indicators)
     announce(item, News.ATTENTION if fired else News.ENDED, " ".join(rule.reason for rule in fired))

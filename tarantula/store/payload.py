@@ -17,6 +17,8 @@ class Payload(NamedTuple):
 
     headers: Headers
     body: bytes
+    note: str = ""
+    """What was odd about unpacking it."""
 
     def get(self, name: bytes) -> str | None:
         """Return the first header of that (lower-case) name, decoded as latin-1."""
@@ -35,4 +37,4 @@ def payload_of(record: Record) -> Payload:
     transfer = [coding for coding in fields.get(b"transfer-encoding", ()) if coding != b"identity"]
     body = unchunk(record.raw_body) if transfer[-1:] == [b"chunked"] else record.raw_body
     codings = [*fields.get(b"content-encoding", ()), *(coding for coding in transfer if coding != b"chunked")]
-    return Payload(headers, decode(body, codings).body if codings else body)
+    return Payload(headers, *decode(body, codings)) if codings else Payload(headers, body)
