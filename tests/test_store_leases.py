@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from threading import Thread
 
 import pytest
 from sqlalchemy import select, update
@@ -10,8 +11,9 @@ from sqlalchemy import select, update
 from tarantula.db import Database
 from tarantula.models import Collector, Document, Item
 from tarantula.store import leases as module
+from tarantula.store.collectors import DEAD, clock
 from tarantula.store.documents import DocumentTable
-from tarantula.store.leases import DEAD, Lease, Leases, clock
+from tarantula.store.leases import Lease, Leases
 from tests.test_store_documents import found, new_item, state_of
 
 SERVERS = [f"s{number}" for number in range(5)]
@@ -101,6 +103,51 @@ def test_a_collector_that_was_away_hears_what_it_lost(database: Database, item: 
     seek(database, second)
     with database.engine.begin() as connection:
         assert first.beat(connection) == ["h", *SERVERS]
+    assert first.held == {}
+
+
+def test_a_collector_that_was_away_takes_nothing_before_its_next_sign_of_life(database: Database, item: int) -> None:
+    first, second = collector(database, item), collector(database, item)
+    kill(database, first)
+    seek(database, second)
+    with database.engine.begin() as connection:
+        second.give_back(connection, {"s0": 0.0})
+        assert first.seek(connection) == []
+        assert first.beat(connection) == []
+        assert first.seek(connection) == [Lease("s0", 0.0)]
+
+
+def test_nobody_takes_from_a_collector_whose_sign_of_life_is_late_but_under_way(postgresql_database: Database) -> None:
+    database, item = postgresql_database, new_item(postgresql_database)
+    first, second = collector(database, item), collector(database, item)
+    assert seek(database, first) == ["h"]
+    kill(database, first)
+    with database.engine.begin() as connection:
+        assert first.beat(connection) == []
+        assert seek(database, second) == []
+    assert seek(database, second) == []
+    assert first.held.keys() == {"h"}
+
+
+def test_a_late_sign_of_life_waits_for_whoever_takes_the_servers(postgresql_database: Database) -> None:
+    database, item = postgresql_database, new_item(postgresql_database)
+    first, second = collector(database, item), collector(database, item)
+    seek(database, first)
+    kill(database, first)
+    lost: list[str] = []
+
+    def beat() -> None:
+        with database.engine.begin() as connection:
+            lost.extend(first.beat(connection))
+
+    late = Thread(target=beat)
+    with database.engine.begin() as connection:
+        assert [lease.server for lease in second.seek(connection)] == ["h"]
+        late.start()
+        late.join(0.2)
+        assert late.is_alive()
+    late.join()
+    assert lost == ["h"]
     assert first.held == {}
 
 

@@ -33,7 +33,8 @@ class FrontierScheduler(Component, BaseScheduler):
         Component.__init__(self, crawler)
         self._due: deque[Request] = deque()
         self._hungry = False
-        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm: asyncio.Handle | None = None
+        self._rings_at = 0.0
         self._errands: set[asyncio.Task[None]] = set()
 
     def open(self, spider: Any) -> None:
@@ -117,10 +118,10 @@ class FrontierScheduler(Component, BaseScheduler):
         if due is None or not self.collection.writer.has_leases:
             return
         if self._alarm is not None:
-            if self._alarm.when() <= due:
+            if self._rings_at <= due:
                 return
             self._alarm.cancel()
-        self._alarm = self._loop.call_at(due, self._ring)
+        self._alarm, self._rings_at = self._loop.call_at(due, self._ring), due
 
     def _ring(self) -> None:
         self._alarm = None

@@ -8,14 +8,13 @@ import os
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, select
 
 from tarantula.config import Config
 from tarantula.models import Collector
-from tarantula.store.leases import DEAD, clock
+from tarantula.store.collectors import bury, is_alive
 from tarantula.store.machine import is_running, this_machine
 
 logger = logging.getLogger(__name__)
@@ -36,9 +35,7 @@ class Worker(NamedTuple):
 def living(connection: Connection) -> list[Worker]:
     """Return the collectors that are alive, as far as can be seen from here."""
     rows = connection.execute(
-        select(Collector.id, Collector.item_id, Collector.host, Collector.pid).where(
-            Collector.heartbeat_at > clock(connection) - timedelta(seconds=DEAD)
-        )
+        select(Collector.id, Collector.item_id, Collector.host, Collector.pid).where(is_alive(connection))
     )
     here = this_machine()
     return [Worker(*row) for row in rows if row.host != here or is_running(row.pid)]
@@ -52,7 +49,7 @@ def has_collector(connection: Connection, item_id: int) -> bool:
 def forget_dead(connection: Connection, item_id: int) -> None:
     """Remove the rows of an item's collectors that are dead."""
     alive = [worker.id for worker in living(connection)]
-    connection.execute(delete(Collector).where(Collector.item_id == item_id, Collector.id.not_in(alive)))
+    bury(connection, (Collector.item_id == item_id) & Collector.id.not_in(alive))
 
 
 def kill(workers: Iterable[Worker]) -> None:

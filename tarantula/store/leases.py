@@ -10,19 +10,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, exists, func, insert, or_, select, text, update
 
 from tarantula.models import Collector, Document, Item, Server
 from tarantula.states import DocumentState, ItemState
+from tarantula.store.collectors import DEAD, bury, clock, is_alive, stay
 from tarantula.store.machine import is_running, this_machine
 
 BEAT = 1.0
 """Seconds between two signs of life."""
-DEAD = 5.0
-"""Seconds without a sign of life after which a collector is dead."""
 SURE = DEAD - BEAT
 """Seconds after a sign of life for which nobody can take a collector for dead; then it visits nobody until the next."""
 MOST = 256
@@ -90,9 +89,7 @@ class Leases:
 
     def surplus(self, connection: Connection) -> list[str]:
         """Return the servers on lease that are more than a fair share among the item's collectors."""
-        mine = select(Collector.id).where(
-            Collector.item_id == self._item_id, Collector.heartbeat_at > _dead_line(connection)
-        )
+        mine = select(Collector.id).where(Collector.item_id == self._item_id, is_alive(connection))
         living = len(connection.execute(mine).all())
         if living <= 1:
             self._share = MOST
@@ -119,15 +116,15 @@ class Leases:
         """Take those of some servers that nobody has."""
         room = self._share - len(self.held)
         wanted = [identity for identity in ids if not self._is_avoided(identity)]
-        if room <= 0 or not wanted:
+        if room <= 0 or not wanted or not stay(connection, self._me):
             return []
+        bury(connection, ~is_alive(connection))
         now = clock(connection)
-        living = select(Collector.id).where(Collector.heartbeat_at > _dead_line(connection))
         rows = connection.execute(
             select(Server.id, Server.name, Server.not_before)
             .where(
                 Server.id.in_(wanted),
-                or_(Server.collector_id.is_(None), Server.collector_id.not_in(living)),
+                Server.collector_id.is_(None),
                 or_(Server.not_before.is_(None), Server.not_before < now + timedelta(seconds=FAR)),
             )
             .order_by(Server.id)
@@ -146,7 +143,7 @@ class Leases:
     def give_back(self, connection: Connection, waits: dict[str, float], shy: bool = False) -> None:
         """Let go of servers, each to be left alone for some more seconds; a *shy* collector lets others come first."""
         given = {self.held.pop(name): wait for name, wait in waits.items() if name in self.held}
-        if not given:
+        if not given or not stay(connection, self._me):
             return
         if shy:
             self._avoided.update(dict.fromkeys(given, time.monotonic() + SHY))
@@ -161,11 +158,13 @@ class Leases:
 
     def note_visits(self, connection: Connection, waits: dict[str, float]) -> None:
         """Write down until when servers must be left alone, should this collector die."""
+        noted = {name: wait for name, wait in sorted(waits.items()) if name in self.held}
+        if not noted or not stay(connection, self._me):
+            return
         now = clock(connection)
-        for name, wait in sorted(waits.items()):
-            if name in self.held:
-                until = now + timedelta(seconds=wait)
-                connection.execute(update(Server).where(Server.id == self.held[name]).values(not_before=until))
+        for name, wait in noted.items():
+            until = now + timedelta(seconds=wait)
+            connection.execute(update(Server).where(Server.id == self.held[name]).values(not_before=until))
 
     def contested(self, connection: Connection) -> list[str]:
         """Return the servers on lease at which another item's documents wait."""
@@ -197,8 +196,7 @@ class Leases:
         self.held.clear()
         connection.execute(delete(Collector).where(Collector.id == self._me))
         self._bury(connection)
-        dead = Collector.heartbeat_at <= _dead_line(connection)
-        connection.execute(delete(Collector).where(Collector.item_id == self._item_id, dead))
+        bury(connection, (Collector.item_id == self._item_id) & ~is_alive(connection))
 
     def others(self, connection: Connection) -> bool:
         """Whether somebody else collects the item, as far as is known."""
@@ -208,8 +206,7 @@ class Leases:
     def _bury(self, connection: Connection) -> None:
         """Remove collectors of this machine whose processes are gone: nobody need wait until they are missed."""
         rows = connection.execute(select(Collector.id, Collector.pid).where(Collector.host == this_machine()))
-        gone = [identity for identity, pid in rows if not is_running(pid)]
-        connection.execute(delete(Collector).where(Collector.id.in_(gone)))
+        bury(connection, Collector.id.in_([identity for identity, pid in rows if not is_running(pid)]))
 
     def _with_work(self, connection: Connection, after: int) -> list[int]:
         parameters = {"item": self._item_id, "after": after, "most": 2 * MOST}
@@ -244,15 +241,3 @@ class Leases:
             del self._avoided[identity]
             return False
         return True
-
-
-def _dead_line(connection: Connection) -> datetime:
-    return clock(connection) - timedelta(seconds=DEAD)
-
-
-def clock(connection: Connection) -> datetime:
-    """Return the database's time."""
-    if connection.dialect.name == "postgresql":
-        now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
-        return now
-    return datetime.now(UTC)

@@ -9,9 +9,10 @@ from itertools import chain
 from sqlalchemy import Connection
 
 from tarantula.items import Entry
+from tarantula.store.collectors import DEAD
 from tarantula.store.documents import DocumentTable
 from tarantula.store.group import Group, News, Opened
-from tarantula.store.leases import DEAD, Lease, Leases
+from tarantula.store.leases import Lease, Leases
 from tarantula.store.shorter_ways import ShorterWays
 
 
