@@ -71,13 +71,20 @@ class _Window:
 
 @contextmanager
 def browsing(chromium: str) -> Iterator[Browser]:
+    """Start a browser for mirrors."""
+    with launched(chromium) as browser:
+        yield Browser(browser)
+
+
+@contextmanager
+def launched(chromium: str) -> Iterator[playwright.sync_api.Browser]:
     """Start a browser."""
     options = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-background-networking"]
     if os.geteuid() == 0:
         options.append("--no-sandbox")
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium, args=options)
-        yield Browser(browser)
+        yield browser
         browser.close()
 
 

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 import hypothesis
 import psycopg2
 import pytest
+from playwright.sync_api import Page
 
 from tarantula.config import Config
 from tarantula.db import Database, open_database
+from tests.browsing import launched
 from tests.collecting import end_started
 from tests.commands import Outcome, Tarantula
 from tools.chromium import usable_browser
@@ -60,6 +62,15 @@ def chromium() -> str:
         give_up = pytest.fail if os.environ.get("TARANTULA_REQUIRE_CHROMIUM") else pytest.skip
         give_up("No Chromium starts here: see CONTRIBUTING.md.")
     return path
+
+
+@pytest.fixture
+def window(chromium: str) -> Iterator[Page]:
+    """A window of a browser that speaks English; what goes wrong on its pages is an error of the test."""
+    with launched(chromium) as browser:
+        page = browser.new_page(locale="en-GB")
+        page.on("pageerror", lambda error: pytest.fail(f"The page raised {error}."))
+        yield page
 
 
 @pytest.fixture(autouse=True)

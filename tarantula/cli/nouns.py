@@ -24,6 +24,7 @@ NOUNS = {
     "report": "Show an item's states, types, sizes and servers.",
     "diff": "Show what is new, changed, same and gone between two items.",
     "why": "Say whether a URL belongs to a publication, and which rule decided.",
+    "web": "Start the management pages, until Ctrl-C.",
     "escalona": "Order URLs by a file of commands, as the URL scheduler of 2021 does.",
 }
 

@@ -1,0 +1,40 @@
+"""Where one person works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from tarantula.config import Config
+from tarantula.db import Database
+from tarantula.people import audit
+from tarantula.people.person import Person
+from tarantula.people.roles import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """An installation, seen by somebody."""
+
+    installation: Config
+    database: Database
+    person: Person
+
+    @contextmanager
+    def reading(self, needed: Role = Role.READER) -> Iterator[Session]:
+        """Give a session in which nothing is changed, to whoever may look."""
+        self.person.check(needed)
+        with self.database.reading() as session:
+            yield session
+
+    @contextmanager
+    def changing(self, action: str, subject: str, needed: Role = Role.CURATOR, **detail: Any) -> Iterator[Session]:
+        """Give a session that is committed at the end with a line in the audit log, to whoever may change it."""
+        self.person.check(needed)
+        with self.database.session() as session:
+            yield session
+            audit.note(session, self.person, action, subject, **detail)

@@ -1,0 +1,21 @@
+"""Somebody who does something."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tarantula.people.roles import NotAllowed, Role
+
+
+class Person(NamedTuple):
+    """Who it is, for as long as a request lasts."""
+
+    name: str
+    role: Role
+    account_id: int | None = None
+    """Nothing for whoever came by the link that is printed while there is no account."""
+
+    def check(self, needed: Role) -> None:
+        """Refuse what needs another role."""
+        if not self.role.allows(needed):
+            raise NotAllowed(f"{self.name} is a {self.role}, and this needs a {needed}.")

@@ -1,0 +1,1 @@
+"""Management in the browser. Needs `tarantula[web]`."""

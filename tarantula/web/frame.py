@@ -1,0 +1,113 @@
+"""What every page has: who is there, the way to the other pages, and a sentence where something went wrong."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import Request
+from nicegui import ui
+from starlette.responses import RedirectResponse, Response
+
+from tarantula.errors import TarantulaError
+from tarantula.management.desk import Desk
+from tarantula.people.roles import Role
+from tarantula.web.words import LANGUAGES, _, language, mark, use
+
+NAVIGATION: list[tuple[str, str, str, Role]] = [
+    ("/", mark("Overview"), "home", Role.READER),
+    ("/publications", mark("Publications"), "library_books", Role.READER),
+    ("/items", mark("Items"), "inventory_2", Role.READER),
+    ("/types", mark("Types and profiles"), "category", Role.READER),
+    ("/people", mark("People"), "group", Role.ADMINISTRATOR),
+]
+"""The pages that can be gone to from everywhere: address, name, picture, and whose they are."""
+
+Builder = Callable[..., Any]
+
+
+def page(path: str, title: str, needed: Role = Role.READER) -> Callable[[Builder], Builder]:
+    """Make a page of a function whose first argument is a `Desk`; the others are those of the address.
+
+    Whoever is not logged in is asked to. A `TarantulaError` is shown as a sentence.
+    """
+
+    def decorate(build: Builder) -> Builder:
+        own = list(inspect.signature(build, eval_str=True).parameters.values())[1:]
+
+        @functools.wraps(build)
+        def shown(request: Request, **arguments: Any) -> Response | None:
+            person = request.state.person
+            if person is None:
+                return RedirectResponse(f"/login?next={request.url.path}", status_code=303)
+            use(request.state.language)
+            desk = request.state.gate.desk(person)
+            ui.page_title(f"{_(title)} · Tarântula")
+            _frame(desk, request.url.path)
+            with ui.element("main").classes("w-full max-w-screen-xl mx-auto p-2 sm:p-4").props('id="main"'):
+                _contents(desk, build, needed, title, arguments)
+            return None
+
+        request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
+        shown.__signature__ = inspect.Signature([request, *own])  # type: ignore[attr-defined]
+        ui.page(path)(shown)
+        return build
+
+    return decorate
+
+
+def _contents(desk: Desk, build: Builder, needed: Role, title: str, arguments: dict[str, Any]) -> None:
+    try:
+        desk.person.check(needed)
+        build(desk, **arguments)
+    except TarantulaError as error:
+        ui.label(_(title)).props('role="heading" aria-level="1"').classes("text-h5")
+        complain(str(error))
+
+
+def complain(sentence: str) -> None:
+    """Show what went wrong, where the reader looks."""
+    with ui.row().classes("items-center p-3 rounded border border-red-700 w-full").props('role="alert"'):
+        ui.icon("error", color="red-9")
+        ui.label(sentence)
+
+
+def heading(text: str) -> None:
+    """Show the title of a page."""
+    ui.label(text).props('role="heading" aria-level="1"').classes("text-h5 mb-2")
+
+
+def _frame(desk: Desk, path: str) -> None:
+    ui.run_javascript(f"document.documentElement.lang = '{language()}'")
+    ui.link(_("To the contents"), "#main").classes("sr-only focus:not-sr-only")
+    with ui.header().classes("items-center bg-slate-800 text-white"):
+        drawer_button = ui.button(icon="menu").props(f'flat color=white aria-label="{_("Menu")}"')
+        ui.link("Tarântula", "/").classes("text-h6 text-white no-underline")
+        ui.space()
+        _languages()
+        ui.label(f"{desk.person.name} · {_(desk.person.role)}").classes("text-sm")
+        ui.button(icon="logout", on_click=lambda: ui.navigate.to("/logout")).props(
+            f'flat color=white aria-label="{_("Log out")}"'
+        )
+    with ui.left_drawer().classes("bg-slate-100") as drawer, ui.element("nav").props(f'aria-label="{_("Pages")}"'):
+        for address, name, icon, needed in NAVIGATION:
+            if desk.person.role.allows(needed):
+                _entry(address, name, icon, path)
+    drawer_button.on_click(drawer.toggle)
+
+
+def _entry(address: str, name: str, icon: str, path: str) -> None:
+    here = path == address or (address != "/" and path.startswith(f"{address}/"))
+    with ui.link(target=address).classes("flex items-center gap-3 p-2 no-underline text-slate-900 w-full") as link:
+        ui.icon(icon)
+        ui.label(_(name))
+    if here:
+        link.props('aria-current="page"').classes("font-bold bg-slate-200 rounded")
+
+
+def _languages() -> None:
+    for name, called in LANGUAGES.items():
+        if name != language():
+            ui.link(called, f"/language/{name}").classes("text-white").props(f'lang="{name}" hreflang="{name}"')

@@ -1,0 +1,39 @@
+"""The management pages, started as a person starts them and used through a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from playwright.sync_api import Page
+
+from tests.collecting import PATIENCE, TARANTULA, start
+
+
+class Office(NamedTuple):
+    """Pages that are being served."""
+
+    address: str
+    """Where they are, without a slash at the end."""
+    way_in: str
+    """The link that was printed."""
+
+    def enter(self, page: Page) -> None:
+        """Come in by the link that was printed."""
+        page.goto(self.way_in)
+        page.wait_for_url(f"{self.address}/")
+
+
+@contextmanager
+def office(*arguments: str, command: str = "web") -> Iterator[Office]:
+    """Serve the pages of the installation that the environment names."""
+    process = start([TARANTULA, command, "--port", "0", *arguments])
+    try:
+        assert process.stdout is not None
+        printed = process.stdout.readline().strip()
+        assert printed.startswith("http"), process.communicate(timeout=PATIENCE)
+        yield Office(printed.partition("/begin")[0].rstrip("/"), printed)
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
