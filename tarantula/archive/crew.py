@@ -45,6 +45,8 @@ class Crew:
     def __exit__(self, *_exception: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
+        if self._copier is not None:
+            self._copier.close()
 
     def copy(self, tasks: Sequence[Task]) -> Pending:
         """Begin with some copies; what is returned waits for them."""
