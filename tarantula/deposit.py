@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from tarantula import listings
 from tarantula.archive import validation
+from tarantula.archive.export import Exported, export_item, parse_format
 from tarantula.archive.indicators import Indicators, indicators_of
 from tarantula.archive.page_text import lines_of
 from tarantula.archive.validation import Decided
@@ -80,6 +81,10 @@ class Deposit:
         with self._database.reading() as session:
             folder = self._installation.archived / find_item(session, urn).urn
         return folder if folder.is_dir() else None
+
+    def export(self, urn: str, form: str, output: Path, force: bool = False) -> Exported:
+        """Write an item for deposit, whole, as ``wacz`` or ``bagit``; *force* replaces what is there."""
+        return export_item(self._installation, self._database, urn, parse_format(form), output, force)
 
     def indicators(self, urn: str) -> Indicators:
         """Return what helps to decide about an item."""

@@ -1,4 +1,4 @@
-"""Cycles are looked for less often: by default a fifth of a collector's time went into that."""
+"""Cycles are looked for less often: by default a fifth of the time of whoever makes many objects went into that."""
 
 from __future__ import annotations
 

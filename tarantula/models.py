@@ -134,7 +134,7 @@ class Item(Base):
     """The machine of that process."""
     crashes: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
     """How many of its processes died."""
-    news: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
+    news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """What is to be told of it, until somebody tells it."""
     indicators: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """What helps to decide about it, as `tarantula.archive.indicators` writes it; none before it ended."""

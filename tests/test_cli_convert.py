@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
 
 from tarantula.config import Config
 from tarantula.db import Database
+from tests.collecting import PATIENCE, TARANTULA, start, wait_until
 from tests.commands import Tarantula
 from tests.mirrors import Kept, page, store
 
@@ -34,3 +36,17 @@ def test_json_is_an_interface(tarantula: Tarantula, sqlite: Database, config: Co
 def test_an_unknown_item_is_refused(tarantula: Tarantula) -> None:
     code, _, err = tarantula("item", "convert", "nothing")
     assert (code, err) == (2, "There is no item 'nothing'. `tarantula items` shows them.\n")
+
+
+def test_ctrl_c_leaves_what_is_done_and_another_conversion_goes_on(
+    tarantula: Tarantula, sqlite: Database, config: Config
+) -> None:
+    urn = store(config, sqlite, {BASE: page("x"), **{f"{BASE}{number}": page("<a href=/>") for number in range(2500)}})
+    process = start([TARANTULA, "item", "convert", urn])
+    wait_until(lambda: any(config.archived.rglob("*.html")), process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (130, ""), err
+    assert err == f"Item {urn} is not converted yet. `tarantula item convert {urn}` goes on.\n"
+    assert not (config.archived / urn).exists()
+    assert tarantula("item", "convert", urn).out.startswith("2,501 documents, 2,500 with other links")

@@ -21,7 +21,7 @@ from tarantula.models import Document, Item
 from tests.collecting import PATIENCE, SCRAPY, collect, describe, start, states, wait_until
 from tests.sites.large import LargeWeb
 
-PAGES, KILLS = (2000, 25) if os.environ.get("TARANTULA_FULL_SIZE") else (300, 3)
+PAGES, KILLS, DELAY = (2000, 25, 0.1) if os.environ.get("TARANTULA_FULL_SIZE") else (300, 3, 0.03)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_killed_again_and_again_it_comes_to_the_same_end(database: Database, con
     dice = random.Random(7)
     wanted = {"base_url": web.base_url, "accept": ["127.0.0.*"], "depth": 30, "robots": False}
     for name in ("whole", "killed"):
-        describe(database, name, **wanted, delay=0.03)
+        describe(database, name, **wanted, delay=DELAY)
     collect("whole")
     arguments: list[str] = []
     for _ in range(KILLS):

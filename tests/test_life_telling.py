@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from threading import Thread
 
 import pytest
@@ -12,7 +12,7 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.life.completing import complete_item
-from tarantula.life.telling import check_addresses, tell
+from tarantula.life.telling import PAUSE, TRIES, check_addresses, tell
 from tarantula.life.wishes import stop_item
 from tarantula.publications.config import read
 from tests.lives import change, finish_documents, item, new_item
@@ -69,6 +69,30 @@ def test_who_cannot_be_told_harms_nothing(
     assert not any("secret" in words for words in ours)
     assert item(database, urn).state == "interrupted"
     assert tell(database_config, database) == 0
+
+
+def test_who_could_not_be_told_is_told_later_and_nobody_twice(database: Database, database_config: Config) -> None:
+    now = datetime.now(UTC)
+    with Listener() as friend, Listener(status=500) as deaf:
+        urn = new_item(database_config, database, notify=[friend.address, deaf.address])
+        stop_item(database, urn, now)
+        assert tell(database_config, database, now=now) == 1
+        assert tell(database_config, database, now=now + PAUSE / 2) == 0
+        deaf.status = 200
+        assert tell(database_config, database, now=now + PAUSE) == 1
+        assert tell(database_config, database, now=now + 100 * PAUSE) == 0
+        assert friend.titles() == [f"{urn} was interrupted"]
+        assert deaf.titles()[-1:] == [f"{urn} was interrupted"]
+    assert item(database, urn).news is None
+
+
+def test_who_is_always_away_is_given_up(sqlite: Database, config: Config) -> None:
+    urn, now, tries = new_item(config, sqlite, notify=["json://127.0.0.1:1/"]), datetime.now(UTC), 0
+    stop_item(sqlite, urn, now)
+    while item(sqlite, urn).news is not None:
+        now += timedelta(hours=1)
+        tries += tell(config, sqlite, now=now)
+    assert tries == TRIES
 
 
 @pytest.mark.parametrize("address", ["nowhere", "nothing://host", "mailto://"])

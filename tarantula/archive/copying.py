@@ -14,7 +14,7 @@ from tarantula.links.convert import convert_links
 from tarantula.links.relocate import Relocator
 from tarantula.media import charset_of
 from tarantula.store.payload import payload_of
-from tarantula.store.read import read_record
+from tarantula.store.read import Records
 
 
 class Task(NamedTuple):
@@ -45,6 +45,11 @@ class Copier:
         self._copies = copies
         self._folder = folder
         self._relocator = Relocator(copies.locate)
+        self._records = Records()
+
+    def close(self) -> None:
+        """Let go of the files that were read."""
+        self._records.close()
 
     def copy_all(self, tasks: Iterable[Task]) -> list[Outcome]:
         """Write some copies."""
@@ -52,7 +57,7 @@ class Copier:
 
     def _copy(self, task: Task) -> Outcome:
         try:
-            payload = payload_of(read_record(task.warc, task.offset))
+            payload = payload_of(self._records.read(task.warc, task.offset))
         except (TarantulaError, DownloadError) as error:
             return Outcome(task.id, problem=str(error))
         path = self._copies.path(task.url, task.media_type)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 from collections.abc import Sequence
@@ -16,11 +15,10 @@ from typing import Self
 from tarantula.archive.copies import Copies
 from tarantula.archive.copying import Copier, Outcome, Pending, Task
 from tarantula.errors import TarantulaError
+from tarantula.garbage import settle_memory
 
 FEW = 1000
 """Copies for which no other process is started."""
-RARELY = 100_000
-"""Objects after which a process looks for what refers only to itself."""
 AT_A_TIME = 50
 """Copies that are handed to a process at a time."""
 
@@ -45,6 +43,8 @@ class Crew:
     def __exit__(self, *_exception: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
+        if self._copier is not None:
+            self._copier.close()
 
     def copy(self, tasks: Sequence[Task]) -> Pending:
         """Begin with some copies; what is returned waits for them."""
@@ -75,8 +75,7 @@ def _join(copies: Copies, folder: Path) -> None:
     Thread(target=_leave_with_parent, daemon=True).start()
     _copier = Copier(copies, folder)
     # What is known of the copies stays for good: nobody need look through it for what can go.
-    gc.freeze()
-    gc.set_threshold(RARELY)
+    settle_memory()
 
 
 def _leave_with_parent() -> None:

@@ -30,6 +30,14 @@ class Format(StrEnum):
     BAGIT = "bagit"
 
 
+def parse_format(text: str) -> Format:
+    """Return the format of that name, or say which there are."""
+    try:
+        return Format(text)
+    except ValueError:
+        raise TarantulaError(f"{text[:40]!r} is not a format. Write one of: {', '.join(Format)}.") from None
+
+
 Write = Callable[[Session, Config, Item, Path, Path, Watcher], dict[str, int]]
 WRITERS: dict[Format, Write] = {Format.WACZ: write_wacz, Format.BAGIT: write_bag}
 SUFFIXES = {Format.WACZ: ".wacz", Format.BAGIT: ".bag"}

@@ -34,6 +34,10 @@ Progress = Callable[[int, int], None]
 """Hears how many documents have their copy, and of how many."""
 
 
+def unseen(done: int, total: int) -> None:
+    """Be the progress that nobody looks at."""
+
+
 class Skipped(NamedTuple):
     """A document whose bytes could not be read."""
 
@@ -61,9 +65,7 @@ class Conversion:
         return {**asdict(self), "path": str(self.path), "skipped": [one._asdict() for one in self.skipped]}
 
 
-def convert_item(
-    installation: Config, database: Database, urn: str, progress: Progress = lambda done, total: None
-) -> Conversion:
+def convert_item(installation: Config, database: Database, urn: str, progress: Progress = unseen) -> Conversion:
     """Make the mirror of an item in ``archived/<urn>`` below the home; one that is there is replaced when it is done.
 
     What an earlier call left unfinished is gone on with.

@@ -114,7 +114,9 @@ def write_file(path: str, content: bytes) -> None:
         except FileNotFoundError:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             file = os.open(path, _NEW_FILE, 0o666)
-        with open(file, "wb", buffering=0) as opened:
+        try:
             rest = memoryview(content)
             while rest:
-                rest = rest[opened.write(rest) :]
+                rest = rest[os.write(file, rest) :]
+        finally:
+            os.close(file)

@@ -11,6 +11,7 @@ import typer
 from tarantula.cli.collectors import run_collectors
 from tarantula.cli.report import show_report
 from tarantula.cli.run import STOPPED, take_signals_back
+from tarantula.cli.screen import counting
 from tarantula.config import Config
 from tarantula.coordinator import check_can_begin, complete_item, give_up, prepare_item
 from tarantula.db import open_database
@@ -46,7 +47,8 @@ def collect(name: str, urn: str | None = None, collectors: int = 1) -> None:
 def complete(urn: str) -> None:
     """Convert and archive what was collected."""
     try:
-        complete_item(Config(), urn)
+        with counting(f"Converting {urn}") as progress:
+            complete_item(Config(), urn, progress)
     except KeyboardInterrupt:
         typer.echo(f"Its links are not converted. Go on with `tarantula item resume {urn}`.")
         raise typer.Exit(STOPPED) from None

@@ -16,6 +16,7 @@ from tarantula.cli.decide import reject, show, validate
 from tarantula.cli.export import export
 from tarantula.cli.nouns import group
 from tarantula.cli.report import show_report
+from tarantula.cli.run import STOPPED
 from tarantula.cli.screen import counting, when, write_json
 from tarantula.config import Config
 from tarantula.coordinator import reopen_item
@@ -75,8 +76,12 @@ def convert(
 ) -> None:
     """Make a copy of an item that can be browsed without a server, or make it anew."""
     installation = Config()
-    with open_database(installation) as database, counting(f"Converting {urn}") as progress:
-        made = convert_item(installation, database, urn, progress)
+    try:
+        with open_database(installation) as database, counting(f"Converting {urn}") as progress:
+            made = convert_item(installation, database, urn, progress)
+    except KeyboardInterrupt:
+        typer.echo(f"Item {urn} is not converted yet. `tarantula item convert {urn}` goes on.", err=True)
+        raise typer.Exit(STOPPED) from None
     if as_json:
         write_json(made.as_dict())
         return

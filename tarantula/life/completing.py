@@ -9,7 +9,7 @@ from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from tarantula.archive.indicators import Indicators, compute, keep_indicators
-from tarantula.archive.mirror import convert_item
+from tarantula.archive.mirror import Progress, convert_item, unseen
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.life.moving import News, announce, hold, interrupt, move
@@ -26,7 +26,7 @@ HANDOVER = timedelta(seconds=10)
 """How long a daemon leaves an item that is to be converted to whoever collected it."""
 
 
-def complete_item(installation: Config, urn: str) -> bool:
+def complete_item(installation: Config, urn: str, progress: Progress = unseen) -> bool:
     """Convert an item that is to be converted, archive it, and tell of it; say whether somebody else is at it."""
     with open_database(installation) as database:
         if _is_converting(database, urn):
@@ -35,7 +35,7 @@ def complete_item(installation: Config, urn: str) -> bool:
                     return False
                 # Whoever was at it until now may have done it.
                 if _is_converting(database, urn):
-                    _convert(installation, database, urn)
+                    _convert(installation, database, urn, progress)
         tell(installation, database, urn)
     return True
 
@@ -61,11 +61,11 @@ def finish_item(database: Database, urn: str, reason: str | None) -> None:
             _archive(session, item, indicators)
 
 
-def _convert(installation: Config, database: Database, urn: str) -> None:
+def _convert(installation: Config, database: Database, urn: str, progress: Progress) -> None:
     with database.reading() as session:
         wanted = _wants_conversion(find_item(session, urn))
     if wanted:
-        convert_item(installation, database, urn)
+        convert_item(installation, database, urn, progress)
     indicators = _count(database, urn)
     with database.session() as session:
         item = hold(session, urn)

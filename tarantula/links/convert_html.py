@@ -12,7 +12,7 @@ from tarantula.links.convert_tags import CONVERTED, TagRewriting, is_policy
 from tarantula.links.escapes import escaped, unescaped
 from tarantula.links.grammar import ANYWHERE, Form, Place
 from tarantula.links.markup import DEEPEST_MARKUP, base_of, elements_and_places, parsed
-from tarantula.links.relocate import Page, Relocator
+from tarantula.links.relocate import Moved, Page, Relocator
 from tarantula.links.rewriting import as_is
 from tarantula.links.source import Source
 from tarantula.links.start_tags import Value, end_of_tag
@@ -70,10 +70,24 @@ class HtmlPage(TagRewriting):
                         continue
                 elif form is _STYLE and "(" not in value:
                     continue
-                if (tag := tags.place(element)) is not None:
+                if (tag := tags.place(element)) is None:
+                    continue
+                if moved is None or not self._comes_first(element.tag, tag, place, value, moved):
                     self.attribute(element, tag, place, value, moved)
         for element in filter(is_policy, document.select("meta[http-equiv]")):
             self.empty(tags.place(element), "content")
+
+    def _comes_first(self, name: str, tag: int, place: Place, value: str, moved: Moved) -> bool:
+        """Replace a reference to a copy that stands first in its tag, as most do; say whether it does."""
+        attribute, kind, _, when, codebase = place
+        written = f'<{name} {attribute}="'
+        if kind or when or codebase or not moved.to_copy or not self.source.shape.startswith(f'{written}{value}"', tag):
+            return False
+        start = tag + len(written)
+        if start not in self.done:
+            self.done.add(start)
+            self.whole(start, value, moved, '"')
+        return True
 
     def _text(self, element: Element, place: Place, tags: StartTags) -> None:
         tag = tags.place(element)

@@ -47,9 +47,11 @@ class Source:
     @classmethod
     def of_html(cls, body: bytes, label: str | None) -> Self:
         """Take an HTML document, whose HTTP header names the charset *label*."""
-        mark = next((mark for mark, _ in MARKS if body.startswith(mark)), b"")
-        encoding = parse(body[:PRESCANNED], encoding=encoding_of(label)).encoding
-        return cls._of(body, mark, encoding or "windows-1252")
+        for mark, encoding in MARKS:
+            if body.startswith(mark):
+                return cls._of(body, mark, encoding)
+        named = encoding_of(label) or parse(body[:PRESCANNED]).encoding
+        return cls._of(body, b"", named or "windows-1252")
 
     @classmethod
     def of_text(cls, body: bytes, label: str | None) -> Self:

@@ -19,6 +19,9 @@ GZIP = 31
 # Its types do not say that it is an exception.
 IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]
 PIECE = 1 << 16
+SMALL = 1 << 13
+OPEN = 16
+"""Files that `Records` has open at a time."""
 
 
 class DamagedRecord(TarantulaError):
@@ -45,16 +48,43 @@ class Record:
 
 def read_record(path: Path, offset: int) -> Record:
     """Read the record that begins at *offset* of a file; say which file and where, if there is none."""
+    with open_record(path, offset) as file:
+        return _record(file, offset)
+
+
+class Records:
+    """Reads records of a few files, which stay open: for whoever reads many, one after the other."""
+
+    def __init__(self) -> None:
+        self._open: dict[Path, BinaryIO] = {}
+
+    def read(self, path: Path, offset: int) -> Record:
+        """Do what `read_record` does."""
+        file = self._open.get(path)
+        if file is None:
+            if len(self._open) == OPEN:
+                self.close()
+            file = self._open[path] = open_record(path, offset)
+        file.seek(offset)
+        return _record(file, offset)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for file in self._open.values():
+            file.close()
+        self._open.clear()
+
+
+def _record(file: BinaryIO, offset: int) -> Record:
     try:
-        with open_record(path, offset) as file:
-            content = b"".join(_member(file))
+        content = b"".join(_member(file))
         named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
         fields = dict(line.split(": ", 1) for line in named.decode().split("\r\n")[1:])
         media_type = fields["Content-Type"]
     except (EOFError, IsalError) as error:
-        raise DamagedRecord(f"{path} has no whole record at {offset}: {error}.") from error
+        raise DamagedRecord(f"{file.name} has no whole record at {offset}: {error}.") from error
     except (ValueError, KeyError) as error:
-        raise DamagedRecord(f"{path} has something else than a record at {offset}.") from error
+        raise DamagedRecord(f"{file.name} has something else than a record at {offset}.") from error
     if not media_type.startswith("application/http"):
         return Record(fields, b"", block)
     head = END_OF_HEAD.search(block)
@@ -136,8 +166,10 @@ def _end_of_whole_records(file: BinaryIO, start: int) -> int:
 def _member(file: BinaryIO) -> Iterator[bytes]:
     """Yield what the gzip member at the file's position holds, and leave the file at the member's end."""
     unpacker = isal_zlib.decompressobj(GZIP)
+    # Most records are small, and what is read beyond the end of one is read again.
+    size = SMALL
     while not unpacker.eof:
-        piece = file.read(PIECE)
+        piece, size = file.read(size), PIECE
         if not piece:
             raise EOFError("the file ends there")
         yield unpacker.decompress(piece)

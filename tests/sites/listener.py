@@ -13,13 +13,14 @@ class Listener:
 
     def __init__(self, status: int = 200) -> None:
         self.heard: list[dict[str, Any]] = []
+        self.status = status
         listener = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 listener.heard.append(json.loads(body))
-                self.send_response(status)
+                self.send_response(listener.status)
                 self.end_headers()
 
             def log_message(self, *_: object) -> None:
