@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, TarantulaError
 from tarantula.life.moving import STOPPED, hold, interrupt
 from tarantula.life.watching import ON_ITS_WAY
 from tarantula.life.workers import has_collector
@@ -34,7 +34,7 @@ def extend_item(installation: Config, database: Database, urn: str, text: str, n
     with database.session() as session:
         item = hold(session, urn)
         if ItemState(item.state) not in EXTENSIBLE:
-            raise TarantulaError(f"Item {urn} is {item.state}: its deadline matters no more.")
+            raise NotNow(f"Item {urn} is {item.state}: its deadline matters no more.")
         until = _read_deadline(installation, item.deadline, text.strip(), now)
         if until <= now:
             raise TarantulaError(

@@ -9,7 +9,8 @@ from starlette.responses import JSONResponse
 from tarantula import __version__
 from tarantula.errors import TarantulaError
 from tarantula.people.roles import NotAllowed
-from tarantula.web.gate import Doorkeeper, Gate
+from tarantula.web.doorkeeper import Doorkeeper
+from tarantula.web.gate import Gate
 from tarantula.web.pages import login, overview
 
 __all__ = ["create_app"]

@@ -22,6 +22,7 @@ NAVIGATION: list[tuple[str, str, str, Role]] = [
     ("/items", mark("Items"), "inventory_2", Role.READER),
     ("/types", mark("Types and profiles"), "category", Role.READER),
     ("/people", mark("People"), "group", Role.ADMINISTRATOR),
+    ("/audit", mark("Audit log"), "history", Role.ADMINISTRATOR),
 ]
 """The pages that can be gone to from everywhere: address, name, picture, and whose they are."""
 
@@ -87,10 +88,9 @@ def _frame(desk: Desk, path: str) -> None:
         ui.link("Tarântula", "/").classes("text-h6 text-white no-underline")
         ui.space()
         _languages()
-        ui.label(f"{desk.person.name} · {_(desk.person.role)}").classes("text-sm")
-        ui.button(icon="logout", on_click=lambda: ui.navigate.to("/logout")).props(
-            f'flat color=white aria-label="{_("Log out")}"'
-        )
+        ui.link(f"{desk.person.name} · {_(desk.person.role)}", "/account").classes("text-sm text-white")
+        with ui.element("form").props('method="post" action="/logout"'):
+            ui.button(icon="logout").props(f'flat color=white type="submit" aria-label="{_("Log out")}"')
     with ui.left_drawer().classes("bg-slate-100") as drawer, ui.element("nav").props(f'aria-label="{_("Pages")}"'):
         for address, name, icon, needed in NAVIGATION:
             if desk.person.role.allows(needed):
