@@ -13,7 +13,7 @@ from tarantula.errors import TarantulaError
 from tarantula.people.person import Person
 from tarantula.web.gate import SESSION_COOKIE, Gate
 from tarantula.web.headers import with_headers
-from tarantula.web.origins import comes_from_elsewhere
+from tarantula.web.elsewhere import comes_from_elsewhere
 from tarantula.web.words import COOKIE as LANGUAGE_COOKIE
 from tarantula.web.words import use, wanted_language
 
