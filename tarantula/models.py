@@ -291,6 +291,19 @@ class Document(Base):
             sqlite_where=text("state = 0"),
             postgresql_where=text("state = 0"),
         ),
+        # What people look for among an item's documents, in the order in which these became known.
+        Index("ix_document_looked_for", "item_id", "id", "state", "server_id", "depth", "type"),
+        # What is watched while it happens. A row enters it when it is done with, not when it is found.
+        Index(
+            "ix_document_done",
+            "item_id",
+            "collected_at",
+            "state",
+            "server_id",
+            "size",
+            sqlite_where=text("collected_at IS NOT NULL"),
+            postgresql_where=text("collected_at IS NOT NULL"),
+        ),
     )
 
 
