@@ -5,7 +5,20 @@ from __future__ import annotations
 from functools import cache
 
 from tarantula.config import Config
+from tarantula.errors import TarantulaError
 from tarantula.life.starting import ProcessStarter
+from tarantula.management.desk import Desk
+from tarantula.states import ItemState
+
+
+def start(desk: Desk, publication: str, urn: str, state: ItemState) -> None:
+    """Start the process that takes an item on from its state, as a daemon does."""
+    try:
+        starter_of(desk.installation).start(publication, urn, state)
+    except OSError as error:
+        raise TarantulaError(
+            f"No process could be started for {urn} ({error.strerror}). A daemon tries it again."
+        ) from error
 
 
 def starter_of(installation: Config) -> ProcessStarter:
