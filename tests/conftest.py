@@ -75,13 +75,14 @@ def window(chromium: str) -> Iterator[Page]:
         yield page
 
 
-@pytest.fixture
-def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(scope="module")
+def quick_passwords() -> Iterator[None]:
     """Argon2 with its least parameters: what is asked of it is the same, and takes no time."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(passwords, "_hasher", lambda: hasher)
     passwords._nobodys.cache_clear()
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "_hasher", lambda: hasher)
+        yield
     passwords._nobodys.cache_clear()
 
 

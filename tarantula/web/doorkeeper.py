@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from time import monotonic
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarantula.errors import TarantulaError
 from tarantula.people.person import Person
-from tarantula.web.elsewhere import comes_from_elsewhere
+from tarantula.web.elsewhere import LOOKING, comes_from_elsewhere
 from tarantula.web.gate import SESSION_COOKIE, Gate
 from tarantula.web.headers import with_headers
 from tarantula.web.words import COOKIE as LANGUAGE_COOKIE
@@ -19,8 +20,10 @@ from tarantula.web.words import use, wanted_language
 
 FOR_PROGRAMS = ("/api/", "/metrics")
 """Where a token is looked at."""
-FOR_ANYBODY = ("/_nicegui/", "/favicon.ico", "/health")
-"""Where nobody is asked who they are: files that are the same for all."""
+FILES = ("/_nicegui/", "/favicon.ico", "/health")
+"""Where nobody is asked who they are: what can be looked at there is the same for all."""
+FOR_STRANGERS = ("/begin", "/login", "/logout", "/language/", *FOR_PROGRAMS)
+"""Where somebody comes who has not logged in; the API says by itself that this will not do."""
 LOOK_AGAIN = 2.0
 """Seconds after which it is seen whether the session of an open page has ended."""
 UNKNOWN = 4401
@@ -53,17 +56,17 @@ class Doorkeeper:
             await _refuse(Refused(503, str(error)), scope, receive, send)
             return
         self._tell(connection, person)
-        if scope["type"] == "http":
+        if person is None and not _is_open(connection):
+            await _ask_to_log_in(connection, receive, send)
+        elif scope["type"] == "http":
             await self._app(scope, _limited(receive), send)
-        elif person is None:
-            # A page that nobody has logged in for has nothing to say.
-            await _refuse(Refused(403, "Log in first."), scope, receive, send)
         else:
+            assert person is not None, "no connection is open to strangers"
             await self._app(scope, self._watched(connection, person, receive), send)
 
     async def _person(self, connection: HTTPConnection) -> Person | None:
-        path = connection.url.path
-        if path.startswith(FOR_ANYBODY):
+        path = connection.scope["path"]
+        if _is_file(connection):
             return None
         kind, _, token = connection.headers.get("authorization", "").partition(" ")
         if kind and path.startswith(FOR_PROGRAMS):
@@ -108,6 +111,25 @@ class Refused(Exception):
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.status = status
+
+
+def _is_file(connection: HTTPConnection) -> bool:
+    return connection.scope.get("method") in LOOKING and connection.scope["path"].startswith(FILES)
+
+
+def _is_open(connection: HTTPConnection) -> bool:
+    is_request = connection.scope["type"] == "http"
+    return is_request and (_is_file(connection) or connection.scope["path"].startswith(FOR_STRANGERS))
+
+
+async def _ask_to_log_in(connection: HTTPConnection, receive: Receive, send: Send) -> None:
+    scope = connection.scope
+    if scope.get("method") not in LOOKING or scope["path"].startswith("/_nicegui_ws"):
+        await _refuse(Refused(403, "Log in first."), scope, receive, send)
+        return
+    query = scope["query_string"].decode("latin-1")
+    wanted = quote(scope["path"] + (f"?{query}" if query else ""), safe="/")
+    await RedirectResponse(f"/login?next={wanted}", 303)(scope, receive, send)
 
 
 def _check(connection: HTTPConnection) -> None:
