@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from fastapi import APIRouter, Request
 from nicegui import ui
 from starlette.responses import RedirectResponse, Response
@@ -37,9 +39,9 @@ def logout(request: Request) -> Response:
 
 
 @router.get("/language/{name}")
-def choose_language(request: Request, name: str) -> Response:
+def choose_language(request: Request, name: str, back: str = "/") -> Response:
     """Remember a language, and go back."""
-    answer = RedirectResponse("/", status_code=303)
+    answer = RedirectResponse(own_path(back), status_code=303)
     if name in LANGUAGES:
         answer.set_cookie(COOKIE, name, max_age=365 * 86400, samesite="lax")
     return answer
@@ -52,6 +54,14 @@ def login(request: Request, failed: str = "") -> None:
     ui.page_title(f"{_('Log in')} · Tarântula")
     if failed:
         complain(_("This link was used already, or is not the last one. Start `tarantula web` again for another."))
+
+
+def own_path(address: str) -> str:
+    """Return the path and the query of an address, on these pages whatever else it names."""
+    parts = urlsplit(address)
+    # Two slashes would begin the name of a host, and browsers take \\ for /.
+    path = "/" + parts.path.replace("\\", "/").lstrip("/")
+    return f"{path}?{parts.query}" if parts.query else path
 
 
 def _in(request: Request, secret: str, target: str) -> Response:
