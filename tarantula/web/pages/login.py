@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Form, Request
 from starlette.responses import RedirectResponse, Response
@@ -53,7 +54,7 @@ def log_in(
         return _page(request, next, name, words, status=429, headers={"Retry-After": str(error.seconds)})
     if secret is None:
         return _page(request, next, name, _("The name or the password is wrong."), status=401)
-    return _in(request, secret, local(next))
+    return _in(request, secret, own_path(next))
 
 
 @router.post("/logout")
@@ -68,18 +69,12 @@ def log_out(request: Request) -> Response:
 
 
 @router.get("/language/{name}")
-def choose_language(request: Request, name: str) -> Response:
+def choose_language(request: Request, name: str, back: str = "/") -> Response:
     """Remember a language, and go back."""
-    answer = RedirectResponse("/", status_code=303)
+    answer = RedirectResponse(own_path(back), status_code=303)
     if name in LANGUAGES:
         answer.set_cookie(COOKIE, name, max_age=365 * 86400, samesite="lax")
     return answer
-
-
-def local(address: str) -> str:
-    """Return an address of ours, whatever was asked for: nobody is led elsewhere by a link to the login page."""
-    is_ours = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
-    return address if is_ours else "/"
 
 
 def _page(
@@ -101,9 +96,20 @@ def _page(
         "no_account": _("There is no account yet. Open the link that `tarantula web` printed when it was started."),
     }
     others = {code: called for code, called in LANGUAGES.items() if code != language()}
-    told = {"words": words, "next": local(next), "name": name, "complaint": complaint}
+    told = {"words": words, "next": own_path(next), "name": name, "complaint": complaint}
     context = {**told, "has_accounts": has_accounts, "others": others, "language": language()}
     return templates.TemplateResponse(request, "login.html", context, status, headers)
+
+
+def own_path(address: str) -> str:
+    """Return the path and the query of an address, on these pages whatever else it names."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "/"
+    # Two slashes would begin the name of a host, and browsers take \\ for /.
+    path = "/" + parts.path.replace("\\", "/").lstrip("/")
+    return f"{path}?{parts.query}" if parts.query else path
 
 
 def _in(request: Request, secret: str, target: str) -> Response:

@@ -91,7 +91,7 @@ def _totals(report: Report) -> None:
             (_("Links"), number(totals.links)),
             (_("Size"), size(totals.bytes)),
         ):
-            with ui.element("div").classes("border rounded p-2"):
+            with ui.element("div").classes("border border-slate-300 rounded p-2"):
                 tagged("dt", label, "text-sm text-slate-600")
                 tagged("dd", value, "text-xl font-bold m-0")
     with ui.row():
