@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
@@ -16,6 +15,7 @@ from tarantula.life.starting import converter
 from tarantula.life.wishes import want_stop, want_time
 from tarantula.life.workers import Worker, living
 from tarantula.listings import find_item
+from tarantula.logs import tail
 from tarantula.management.desk import Desk
 from tarantula.management.item_rows import CollectorRow, ItemDetail, ItemRow, counts_of, row_of, verbs_of
 from tarantula.management.paging import Page, checked_limit, read_cursor, write_cursor
@@ -27,9 +27,6 @@ from tarantula.publications.config import PublicationConfig
 from tarantula.states import ItemState
 
 __all__ = ["ItemDetail", "ItemRow", "convert", "extend", "listed", "log", "remove", "resume", "shown", "stop"]
-
-TAIL = 1 << 16
-"""Bytes of a log, from its end, that are looked at."""
 
 
 def listed(
@@ -122,18 +119,6 @@ def log(desk: Desk, urn: str, lines: int = 200) -> list[str]:
     with desk.reading() as session:
         directory = desk.installation.items / find_item(session, urn).urn
     return tail(directory, lines)
-
-
-def tail(directory: Path, lines: int) -> list[str]:
-    """Return the last lines of the log in a directory that was written to last."""
-    logs = [(path.stat().st_mtime, path) for path in directory.glob("*.log")]
-    if not logs:
-        return []
-    with max(logs)[1].open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(size - TAIL, 0))
-        words = file.read(TAIL).decode("utf-8", "replace").splitlines()
-    return (words if size <= TAIL else words[1:])[-lines:]
 
 
 def _state(text: str) -> ItemState:
