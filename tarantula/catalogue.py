@@ -55,6 +55,23 @@ def add_type(session: Session, mime: str, suffixes: Sequence[str], description: 
     return row
 
 
+def get_type(session: Session, mime: str) -> DocumentType:
+    """Return a known type, or say that there is none."""
+    row = session.get(DocumentType, mime.lower()) if mime.isascii() else None
+    if row is None:
+        near = did_you_mean(mime, session.scalars(select(DocumentType.mime)))
+        raise TarantulaError(f"There is no type {mime[:80]!r}.{near} `tarantula type list` shows them.")
+    return row
+
+
+def edit_type(session: Session, mime: str, suffixes: Sequence[str], description: str) -> DocumentType:
+    """Give a type other extensions, and another description."""
+    row = get_type(session, mime)
+    row.extensions, row.description = [_extension(suffix) for suffix in suffixes], _description(description)
+    session.flush()
+    return row
+
+
 def get_profile(session: Session, name: str) -> Profile:
     """Return the profile of that name, or say that there is none."""
     profile = session.get(Profile, name) if name.isascii() else None

@@ -23,6 +23,14 @@ def of_validation(error: ValidationError, fields: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(_of_field(details, known) for details in error.errors(include_url=False)))
 
 
+def by_field(error: ValidationError, fields: Iterable[str]) -> dict[str, str]:
+    """Return the first thing that is wrong with each field; under no name, what is wrong with all of them together."""
+    known, complaints = tuple(fields), dict[str, str]()
+    for details in error.errors(include_url=False):
+        complaints.setdefault(str(details["loc"][0]) if details["loc"] else "", _of_field(details, known))
+    return complaints
+
+
 def _of_field(details: ErrorDetails, known: tuple[str, ...]) -> str:
     field = ".".join(str(part) for part in details["loc"])
     if details["type"] == "value_error":

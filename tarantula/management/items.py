@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 from sqlalchemy import select
@@ -16,10 +15,10 @@ from tarantula.life.wishes import want_stop, want_time
 from tarantula.life.workers import Worker, living
 from tarantula.listings import find_item
 from tarantula.logs import tail
+from tarantula.management import processes
 from tarantula.management.desk import Desk
 from tarantula.management.item_rows import CollectorRow, ItemDetail, ItemRow, counts_of, row_of, verbs_of
 from tarantula.management.paging import Page, checked_limit, read_cursor, write_cursor
-from tarantula.management.processes import starter_of
 from tarantula.models import Item
 from tarantula.people.roles import Role
 from tarantula.publications import registry
@@ -80,30 +79,27 @@ def extend(desk: Desk, urn: str, until: str) -> datetime:
 def resume(desk: Desk, urn: str) -> None:
     """Go on with an item where it was, in a process of its own."""
     desk.person.check(Role.CURATOR)
-    starter = starter_of(desk.installation)
+    processes.check_free(desk, urn)
     with desk.reading() as session:
         item = find_item(session, urn)
-        is_busy = bool(_workers(session, item)) or starter.is_gone(urn) is False
+        if _workers(session, item):
+            raise TarantulaError(f"Somebody is at work on item {urn} already.")
         name, state = item.publication.name, item.state
-    if is_busy:
-        raise TarantulaError(f"Somebody is at work on item {urn} already.")
     if state != ItemState.CONVERTING:
         check_can_begin(desk.installation, name, urn)
     with desk.changing("item.resume", urn) as session:
         name, next_state = reopen(session, urn)
-    _run(lambda: starter.start(name, urn, next_state), urn)
+    processes.start(desk, name, urn, next_state)
 
 
 def convert(desk: Desk, urn: str) -> None:
     """Make the copy of an item that can be browsed, or make it anew, in a process of its own."""
-    starter = starter_of(desk.installation)
-    if starter.is_gone(urn) is False:
-        raise TarantulaError(f"Somebody is at work on item {urn} already.")
+    processes.check_free(desk, urn)
     with desk.changing("item.convert", urn) as session:
         state = find_item(session, urn).state
         if "convert" not in verbs_of(ItemState(state)):
             raise TarantulaError(f"Item {urn} is {state}. Its links can be converted when that has ended.")
-    _run(lambda: starter.run(urn, converter(urn)), urn)
+    processes.run(desk, urn, converter(urn))
 
 
 def remove(desk: Desk, urn: str) -> list[str]:
@@ -130,10 +126,3 @@ def _state(text: str) -> ItemState:
 
 def _workers(session: Session, item: Item) -> list[Worker]:
     return [worker for worker in living(session.connection()) if worker.item_id == item.id]
-
-
-def _run(start: Callable[[], None], urn: str) -> None:
-    try:
-        start()
-    except OSError as error:
-        raise TarantulaError(f"No process could be started for {urn}: {error}.") from error

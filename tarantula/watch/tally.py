@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Result, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from tarantula.finding import ends_of
@@ -73,12 +73,12 @@ class Tally:
 
     def _news(self, session: Session, now: datetime) -> list[Done]:
         since = now - HISTORY if self._newest is None else self._newest - LATE
-        rows: Result[Any] = session.execute(
+        rows = session.execute(
             select(Document.id, Document.collected_at, Document.state, Document.server_id, Document.size)
             .where(Document.item_id == self._item_id, Document.collected_at > since)
             .order_by(Document.collected_at)
         )
-        seen = [Done(*row) for row in rows]
+        seen = [Done._make(row) for row in rows]
         news = [one for one in seen if is_final(one.state) and (one.id, one.collected_at) not in self._added]
         self._newest = max((one.collected_at for one in seen), default=self._newest or now)
         late = self._newest - LATE

@@ -10,11 +10,11 @@ from tarantula import __version__
 from tarantula.errors import TarantulaError
 from tarantula.people.roles import NotAllowed
 from tarantula.web.gate import Doorkeeper, Gate
-from tarantula.web.pages import login, overview
+from tarantula.web.pages import login, overview, publication, publications, reports, types
 
 __all__ = ["create_app"]
 
-PAGES = (login, overview)
+PAGES = (login, overview, publications, publication, types, reports)
 """Importing a page makes it known."""
 
 

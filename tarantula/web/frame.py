@@ -9,23 +9,36 @@ from typing import Any
 
 from fastapi import Request
 from nicegui import ui
+from nicegui.language import Language
 from starlette.responses import RedirectResponse, Response
 
 from tarantula.errors import TarantulaError
 from tarantula.management.desk import Desk
 from tarantula.people.roles import Role
+from tarantula.web.retelling import retold
 from tarantula.web.words import LANGUAGES, _, language, mark, use
+
+QUASAR: dict[str, Language] = {"en": "en-GB", "pt": "pt"}
 
 NAVIGATION: list[tuple[str, str, str, Role]] = [
     ("/", mark("Overview"), "home", Role.READER),
     ("/publications", mark("Publications"), "library_books", Role.READER),
     ("/items", mark("Items"), "inventory_2", Role.READER),
+    ("/reports", mark("Reports"), "bar_chart", Role.READER),
     ("/types", mark("Types and profiles"), "category", Role.READER),
     ("/people", mark("People"), "group", Role.ADMINISTRATOR),
 ]
 """The pages that can be gone to from everywhere: address, name, picture, and whose they are."""
 
 Builder = Callable[..., Any]
+
+
+class _Page(ui.page):
+    """A page in the language of whoever asks for it, also for what Quasar says and for screen readers."""
+
+    def resolve_language(self) -> Language:
+        """Return what Quasar calls the language."""
+        return QUASAR[language()]
 
 
 def page(path: str, title: str, needed: Role = Role.READER) -> Callable[[Builder], Builder]:
@@ -52,7 +65,7 @@ def page(path: str, title: str, needed: Role = Role.READER) -> Callable[[Builder
 
         request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
         shown.__signature__ = inspect.Signature([request, *own])  # type: ignore[attr-defined]
-        ui.page(path)(shown)
+        _Page(path)(shown)
         return build
 
     return decorate
@@ -64,7 +77,7 @@ def _contents(desk: Desk, build: Builder, needed: Role, title: str, arguments: d
         build(desk, **arguments)
     except TarantulaError as error:
         ui.label(_(title)).props('role="heading" aria-level="1"').classes("text-h5")
-        complain(str(error))
+        complain(retold(str(error)))
 
 
 def complain(sentence: str) -> None:
@@ -80,7 +93,6 @@ def heading(text: str) -> None:
 
 
 def _frame(desk: Desk, path: str) -> None:
-    ui.run_javascript(f"document.documentElement.lang = '{language()}'")
     ui.link(_("To the contents"), "#main").classes("sr-only focus:not-sr-only")
     with ui.header().classes("items-center bg-slate-800 text-white"):
         drawer_button = ui.button(icon="menu").props(f'flat color=white aria-label="{_("Menu")}"')
