@@ -1,20 +1,19 @@
-"""What the processes of an item said."""
+"""What the log says of a document: nothing for those that went well."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
-TAIL = 1 << 16
-"""Bytes of a log, from its end, that are looked at."""
+from scrapy import Request, Spider
+from scrapy.http import Response
+from scrapy.logformatter import LogFormatter
 
 
-def tail(directory: Path, lines: int) -> list[str]:
-    """Return the last lines of the log in a directory that was written to last."""
-    logs = [(path.stat().st_mtime, path) for path in directory.glob("*.log")]
-    if not logs:
-        return []
-    with max(logs)[1].open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(size - TAIL, 0))
-        words = file.read(TAIL).decode("utf-8", "replace").splitlines()
-    return (words if size <= TAIL else words[1:])[-lines:]
+class QuietLogFormatter(LogFormatter):
+    """Leaves out the lines that Scrapy writes for every request: the table of documents says it better."""
+
+    def crawled(self, request: Request, response: Response, spider: Spider) -> None:  # type: ignore[override]
+        return None
+
+    def scraped(self, item: Any, response: Any, spider: Spider) -> None:  # type: ignore[override]
+        return None

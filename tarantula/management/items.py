@@ -14,7 +14,7 @@ from tarantula.life.starting import converter
 from tarantula.life.wishes import want_stop, want_time
 from tarantula.life.workers import Worker, living
 from tarantula.listings import find_item
-from tarantula.logs import tail
+from tarantula.log_tails import tail
 from tarantula.management import processes
 from tarantula.management.desk import Desk
 from tarantula.management.item_rows import CollectorRow, ItemDetail, ItemRow, counts_of, row_of, verbs_of

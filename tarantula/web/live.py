@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from pathlib import Path
 from time import monotonic
 
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import StreamingResponse
 
+from tarantula import __version__
 from tarantula.errors import TarantulaError
 from tarantula.management import watching
 from tarantula.management.desk import Desk
@@ -21,6 +23,11 @@ QUIET = 15.0
 """Seconds after which a stream without news says that it is still there."""
 LONGEST = 600.0
 """Seconds after which a stream ends: the browser asks again, and is let in or not."""
+LINGER = 30.0
+"""Seconds for which an item that has ended is still watched: somebody may have resumed it."""
+STATIC = Path(__file__).parent / "static"
+SCRIPT = f"/static/live.js?{__version__}"
+"""Shows what is sent, on the page of an item."""
 AGAIN = b"retry: 1000\n\n"
 STILL_HERE = b": still here\n\n"
 END = b"event: end\ndata: {}\n\n"
@@ -70,7 +77,7 @@ class Channel:
 
     async def _run(self) -> None:
         self.is_over = False
-        before = b""
+        before, alive_at = b"", monotonic()
         while self.readers and not self.is_over:
             began = monotonic()
             try:
@@ -80,7 +87,8 @@ class Channel:
                 self.is_over = True
             else:
                 seen = sight.model_dump_json().encode()
-                self.is_over = not sight.is_alive
+                alive_at = began if sight.is_alive else alive_at
+                self.is_over = began > alive_at + LINGER
                 if seen != before:
                     before, self.latest = seen, b"data: " + seen + b"\n\n"
             self._tell()
