@@ -64,7 +64,7 @@ def listed(
     wanted = (filters or DocumentFilters()).wanted()
     place = read_cursor(after) or 0
     with desk.reading() as session:
-        found = find(session, find_item(session, urn).id, wanted, checked_limit(limit), place)
+        found = find(session, find_item(session, urn), wanted, checked_limit(limit), place)
         return _page(session, found)
 
 
@@ -80,7 +80,7 @@ def links_in(desk: Desk, urn: str, document_id: int, limit: int = 50, after: str
     with desk.reading() as session:
         item = find_item(session, urn)
         target = document_of(session, item, document_id).key
-        return _page(session, find_naming(session, item.id, target, checked_limit(limit), place))
+        return _page(session, find_naming(session, item, target, checked_limit(limit), place))
 
 
 def _page(session: Session, found: Findings) -> Page[DocumentRow]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
@@ -16,10 +14,11 @@ from tarantula.life.starting import converter
 from tarantula.life.wishes import want_stop, want_time
 from tarantula.life.workers import Worker, living
 from tarantula.listings import find_item
+from tarantula.log_tails import tail
+from tarantula.management import processes
 from tarantula.management.desk import Desk
 from tarantula.management.item_rows import CollectorRow, ItemDetail, ItemRow, counts_of, row_of, verbs_of
 from tarantula.management.paging import Page, checked_limit, read_cursor, write_cursor
-from tarantula.management.processes import starter_of
 from tarantula.models import Item
 from tarantula.people.roles import Role
 from tarantula.publications import registry
@@ -27,9 +26,6 @@ from tarantula.publications.config import PublicationConfig
 from tarantula.states import ItemState
 
 __all__ = ["ItemDetail", "ItemRow", "convert", "extend", "listed", "log", "remove", "resume", "shown", "stop"]
-
-TAIL = 1 << 16
-"""Bytes of a log, from its end, that are looked at."""
 
 
 def listed(
@@ -83,30 +79,27 @@ def extend(desk: Desk, urn: str, until: str) -> datetime:
 def resume(desk: Desk, urn: str) -> None:
     """Go on with an item where it was, in a process of its own."""
     desk.person.check(Role.CURATOR)
-    starter = starter_of(desk.installation)
+    processes.check_free(desk, urn)
     with desk.reading() as session:
         item = find_item(session, urn)
-        is_busy = bool(_workers(session, item)) or starter.is_gone(urn) is False
+        if _workers(session, item):
+            raise NotNow(f"Somebody is at work on item {urn} already.")
         name, state = item.publication.name, item.state
-    if is_busy:
-        raise NotNow(f"Somebody is at work on item {urn} already.")
     if state != ItemState.CONVERTING:
         check_can_begin(desk.installation, name, urn)
     with desk.changing("item.resume", urn) as session:
         name, next_state = reopen(session, urn)
-    _run(lambda: starter.start(name, urn, next_state), urn)
+    processes.start(desk, name, urn, next_state)
 
 
 def convert(desk: Desk, urn: str) -> None:
     """Make the copy of an item that can be browsed, or make it anew, in a process of its own."""
-    starter = starter_of(desk.installation)
-    if starter.is_gone(urn) is False:
-        raise NotNow(f"Somebody is at work on item {urn} already.")
+    processes.check_free(desk, urn)
     with desk.changing("item.convert", urn) as session:
         state = find_item(session, urn).state
         if "convert" not in verbs_of(ItemState(state)):
             raise NotNow(f"Item {urn} is {state}. Its links can be converted when that has ended.")
-    _run(lambda: starter.run(urn, converter(urn)), urn)
+    processes.run(desk, urn, converter(urn))
 
 
 def remove(desk: Desk, urn: str) -> list[str]:
@@ -124,18 +117,6 @@ def log(desk: Desk, urn: str, lines: int = 200) -> list[str]:
     return tail(directory, lines)
 
 
-def tail(directory: Path, lines: int) -> list[str]:
-    """Return the last lines of the log in a directory that was written to last."""
-    logs = [(path.stat().st_mtime, path) for path in directory.glob("*.log")]
-    if not logs:
-        return []
-    with max(logs)[1].open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(size - TAIL, 0))
-        words = file.read(TAIL).decode("utf-8", "replace").splitlines()
-    return (words if size <= TAIL else words[1:])[-lines:]
-
-
 def _state(text: str) -> ItemState:
     try:
         return ItemState(text)
@@ -145,10 +126,3 @@ def _state(text: str) -> ItemState:
 
 def _workers(session: Session, item: Item) -> list[Worker]:
     return [worker for worker in living(session.connection()) if worker.item_id == item.id]
-
-
-def _run(start: Callable[[], None], urn: str) -> None:
-    try:
-        start()
-    except OSError as error:
-        raise TarantulaError(f"No process could be started for {urn}: {error}.") from error

@@ -4,19 +4,38 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 from nicegui import ui
+from starlette.staticfiles import StaticFiles
 
 from tarantula import __version__
-from tarantula.web import api
+from tarantula.web import api, live
 from tarantula.web.api import watching
 from tarantula.web.api.refusals import refuse_in_sentences
 from tarantula.web.doorkeeper import Doorkeeper
 from tarantula.web.gate import Gate
 from tarantula.web.metrics import Measured
-from tarantula.web.pages import account, audit, login, overview, people, publication, publications, reports, types
+from tarantula.web.pages import (
+    account,
+    audit,
+    document,
+    documents,
+    item,
+    items,
+    login,
+    overview,
+    people,
+    publication,
+    publications,
+    reports,
+    servers,
+    types,
+)
 
 __all__ = ["create_app"]
 
-PAGES = (login, overview, publications, publication, types, reports, account, people, audit)
+PAGES = (
+    *(login, overview, publications, publication, types, reports, items, item, documents, document, servers),
+    *(account, people, audit),
+)
 """Importing a page makes it known."""
 
 
@@ -25,9 +44,10 @@ def create_app(gate: Gate) -> FastAPI:
     app = FastAPI(
         title="Tarântula", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json"
     )
-    for router in (login.router, watching.router, api.router):
+    for router in (login.router, watching.router, live.router, api.router):
         app.include_router(router)
     refuse_in_sentences(app)
+    app.mount("/static", StaticFiles(directory=live.STATIC))
     ui.run_with(app, title="Tarântula", show_welcome_message=False, binding_refresh_interval=None)
     app.add_middleware(Doorkeeper, gate=gate)
     app.add_middleware(Measured)
