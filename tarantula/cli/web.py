@@ -16,12 +16,18 @@ def web(
         "127.0.0.1"
     ),
     port: Annotated[int, typer.Option(help="The port of the pages; 0 is any that is free.")] = 8090,
+    replay_port: Annotated[
+        int, typer.Option(help="The port of archived pages, an origin of their own; 0 is any that is free.")
+    ] = 8091,
+    replay_address: Annotated[
+        str, typer.Option(metavar="URL", help="Where browsers find archived pages, if a proxy stands before that port.")
+    ] = "",
 ) -> None:
     """Start the management pages, until Ctrl-C."""
     try:
-        from tarantula.web.app import create_app
         from tarantula.web.gate import Gate
-        from tarantula.web.serving import is_loopback, listen, serve
+        from tarantula.web.origins import both_origins
+        from tarantula.web.serving import is_loopback, serve
     except ModuleNotFoundError as error:
         raise TarantulaError(f"The pages need {error.name}. Install them with: pip install 'tarantula[web]'") from error
     from tarantula.people import accounts
@@ -37,7 +43,7 @@ def web(
                 "Make one with `tarantula user add NAME`, then start it again."
             )
         gate = Gate(installation, database)
-        taken = listen(host, port)
-        address = f"http://{host}:{taken.getsockname()[1]}"
+        served = both_origins(gate, host, port, replay_port, replay_address)
+        address = f"http://{host}:{served[0][1].getsockname()[1]}"
         print(f"{address}/{'' if is_open else 'begin?code=' + gate.open_once()}", flush=True)
-        serve([(create_app(gate), taken)])
+        serve(served)
