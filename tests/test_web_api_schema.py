@@ -23,7 +23,7 @@ FULL = bool(os.environ.get("TARANTULA_FULL_SIZE"))
 KINDS = ["sqlite", "postgresql"] if FULL else ["postgresql"]
 PHASES, EXAMPLES = ("coverage,fuzzing", "100") if FULL else ("fuzzing", "6")
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
-STARTING = "collect_publication|resume_item|convert_item|export_item|live_"
+STARTING = "collect_publication|resume_item|convert_item|export_item|live"
 """What starts processes, or goes on without end, is tried elsewhere; as is what removes what the rest looks at."""
 REMOVING = "remove_item"
 SETTINGS = """
@@ -65,7 +65,7 @@ def test_nothing_that_is_sent_breaks_the_api(
         code, out, err = run(
             SCHEMATHESIS, "--config-file", str(settings), "run", f"{place.address}/api/openapi.json",
             "--checks", CHECKS, "--phases", PHASES, "--max-examples", EXAMPLES, "--seed", "1", "--continue-on-failure",
-            "--exclude-operation-id-regex", f"^({STARTING}|{REMOVING})", "--header", f"Cookie: {cookie}",
+            "--exclude-operation-id-regex", f"^({STARTING}|{REMOVING})$", "--header", f"Cookie: {cookie}",
             SCHEMATHESIS_HOOKS="tests.api_hooks", PYTHONPATH=str(ROOT), NO_COLOR="1",
         )  # fmt: skip
     assert code == 0, out[-8000:] + err
