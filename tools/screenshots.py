@@ -76,6 +76,7 @@ def take(browser: Browser, way_in: str, urn: str, base: str) -> None:
     for name, path in {
         "overview": "/",
         "publications": "/publications",
+        "publication": f"/publications/{NAME}",
         "types": "/types",
         "report": f"/items/{urn}/report",
         "reports-in-time": f"/publications/{NAME}/reports",
@@ -84,7 +85,8 @@ def take(browser: Browser, way_in: str, urn: str, base: str) -> None:
     page.goto(f"{address}/publications/{NAME}", wait_until="networkidle")
     page.get_by_label("URLs, one on each line").fill(TRIED.format(base=base))
     page.get_by_role("listitem").nth(2).wait_for()
-    page.screenshot(path=PICTURES / "publication.png", full_page=True)
+    page.get_by_role("listitem").nth(2).scroll_into_view_if_needed()
+    save(page, "trying")
     telephone = browser.new_page(locale="pt-PT", viewport=NARROW, storage_state=page.context.storage_state())
     picture(telephone, f"{address}/publications", "telephone")
 
@@ -92,6 +94,11 @@ def take(browser: Browser, way_in: str, urn: str, base: str) -> None:
 def picture(page: Page, address: str, name: str) -> None:
     """Take a picture of what a window shows of a page."""
     page.goto(address, wait_until="networkidle")
+    save(page, name)
+
+
+def save(page: Page, name: str) -> None:
+    """Keep a picture of what a window shows now."""
     page.screenshot(path=PICTURES / f"{name}.png")
     print(f"docs/pictures/{name}.png", flush=True)
 

@@ -104,7 +104,7 @@ def _frame(desk: Desk, address: URL) -> None:
         ui.link("Tarântula", "/").classes("text-h6 text-white no-underline")
         ui.space()
         _languages(address)
-        ui.label(f"{desk.person.name} · {_(desk.person.role)}").classes("text-sm hidden sm:block")
+        ui.label(f"{desk.person.name} · {_(desk.person.role)}").classes("text-sm max-sm:hidden")
         ui.button(icon="logout", on_click=lambda: ui.navigate.to("/logout")).props(
             f'flat color=white aria-label="{_("Log out")}"'
         )
