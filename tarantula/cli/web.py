@@ -2,42 +2,58 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated
 
 import typer
 
 from tarantula.config import Config
-from tarantula.db import open_database
+from tarantula.db import Database, open_database
 from tarantula.errors import TarantulaError
 
+Host = Annotated[str, typer.Option("--host", help="The address to listen on; only this machine reaches 127.0.0.1.")]
+Port = Annotated[int, typer.Option("--port", help="The port of the pages; 0 is any that is free.")]
+HOST = "127.0.0.1"
+PORT = 8090
 
-def web(
-    host: Annotated[str, typer.Option(help="The address to listen on; only this machine reaches 127.0.0.1.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(help="The port of the pages; 0 is any that is free.")] = 8090,
-) -> None:
+
+def web(host: Host = HOST, port: Port = PORT) -> None:
     """Start the management pages, until Ctrl-C."""
+    run_pages(Config(), host, port)
+
+
+def run_pages(
+    installation: Config, host: str, port: int, meanwhile: AbstractContextManager[None] | None = None
+) -> None:
+    """Serve the pages until Ctrl-C; *meanwhile* something else goes on."""
     try:
         from tarantula.web.app import create_app
         from tarantula.web.gate import Gate
-        from tarantula.web.serving import is_loopback, listen, serve
+        from tarantula.web.serving import listen, serve
     except ModuleNotFoundError as error:
         raise TarantulaError(f"The pages need {error.name}. Install them with: pip install 'tarantula[web]'") from error
-    from tarantula.people import accounts
-
-    installation = Config()
     installation.make_home()
     with open_database(installation) as database:
-        with database.reading() as session:
-            is_open = accounts.exist(session)
-        if not is_open and not is_loopback(host):
-            raise TarantulaError(
-                f"There is no account yet, and {host} can be reached from elsewhere. "
-                "Make one with `tarantula user add NAME`, then start it again."
-            )
+        has_accounts = _check_accounts(database, host)
         gate = Gate(installation, database)
         taken = listen(host, port)
-        address = f"http://{host}:{taken.getsockname()[1]}"
-        print(f"{address}/{'' if is_open else 'begin?code=' + gate.open_once()}", flush=True)
-        serve([(create_app(gate), taken)])
+        shown = f"[{host}]" if ":" in host else host
+        way_in = "" if has_accounts else f"begin?code={gate.open_once()}"
+        print(f"http://{shown}:{taken.getsockname()[1]}/{way_in}", flush=True)
+        with meanwhile or nullcontext():
+            serve([(create_app(gate), taken)])
+
+
+def _check_accounts(database: Database, host: str) -> bool:
+    """Whether somebody can log in; refuse to be reached from elsewhere while nobody can."""
+    from tarantula.people import accounts
+    from tarantula.web.serving import is_loopback
+
+    with database.reading() as session:
+        has_accounts = accounts.exist(session)
+    if not has_accounts and not is_loopback(host):
+        raise TarantulaError(
+            f"There is no account yet, and {host} can be reached from elsewhere. "
+            "Make one with `tarantula user add NAME`, then start it again."
+        )
+    return has_accounts

@@ -31,6 +31,7 @@ NAVIGATION: list[tuple[str, str, str, Role]] = [
     ("/reports", mark("Reports"), "bar_chart", Role.READER),
     ("/types", mark("Types and profiles"), "category", Role.READER),
     ("/people", mark("People"), "group", Role.ADMINISTRATOR),
+    ("/audit", mark("Audit log"), "history", Role.ADMINISTRATOR),
 ]
 """The pages that can be gone to from everywhere: address, name, picture, and whose they are."""
 
@@ -104,11 +105,11 @@ def _frame(desk: Desk, address: URL) -> None:
         ui.link("Tarântula", "/").classes("text-h6 text-white no-underline")
         ui.space()
         _languages(address)
-        ui.label(f"{desk.person.name} · {_(desk.person.role)}").classes("text-sm max-sm:hidden")
-        ui.button(icon="logout", on_click=lambda: ui.navigate.to("/logout")).props(
-            f'flat color=white aria-label="{_("Log out")}"'
-        )
-    drawer = ui.left_drawer().classes("bg-slate-100 p-2").props("width=230")
+        ui.link(f"{desk.person.name} · {_(desk.person.role)}", "/account").classes("text-sm text-white truncate")
+        with ui.element("form").props('method="post" action="/logout"'):
+            ui.button(icon="logout").props(f'flat color=white type="submit" aria-label="{_("Log out")}"')
+    # Open on wide windows, which the browser knows at once.
+    drawer = ui.left_drawer(value=False).classes("bg-slate-100 p-2").props("width=230 show-if-above")
     with drawer, ui.element("nav").classes("w-full").props(f'aria-label="{_("Pages")}"'):
         for target, name, icon, needed in NAVIGATION:
             if desk.person.role.allows(needed):
