@@ -31,7 +31,7 @@ class Office(NamedTuple):
 @contextmanager
 def office(*arguments: str, command: str = "web") -> Iterator[Office]:
     """Serve the pages of the installation that the environment names."""
-    process = start([TARANTULA, command, "--port", "0", *arguments])
+    process = start([TARANTULA, command, "--port", "0", "--replay-port", "0", *arguments])
     try:
         assert process.stdout is not None
         printed = process.stdout.readline().strip()

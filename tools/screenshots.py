@@ -61,7 +61,7 @@ def collect(environment: dict[str, str], web: DemoWeb) -> str:
 @contextmanager
 def served(environment: dict[str, str]) -> Iterator[str]:
     """Start the pages; give the link that lets somebody in."""
-    command = [str(TARANTULA), "web", "--port", "0"]
+    command = [str(TARANTULA), "web", "--port", "0", "--replay-port", "0"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         yield process.stdout.readline().strip()

@@ -16,6 +16,7 @@ from tarantula.web.metrics import Measured
 from tarantula.web.pages import (
     account,
     audit,
+    browse,
     document,
     documents,
     item,
@@ -28,18 +29,20 @@ from tarantula.web.pages import (
     reports,
     servers,
     types,
+    validate,
 )
+from tarantula.web.replay import Beside, Replay
 
 __all__ = ["create_app"]
 
 PAGES = (
     *(login, overview, publications, publication, types, reports, items, item, documents, document, servers),
-    *(account, people, audit),
+    *(browse, validate, account, people, audit),
 )
 """Importing a page makes it known."""
 
 
-def create_app(gate: Gate) -> FastAPI:
+def create_app(gate: Gate, replay: Replay) -> FastAPI:
     """Return the management application of an installation; there is one in a process."""
     app = FastAPI(
         title="Tarântula", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json"
@@ -51,4 +54,5 @@ def create_app(gate: Gate) -> FastAPI:
     ui.run_with(app, title="Tarântula", show_welcome_message=False, binding_refresh_interval=None)
     app.add_middleware(Doorkeeper, gate=gate)
     app.add_middleware(Measured)
+    app.add_middleware(Beside, replay=replay)
     return app

@@ -28,6 +28,7 @@ NAVIGATION: list[tuple[str, str, str, Role]] = [
     ("/", mark("Overview"), "home", Role.READER),
     ("/publications", mark("Publications"), "library_books", Role.READER),
     ("/items", mark("Items"), "inventory_2", Role.READER),
+    ("/validation", mark("Validation"), "fact_check", Role.READER),
     ("/reports", mark("Reports"), "bar_chart", Role.READER),
     ("/types", mark("Types and profiles"), "category", Role.READER),
     ("/people", mark("People"), "group", Role.ADMINISTRATOR),
