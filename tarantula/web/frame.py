@@ -83,14 +83,14 @@ def _contents(desk: Desk, build: Builder, needed: Role, title: str, arguments: d
         build(desk, **arguments)
     except TarantulaError as error:
         ui.label(_(title)).props('role="heading" aria-level="1"').classes("text-h5")
-        complain(retold(str(error)))
+        complain(str(error))
 
 
 def complain(sentence: str) -> None:
-    """Show what went wrong, where the reader looks."""
+    """Show what went wrong, where the reader looks, and in the reader's language."""
     with ui.row().classes("items-center p-3 rounded border border-red-700 w-full").props('role="alert"'):
         ui.icon("error", color="red-9")
-        ui.label(sentence)
+        ui.label(retold(sentence))
 
 
 def heading(text: str) -> None:
