@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -13,9 +13,6 @@ from tarantula.errors import TarantulaError
 
 Host = Annotated[str, typer.Option("--host", help="The address to listen on; only this machine reaches 127.0.0.1.")]
 Port = Annotated[int, typer.Option("--port", help="The port of the pages; 0 is any that is free.")]
-HOST = "127.0.0.1"
-PORT = 8090
-
 ReplayPort = Annotated[
     int,
     typer.Option("--replay-port", help="The port of archived pages, an origin of their own; 0 is any that is free."),
@@ -28,24 +25,31 @@ ReplayAddress = Annotated[
         help="Where browsers find archived pages, if a proxy stands before that port.",
     ),
 ]
-REPLAY_PORT = 8091
+
+
+class Where(NamedTuple):
+    """Where the pages are, and the archived ones."""
+
+    host: str = "127.0.0.1"
+    port: int = 8090
+    replay_port: int = 8091
+    replay_address: str = ""
+
+
+USUAL = Where()
 
 
 def web(
-    host: Host = HOST, port: Port = PORT, replay_port: ReplayPort = REPLAY_PORT, replay_address: ReplayAddress = ""
+    host: Host = USUAL.host,
+    port: Port = USUAL.port,
+    replay_port: ReplayPort = USUAL.replay_port,
+    replay_address: ReplayAddress = USUAL.replay_address,
 ) -> None:
     """Start the management pages, until Ctrl-C."""
-    run_pages(Config(), host, port, replay_port, replay_address)
+    run_pages(Config(), Where(host, port, replay_port, replay_address))
 
 
-def run_pages(
-    installation: Config,
-    host: str,
-    port: int,
-    replay_port: int,
-    replay_address: str,
-    meanwhile: AbstractContextManager[None] | None = None,
-) -> None:
+def run_pages(installation: Config, where: Where, meanwhile: AbstractContextManager[None] | None = None) -> None:
     """Serve the pages until Ctrl-C; *meanwhile* something else goes on."""
     try:
         from tarantula.web.gate import Gate
@@ -55,12 +59,12 @@ def run_pages(
         raise TarantulaError(f"The pages need {error.name}. Install them with: pip install 'tarantula[web]'") from error
     installation.make_home()
     with open_database(installation) as database:
-        has_accounts = _check_accounts(database, host)
+        has_accounts = _check_accounts(database, where.host)
         gate = Gate(installation, database)
-        served = both_origins(gate, host, port, replay_port, replay_address)
-        shown = f"[{host}]" if ":" in host else host
+        served = both_origins(gate, *where)
+        host = f"[{where.host}]" if ":" in where.host else where.host
         way_in = "" if has_accounts else f"begin?code={gate.open_once()}"
-        print(f"http://{shown}:{served[0][1].getsockname()[1]}/{way_in}", flush=True)
+        print(f"http://{host}:{served[0][1].getsockname()[1]}/{way_in}", flush=True)
         with meanwhile or nullcontext():
             serve(served)
 

@@ -53,6 +53,6 @@ def create_app(gate: Gate, replay: Replay) -> FastAPI:
     app.mount("/static", StaticFiles(directory=live.STATIC))
     ui.run_with(app, title="Tarântula", show_welcome_message=False, binding_refresh_interval=None)
     app.add_middleware(Doorkeeper, gate=gate)
-    app.add_middleware(Measured)
     app.add_middleware(Beside, replay=replay)
+    app.add_middleware(Measured)
     return app

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.types import Message, Send
+
+from tarantula.errors import TarantulaError
 
 POLICY = (
     "default-src 'self'",
@@ -14,8 +14,8 @@ POLICY = (
     "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
     "style-src 'self' 'unsafe-inline'",
     "font-src 'self' data:",
-    "img-src 'self' data: blob: {replay}",
-    # Archived pages are on another port of the same host.
+    "img-src 'self' data: blob:",
+    # Archived pages have an origin of their own.
     "frame-src {replay}",
     "connect-src 'self'",
     "object-src 'none'",
@@ -31,7 +31,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-_HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
 
 
 def with_headers(connection: HTTPConnection, send: Send) -> Send:
@@ -44,7 +43,7 @@ def with_headers(connection: HTTPConnection, send: Send) -> Send:
                 headers.setdefault(name, value)
             headers.setdefault("Content-Security-Policy", policy(connection))
             headers.setdefault("Cache-Control", "no-store")
-            if connection.url.scheme == "https":
+            if connection.scope["scheme"] == "https":
                 headers.setdefault("Strict-Transport-Security", "max-age=31536000")
         await send(message)
 
@@ -53,6 +52,9 @@ def with_headers(connection: HTTPConnection, send: Send) -> Send:
 
 def policy(connection: HTTPConnection) -> str:
     """Return what a page may load: what is ours, and archived pages in frames."""
-    host = _HOST.match(connection.headers.get("host", ""))
-    replay = f"{connection.url.scheme}://{host[0]}:*" if host else "'none'"
-    return "; ".join(POLICY).format(replay=replay)
+    replay = connection.scope.get("state", {}).get("replay")
+    try:
+        shown = replay.origin(connection) if replay else "'none'"
+    except TarantulaError:
+        shown = "'none'"
+    return "; ".join(POLICY).format(replay=shown)
