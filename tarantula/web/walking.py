@@ -17,6 +17,7 @@ from tarantula.web.frame import complain
 from tarantula.web.look_list import browse_address, draw_looks
 from tarantula.web.parts import facts, rows_of, section, when
 from tarantula.web.replay import copy_address, original_address
+from tarantula.web.retelling import retold
 from tarantula.web.sealed_frame import Said, SealedFrame
 from tarantula.web.words import _, language, mark, use
 
@@ -62,7 +63,7 @@ class Walk:
         try:
             here = await to_thread(browsing.browsed, self._desk, self._urn, document_id)
         except TarantulaError as error:
-            self._notice.text = str(error)
+            self._notice.text = retold(str(error))
             return
         self._here = here
         self._drawn.clear()
@@ -168,7 +169,7 @@ class Walk:
         self._panels["l"].clear()
         with self._panels["l"]:
             for rule in found.rules:
-                ui.label(rule.reason).classes("text-sm")
+                ui.label(retold(rule.reason)).classes("text-sm")
             draw_looks(found.looks)
             if not found.looks:
                 ui.label(_("Nothing stands out."))
@@ -211,7 +212,7 @@ def _facts(here: Browsed) -> list[tuple[str, str]]:
         (_("URL"), here.url),
         (_("Title"), here.title),
         (_("State"), f"{here.state} ({here.meaning})"),
-        (_("Reason"), here.reason),
+        (_("Reason"), retold(here.reason)),
         (_("Type"), here.type),
         (_("Charset"), here.charset),
         (_("Bytes"), f"{here.size:,}" if here.size is not None else None),
