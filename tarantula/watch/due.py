@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-SHARE = 50
+SHARE = 100
 """What took a second is done again after as many seconds."""
 
 
