@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.collecting import PATIENCE, TARANTULA, start
+
+# Browser, pages and collectors share a machine with other tests.
+expect.set_options(timeout=20_000)
 
 
 class Office(NamedTuple):

@@ -27,7 +27,7 @@ def ids(database: Database, urn: str) -> dict[str, int]:
 
 def test_a_walk_goes_through_the_pages_from_the_base_document_on(database: Database, database_config: Config) -> None:
     _, urn = two_months(database_config, database)
-    desk = desk_of(database_config, database)
+    desk = desk_of(database)
     met: list[str] = []
     here: int | None = browsing.begin(desk, urn)
     previous: int | None = None
@@ -43,7 +43,7 @@ def test_a_document_has_its_title_headers_and_what_became_of_it(database: Databa
     first = archive(database_config, database, 1, BEFORE)
     titled = Page("<title> A &lt;b&gt;\n title</title>", headers=("X-Odd: <i>",))
     second = archive(database_config, database, 2, {**AFTER, f"{BASE}titled.html": titled})
-    desk, known = desk_of(database_config, database), ids(database, second)
+    desk, known = desk_of(database), ids(database, second)
     found = browsing.browsed(desk, second, known["titled.html"])
     assert found.title == "A <b> title"
     assert ("X-Odd", "<i>") in found.headers
@@ -66,7 +66,7 @@ def test_a_file_that_is_damaged_costs_its_document_and_says_so(sqlite: Database,
     urn = archive(config, sqlite, 1, BEFORE)
     for path in (config.items / urn / "archive").iterdir():
         path.write_bytes(b"nothing")
-    found = browsing.browsed(desk_of(config, sqlite), urn, ids(sqlite, urn)["same.html"])
+    found = browsing.browsed(desk_of(sqlite), urn, ids(sqlite, urn)["same.html"])
     assert not found.kept
     assert "no whole record" in found.trouble
 
@@ -74,7 +74,7 @@ def test_a_file_that_is_damaged_costs_its_document_and_says_so(sqlite: Database,
 def test_the_place_that_a_frame_names_is_a_document_or_nothing(sqlite: Database, config: Config) -> None:
     first, second = two_months(config, sqlite)
     convert_item(config, sqlite, second)
-    desk, known = desk_of(config, sqlite), ids(sqlite, second)
+    desk, known = desk_of(sqlite), ids(sqlite, second)
     path = path_of_copy(f"{BASE}other.html", "html")
     assert browsing.at_place(desk, second, f"copy/{path}") == known["other.html"]
     assert browsing.at_place(desk, second, f"page/{known['new.html']}") == known["new.html"]
@@ -95,7 +95,7 @@ def test_the_place_that_a_frame_names_is_a_document_or_nothing(sqlite: Database,
 
 def test_what_changed_is_told_word_by_word(sqlite: Database, config: Config) -> None:
     first, second = two_months(config, sqlite)
-    desk, known = desk_of(config, sqlite), ids(sqlite, second)
+    desk, known = desk_of(sqlite), ids(sqlite, second)
     (hunk,) = browsing.compared(desk, second, known["other.html"]).hunks
     assert [(line.change, line.pieces[0].text) for line in hunk] == [("gone", "one"), ("new", "two")]
     assert "have not both collected it" in browsing.compared(desk, second, known["new.html"]).note
@@ -105,7 +105,7 @@ def test_what_changed_is_told_word_by_word(sqlite: Database, config: Config) -> 
 def test_what_is_not_there_is_said(sqlite: Database, config: Config) -> None:
     urn = archive(config, sqlite, 1, {BASE: Page(state=404)})
     other = archive(config, sqlite, 2, BEFORE)
-    desk = desk_of(config, sqlite)
+    desk = desk_of(sqlite)
     with pytest.raises(TarantulaError, match="no page to show"):
         browsing.begin(desk, urn)
     for number in (0, -1, 2**80, ids(sqlite, other)["same.html"]):

@@ -51,7 +51,7 @@ def two_months(config: Config, database: Database) -> tuple[str, str]:
 
 def test_what_needs_a_look_comes_first_with_the_gravest(database: Database, database_config: Config) -> None:
     first, second = two_months(database_config, database)
-    found = decisions.attention(desk_of(database_config, database, Role.READER), second)
+    found = decisions.attention(desk_of(database, Role.READER), second)
     assert [(look.kind, look.urn, look.url.removeprefix(BASE)) for look in found.looks] == [
         (LookKind.BASE_CHANGED, second, ""),
         (LookKind.INCOMPLETE, second, ""),
@@ -70,12 +70,12 @@ def test_what_needs_a_look_comes_first_with_the_gravest(database: Database, data
 def test_a_few_of_each_kind_are_named(sqlite: Database, config: Config) -> None:
     archive(config, sqlite, 1, {})
     urn = archive(config, sqlite, 2, {f"{BASE}{number}.html": Page("<p>x") for number in range(OF_EACH + 5)})
-    assert len(decisions.attention(desk_of(config, sqlite), urn).looks) == OF_EACH
+    assert len(decisions.attention(desk_of(sqlite), urn).looks) == OF_EACH
 
 
 def test_a_first_item_has_nothing_to_be_held_against(sqlite: Database, config: Config) -> None:
     urn = archive(config, sqlite, 1, BEFORE)
-    assert decisions.attention(desk_of(config, sqlite), urn).looks == []
+    assert decisions.attention(desk_of(sqlite), urn).looks == []
 
 
 def test_a_decision_is_stored_with_whoever_took_it_and_with_a_line_in_the_log(
@@ -83,26 +83,26 @@ def test_a_decision_is_stored_with_whoever_took_it_and_with_a_line_in_the_log(
 ) -> None:
     _, urn = two_months(database_config, database)
     later = archive(database_config, database, 3, AFTER)
-    desk = desk_of(database_config, database)
+    desk = desk_of(database)
     assert [row.urn for row in decisions.undecided(desk)] == [urn, later, "fcul-20260101T000000"]
     decisions.reject(desk, urn, "A picture is missing.")
     decisions.validate(desk, urn, "It never was there.")
     assert [(one.validation, one.by, one.why) for one in decisions.decisions(desk, urn)] == [
-        ("rejected", "a-curator", "A picture is missing."),
-        ("valid", "a-curator", "It never was there."),
+        ("rejected", "ana", "A picture is missing."),
+        ("valid", "ana", "It never was there."),
     ]
     with database.reading() as session:
         log = session.scalars(select(AuditEntry).order_by(AuditEntry.id)).all()
     assert [(entry.action, entry.subject, entry.who, entry.detail["why"]) for entry in log] == [
-        ("item.reject", urn, "a-curator", "A picture is missing."),
-        ("item.validate", urn, "a-curator", "It never was there."),
+        ("item.reject", urn, "ana", "A picture is missing."),
+        ("item.validate", urn, "ana", "It never was there."),
     ]
     assert urn not in [row.urn for row in decisions.undecided(desk)]
 
 
 def test_a_reader_decides_nothing(sqlite: Database, config: Config) -> None:
     _, urn = two_months(config, sqlite)
-    desk = desk_of(config, sqlite, Role.READER)
+    desk = desk_of(sqlite, Role.READER)
     for decide in (decisions.validate, decisions.reject):
         with pytest.raises(NotAllowed, match="needs a curator"):
             decide(desk, urn, "Because.")
@@ -112,7 +112,7 @@ def test_a_reader_decides_nothing(sqlite: Database, config: Config) -> None:
 
 def test_what_is_refused_leaves_no_line_in_the_log(sqlite: Database, config: Config) -> None:
     urn = archive(config, sqlite, 1, {BASE: Page(state=404)})
-    desk = desk_of(config, sqlite)
+    desk = desk_of(sqlite)
     with pytest.raises(TarantulaError, match="not complete"):
         decisions.validate(desk, urn)
     with pytest.raises(TarantulaError, match="needs a reason"):

@@ -89,7 +89,7 @@ def test_a_librarian_walks_compares_and_decides(place: Office, window: Page, con
     expect(window.get_by_role("row").nth(1)).to_contain_text("They are right.")
     expect(window.get_by_role("row").nth(2)).to_contain_text("The hours are <b>wrong</b>.")
     with open_database(config) as database:
-        kept = decisions.decisions(desk_of(config, database), SECOND)
+        kept = decisions.decisions(desk_of(database), SECOND)
     assert [(one.validation, one.why) for one in kept] == [
         ("rejected", "The hours are <b>wrong</b>."),
         ("valid", "They are right."),
