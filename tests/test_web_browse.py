@@ -78,7 +78,7 @@ def test_a_librarian_walks_compares_and_decides(place: Office, window: Page, con
     holds_it_against_the_item_before(window)
     framesets_work(window)
 
-    window.get_by_role("link", name="Validate").click()
+    window.get_by_role("link", name="Validate", exact=True).click()
     window.get_by_role("button", name="Reject").click()
     expect(window.get_by_text("A rejection needs a reason.", exact=True)).to_be_visible()
     window.get_by_label("Reason").fill("The hours are <b>wrong</b>.")

@@ -12,6 +12,7 @@ from tarantula.management import decisions
 from tarantula.management.desk import Desk
 from tarantula.people.roles import Role
 from tarantula.states import Validation
+from tarantula.web.retelling import retold
 from tarantula.web.words import _, language, mark, use
 
 STATES = {
@@ -47,7 +48,7 @@ def decision_form(desk: Desk, urn: str, complete: bool, on_decided: Callable[[],
             else:
                 await to_thread(decisions.reject, desk, urn, told)
         except TarantulaError as error:
-            sentence.text = str(error)
+            sentence.text = retold(str(error))
             return
         sentence.text = ""
         why.value = ""
