@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.media import Types
 from tarantula.models import DocumentType, Profile
 from tarantula.publications.config import PublicationConfig
@@ -46,11 +46,28 @@ def add_type(session: Session, mime: str, suffixes: Sequence[str], description: 
     if "*" in mime:
         raise TarantulaError(f"{mime} stands for many types; add them one by one.")
     if session.get(DocumentType, mime):
-        raise TarantulaError(f"The type {mime} is known already.")
+        raise NotNow(f"The type {mime} is known already.")
     row = DocumentType(
         mime=mime, extensions=[_extension(suffix) for suffix in suffixes], description=_description(description)
     )
     session.add(row)
+    session.flush()
+    return row
+
+
+def get_type(session: Session, mime: str) -> DocumentType:
+    """Return a known type, or say that there is none."""
+    row = session.get(DocumentType, mime.lower()) if mime.isascii() else None
+    if row is None:
+        near = did_you_mean(mime, session.scalars(select(DocumentType.mime)))
+        raise TarantulaError(f"There is no type {mime[:80]!r}.{near} `tarantula type list` shows them.")
+    return row
+
+
+def edit_type(session: Session, mime: str, suffixes: Sequence[str], description: str) -> DocumentType:
+    """Give a type other extensions, and another description."""
+    row = get_type(session, mime)
+    row.extensions, row.description = [_extension(suffix) for suffix in suffixes], _description(description)
     session.flush()
     return row
 
@@ -60,7 +77,7 @@ def get_profile(session: Session, name: str) -> Profile:
     profile = session.get(Profile, name) if name.isascii() else None
     if profile is None:
         near = did_you_mean(name, session.scalars(select(Profile.name)))
-        raise TarantulaError(f"There is no profile {name!r}.{near} `tarantula profile list` shows them.")
+        raise NotThere(f"There is no profile {name!r}.{near} `tarantula profile list` shows them.")
     return profile
 
 
@@ -68,7 +85,7 @@ def add_profile(session: Session, name: str, mimes: Sequence[str], description: 
     """Make a profile of some types."""
     name = _checked(check_name, name)
     if session.get(Profile, name):
-        raise TarantulaError(f"There is a profile {name} already. `tarantula profile edit` changes it.")
+        raise NotNow(f"There is a profile {name} already. `tarantula profile edit` changes it.")
     profile = Profile(name=name, types=_types(mimes), description=_description(description))
     session.add(profile)
     session.flush()

@@ -111,7 +111,9 @@ class Collection:
         self._on_work = on_work
         ways = ShorterWays(self._table, self.discovery.judge_again)
         earlier = EarlierCaptures(self.installation.items, self.config)
-        rows = RowWriter(self._table, self._leases, ways, WINDOW, self._wishes.read, earlier.recall)
+        rows = RowWriter(
+            self._table, self._leases, ways, WINDOW, self._wishes.read, earlier.recall, self.politeness.unusual
+        )
         with self.database.session() as session:
             earlier.begin(session.connection(), self._item_id)
             news = rows.open_first(session.connection())

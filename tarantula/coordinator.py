@@ -14,7 +14,7 @@ from tarantula.browser import check_browser
 from tarantula.collection import Collection
 from tarantula.config import Config
 from tarantula.db import Database, open_database
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, TarantulaError
 from tarantula.frontier.strategies import strategy
 from tarantula.life.completing import complete_item, finish_item
 from tarantula.life.launching import Launcher
@@ -44,6 +44,7 @@ __all__ = [
     "end_item",
     "give_up",
     "prepare_item",
+    "reopen",
     "reopen_item",
 ]
 
@@ -104,13 +105,18 @@ def prepare_item(installation: Config, name: str) -> str:
 def reopen_item(database: Database, urn: str) -> tuple[str, ItemState]:
     """See how an item goes on: return its publication, and `converting` if only that is left to be done."""
     with database.session() as session:
-        item = hold(session, urn)
-        if item.stop_wanted_at is not None and item.state != ItemState.INTERRUPTED:
-            raise TarantulaError(f"Item {urn} is being stopped. Resume it when it has stopped.")
-        if item.state == ItemState.INTERRUPTED and not _work_left(session, item):
-            move(item, ItemState.CONVERTING, datetime.now(UTC))
-            item.crashes = 0
-        return item.publication.name, ItemState(item.state)
+        return reopen(session, urn)
+
+
+def reopen(session: Session, urn: str) -> tuple[str, ItemState]:
+    """Do so in a transaction of somebody else's."""
+    item = hold(session, urn)
+    if item.stop_wanted_at is not None and item.state != ItemState.INTERRUPTED:
+        raise NotNow(f"Item {urn} is being stopped. Resume it when it has stopped.")
+    if item.state == ItemState.INTERRUPTED and not _work_left(session, item):
+        move(item, ItemState.CONVERTING, datetime.now(UTC))
+        item.crashes = 0
+    return item.publication.name, ItemState(item.state)
 
 
 def check_can_begin(installation: Config, name: str, urn: str | None = None) -> None:

@@ -50,6 +50,8 @@ class Moment(TypeDecorator[datetime]):
 
 _ALIVE = "state IN ('waiting', 'collecting', 'converting')"
 _NEWS = "news IS NOT NULL"
+TRIED = "state NOT IN (0, -5, -6, -9)"
+"""Of documents whose turn came, or that a rule refused in a way that is seldom."""
 
 BigId = BigInteger().with_variant(Integer, "sqlite")
 
@@ -140,6 +142,8 @@ class Item(Base):
     """What helps to decide about it, as `tarantula.archive.indicators` writes it; none before it ended."""
     attention: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
     """The rules of its publication that fired."""
+    last_document_id: Mapped[int | None] = mapped_column(BigId)
+    """The last document that it has; ``None`` while there may be more."""
     publication: Mapped[Publication] = relationship(back_populates="items")
 
     __table_args__ = (
@@ -172,6 +176,10 @@ class Server(Base):
     """The collector that has it on lease, and alone may visit it. It may be gone: then nobody has it."""
     not_before: Mapped[datetime | None] = mapped_column(Moment)
     """When it may be visited again, by whoever has it then."""
+    pause: Mapped[float | None] = mapped_column(Float)
+    """Seconds between two visits, as whoever has it keeps them now; ``None`` if they are as the publication says."""
+    backoff: Mapped[float | None] = mapped_column(Float)
+    """How many of them because it was in trouble."""
 
 
 class ServerSetting(Base):
@@ -290,6 +298,26 @@ class Document(Base):
             "server_id",
             sqlite_where=text("state = 0"),
             postgresql_where=text("state = 0"),
+        ),
+        # For those who look. A row enters these when it is done with, and not when it is found: that must stay fast.
+        Index("ix_document_state", "item_id", "state", "id", sqlite_where=text(TRIED), postgresql_where=text(TRIED)),
+        Index(
+            "ix_document_type",
+            "item_id",
+            "type",
+            "id",
+            sqlite_where=text("type IS NOT NULL"),
+            postgresql_where=text("type IS NOT NULL"),
+        ),
+        Index(
+            "ix_document_done",
+            "item_id",
+            "collected_at",
+            "state",
+            "server_id",
+            "size",
+            sqlite_where=text("collected_at IS NOT NULL"),
+            postgresql_where=text("collected_at IS NOT NULL"),
         ),
     )
 

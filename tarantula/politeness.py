@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
 from tarantula.robots import MAX_CRAWL_DELAY
 from tarantula.states import DocumentState
@@ -43,6 +44,14 @@ def retry_after_seconds(header: str | None, now: datetime) -> float | None:
     return min(max((moment - now).total_seconds(), 0.0), MAX_RETRY_AFTER)
 
 
+class Pause(NamedTuple):
+    """Seconds between two visits."""
+
+    seconds: float
+    backoff: float
+    """How many of them because of trouble."""
+
+
 @dataclass(slots=True)
 class _Memory:
     """What is held against a server."""
@@ -76,6 +85,13 @@ class Politeness:
         if memory is None:
             return self.delays.get(server, self._delay)
         return max(self._base(server, memory) + memory.penalty, memory.not_before - self._clock())
+
+    def unusual(self, server: str) -> Pause | None:
+        """Return the pause of a server for others to see; nothing if it is as the publication says."""
+        memory = self._memories.get(server)
+        if memory is None:
+            return Pause(self.delays[server], 0.0) if server in self.delays else None
+        return Pause(round(self._base(server, memory) + memory.penalty, 2), round(memory.penalty, 2))
 
     def ask_crawl_delay(self, server: str, seconds: float | None) -> None:
         """Take note of what a server's robots.txt asks for."""

@@ -19,14 +19,29 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def of_validation(error: ValidationError, fields: Iterable[str]) -> list[str]:
     """Return what is wrong, one sentence a field."""
+    return of_details(error.errors(include_url=False), fields)
+
+
+def of_details(errors: Iterable[ErrorDetails], fields: Iterable[str]) -> list[str]:
+    """Return what is wrong, one sentence each."""
     known = tuple(fields)
-    return list(dict.fromkeys(_of_field(details, known) for details in error.errors(include_url=False)))
+    return list(dict.fromkeys(_of_field(details, known) for details in errors))
+
+
+def by_field(error: ValidationError, fields: Iterable[str]) -> dict[str, str]:
+    """Return the first thing that is wrong with each field; under no name, what is wrong with all of them together."""
+    known, complaints = tuple(fields), dict[str, str]()
+    for details in error.errors(include_url=False):
+        complaints.setdefault(str(details["loc"][0]) if details["loc"] else "", _of_field(details, known))
+    return complaints
 
 
 def _of_field(details: ErrorDetails, known: tuple[str, ...]) -> str:
     field = ".".join(str(part) for part in details["loc"])
     if details["type"] == "value_error":
         return str(details["ctx"]["error"])
+    if details["type"] == "json_invalid":
+        return f"This is not JSON: {details['ctx']['error']}."
     if details["type"] == "missing":
         return f"The field {field} is missing."
     if details["type"] == "extra_forbidden":

@@ -161,10 +161,12 @@ def test_a_name_is_given_once(tarantula: Tarantula, database_config: Config) -> 
 def test_list(tarantula: Tarantula, database_config: Config) -> None:
     assert json.loads(tarantula("publication", "list", "--json").out) == []
     tarantula(*FCUL)
-    tarantula("publication", "add", "bn", "http://www.bn.pt/", "--every", "0 22 * * *")
-    assert [row["name"] for row in json.loads(tarantula("publication", "list", "--json").out)] == ["bn", "fcul"]
+    tarantula("publication", "add", "bn", "http://www.bn.pt/", "--every", "yearly", "--start", "2999-06-12 22:00")
+    bn, fcul = json.loads(tarantula("publication", "list", "--json").out)
+    assert (bn["name"], bn["next_due"]) == ("bn", bn["start"].replace("Z", "+00:00"))
+    assert (fcul["name"], fcul["next_due"]) == ("fcul", None)
     lines = tarantula("publication", "list").out.splitlines()
-    assert lines[1].split() == ["bn", "http://www.bn.pt/", "5", "0", "22", "*", "*", "*"]
+    assert lines[1].split() == ["bn", "http://www.bn.pt/", "5", "yearly", "2999-06-12", "22:00"]
 
 
 def test_show(tarantula: Tarantula, database_config: Config) -> None:

@@ -8,9 +8,8 @@ from typing import Annotated, Any, get_origin
 
 import typer
 
-from tarantula.errors import TarantulaError
 from tarantula.publications.config import PublicationConfig
-from tarantula.publications.toml import setting_value
+from tarantula.publications.toml import read_setting
 
 FLAGS = {"settings": "--set"}
 TYPED = (bool, int, float)
@@ -35,7 +34,7 @@ def given(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that were typed, as the model reads them."""
     typed = {name: value for name, value in fields.items() if value is not None}
     if "settings" in typed:
-        typed["settings"] = dict(_setting(text) for text in typed["settings"])
+        typed["settings"] = dict(read_setting(text) for text in typed["settings"])
     return {name: ";".join(value) if isinstance(value, list) else value for name, value in typed.items()}
 
 
@@ -70,10 +69,3 @@ def _help(name: str) -> str:
     if field.default_factory is not None or isinstance(default, bool) or default in (None, ""):
         return words
     return f"{words} ({default} unless told.)"
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise TarantulaError(f"{text[:80]!r} is not a setting. Write it as --set KEY=VALUE.")
-    return key.strip(), setting_value(value)

@@ -11,8 +11,10 @@ import typer
 from tarantula.cli.nouns import group
 from tarantula.cli.options import given, with_fields
 from tarantula.cli.screen import console, table, when, write_json
+from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
+from tarantula.life.planning import due_next
 from tarantula.models import Publication
 from tarantula.publications import registry, toml
 from tarantula.publications.config import read
@@ -43,13 +45,15 @@ def list_all(as_json: Json = False) -> None:
     """Show every publication, one row each."""
     with open_database() as database, database.reading() as session:
         rows = registry.all(session)
+    installation = Config()
     if as_json:
-        write_json([_as_dict(row) for row in rows])
+        write_json([_as_dict(installation, row) for row in rows])
         return
-    drawn = table("name", "base document", "depth", "every", "last scheduled", numbers=("depth",))
+    drawn = table("name", "base document", "depth", "every", "last scheduled", "next due", numbers=("depth",))
     for row in rows:
         config = registry.config_of(row)
-        drawn.add_row(row.name, row.base_url, str(config.depth), config.every, when(row.last_scheduled_at))
+        moments = (when(row.last_scheduled_at), when(due_next(installation, row)))
+        drawn.add_row(row.name, row.base_url, str(config.depth), config.every, *moments)
     console().print(drawn)
 
 
@@ -59,10 +63,10 @@ def show(name: Name, as_json: Json = False) -> None:
     with open_database() as database, database.reading() as session:
         row = registry.get(session, name)
     if as_json:
-        write_json(_as_dict(row))
+        write_json(_as_dict(Config(), row))
         return
     drawn = table("field", "value")
-    for field, value in _as_dict(row).items():
+    for field, value in _as_dict(Config(), row).items():
         drawn.add_row(field, _shown(field, value))
     console().print(drawn)
 
@@ -130,12 +134,13 @@ def export(
         output.write_text(text, encoding="utf-8")
 
 
-def _as_dict(row: Publication) -> dict[str, Any]:
-    last = row.last_scheduled_at
+def _as_dict(installation: Config, row: Publication) -> dict[str, Any]:
+    last, due = row.last_scheduled_at, due_next(installation, row)
     return {
         **registry.config_of(row).model_dump(mode="json"),
         "created_at": row.created_at.isoformat(),
         "last_scheduled_at": last.isoformat() if last else None,
+        "next_due": due.isoformat() if due else None,
     }
 
 

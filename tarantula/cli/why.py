@@ -6,15 +6,13 @@ from typing import Annotated
 
 import typer
 
-from tarantula import catalogue
 from tarantula.cli.screen import write_json
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry
 from tarantula.publications.fields import check_type
-from tarantula.scope.scope import Scope
-from tarantula.servers import in_force
+from tarantula.scopes import scope_of
 
 
 def why(
@@ -33,9 +31,7 @@ def why(
         _check(mime)
     with open_database() as database, database.reading() as session:
         publication = registry.get(session, name)
-        config = registry.config_of(publication)
-        scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
-        scope.adapt(config, in_force(session.connection(), publication.id))
+        scope = scope_of(session, registry.config_of(publication), publication.id)
     kind = LinkKind.REQUISITE if requisite else LinkKind.NAVIGATION
     verdict = scope.explain(url, depth=depth, kind=kind, media_type=mime, size=size)
     if as_json:

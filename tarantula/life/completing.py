@@ -12,6 +12,7 @@ from tarantula.archive.indicators import Indicators, compute, keep_indicators
 from tarantula.archive.mirror import Progress, convert_item, unseen
 from tarantula.config import Config
 from tarantula.db import Database, open_database
+from tarantula.finding import last_document
 from tarantula.life.moving import News, announce, hold, interrupt, move
 from tarantula.life.telling import tell
 from tarantula.life.workers import completing
@@ -54,6 +55,7 @@ def finish_item(database: Database, urn: str, reason: str | None) -> None:
         elif reason is not None:
             interrupt(item, reason, now)
             keep_indicators(session, item, indicators)
+            item.last_document_id = last_document(session, item.id)
         elif is_to_convert:
             move(item, ItemState.CONVERTING, now)
             item.retry_at = now + HANDOVER
@@ -76,6 +78,7 @@ def _convert(installation: Config, database: Database, urn: str, progress: Progr
 
 def _archive(session: Session, item: Item, indicators: Indicators | None) -> None:
     move(item, ItemState.ARCHIVED, datetime.now(UTC))
+    item.last_document_id = last_document(session, item.id)
     fired = keep_indicators(session, item, indicators)
     announce(item, News.ATTENTION if fired else News.ENDED, " ".join(rule.reason for rule in fired))
 

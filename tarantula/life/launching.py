@@ -11,9 +11,11 @@ from sqlalchemy.orm import Session
 
 from tarantula.config import Config
 from tarantula.db import Database
+from tarantula.errors import TarantulaError
 from tarantula.life.starting import Starter
 from tarantula.life.workers import Worker, living
-from tarantula.models import Item
+from tarantula.models import Item, Publication
+from tarantula.new_items import create_item
 from tarantula.states import ALIVE, ItemState
 from tarantula.store.machine import this_machine
 
@@ -78,3 +80,15 @@ def _under_way(session: Session, collectors: list[Worker]) -> int:
 
 def _wants(now: datetime) -> ColumnElement[bool]:
     return and_(Item.state.in_(ALIVE), Item.launched_at.is_(None), Item.retry_at <= now)
+
+
+def begin_now(session: Session, publication: Publication, now: datetime) -> Item:
+    """Make an item whose process whoever asks starts at once, unless one of the publication is under way."""
+    session.refresh(publication, with_for_update=True)
+    alive = select(Item.urn).where(Item.publication_id == publication.id, Item.state.in_(ALIVE)).limit(1)
+    if (urn := session.scalar(alive)) is not None:
+        raise TarantulaError(f"{urn} is under way. Wait for its end, or stop it, before another one is collected.")
+    item = create_item(session, publication, now)
+    # No daemon must start a second process for it.
+    item.launched_at, item.launched_on = now, this_machine()
+    return item

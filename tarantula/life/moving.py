@@ -41,6 +41,7 @@ def move(item: Item, new: ItemState, now: datetime) -> None:
     item.launched_at = item.launched_on = item.retry_at = None
     if new in ALIVE:
         item.finished_at = None
+        item.last_document_id = None
     else:
         item.finished_at = now
         item.stop_wanted_at = None

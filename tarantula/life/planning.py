@@ -27,6 +27,11 @@ def plan_of(installation: Config, publication: Publication) -> Plan:
     return Plan(config.every, config.start, zone_named(config.zone or installation.timezone), publication.created_at)
 
 
+def due_next(installation: Config, publication: Publication) -> datetime | None:
+    """Return when a publication is due next; one that is late was due already."""
+    return next_due(plan_of(installation, publication), publication.last_scheduled_at)
+
+
 class Planner:
     """Looks for publications that are due, and remembers when those that are not will be."""
 
@@ -53,7 +58,7 @@ class Planner:
         if self._next.get(publication.id, (None,))[0] == known:
             return self._next[publication.id][1]
         try:
-            at = next_due(plan_of(self._installation, publication), publication.last_scheduled_at)
+            at = due_next(self._installation, publication)
         except TarantulaError as error:
             logger.error("%s cannot be planned: %s", publication.name, error)
             at = None

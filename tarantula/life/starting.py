@@ -33,11 +33,15 @@ class ProcessStarter:
 
     def start(self, publication: str, urn: str, state: ItemState) -> None:
         """Start the process that takes an item on from its state."""
+        self.run(urn, completer(urn) if state == ItemState.CONVERTING else collector(publication, urn))
+
+    def run(self, urn: str, command: list[str]) -> None:
+        """Start a process that does something to an item; what it says is in the item's directory."""
         directory = self._installation.items / urn
         directory.mkdir(parents=True, exist_ok=True)
         with (directory / LOG).open("ab") as words:
             self._processes[urn] = subprocess.Popen(
-                completer(urn) if state == ItemState.CONVERTING else collector(publication, urn),
+                command,
                 env=environment(self._installation),
                 stdin=subprocess.DEVNULL,
                 stdout=words,
@@ -68,6 +72,16 @@ def collector(publication: str, urn: str) -> list[str]:
 def completer(urn: str) -> list[str]:
     """Return the command that converts and archives an item."""
     return [sys.executable, "-m", "tarantula", "item", "resume", urn]
+
+
+def converter(urn: str) -> list[str]:
+    """Return the command that makes the copy of an item anew."""
+    return [sys.executable, "-m", "tarantula", "item", "convert", urn]
+
+
+def exporter(urn: str, form: str) -> list[str]:
+    """Return the command that writes an item for deposit, in the place of what is there."""
+    return [sys.executable, "-m", "tarantula", "item", "export", urn, "--format", form, "--force"]
 
 
 def environment(installation: Config) -> dict[str, str]:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, TarantulaError
 from tarantula.life.moving import STOPPED, hold, interrupt
 from tarantula.life.watching import ON_ITS_WAY
 from tarantula.life.workers import has_collector
@@ -20,28 +20,38 @@ from tarantula.states import EXTENSIBLE, ItemState, check_move
 def stop_item(database: Database, urn: str, now: datetime) -> bool:
     """Ask for an item to be stopped; say whether it is already."""
     with database.session() as session:
-        item = hold(session, urn)
-        check_move(urn, ItemState(item.state), ItemState.INTERRUPTED)
-        if _will_hear(session, item, now):
-            item.stop_wanted_at = item.stop_wanted_at or now
-            return False
-        interrupt(item, STOPPED, now)
-        return True
+        return want_stop(session, urn, now)
+
+
+def want_stop(session: Session, urn: str, now: datetime) -> bool:
+    """Do so in a transaction of somebody else's."""
+    item = hold(session, urn)
+    check_move(urn, ItemState(item.state), ItemState.INTERRUPTED)
+    if _will_hear(session, item, now):
+        item.stop_wanted_at = item.stop_wanted_at or now
+        return False
+    interrupt(item, STOPPED, now)
+    return True
 
 
 def extend_item(installation: Config, database: Database, urn: str, text: str, now: datetime) -> datetime:
     """Give an item another deadline, which its collectors go by: *text* more time, or until then."""
     with database.session() as session:
-        item = hold(session, urn)
-        if ItemState(item.state) not in EXTENSIBLE:
-            raise TarantulaError(f"Item {urn} is {item.state}: its deadline matters no more.")
-        until = _read_deadline(installation, item.deadline, text.strip(), now)
-        if until <= now:
-            raise TarantulaError(
-                f"{until.astimezone(installation.zone):%Y-%m-%d %H:%M:%S %Z} is past. Name a deadline that is to come."
-            )
-        item.deadline = until
-        return until
+        return want_time(session, installation, urn, text, now)
+
+
+def want_time(session: Session, installation: Config, urn: str, text: str, now: datetime) -> datetime:
+    """Do so in a transaction of somebody else's."""
+    item = hold(session, urn)
+    if ItemState(item.state) not in EXTENSIBLE:
+        raise NotNow(f"Item {urn} is {item.state}: its deadline matters no more.")
+    until = _read_deadline(installation, item.deadline, text.strip(), now)
+    if until <= now:
+        raise TarantulaError(
+            f"{until.astimezone(installation.zone):%Y-%m-%d %H:%M:%S %Z} is past. Name a deadline that is to come."
+        )
+    item.deadline = until
+    return until
 
 
 def _will_hear(session: Session, item: Item, now: datetime) -> bool:

@@ -47,6 +47,20 @@ def setting_value(text: str) -> Any:
         return text
 
 
+def read_setting(text: str) -> tuple[str, Any]:
+    """Read a Scrapy setting, as KEY=VALUE."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise TarantulaError(f"{text[:80]!r} is not a setting. Write it as KEY=VALUE.")
+    return key.strip(), setting_value(value.strip())
+
+
+def setting_line(key: str, value: Any) -> str:
+    """Write a Scrapy setting so that `read_setting` reads it."""
+    is_itself = isinstance(value, str) and setting_value(value) == value and value == value.strip()
+    return f"{key}={value if is_itself and value.isprintable() else json.dumps(value, ensure_ascii=False)}"
+
+
 def _table(config: PublicationConfig) -> dict[str, Any]:
     table = {field: value for field, value in config.model_dump(exclude={"name"}).items() if value is not None}
     if config.max_duration is not None:

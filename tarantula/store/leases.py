@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, exists, func, insert, or_, select, text, update
 
 from tarantula.models import Collector, Document, Item, Server
+from tarantula.politeness import Pause
 from tarantula.states import DocumentState, ItemState
 from tarantula.store.collectors import DEAD, bury, clock, is_alive, stay
 from tarantula.store.machine import is_running, this_machine
@@ -63,6 +64,8 @@ class Leases:
         self._look_again = 0.0
         self.held: dict[str, int] = {}
         """The servers on lease, with their ids."""
+        self.noted: dict[str, Pause] = {}
+        """Their pauses, as far as they are unusual and others can see them."""
 
     def join(self, connection: Connection) -> None:
         """Become known as a collector of the item."""
@@ -133,7 +136,8 @@ class Leases:
         ).all()
         if rows:
             taken = [row.id for row in rows]
-            connection.execute(update(Server).where(Server.id.in_(taken)).values(collector_id=self._me))
+            mine = {"collector_id": self._me, "pause": None, "backoff": None}
+            connection.execute(update(Server).where(Server.id.in_(taken)).values(mine))
             self._wait_again(connection, taken)
             self.held.update((row.name, row.id) for row in rows)
         return [
@@ -165,6 +169,20 @@ class Leases:
         for name, wait in noted.items():
             until = now + timedelta(seconds=wait)
             connection.execute(update(Server).where(Server.id == self.held[name]).values(not_before=until))
+
+    def note_pauses(self, connection: Connection, unusual: Callable[[str], Pause | None]) -> None:
+        """Let others see whose pauses are not those of the publication; only what is new is written."""
+        now = {name: pause for name in self.held if (pause := unusual(name)) is not None}
+        changed = [name for name in self.held if now.get(name) != self.noted.get(name)]
+        if changed and stay(connection, self._me):
+            values = {self.held[name]: now.get(name) or (None, None) for name in changed}
+            connection.execute(
+                update(Server)
+                .where(Server.id == bindparam("server"), Server.collector_id == self._me)
+                .values(pause=bindparam("seconds"), backoff=bindparam("trouble")),
+                [{"server": server, "seconds": one[0], "trouble": one[1]} for server, one in sorted(values.items())],
+            )
+        self.noted = now
 
     def contested(self, connection: Connection) -> list[str]:
         """Return the servers on lease at which another item's documents wait."""

@@ -92,6 +92,22 @@ def _record(file: BinaryIO, offset: int) -> Record:
     return Record(fields, block[:end], block[end:])
 
 
+def read_head(path: Path, offset: int) -> bytes:
+    """Read only the HTTP head of the record that begins at *offset*; a record without one has none."""
+    content = b""
+    try:
+        with open_record(path, offset) as file:
+            for piece in _member(file):
+                content += piece
+                fields, blank, block = content.partition(b"\r\n\r\n")
+                head = END_OF_HEAD.search(block)
+                if blank and (head or b"\r\nContent-Type: application/http" not in fields):
+                    return block[: head.end()] if head else b""
+    except (EOFError, IsalError) as error:
+        raise DamagedRecord(f"{path} has no whole record at {offset}: {error}.") from error
+    return b""
+
+
 def open_record(path: Path, offset: int) -> BinaryIO:
     """Open a file at the beginning of a record."""
     try:

@@ -9,6 +9,7 @@ from itertools import chain
 from sqlalchemy import Connection
 
 from tarantula.items import Entry
+from tarantula.politeness import Pause
 from tarantula.store.collectors import DEAD
 from tarantula.store.documents import DocumentTable
 from tarantula.store.group import Group, News, Opened
@@ -27,6 +28,7 @@ class RowWriter:
         window: int,
         reread: Callable[[Connection], None] = lambda _: None,
         recall: Callable[[Connection, Iterable[Entry]], None] = lambda _connection, _entries: None,
+        unusual: Callable[[str], Pause | None] = lambda _server: None,
     ) -> None:
         self._table = table
         self._leases = leases
@@ -34,15 +36,16 @@ class RowWriter:
         self._window = window
         self._reread = reread
         self._recall = recall
+        self._unusual = unusual
 
     @contextmanager
     def undoing(self) -> Iterator[None]:
         """Forget what was learned in a transaction that failed."""
-        held = dict(self._leases.held)
+        held, noted = dict(self._leases.held), self._leases.noted
         try:
             yield
         except BaseException:
-            self._leases.held = held
+            self._leases.held, self._leases.noted = held, noted
             self._table.forget_servers()
             raise
 
@@ -52,6 +55,7 @@ class RowWriter:
         if beat:
             news.lost = self._leases.beat(connection)
             news.contested = self._leases.contested(connection) + self._leases.surplus(connection)
+            self._leases.note_pauses(connection, self._unusual)
         waiting = self._write_documents(connection, group, news)
         self._leases.note_visits(connection, _long_waits(group))
         for given_back in group.given_back:

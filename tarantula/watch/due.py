@@ -1,0 +1,29 @@
+"""Something that is done again and again, but never takes more than a small part of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+SHARE = 100
+"""What took a second is done again after as many seconds."""
+
+
+class Due:
+    """Knows when something is to be done again; *at_least* so many seconds later."""
+
+    def __init__(self, at_least: float = 0.0) -> None:
+        self._at_least = at_least
+        self._next = 0.0
+
+    def is_now(self) -> bool:
+        """Whether its time has come."""
+        return monotonic() >= self._next
+
+    @contextmanager
+    def doing(self) -> Iterator[None]:
+        """Do it, and see how long it takes."""
+        began = monotonic()
+        yield
+        self._next = monotonic() + max((monotonic() - began) * SHARE, self._at_least)

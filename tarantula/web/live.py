@@ -1,0 +1,129 @@
+"""Items seen while they happen: one look for all pages that watch an item, and the same bytes to all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+
+from fastapi import APIRouter, HTTPException, Request
+from starlette.responses import StreamingResponse
+
+from tarantula import __version__
+from tarantula.errors import TarantulaError
+from tarantula.management import watching
+from tarantula.management.desk import Desk
+from tarantula.watch.watch import Watch
+
+LOOK = 0.5
+"""Seconds between two looks at an item."""
+QUIET = 15.0
+"""Seconds after which a stream without news says that it is still there."""
+LONGEST = 600.0
+"""Seconds after which a stream ends: the browser asks again, and is let in or not."""
+LINGER = 30.0
+"""Seconds for which an item that has ended is still watched: somebody may have resumed it."""
+STATIC = Path(__file__).parent / "static"
+SCRIPT = f"/static/live.js?{__version__}"
+"""Shows what is sent, on the page of an item."""
+AGAIN = b"retry: 1000\n\n"
+STILL_HERE = b": still here\n\n"
+END = b"event: end\ndata: {}\n\n"
+
+router = APIRouter()
+
+
+class Channel:
+    """What is seen of one item, for as long as somebody watches it."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.readers = 0
+        self.latest: bytes | None = None
+        self.is_over = False
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        """Yield what is seen, as it changes; whoever is slow misses what is outdated."""
+        self.readers += 1
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+        try:
+            yield AGAIN
+            async for message in self._messages():
+                yield message
+        finally:
+            self.readers -= 1
+
+    async def _messages(self) -> AsyncIterator[bytes]:
+        sent: bytes | None = None
+        ends = monotonic() + LONGEST
+        while monotonic() < ends:
+            news = self._news
+            if self.latest is not None and self.latest is not sent:
+                sent = self.latest
+                yield sent
+            elif self.is_over:
+                yield END
+                return
+            else:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(news.wait(), QUIET)
+                    continue
+                yield STILL_HERE
+
+    async def _run(self) -> None:
+        self.is_over = False
+        before, alive_at = b"", monotonic()
+        while self.readers and not self.is_over:
+            began = monotonic()
+            try:
+                sight = await asyncio.to_thread(self._watch.look)
+            except TarantulaError:
+                # It was removed, or the database is away: whoever still looks asks again.
+                self.is_over = True
+            else:
+                seen = sight.model_dump_json().encode()
+                alive_at = began if sight.is_alive else alive_at
+                self.is_over = began > alive_at + LINGER
+                if seen != before:
+                    before, self.latest = seen, b"data: " + seen + b"\n\n"
+            self._tell()
+            await asyncio.sleep(max(LOOK - (monotonic() - began), 0))
+
+    def _tell(self) -> None:
+        told, self._news = self._news, asyncio.Event()
+        told.set()
+
+
+_channels: dict[str, Channel] = {}
+
+
+async def channel_of(desk: Desk, urn: str) -> Channel:
+    """Return the one channel of an item in this process."""
+    for other in [name for name, channel in _channels.items() if not channel.readers]:
+        del _channels[other]
+    if urn not in _channels:
+        watch = await asyncio.to_thread(watching.watch, desk, urn)
+        _channels.setdefault(urn, Channel(watch))
+    return _channels[urn]
+
+
+@router.get(
+    "/api/items/{urn}/live", summary="An item while it happens", tags=["items"], response_class=StreamingResponse
+)
+async def live(request: Request, urn: str) -> StreamingResponse:
+    """Send what is seen of an item as server-sent events, whenever it changes, at most twice a second."""
+    if request.state.person is None:
+        raise HTTPException(401, "Log in first.")
+    desk: Desk = request.state.gate.desk(request.state.person)
+    channel = await channel_of(desk, urn)
+    return StreamingResponse(
+        channel.stream(),
+        media_type="text/event-stream",
+        # Nothing on the way may hold back what is sent.
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )

@@ -1,0 +1,146 @@
+"""The servers of an item: met, accepted, refused; settings of their own; one accepted while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from nicegui import ui
+
+from tarantula.management import items, servers
+from tarantula.management.desk import Desk
+from tarantula.management.servers import ServerRow
+from tarantula.people.roles import Role
+from tarantula.scope.server_settings import ServerSettings
+from tarantula.states import ItemState
+from tarantula.web.asking import away, later, say, told
+from tarantula.web.figures import number
+from tarantula.web.frame import heading, page
+from tarantula.web.item_parts import address, parts_of
+from tarantula.web.tables import Column, listing
+from tarantula.web.words import _, mark
+
+MOST = 2000
+"""Servers that are shown; more are found by their names."""
+
+SETTINGS = {
+    "depth": (mark("Depth"), mark("Links from the base document to its farthest one.")),
+    "documents": (mark("Documents"), mark("How many documents of it are asked for in one item.")),
+    "delay": (mark("Pause"), mark("Seconds between two visits to it.")),
+}
+"""What can be decided in numbers, with a sentence on each."""
+
+
+@page("/items/{urn}/servers", mark("Servers"))
+def all_servers(desk: Desk, urn: str, words: str = "") -> None:
+    """Show every server that the item met."""
+    heading(_("Servers of {urn}", urn=urn))
+    parts_of(urn, "/servers")
+    searched = ui.input(_("Words in the name"), value=words).props("outlined dense clearable").classes("w-64")
+    searched.on(
+        "keydown.enter",
+        lambda: ui.navigate.to(f"{address(urn, '/servers')}?words={quote(searched.value or '', safe='')}"),
+    )
+    later(
+        lambda: (items.shown(desk, urn), servers.listed(desk, urn, words)),
+        lambda found: _show(desk, urn, found[0].publication, found[0].state, found[1]),
+    )
+
+
+def _show(desk: Desk, urn: str, publication: str, state: str, rows: list[ServerRow]) -> None:
+    may_change = desk.person.role.allows(Role.CURATOR)
+    columns = [
+        Column("server", _("Server")),
+        Column("verdict", _("Verdict")),
+        Column("documents", _("Documents"), number=True),
+        Column("collected", _("Collected"), number=True),
+        Column("waiting", _("Waiting"), number=True),
+        Column("refused", _("Refused"), number=True),
+        Column("settings", _("Settings of its own")),
+    ]
+    if may_change:
+        columns.append(Column("do", _("Decide")))
+    if len(rows) > MOST:
+        ui.label(_("{number} servers; those with most documents are shown.", number=number(len(rows))))
+    can_accept = may_change and state != ItemState.ARCHIVED
+    shown = [_row(urn, row, may_change, can_accept) for row in rows[:MOST]]
+    table = listing(columns, shown, _("Servers"), key="server")
+    table.on("accept", lambda event: _accept(desk, urn, event.args["server"]))
+    kept = {row.server: row.settings for row in rows[:MOST]}
+    table.on(
+        "settings",
+        lambda event: _Decision(desk, publication, event.args["server"], kept[event.args["server"]]).open(),
+    )
+
+
+def _row(urn: str, row: ServerRow, may_change: bool, can_accept: bool) -> dict[str, Any]:
+    buttons = []
+    if can_accept and row.refused:
+        buttons.append(_button("check", _("Accept"), _("Accept {name} in this item", name=row.server), "accept"))
+    if may_change:
+        buttons.append(_button("tune", _("Settings"), _("Settings of {name}", name=row.server), "settings"))
+    return {
+        "server": row.server,
+        "server_to": f"{address(urn, '/documents')}?server={quote(row.server, safe='')}",
+        "verdict": _("refused") if row.refused == row.documents else _("in part") if row.refused else _("accepted"),
+        "documents": row.documents,
+        "collected": row.collected,
+        "waiting": row.waiting,
+        "refused": row.refused,
+        "settings": in_words(row.settings),
+        "do": "",
+        "do_buttons": buttons,
+    }
+
+
+def _button(icon: str, label: str, says: str, event: str) -> dict[str, str]:
+    return {"icon": icon, "label": label, "says": says, "event": event}
+
+
+def in_words(settings: ServerSettings) -> str:
+    """Write the settings that a server has of its own."""
+    said = [
+        f"{_(label)} {number(value)}"
+        for name, (label, _help) in SETTINGS.items()
+        if (value := getattr(settings, name)) is not None
+    ]
+    if settings.excluded is not None:
+        said.append(_("left out") if settings.excluded else _("not left out"))
+    return ", ".join(said)
+
+
+async def _accept(desk: Desk, urn: str, server: str) -> None:
+    with told():
+        waiting = await away(servers.accept, desk, urn, server)
+        say(_("{name} is accepted; {number} of its documents wait now.", name=server, number=number(waiting)))
+
+
+class _Decision:
+    """Asks what is to hold for one server."""
+
+    def __init__(self, desk: Desk, publication: str, server: str, settings: ServerSettings) -> None:
+        self._desk, self._publication, self._server = desk, publication, server
+        with ui.dialog() as self._dialog, ui.card().classes("w-96"):
+            ui.label(_("Settings of {name}", name=server)).props('role="heading" aria-level="2"').classes("text-lg")
+            self._fields = {
+                name: ui.number(_(label), value=getattr(settings, name)).classes("w-full").props(f'hint="{_(help)}"')
+                for name, (label, help) in SETTINGS.items()
+            }
+            self._excluded = ui.checkbox(_("Left out"), value=bool(settings.excluded))
+            self._within = ui.checkbox(_("Only in {name}", name=publication), value=True)
+            with ui.row():
+                ui.button(_("Decide"), on_click=self._decide)
+                ui.button(_("Leave it"), on_click=self._dialog.close).props("outline")
+
+    def open(self) -> None:
+        """Ask."""
+        self._dialog.open()
+
+    async def _decide(self) -> None:
+        decided: dict[str, Any] = {name: field.value for name, field in self._fields.items()}
+        decided["excluded"] = True if self._excluded.value else None
+        within = self._publication if self._within.value else None
+        with told():
+            settings = await away(servers.set_for, self._desk, self._server, within, **decided)
+            say(f"{self._server}: {in_words(settings) or '–'}")
+            self._dialog.close()

@@ -1,0 +1,133 @@
+"""Document types and profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nicegui import events, ui
+
+from tarantula.management import types
+from tarantula.management.desk import Desk
+from tarantula.people.roles import Role
+from tarantula.publications.fields import split_words
+from tarantula.web.asking import away, say, told
+from tarantula.web.frame import heading, page
+from tarantula.web.style import subheading, tagged
+from tarantula.web.tables import Column, listing
+from tarantula.web.words import _, mark
+
+BETWEEN = "; "
+
+
+@page("/types", mark("Types and profiles"))
+def types_and_profiles(desk: Desk) -> None:
+    """Show every profile and every type; they are added and changed in a dialog."""
+    heading(_("Types and profiles"))
+    may_change = desk.person.role.allows(Role.CURATOR)
+    subheading(_("Profiles"))
+    if may_change:
+        ui.button(_("New profile"), icon="add", on_click=lambda: _profile_dialog(desk, None).open()).classes("mb-2")
+    _profiles(desk, may_change)
+    subheading(_("Document types"))
+    if may_change:
+        ui.button(_("New type"), icon="add", on_click=lambda: _type_dialog(desk, None).open()).classes("mb-2")
+    _types(desk, may_change)
+
+
+def _profiles(desk: Desk, may_change: bool) -> None:
+    rows = [
+        {**row.model_dump(), "types": BETWEEN.join(row.types), **_edit(row.name, may_change)}
+        for row in types.profiles(desk)
+    ]
+    columns = [Column("name", _("Name")), Column("description", _("Description")), Column("types", _("Types"))]
+    table = listing(_with_edit(columns, may_change), rows, _("Profiles"), key="name", search=False)
+    table.on("edit", lambda event: _opened(event, lambda row: _profile_dialog(desk, row)))
+
+
+def _types(desk: Desk, may_change: bool) -> None:
+    rows = [
+        {**row.model_dump(), "extensions": BETWEEN.join(row.extensions), **_edit(row.mime, may_change)}
+        for row in types.types(desk)
+    ]
+    columns = [
+        Column("mime", _("Type")),
+        Column("extensions", _("Extensions")),
+        Column("description", _("Description")),
+    ]
+    table = listing(_with_edit(columns, may_change), rows, _("Document types"), key="mime")
+    table.on("edit", lambda event: _opened(event, lambda row: _type_dialog(desk, row)))
+
+
+def _with_edit(columns: list[Column], may_change: bool) -> list[Column]:
+    return [*columns, Column("do", _("Change"))] if may_change else columns
+
+
+def _edit(name: str, may_change: bool) -> dict[str, Any]:
+    button = {"icon": "edit", "label": _("Edit"), "says": _("Edit {name}", name=name), "event": "edit"}
+    return {"do": "", "do_buttons": [button] if may_change else []}
+
+
+def _opened(event: events.GenericEventArguments, dialog: Callable[[dict[str, Any]], ui.dialog]) -> None:
+    dialog(event.args).open()
+
+
+def _profile_dialog(desk: Desk, row: dict[str, Any] | None) -> ui.dialog:
+    known = [one.mime for one in types.types(desk)]
+    kinds = sorted({f"{mime.partition('/')[0]}/*" for mime in known})
+    chosen = split_words(row["types"]) if row else []
+
+    async def store() -> None:
+        call = types.edit_profile if row else types.add_profile
+        with told():
+            await away(call, desk, name.value.strip(), mimes.value, description.value)
+            _done(dialog, name.value)
+
+    with _dialog(_("Profile")) as dialog, ui.card().classes("w-full"):
+        tagged("h2", _("Profile"), "text-lg font-bold m-0")
+        name = _line(_("Name"), row["name"] if row else "", fixed=row is not None)
+        description = _line(_("Description"), row["description"] if row else "")
+        options = list(dict.fromkeys(["*/*", *kinds, *known, *chosen]))
+        mimes = ui.select(options, label=_("Types"), value=chosen, multiple=True, new_value_mode="add-unique")
+        mimes.classes("w-full").props("outlined dense use-chips")
+        _buttons(dialog, store)
+    return dialog
+
+
+def _type_dialog(desk: Desk, row: dict[str, Any] | None) -> ui.dialog:
+    async def store() -> None:
+        call = types.edit_type if row else types.add_type
+        with told():
+            await away(call, desk, mime.value.strip(), split_words(extensions.value), description.value)
+            _done(dialog, mime.value)
+
+    with _dialog(_("Document type")) as dialog, ui.card().classes("w-full"):
+        tagged("h2", _("Document type"), "text-lg font-bold m-0")
+        mime = _line(_("Type, as application/pdf"), row["mime"] if row else "", fixed=row is not None)
+        extensions = _line(_("Extensions, as ps; eps"), row["extensions"] if row else "")
+        description = _line(_("Description"), row["description"] if row else "")
+        _buttons(dialog, store)
+    return dialog
+
+
+def _dialog(name: str) -> ui.dialog:
+    dialog = ui.dialog()
+    dialog.props["aria-label"] = name
+    return dialog
+
+
+def _line(label: str, value: str, *, fixed: bool = False) -> ui.input:
+    line = ui.input(label, value=value).classes("w-full").props("outlined dense")
+    return line.props("readonly") if fixed else line
+
+
+def _buttons(dialog: ui.dialog, store: Callable[[], Any]) -> None:
+    with ui.row():
+        ui.button(_("Save"), icon="save", on_click=store)
+        ui.button(_("Cancel"), on_click=dialog.close).props("flat")
+
+
+def _done(dialog: ui.dialog, name: str) -> None:
+    dialog.close()
+    say(_("{name} is stored.", name=name))
+    ui.navigate.to("/types")
