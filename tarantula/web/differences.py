@@ -6,6 +6,8 @@ from nicegui import ui
 
 from tarantula.archive.delta import Change
 from tarantula.archive.text_diff import Line, Piece, TextDiff
+from tarantula.web.retelling import retold
+from tarantula.web.style import tagged
 from tarantula.web.words import _
 
 MOST_LINES = 400
@@ -17,7 +19,7 @@ ELEMENTS = {Change.NEW: "ins", Change.GONE: "del"}
 def draw(difference: TextDiff) -> None:
     """Show the changed places of a text."""
     if difference.note:
-        ui.label(difference.note)
+        ui.label(retold(difference.note)).classes("break-words")
     left = MOST_LINES
     for hunk in difference.hunks:
         if left <= 0:
@@ -48,5 +50,4 @@ def _line(line: Line) -> None:
 
 def _piece(piece: Piece) -> None:
     change = Change(piece.change)
-    with ui.element(ELEMENTS.get(change, "span")).classes(COLOURS.get(change, "")):
-        ui.label(piece.text).classes("inline whitespace-pre-wrap")
+    tagged(ELEMENTS.get(change, "span"), piece.text, f"whitespace-pre-wrap {COLOURS.get(change, '')}")

@@ -15,7 +15,7 @@ POLICY = (
     "style-src 'self' 'unsafe-inline'",
     "font-src 'self' data:",
     "img-src 'self' data: blob:",
-    # Archived pages have an origin of their own.
+    # Archived pages have an origin of their own; only the page around one keeps it from leading its frame away.
     "frame-src {replay}",
     "connect-src 'self'",
     "object-src 'none'",

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from nicegui import ui
 
 from tarantula.archive.looks import Look, LookKind
+from tarantula.web.item_parts import address
+from tarantula.web.retelling import retold
 from tarantula.web.words import _, mark
 
 KINDS = {
@@ -22,7 +24,7 @@ KINDS = {
 
 def browse_address(urn: str, document_id: int) -> str:
     """Return where a document is looked at."""
-    return f"/items/{urn}/browse?document={document_id}"
+    return address(urn, f"/browse?document={document_id}")
 
 
 def draw_looks(looks: Iterable[Look]) -> None:
@@ -33,4 +35,4 @@ def draw_looks(looks: Iterable[Look]) -> None:
                 ui.label(_(KINDS[look.kind])).classes("font-medium")
                 ui.link(look.url, browse_address(look.urn, look.document_id)).classes("break-all")
                 if look.reason:
-                    ui.label(look.reason).classes("break-all")
+                    ui.label(retold(look.reason)).classes("break-all")

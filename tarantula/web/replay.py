@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nicegui import Client
 from starlette.requests import HTTPConnection
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarantula.errors import TarantulaError
 from tarantula.web.tickets import Tickets
@@ -69,7 +69,7 @@ def _begin(where: Where, urn: str) -> str:
 
 
 class Beside:
-    """Tells every request where archived pages are, and browsers that a page of ours shows no others in a frame."""
+    """Tells every request where archived pages are."""
 
     def __init__(self, app: ASGIApp, replay: Replay) -> None:
         self._app = app
@@ -77,23 +77,6 @@ class Beside:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass."""
-        if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
-        scope.setdefault("state", {})["replay"] = self._replay
-        policy = self._policy(HTTPConnection(scope)).encode()
-
-        async def answer(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (b"content-security-policy", policy)]
-            await send(message)
-
-        await self._app(scope, receive, answer)
-
-    def _policy(self, connection: HTTPConnection) -> str:
-        try:
-            shown = self._replay.origin(connection)
-        except TarantulaError:
-            shown = "'none'"
-        # An archived page could lead its own frame anywhere: only the page around it can say where not.
-        return f"frame-src {shown}; frame-ancestors 'none'; object-src 'none'; base-uri 'self'"
+        if scope["type"] in ("http", "websocket"):
+            scope.setdefault("state", {})["replay"] = self._replay
+        await self._app(scope, receive, send)

@@ -15,8 +15,9 @@
   const open = (address, target) => {
     if (!inside(address)) return;
     const name = (target || "").toLowerCase();
-    if (name && !name.startsWith("_") && Object.hasOwn(window, target) && window[target].window) {
-      window[target].location = address;
+    const frame = Array.from(document.querySelectorAll("frame, iframe")).find((one) => target && one.name === target);
+    if (frame) {
+      frame.contentWindow.location = address;
     } else if (OUTERMOST || name === "_self" || !name) {
       location.href = address;
     } else {

@@ -13,9 +13,11 @@ from tarantula.management import browsing, decisions
 from tarantula.management.browsing import Browsed
 from tarantula.management.desk import Desk
 from tarantula.web import differences
+from tarantula.web.figures import moment, number
 from tarantula.web.frame import complain
+from tarantula.web.item_parts import facts, state_words
 from tarantula.web.look_list import browse_address, draw_looks
-from tarantula.web.parts import facts, rows_of, section, when
+from tarantula.web.parts import few_rows, section
 from tarantula.web.replay import copy_address, original_address
 from tarantula.web.retelling import retold
 from tarantula.web.sealed_frame import Said, SealedFrame
@@ -69,7 +71,7 @@ class Walk:
         self._drawn.clear()
         self._title.text = here.title or here.url
         self._url.text = here.url
-        self._notice.text = here.trouble or ("" if here.kept else here.reason)
+        self._notice.text = retold(here.trouble or ("" if here.kept else here.reason))
         self._number.text = _("Page {number} of {total}", number=here.number, total=here.total)
         self._back.set_enabled(here.previous_id is not None)
         self._on.set_enabled(here.next_id is not None)
@@ -118,7 +120,7 @@ class Walk:
         except TarantulaError as error:
             place.clear()
             with place:
-                complain(str(error))
+                complain(retold(str(error)))
 
     async def _about(self, here: Browsed) -> None:
         self._panels["m"].clear()
@@ -132,7 +134,7 @@ class Walk:
                     _("The mirror has no copy of it: it is shown without what it needs, and its links lead nowhere.")
                 )
             with section(_("Headers")):
-                rows_of([_("Name"), _("Value")], here.headers)
+                few_rows(_("Headers"), [_("Name"), _("Value")], here.headers)
 
     async def _before(self, here: Browsed) -> None:
         self._panels["b"].clear()
@@ -144,7 +146,7 @@ class Walk:
             if here.before.document_id is None:
                 return
             ui.link(here.before.urn, browse_address(here.before.urn, here.before.document_id))
-            ui.label(_("Collected: {moment}", moment=when(here.before.collected_at))).classes("text-sm")
+            ui.label(_("Collected: {moment}", moment=moment(here.before.collected_at))).classes("text-sm")
             with ui.element("div").classes("w-full h-[65vh] border border-slate-400"):
                 frame = SealedFrame(_("The same page in the item before"))
             frame.show(copy_address(self._client, here.before.urn, here.before.document_id))
@@ -211,13 +213,13 @@ def _facts(here: Browsed) -> list[tuple[str, str]]:
     rows: list[tuple[str, object]] = [
         (_("URL"), here.url),
         (_("Title"), here.title),
-        (_("State"), f"{here.state} ({here.meaning})"),
+        (_("State"), f"{here.state} ({state_words(here.state)})"),
         (_("Reason"), retold(here.reason)),
         (_("Type"), here.type),
         (_("Charset"), here.charset),
-        (_("Bytes"), f"{here.size:,}" if here.size is not None else None),
+        (_("Bytes"), number(here.size) if here.size is not None else None),
         (_("Digest"), here.digest),
-        (_("Collected"), when(here.collected_at)),
+        (_("Collected"), moment(here.collected_at)),
         (_("Depth"), here.depth),
         (_("Links"), here.links),
         (_("First named by"), here.via),

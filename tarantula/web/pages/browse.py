@@ -8,6 +8,7 @@ from tarantula.errors import TarantulaError
 from tarantula.management import browsing
 from tarantula.management.desk import Desk
 from tarantula.web.frame import heading, page
+from tarantula.web.item_parts import parts_of
 from tarantula.web.walking import Walk
 from tarantula.web.words import _, mark
 
@@ -16,8 +17,7 @@ from tarantula.web.words import _, mark
 def browse(desk: Desk, urn: str, document: str = "") -> None:
     """Show an item's pages, beginning with the one that was asked for, or else with the base document."""
     heading(_("Browse {urn}", urn=urn))
-    with ui.row().classes("gap-6 mb-2"):
-        ui.link(_("Validate"), f"/items/{urn}/validate")
+    parts_of(urn, "/browse")
     Walk(desk, urn, ui.context.client).begin_at(_asked_for(desk, urn, document))
 
 

@@ -6,6 +6,7 @@ from asyncio import to_thread
 
 from nicegui import ui
 
+from tarantula.archive.before import Vanished
 from tarantula.archive.indicators import Indicators
 from tarantula.errors import TarantulaError
 from tarantula.management import decisions
@@ -13,9 +14,12 @@ from tarantula.management.decisions import Attention
 from tarantula.management.desk import Desk
 from tarantula.states import Validation
 from tarantula.web.deciding import STATES, decision_form
+from tarantula.web.figures import moment, number, percent, size
 from tarantula.web.frame import complain, heading, page
+from tarantula.web.item_parts import address, facts, parts_of
 from tarantula.web.look_list import draw_looks
-from tarantula.web.parts import facts, rows_of, section, when
+from tarantula.web.parts import few_rows, section
+from tarantula.web.retelling import retold
 from tarantula.web.words import _, language, mark, use
 
 
@@ -28,8 +32,8 @@ def validation(desk: Desk) -> None:
         ui.label(_("Every item that has ended is decided about."))
     for item in waiting:
         with ui.card().classes("w-full mb-2"):
-            ui.link(item.urn, f"/items/{item.urn}/validate").classes("text-lg")
-            ui.label(_("Ended: {moment}", moment=when(item.finished_at)))
+            ui.link(item.urn, address(item.urn, "/validate")).classes("text-lg")
+            ui.label(_("Ended: {moment}", moment=moment(item.finished_at)))
             for reason in item.attention:
                 _warning(reason)
 
@@ -38,6 +42,7 @@ def validation(desk: Desk) -> None:
 def validate(desk: Desk, urn: str) -> None:
     """Show what helps to decide about an item, and ask for the decision."""
     heading(_("Validate {urn}", urn=urn))
+    parts_of(urn, "/validate")
     spoken = language()
     contents = ui.element("div").classes("w-full")
     with contents:
@@ -51,7 +56,7 @@ def validate(desk: Desk, urn: str) -> None:
         except TarantulaError as error:
             contents.clear()
             with contents:
-                complain(str(error))
+                complain(retold(str(error)))
             return
         contents.clear()
         with contents:
@@ -68,9 +73,10 @@ def validate(desk: Desk, urn: str) -> None:
             with section(_("Indicators")):
                 facts(_figures(found.indicators))
             with section(_("Decisions")):
-                rows_of(
+                few_rows(
+                    _("Decisions"),
                     [_("Decided"), _("By"), _("When"), _("Reason")],
-                    [(_(one.validation), one.by, when(one.at), one.why) for one in reversed(history)],
+                    [(_(one.validation), one.by, moment(one.at), retold(one.why)) for one in reversed(history)],
                 )
 
     ui.timer(0, fill, once=True)
@@ -81,22 +87,21 @@ def _state(found: Attention) -> None:
     ui.label(_("It is complete.") if found.complete else _("It is not complete."))
     for rule in found.rules:
         _warning(rule.reason)
-    with ui.row().classes("my-3"):
-        ui.link(_("Walk through its pages"), f"/items/{found.urn}/browse")
+    ui.link(_("Walk through its pages"), address(found.urn, "/browse"))
 
 
 def _warning(sentence: str) -> None:
     with ui.row().classes("items-center no-wrap gap-2"):
         ui.icon("warning", color="orange-10").props('aria-hidden="true"')
-        ui.label(sentence)
+        ui.label(retold(sentence))
 
 
 def _figures(indicators: Indicators) -> list[tuple[str, str]]:
     needed, before = indicators.requisites, indicators.before
     rows = [
-        (_("Documents"), f"{indicators.documents:,}"),
-        (_("Collected"), f"{indicators.collected:,}"),
-        (_("Bytes"), f"{indicators.bytes:,}"),
+        (_("Documents"), number(indicators.documents)),
+        (_("Collected"), number(indicators.collected)),
+        (_("Bytes"), size(indicators.bytes)),
         (_("Errors"), _("{errors} of {asked} that were asked for", errors=indicators.errors, asked=indicators.asked)),
         (_("Base document"), f"{indicators.base.url} ({indicators.base.state})"),
         (
@@ -115,12 +120,17 @@ def _figures(indicators: Indicators) -> list[tuple[str, str]]:
     return [
         *rows,
         (_("Compared with"), ", ".join(before.items)),
-        (_("Usual documents"), f"{before.documents:,.0f}{_change(before.documents_change)}"),
-        (_("Usual bytes"), f"{before.bytes:,.0f}{_change(before.bytes_change)}"),
-        (_("Vanished servers"), f"{before.servers.number:,} / {before.servers.of:,} {', '.join(before.servers.names)}"),
-        (_("Vanished types"), f"{before.types.number:,} / {before.types.of:,} {', '.join(before.types.names)}"),
+        (_("Usual documents"), f"{number(round(before.documents))}{_change(before.documents_change)}"),
+        (_("Usual bytes"), f"{size(before.bytes)}{_change(before.bytes_change)}"),
+        (_("Vanished servers"), _vanished(before.servers)),
+        (_("Vanished types"), _vanished(before.types)),
     ]
 
 
 def _change(change: float | None) -> str:
-    return "" if change is None else f" ({change:+.1f} %)"
+    return "" if change is None else f" ({'+' if change > 0 else ''}{percent(change)})"
+
+
+def _vanished(vanished: Vanished) -> str:
+    names = f": {', '.join(vanished.names)}" if vanished.names else ""
+    return _("{number} of {total}", number=number(vanished.number), total=number(vanished.of)) + names
