@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.media import Types
 from tarantula.models import DocumentType, Profile
 from tarantula.publications.config import PublicationConfig
@@ -46,7 +46,7 @@ def add_type(session: Session, mime: str, suffixes: Sequence[str], description: 
     if "*" in mime:
         raise TarantulaError(f"{mime} stands for many types; add them one by one.")
     if session.get(DocumentType, mime):
-        raise TarantulaError(f"The type {mime} is known already.")
+        raise NotNow(f"The type {mime} is known already.")
     row = DocumentType(
         mime=mime, extensions=[_extension(suffix) for suffix in suffixes], description=_description(description)
     )
@@ -77,7 +77,7 @@ def get_profile(session: Session, name: str) -> Profile:
     profile = session.get(Profile, name) if name.isascii() else None
     if profile is None:
         near = did_you_mean(name, session.scalars(select(Profile.name)))
-        raise TarantulaError(f"There is no profile {name!r}.{near} `tarantula profile list` shows them.")
+        raise NotThere(f"There is no profile {name!r}.{near} `tarantula profile list` shows them.")
     return profile
 
 
@@ -85,7 +85,7 @@ def add_profile(session: Session, name: str, mimes: Sequence[str], description: 
     """Make a profile of some types."""
     name = _checked(check_name, name)
     if session.get(Profile, name):
-        raise TarantulaError(f"There is a profile {name} already. `tarantula profile edit` changes it.")
+        raise NotNow(f"There is a profile {name} already. `tarantula profile edit` changes it.")
     profile = Profile(name=name, types=_types(mimes), description=_description(description))
     session.add(profile)
     session.flush()

@@ -14,7 +14,7 @@ from tarantula.browser import check_browser
 from tarantula.collection import Collection
 from tarantula.config import Config
 from tarantula.db import Database, open_database
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, TarantulaError
 from tarantula.frontier.strategies import strategy
 from tarantula.life.completing import complete_item, finish_item
 from tarantula.life.launching import Launcher
@@ -112,7 +112,7 @@ def reopen(session: Session, urn: str) -> tuple[str, ItemState]:
     """Do so in a transaction of somebody else's."""
     item = hold(session, urn)
     if item.stop_wanted_at is not None and item.state != ItemState.INTERRUPTED:
-        raise TarantulaError(f"Item {urn} is being stopped. Resume it when it has stopped.")
+        raise NotNow(f"Item {urn} is being stopped. Resume it when it has stopped.")
     if item.state == ItemState.INTERRUPTED and not _work_left(session, item):
         move(item, ItemState.CONVERTING, datetime.now(UTC))
         item.crashes = 0

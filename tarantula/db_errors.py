@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from sqlalchemy import URL
 from sqlalchemy.exc import DBAPIError
 
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotReached
 
 FULL = "There is no room left for the database {name}. Free some room and try again; what was stored before is kept."
 READ_ONLY = "The database {name} cannot be written: it is read-only. Mend its permissions, or name another."
@@ -65,7 +65,7 @@ def told(url: URL) -> Iterator[None]:
         template = _template(error.orig) if error.orig else None
         if template is None:
             raise
-        raise TarantulaError(template.format(name=shown(url), detail=_first_line(error.orig))) from error
+        raise NotReached(template.format(name=shown(url), detail=_first_line(error.orig))) from error
 
 
 def shown(url: URL) -> str:

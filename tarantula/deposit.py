@@ -15,7 +15,7 @@ from tarantula.archive.page_text import lines_of
 from tarantula.archive.validation import Decided
 from tarantula.config import Config
 from tarantula.db import open_database
-from tarantula.hooks import decision_hooks, tell
+from tarantula.hooks import decide_and_tell
 from tarantula.listings import DocumentRow, ItemRow, find_item
 from tarantula.media import charset_of, media_type
 from tarantula.models import Document
@@ -100,9 +100,5 @@ class Deposit:
         return self._decide(urn, Validation.REJECTED, by, why)
 
     def _decide(self, urn: str, decision: Validation, by: str, why: str, anyway: bool = False) -> Decided:
-        # A hook that is not there is said before anything is stored.
-        hooks = decision_hooks(self._installation)
-        with self._database.session() as session:
-            decided = validation.decide(session, urn, decision, by=by, why=why, anyway=anyway)
-        tell(hooks, decided)
-        return decided
+        session = self._database.session()
+        return decide_and_tell(self._installation, session, urn, decision, by=by, why=why, anyway=anyway)

@@ -8,3 +8,15 @@ class TarantulaError(Exception):
 
     The commands print it and leave with exit code 2; nothing else is shown.
     """
+
+
+class NotThere(TarantulaError):
+    """What was asked for does not exist."""
+
+
+class NotNow(TarantulaError):
+    """It cannot be done as things are: a name is taken, an item is in another state."""
+
+
+class NotReached(TarantulaError):
+    """The database cannot be used at the moment."""

@@ -4,16 +4,39 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
-from tarantula.archive.validation import Decided
+from sqlalchemy.orm import Session
+
+from tarantula.archive.validation import Decided, decide
 from tarantula.config import Config
 from tarantula.errors import TarantulaError
 from tarantula.importing import load
 from tarantula.publications.fields import split_words
+from tarantula.states import Validation
 
 logger = logging.getLogger(__name__)
 
 Hook = Callable[[Decided], None]
+
+
+def decide_and_tell(
+    installation: Config,
+    changing: AbstractContextManager[Session],
+    urn: str,
+    decision: Validation,
+    *,
+    by: str,
+    why: str = "",
+    anyway: bool = False,
+) -> Decided:
+    """Store a decision about an item in a session that is committed at its end, then call the hooks."""
+    # A hook that is not there is said before anything is stored.
+    hooks = decision_hooks(installation)
+    with changing as session:
+        decided = decide(session, urn, decision, by=by, why=why, anyway=anyway)
+    tell(hooks, decided)
+    return decided
 
 
 def decision_hooks(installation: Config) -> dict[str, Hook]:

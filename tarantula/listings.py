@@ -10,7 +10,7 @@ from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session, aliased
 
 from tarantula.archive.attention import attention_of, effects_of, is_complete
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotThere
 from tarantula.models import Document, Item, Publication, Server
 from tarantula.sentences import did_you_mean
 from tarantula.states import DocumentState
@@ -74,7 +74,7 @@ def find_item(session: Session, urn: str) -> Item:
     item = session.scalar(select(Item).where(Item.urn == urn)) if urn.isascii() else None
     if item is None:
         near = did_you_mean(urn, session.scalars(select(Item.urn)))
-        raise TarantulaError(f"There is no item {urn!r}.{near} `tarantula items` shows them.")
+        raise NotThere(f"There is no item {urn!r}.{near} `tarantula items` shows them.")
     return item
 
 

@@ -19,8 +19,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def of_validation(error: ValidationError, fields: Iterable[str]) -> list[str]:
     """Return what is wrong, one sentence a field."""
+    return of_details(error.errors(include_url=False), fields)
+
+
+def of_details(errors: Iterable[ErrorDetails], fields: Iterable[str]) -> list[str]:
+    """Return what is wrong, one sentence each."""
     known = tuple(fields)
-    return list(dict.fromkeys(_of_field(details, known) for details in error.errors(include_url=False)))
+    return list(dict.fromkeys(_of_field(details, known) for details in errors))
 
 
 def by_field(error: ValidationError, fields: Iterable[str]) -> dict[str, str]:
@@ -35,6 +40,8 @@ def _of_field(details: ErrorDetails, known: tuple[str, ...]) -> str:
     field = ".".join(str(part) for part in details["loc"])
     if details["type"] == "value_error":
         return str(details["ctx"]["error"])
+    if details["type"] == "json_invalid":
+        return f"This is not JSON: {details['ctx']['error']}."
     if details["type"] == "missing":
         return f"The field {field} is missing."
     if details["type"] == "extra_forbidden":

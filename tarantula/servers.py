@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, case, func, or_, select, updat
 from sqlalchemy.orm import Session
 
 from tarantula import sentences
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, TarantulaError
 from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item, Publication, Server, ServerSetting
 from tarantula.publications.config import PublicationConfig, read
@@ -144,7 +144,7 @@ def accept(session: Session, item: Item, server: str) -> int:
     """Take a server into an item that is not at its end; return how many refused documents now wait."""
     session.refresh(item, with_for_update=True)
     if item.state == ItemState.ARCHIVED:
-        raise TarantulaError(f"The item {item.urn} is archived: nothing can be added to it.")
+        raise NotNow(f"The item {item.urn} is archived: nothing can be added to it.")
     config = PublicationConfig.model_validate(item.configuration)
     if server not in config.accept:
         item.configuration = read(config.model_dump() | {"accept": [*config.accept, server]}).model_dump(mode="json")

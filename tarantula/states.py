@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from http import HTTPStatus
 
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow
 
 
 class DocumentState(IntEnum):
@@ -98,4 +98,4 @@ REMOVABLE = frozenset({ItemState.INTERRUPTED, ItemState.ARCHIVED})
 def check_move(urn: str, old: ItemState, new: ItemState) -> None:
     """Refuse a move that is not in the table."""
     if new not in MOVES[old]:
-        raise TarantulaError(f"Item {urn} is {old} and cannot become {new}.")
+        raise NotNow(f"Item {urn} is {old} and cannot become {new}.")

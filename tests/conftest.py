@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 import hypothesis
 import psycopg2
 import pytest
+from argon2 import PasswordHasher
 from playwright.sync_api import Page
 
 from tarantula.config import Config
 from tarantula.db import Database, open_database
+from tarantula.people import passwords
 from tests.browsing import launched
 from tests.collecting import end_started
 from tests.commands import Outcome, Tarantula
@@ -71,6 +73,17 @@ def window(chromium: str) -> Iterator[Page]:
         page = browser.new_page(locale="en-GB")
         page.on("pageerror", lambda error: pytest.fail(f"The page raised {error}."))
         yield page
+
+
+@pytest.fixture(scope="module")
+def quick_passwords() -> Iterator[None]:
+    """Argon2 with its least parameters: what is asked of it is the same, and takes no time."""
+    hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    passwords._nobodys.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "_hasher", lambda: hasher)
+        yield
+    passwords._nobodys.cache_clear()
 
 
 @pytest.fixture(autouse=True)

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.collecting import PATIENCE, TARANTULA, start
+
+# Browser, pages and collectors share a machine with other tests.
+expect.set_options(timeout=20_000)
 
 
 class Office(NamedTuple):
@@ -28,7 +31,7 @@ class Office(NamedTuple):
 @contextmanager
 def office(*arguments: str, command: str = "web") -> Iterator[Office]:
     """Serve the pages of the installation that the environment names."""
-    process = start([TARANTULA, command, "--port", "0", *arguments])
+    process = start([TARANTULA, command, "--port", "0", "--replay-port", "0", *arguments])
     try:
         assert process.stdout is not None
         printed = process.stdout.readline().strip()

@@ -17,7 +17,7 @@ from tarantula.archive.wacz import write_wacz
 from tarantula.archive.watching import Watcher
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow
 from tarantula.listings import find_item
 from tarantula.models import Item
 from tarantula.states import ItemState
@@ -68,10 +68,10 @@ def export_item(
     with database.reading() as session:
         item = find_item(session, urn)
         if item.state in UNFINISHED:
-            raise TarantulaError(f"Item {urn} is {item.state}. Export it when it has been collected.")
+            raise NotNow(f"Item {urn} is {item.state}. Export it when it has been collected.")
         path = _place(output or installation.home / "exports", urn, form, output is None)
         if path.exists() and not force:
-            raise TarantulaError(f"{path} is there already. Replace it with --force, or name another with --output.")
+            raise NotNow(f"{path} is there already. Replace it with --force, or name another with --output.")
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
             made = Path(scratch, path.name)

@@ -20,7 +20,7 @@ from tarantula.archive.index_page import index_page
 from tarantula.archive.workplace import State, Workplace
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, TarantulaError
 from tarantula.listings import find_item
 from tarantula.models import Document, Item
 from tarantula.reports import report
@@ -82,7 +82,7 @@ def convert_item(
 
 def _check_is_collected(item: Item) -> None:
     if item.state in (ItemState.WAITING, ItemState.COLLECTING):
-        raise TarantulaError(f"Item {item.urn} is {item.state}. Its links can be converted when that has ended.")
+        raise NotNow(f"Item {item.urn} is {item.state}. Its links can be converted when that has ended.")
 
 
 class _Converter:

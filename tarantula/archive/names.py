@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from base64 import b32encode
+from base64 import b32decode, b32encode
 from functools import lru_cache
 from unicodedata import normalize
 from urllib.parse import unquote
@@ -27,6 +27,9 @@ _PLAIN_EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 # Windows takes these for devices, whatever the extension.
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)")
 _UNKNOWN = "bin"
+_HASHED = re.compile(r"-([a-z2-7]{16})\.[a-z0-9]+$")
+# What the other names are made of: nothing that means a folder above, however it is read.
+_PATH_OF_COPY = re.compile(rf"{FOLDER}(?:/(?!\.)[a-z0-9_.-]+)+")
 
 
 def path_of_copy(url: str, extension: str) -> str:
@@ -38,6 +41,17 @@ def path_of_copy(url: str, extension: str) -> str:
     *folders, last = path_of(url).split("/")[1:]
     stem = last.rpartition(".")[0] or last
     return f"{folder_of(server_of(url), '/'.join(folders))}{_part(stem) or 'index'}-{_hash(url)}.{extension}"
+
+
+def is_path_of_copy(path: str) -> bool:
+    """Whether a copy could be there: no other name is looked for on the disk."""
+    return _PATH_OF_COPY.fullmatch(path) is not None
+
+
+def hash_in(path: str) -> bytes | None:
+    """Return the beginning of the key of the URL whose copy is at a path."""
+    found = _HASHED.search(path)
+    return b32decode(found[1].upper()) if found else None
 
 
 @lru_cache(4096)

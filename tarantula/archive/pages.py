@@ -46,12 +46,13 @@ def pages(session: Session, items: Path, item: Item) -> Iterator[Page | Tarantul
         try:
             capture = capture_of(session, items, document)
             if capture is not None:
-                yield Page(document, _title(capture))
+                yield Page(document, title_in(capture))
         except TarantulaError as error:
             yield error
 
 
-def _title(capture: Capture) -> str:
+def title_in(capture: Capture) -> str:
+    """Return the title of a page, as a browser made it or else as it was sent."""
     if capture.rendered_offset is not None:
         return title_of(read_record(capture.path, capture.rendered_offset).raw_body, "utf-8")
     answer = read_answer(capture.path, capture.offset)

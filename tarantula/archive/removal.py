@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from tarantula.archive.inheritance import copy_for_heirs, hand_over
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow
 from tarantula.life.moving import hold
 from tarantula.listings import find_item
 from tarantula.models import Base, Document, Item, LinkRow
@@ -20,7 +20,7 @@ from tarantula.states import REMOVABLE, ItemState
 def check_removable(item: Item) -> None:
     """Refuse to remove an item that somebody may be at work on."""
     if ItemState(item.state) not in REMOVABLE:
-        raise TarantulaError(
+        raise NotNow(
             f"Item {item.urn} is {item.state} and cannot be removed. "
             f"Stop it first with `tarantula item stop {item.urn}`."
         )

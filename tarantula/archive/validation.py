@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from tarantula.archive.attention import effects_of, is_complete
 from tarantula.archive.indicators import keep_indicators
 from tarantula.archive.rules import Effect
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, TarantulaError
 from tarantula.listings import find_item
 from tarantula.models import Decision, Item
 from tarantula.publications.fields import check_text
@@ -50,7 +50,7 @@ def decide(
     session.execute(select(Item.id).where(Item.urn == urn).with_for_update())
     item = find_item(session, urn)
     if item.state not in ENDED:
-        raise TarantulaError(f"Item {urn} is {item.state}: there is nothing to decide before it has ended.")
+        raise NotNow(f"Item {urn} is {item.state}: there is nothing to decide before it has ended.")
     if item.indicators is None:
         keep_indicators(session, item)
     _check_reason(session, item, validation, why)
@@ -76,9 +76,7 @@ def _check_reason(session: Session, item: Item, validation: Validation, why: str
         raise TarantulaError("A rejection needs a reason. Say it with --why.")
     if item.validation == Validation.REJECTED:
         last = decisions(session, item)[-1]
-        raise TarantulaError(
-            f"Item {item.urn} was rejected by {last.by} ({last.why}). Say with --why what makes it valid now."
-        )
+        raise NotNow(f"Item {item.urn} was rejected by {last.by} ({last.why}). Say with --why what makes it valid now.")
 
 
 def _check_complete(item: Item) -> None:
@@ -87,9 +85,7 @@ def _check_complete(item: Item) -> None:
     reason = item.reason or "It was left."
     broken = [f"It is interrupted: {reason}"] if item.state == ItemState.INTERRUPTED else []
     broken += [fired["reason"] for fired in item.attention or () if fired["effect"] == Effect.INCOMPLETE]
-    raise TarantulaError(
-        f"Item {item.urn} is not complete. {' '.join(broken)} Reject it, or accept it as it is with --anyway."
-    )
+    raise NotNow(f"Item {item.urn} is not complete. {' '.join(broken)} Reject it, or accept it as it is with --anyway.")
 
 
 def _text(text: str, what: str, longest: int) -> str:

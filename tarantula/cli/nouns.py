@@ -25,6 +25,8 @@ NOUNS = {
     "diff": "Show what is new, changed, same and gone between two items.",
     "why": "Say whether a URL belongs to a publication, and which rule decided.",
     "web": "Start the management pages, until Ctrl-C.",
+    "serve": "Start the management pages and the daemon, until Ctrl-C.",
+    "user": "Those who may use the pages: add, list, edit, remove them, make tokens for programs.",
     "escalona": "Order URLs by a file of commands, as the URL scheduler of 2021 does.",
 }
 

@@ -2,42 +2,83 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from contextlib import AbstractContextManager, nullcontext
+from typing import Annotated, NamedTuple
 
 import typer
 
 from tarantula.config import Config
-from tarantula.db import open_database
+from tarantula.db import Database, open_database
 from tarantula.errors import TarantulaError
+
+Host = Annotated[str, typer.Option("--host", help="The address to listen on; only this machine reaches 127.0.0.1.")]
+Port = Annotated[int, typer.Option("--port", help="The port of the pages; 0 is any that is free.")]
+ReplayPort = Annotated[
+    int,
+    typer.Option("--replay-port", help="The port of archived pages, an origin of their own; 0 is any that is free."),
+]
+ReplayAddress = Annotated[
+    str,
+    typer.Option(
+        "--replay-address",
+        metavar="URL",
+        help="Where browsers find archived pages, if a proxy stands before that port.",
+    ),
+]
+
+
+class Where(NamedTuple):
+    """Where the pages are, and the archived ones."""
+
+    host: str = "127.0.0.1"
+    port: int = 8090
+    replay_port: int = 8091
+    replay_address: str = ""
+
+
+USUAL = Where()
 
 
 def web(
-    host: Annotated[str, typer.Option(help="The address to listen on; only this machine reaches 127.0.0.1.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(help="The port of the pages; 0 is any that is free.")] = 8090,
+    host: Host = USUAL.host,
+    port: Port = USUAL.port,
+    replay_port: ReplayPort = USUAL.replay_port,
+    replay_address: ReplayAddress = USUAL.replay_address,
 ) -> None:
     """Start the management pages, until Ctrl-C."""
+    run_pages(Config(), Where(host, port, replay_port, replay_address))
+
+
+def run_pages(installation: Config, where: Where, meanwhile: AbstractContextManager[None] | None = None) -> None:
+    """Serve the pages until Ctrl-C; *meanwhile* something else goes on."""
     try:
-        from tarantula.web.app import create_app
         from tarantula.web.gate import Gate
-        from tarantula.web.serving import is_loopback, listen, serve
+        from tarantula.web.origins import both_origins
+        from tarantula.web.serving import serve
     except ModuleNotFoundError as error:
         raise TarantulaError(f"The pages need {error.name}. Install them with: pip install 'tarantula[web]'") from error
-    from tarantula.people import accounts
-
-    installation = Config()
     installation.make_home()
     with open_database(installation) as database:
-        with database.reading() as session:
-            is_open = accounts.exist(session)
-        if not is_open and not is_loopback(host):
-            raise TarantulaError(
-                f"There is no account yet, and {host} can be reached from elsewhere. "
-                "Make one with `tarantula user add NAME`, then start it again."
-            )
+        has_accounts = _check_accounts(database, where.host)
         gate = Gate(installation, database)
-        taken = listen(host, port)
-        address = f"http://{host}:{taken.getsockname()[1]}"
-        print(f"{address}/{'' if is_open else 'begin?code=' + gate.open_once()}", flush=True)
-        serve([(create_app(gate), taken)])
+        served = both_origins(gate, *where)
+        host = f"[{where.host}]" if ":" in where.host else where.host
+        way_in = "" if has_accounts else f"begin?code={gate.open_once()}"
+        print(f"http://{host}:{served[0][1].getsockname()[1]}/{way_in}", flush=True)
+        with meanwhile or nullcontext():
+            serve(served)
+
+
+def _check_accounts(database: Database, host: str) -> bool:
+    """Whether somebody can log in; refuse to be reached from elsewhere while nobody can."""
+    from tarantula.people import accounts
+    from tarantula.web.serving import is_loopback
+
+    with database.reading() as session:
+        has_accounts = accounts.exist(session)
+    if not has_accounts and not is_loopback(host):
+        raise TarantulaError(
+            f"There is no account yet, and {host} can be reached from elsewhere. "
+            "Make one with `tarantula user add NAME`, then start it again."
+        )
+    return has_accounts

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, TarantulaError
 from tarantula.life.moving import STOPPED, hold, interrupt
 from tarantula.life.watching import ON_ITS_WAY
 from tarantula.life.workers import has_collector
@@ -44,7 +44,7 @@ def want_time(session: Session, installation: Config, urn: str, text: str, now: 
     """Do so in a transaction of somebody else's."""
     item = hold(session, urn)
     if ItemState(item.state) not in EXTENSIBLE:
-        raise TarantulaError(f"Item {urn} is {item.state}: its deadline matters no more.")
+        raise NotNow(f"Item {urn} is {item.state}: its deadline matters no more.")
     until = _read_deadline(installation, item.deadline, text.strip(), now)
     if until <= now:
         raise TarantulaError(

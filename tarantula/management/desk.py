@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.people import audit
+from tarantula.people import audit, sessions
 from tarantula.people.person import Person
 from tarantula.people.roles import Role
 
@@ -36,5 +36,6 @@ class Desk:
         """Give a session that is committed at the end with a line in the audit log, to whoever may change it."""
         self.person.check(needed)
         with self.database.session() as session:
+            sessions.check_still(session, self.person, needed)
             yield session
             audit.note(session, self.person, action, subject, **detail)

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.download.errors import DownloadError
 from tarantula.download.head import parse_head
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotThere
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, LinkRow, Server
 from tarantula.states import meaning
@@ -88,7 +88,7 @@ def document_of(session: Session, item: Item, document_id: int) -> Document:
     """Return a document of an item, or say that there is none."""
     document = session.get(Document, document_id) if 0 < document_id < 2**63 else None
     if document is None or document.item_id != item.id:
-        raise TarantulaError(f"Item {item.urn} has no document {document_id}.")
+        raise NotThere(f"Item {item.urn} has no document {document_id}.")
     return document
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from tarantula.archive.removal import check_removable, remove_item
 from tarantula.coordinator import check_can_begin, reopen
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, TarantulaError
 from tarantula.life.starting import converter
 from tarantula.life.wishes import want_stop, want_time
 from tarantula.life.workers import Worker, living
@@ -83,7 +83,7 @@ def resume(desk: Desk, urn: str) -> None:
     with desk.reading() as session:
         item = find_item(session, urn)
         if _workers(session, item):
-            raise TarantulaError(f"Somebody is at work on item {urn} already.")
+            raise NotNow(f"Somebody is at work on item {urn} already.")
         name, state = item.publication.name, item.state
     if state != ItemState.CONVERTING:
         check_can_begin(desk.installation, name, urn)
@@ -98,7 +98,7 @@ def convert(desk: Desk, urn: str) -> None:
     with desk.changing("item.convert", urn) as session:
         state = find_item(session, urn).state
         if "convert" not in verbs_of(ItemState(state)):
-            raise TarantulaError(f"Item {urn} is {state}. Its links can be converted when that has ended.")
+            raise NotNow(f"Item {urn} is {state}. Its links can be converted when that has ended.")
     processes.run(desk, urn, converter(urn))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from tarantula.config import Config
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, TarantulaError
 from tarantula.life.starting import ProcessStarter, collector, completer
 from tarantula.management.desk import Desk
 from tarantula.states import ItemState
@@ -32,7 +32,7 @@ def run(desk: Desk, urn: str, command: list[str]) -> None:
 def check_free(desk: Desk, urn: str) -> None:
     """Refuse to start a second process for an item while the first one is at work."""
     if _starter(desk.installation).is_gone(urn) is False:
-        raise TarantulaError(f"Somebody is at work on item {urn} already.")
+        raise NotNow(f"Somebody is at work on item {urn} already.")
 
 
 @cache

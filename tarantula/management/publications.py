@@ -61,7 +61,8 @@ def checked(desk: Desk, fields: Mapping[str, Any], name: str | None = None) -> d
             complaints.setdefault("profile", str(error))
         new = str(fields.get("name", ""))
         if name is None and "name" not in complaints and session.scalar(select(exists().where(_is(new)))):
-            complaints["name"] = f"There is a publication {new} already."
+            complaint = f"There is a publication {new} already."
+            complaints["name"] = complaint
     return complaints
 
 

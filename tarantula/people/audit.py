@@ -14,4 +14,6 @@ from tarantula.people.person import Person
 def note(session: Session, person: Person, action: str, subject: str, **detail: Any) -> None:
     """Write down a change, in the transaction that makes it."""
     now = datetime.now(UTC)
+    if person.token is not None:
+        detail["token"] = person.token
     session.add(AuditEntry(at=now, who=person.name, action=action, subject=subject[:300], detail=detail))

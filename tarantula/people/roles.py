@@ -17,9 +17,18 @@ class Role(StrEnum):
     ADMINISTRATOR = "administrator"
     """Sees to people, and removes what cannot be had again."""
 
+    @property
+    def somebody(self) -> str:
+        """Whoever has it, in a sentence."""
+        return f"an {self}" if self == Role.ADMINISTRATOR else f"a {self}"
+
     def allows(self, needed: Role) -> bool:
         """Whether this role is enough for what *needed* is for."""
         return _ORDER.index(self) >= _ORDER.index(needed)
+
+    def at_most(self, other: Role) -> Role:
+        """Return the lesser of two roles."""
+        return self if other.allows(self) else other
 
 
 _ORDER = list(Role)

@@ -13,4 +13,4 @@ def new_secret() -> str:
 
 def digest_of(secret: str) -> str:
     """Return what is stored of a secret. It is long and random, so one fast hash is enough."""
-    return hashlib.sha256(secret.encode()).hexdigest()
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

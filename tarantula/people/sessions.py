@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from tarantula.models import Account, LoginSession
 from tarantula.people import accounts
 from tarantula.people.person import Person
-from tarantula.people.roles import Role
+from tarantula.people.roles import NotAllowed, Role
 from tarantula.people.secrets import digest_of, new_secret
 
 LONGEST = timedelta(hours=12)
@@ -37,34 +37,44 @@ def begin(session: Session, account: Account | None, name: str) -> str:
     return secret
 
 
-def person_of(session: Session, secret: str) -> Person | None:
+def person_of(session: Session, digest: str) -> Person | None:
     """Return whose session it is, if it has not ended."""
     now = datetime.now(UTC)
-    found = session.get(LoginSession, digest_of(secret))
+    found = session.get(LoginSession, digest)
     if found is None or found.expires_at <= now or found.seen_at <= now - IDLE:
         return None
     if found.account_id is None:
         # Whoever came by the printed link is somebody only while there are no accounts.
-        return None if accounts.exist(session) else Person(found.name, Role.ADMINISTRATOR)
+        return None if accounts.exist(session) else Person(found.name, Role.ADMINISTRATOR, session=digest)
     account = session.get(Account, found.account_id)
     if account is None or account.disabled_at is not None:
         return None
-    return Person(account.name, Role(account.role), account.id)
+    return Person(account.name, Role(account.role), account.id, session=digest)
 
 
-def is_stale(session: Session, secret: str) -> bool:
+def check_still(session: Session, person: Person, needed: Role) -> None:
+    """Refuse what somebody wants to do from a page that was opened before the session ended, or the role changed."""
+    if person.session is None:
+        return
+    present = person_of(session, person.session)
+    if present is None:
+        raise NotAllowed("This session has ended. Log in again.")
+    present.check(needed)
+
+
+def is_stale(session: Session, digest: str) -> bool:
     """Whether it is time to note that somebody is still there."""
-    found = session.get(LoginSession, digest_of(secret))
+    found = session.get(LoginSession, digest)
     return found is not None and found.seen_at <= datetime.now(UTC) - NOTED
 
 
-def touch(session: Session, secret: str) -> None:
+def touch(session: Session, digest: str) -> None:
     """Note that somebody is still there."""
-    found = session.get(LoginSession, digest_of(secret))
+    found = session.get(LoginSession, digest)
     if found is not None:
         found.seen_at = datetime.now(UTC)
 
 
-def end(session: Session, secret: str) -> None:
+def end(session: Session, digest: str) -> None:
     """End a session."""
-    session.execute(delete(LoginSession).where(LoginSession.digest == digest_of(secret)))
+    session.execute(delete(LoginSession).where(LoginSession.digest == digest))

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from tarantula import sentences
 from tarantula.catalogue import get_profile
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, NotThere
 from tarantula.models import Item, Publication, ServerSetting
 from tarantula.publications.config import PublicationConfig, read
 
@@ -32,7 +32,7 @@ def get(session: Session, name: str) -> Publication:
     publication = _find(session, name)
     if publication is None:
         near = sentences.did_you_mean(name, session.scalars(select(Publication.name)))
-        raise TarantulaError(f"There is no publication {name!r}.{near} `tarantula publication list` shows them.")
+        raise NotThere(f"There is no publication {name!r}.{near} `tarantula publication list` shows them.")
     return publication
 
 
@@ -44,7 +44,7 @@ def add(session: Session, config: PublicationConfig) -> Publication:
         with session.begin_nested():
             session.add(publication)
     except IntegrityError as error:
-        raise TarantulaError(
+        raise NotNow(
             f"There is a publication {config.name} already. `tarantula publication edit` changes it."
         ) from error
     return publication
@@ -74,7 +74,7 @@ def remove(session: Session, name: str) -> None:
     publication = get(session, name)
     items = session.scalar(select(func.count()).where(Item.publication_id == publication.id))
     if items:
-        raise TarantulaError(
+        raise NotNow(
             f"The publication {name} has {items} item{'s' if items > 1 else ''}, which would be lost. "
             "What was collected is kept for good, and its publication with it."
         )

@@ -30,7 +30,11 @@ class TooDeep:
         if candidate.depth <= self._depth or candidate.depth <= self._deepest[candidate.kind]:
             return None
         links = "link" if candidate.depth == 1 else "links"
-        reason = f"It lies {candidate.depth} {links} from the base document, and {self._publication} goes {self._depth}"
         past = STEPS_PAST[candidate.kind]
         more = f", and {past} more for what a page needs to be whole" if past else ""
-        return refuse(self, DocumentState.OVER_LIMIT, f"{reason} deep{more}.")
+        return refuse(
+            self,
+            DocumentState.OVER_LIMIT,
+            f"It lies {candidate.depth} {links} from the base document, "
+            f"and {self._publication} goes {self._depth} deep{more}.",
+        )

@@ -2,47 +2,57 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from nicegui import ui
-from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
 
 from tarantula import __version__
-from tarantula.errors import TarantulaError
-from tarantula.people.roles import NotAllowed
-from tarantula.web import live
-from tarantula.web.gate import Doorkeeper, Gate
+from tarantula.web import api, live
+from tarantula.web.api import watching
+from tarantula.web.api.refusals import refuse_in_sentences
+from tarantula.web.doorkeeper import Doorkeeper
+from tarantula.web.gate import Gate
+from tarantula.web.metrics import Measured
 from tarantula.web.pages import (
+    account,
+    audit,
+    browse,
     document,
     documents,
     item,
     items,
     login,
     overview,
+    people,
     publication,
     publications,
     reports,
     servers,
     types,
+    validate,
 )
+from tarantula.web.replay import Beside, Replay
 
 __all__ = ["create_app"]
 
-PAGES = (login, overview, publications, publication, types, reports, items, item, documents, document, servers)
+PAGES = (
+    *(login, overview, publications, publication, types, reports, items, item, documents, document, servers),
+    *(browse, validate, account, people, audit),
+)
 """Importing a page makes it known."""
 
 
-def create_app(gate: Gate) -> FastAPI:
+def create_app(gate: Gate, replay: Replay) -> FastAPI:
     """Return the management application of an installation; there is one in a process."""
-    app = FastAPI(title="Tarântula", version=__version__, docs_url="/api/docs", openapi_url="/api/openapi.json")
-    app.include_router(login.router)
-    app.include_router(live.router)
+    app = FastAPI(
+        title="Tarântula", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json"
+    )
+    for router in (login.router, watching.router, live.router, api.router):
+        app.include_router(router)
+    refuse_in_sentences(app)
     app.mount("/static", StaticFiles(directory=live.STATIC))
-    app.add_exception_handler(TarantulaError, _refused)
     ui.run_with(app, title="Tarântula", show_welcome_message=False, binding_refresh_interval=None)
     app.add_middleware(Doorkeeper, gate=gate)
+    app.add_middleware(Beside, replay=replay)
+    app.add_middleware(Measured)
     return app
-
-
-async def _refused(request: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"detail": str(error)}, 403 if isinstance(error, NotAllowed) else 400)

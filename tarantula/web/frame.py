@@ -6,10 +6,12 @@ import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import Request
 from nicegui import ui
 from nicegui.language import Language
+from starlette.datastructures import URL
 from starlette.responses import RedirectResponse, Response
 
 from tarantula.errors import TarantulaError
@@ -18,6 +20,8 @@ from tarantula.people.roles import Role
 from tarantula.web.retelling import retold
 from tarantula.web.words import LANGUAGES, _, language, mark, use
 
+PRIMARY = "#1d4ed8"
+"""White on it, and it on white, can be read by everybody."""
 QUASAR: dict[str, Language] = {"en": "en-GB", "pt": "pt"}
 
 NAVIGATION: list[tuple[str, str, str, Role]] = [
@@ -25,8 +29,10 @@ NAVIGATION: list[tuple[str, str, str, Role]] = [
     ("/publications", mark("Publications"), "library_books", Role.READER),
     ("/items", mark("Items"), "inventory_2", Role.READER),
     ("/reports", mark("Reports"), "bar_chart", Role.READER),
+    ("/validation", mark("Validation"), "fact_check", Role.READER),
     ("/types", mark("Types and profiles"), "category", Role.READER),
     ("/people", mark("People"), "group", Role.ADMINISTRATOR),
+    ("/audit", mark("Audit log"), "history", Role.ADMINISTRATOR),
 ]
 """The pages that can be gone to from everywhere: address, name, picture, and whose they are."""
 
@@ -58,7 +64,7 @@ def page(path: str, title: str, needed: Role = Role.READER) -> Callable[[Builder
             use(request.state.language)
             desk = request.state.gate.desk(person)
             ui.page_title(f"{_(title)} · Tarântula")
-            _frame(desk, request.url.path)
+            _frame(desk, request.url)
             with ui.element("main").classes("w-full max-w-screen-xl mx-auto p-2 sm:p-4").props('id="main"'):
                 _contents(desk, build, needed, title, arguments)
             return None
@@ -77,14 +83,14 @@ def _contents(desk: Desk, build: Builder, needed: Role, title: str, arguments: d
         build(desk, **arguments)
     except TarantulaError as error:
         ui.label(_(title)).props('role="heading" aria-level="1"').classes("text-h5")
-        complain(retold(str(error)))
+        complain(str(error))
 
 
 def complain(sentence: str) -> None:
-    """Show what went wrong, where the reader looks."""
+    """Show what went wrong, where the reader looks, and in the reader's language."""
     with ui.row().classes("items-center p-3 rounded border border-red-700 w-full").props('role="alert"'):
         ui.icon("error", color="red-9")
-        ui.label(sentence)
+        ui.label(retold(sentence))
 
 
 def heading(text: str) -> None:
@@ -92,34 +98,39 @@ def heading(text: str) -> None:
     ui.label(text).props('role="heading" aria-level="1"').classes("text-h5 mb-2")
 
 
-def _frame(desk: Desk, path: str) -> None:
+def _frame(desk: Desk, address: URL) -> None:
+    ui.colors(primary=PRIMARY)
     ui.link(_("To the contents"), "#main").classes("sr-only focus:not-sr-only")
-    with ui.header().classes("items-center bg-slate-800 text-white"):
+    with ui.header().classes("items-center bg-slate-800 text-white px-2 py-1 gap-2 flex-nowrap"):
         drawer_button = ui.button(icon="menu").props(f'flat color=white aria-label="{_("Menu")}"')
         ui.link("Tarântula", "/").classes("text-h6 text-white no-underline")
         ui.space()
-        _languages()
-        ui.label(f"{desk.person.name} · {_(desk.person.role)}").classes("text-sm")
-        ui.button(icon="logout", on_click=lambda: ui.navigate.to("/logout")).props(
-            f'flat color=white aria-label="{_("Log out")}"'
-        )
-    with ui.left_drawer().classes("bg-slate-100") as drawer, ui.element("nav").props(f'aria-label="{_("Pages")}"'):
-        for address, name, icon, needed in NAVIGATION:
+        _languages(address)
+        ui.link(f"{desk.person.name} · {_(desk.person.role)}", "/account").classes("text-sm text-white truncate")
+        with ui.element("form").props('method="post" action="/logout"'):
+            ui.button(icon="logout").props(f'flat color=white type="submit" aria-label="{_("Log out")}"')
+    # Open on wide windows, which the browser knows at once.
+    drawer = ui.left_drawer(value=False).classes("bg-slate-100 p-2").props("width=230 show-if-above")
+    with drawer, ui.element("nav").classes("w-full").props(f'aria-label="{_("Pages")}"'):
+        for target, name, icon, needed in NAVIGATION:
             if desk.person.role.allows(needed):
-                _entry(address, name, icon, path)
+                _entry(target, name, icon, address.path)
     drawer_button.on_click(drawer.toggle)
 
 
-def _entry(address: str, name: str, icon: str, path: str) -> None:
-    here = path == address or (address != "/" and path.startswith(f"{address}/"))
-    with ui.link(target=address).classes("flex items-center gap-3 p-2 no-underline text-slate-900 w-full") as link:
+def _entry(target: str, name: str, icon: str, path: str) -> None:
+    here = path == target or (target != "/" and path.startswith(f"{target}/"))
+    with ui.link(target=target).classes("flex items-center gap-3 p-2 no-underline text-slate-900 w-full") as link:
         ui.icon(icon)
         ui.label(_(name))
     if here:
         link.props('aria-current="page"').classes("font-bold bg-slate-200 rounded")
 
 
-def _languages() -> None:
+def _languages(address: URL) -> None:
+    here = f"{address.path}?{address.query}" if address.query else address.path
     for name, called in LANGUAGES.items():
         if name != language():
-            ui.link(called, f"/language/{name}").classes("text-white").props(f'lang="{name}" hreflang="{name}"')
+            ui.link(called, f"/language/{name}?back={quote(here, safe='')}").classes("text-white").props(
+                f'lang="{name}" hreflang="{name}"'
+            )

@@ -5,17 +5,15 @@ from __future__ import annotations
 import getpass
 import secrets
 from http.cookies import SimpleCookie
-
-from starlette.requests import HTTPConnection
-from starlette.types import ASGIApp, Receive, Scope, Send
+from threading import Lock
 
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.management.desk import Desk
-from tarantula.people import accounts, sessions
+from tarantula.people import accounts, audit, login, sessions, tokens
 from tarantula.people.person import Person
-from tarantula.web.words import COOKIE as LANGUAGE_COOKIE
-from tarantula.web.words import use, wanted_language
+from tarantula.people.roles import Role
+from tarantula.people.secrets import digest_of
 
 SESSION_COOKIE = "tarantula_session"
 
@@ -27,6 +25,7 @@ class Gate:
         self.installation = installation
         self.database = database
         self._code: str | None = None
+        self._turn = Lock()
 
     def open_once(self) -> str:
         """Return a code with which somebody comes in once, while there is no account."""
@@ -35,51 +34,52 @@ class Gate:
 
     def take_code(self, code: str) -> str | None:
         """Begin a session for whoever has the code; it is used up."""
-        if self._code is None or not secrets.compare_digest(code.encode(), self._code.encode()):
-            return None
+        with self._turn:
+            if self._code is None or not secrets.compare_digest(code.encode(errors="replace"), self._code.encode()):
+                return None
+            self._code = None
         with self.database.session() as session:
             if accounts.exist(session):
                 return None
-            self._code = None
-            return sessions.begin(session, None, getpass.getuser())
+            name = getpass.getuser()
+            audit.note(session, Person(name, Role.ADMINISTRATOR), "login", name, link=True)
+            return sessions.begin(session, None, name)
 
-    def person(self, secret: str | None) -> Person | None:
-        """Return whose session a cookie names."""
+    def log_in(self, name: str, password: str, address: str) -> str | None:
+        """Begin a session for whoever knows the password of an account."""
+        return login.log_in(self.database, name, password, address)
+
+    def log_out(self, secret: str) -> None:
+        """End a session."""
+        with self.database.session() as session:
+            sessions.end(session, digest_of(secret))
+
+    def person(self, secret: str | None, *, present: bool = True) -> Person | None:
+        """Return whose session a cookie names; note that somebody is *present*, if it was no program that asked."""
         if not secret:
             return None
+        digest = digest_of(secret)
         with self.database.reading() as session:
-            person = sessions.person_of(session, secret)
-            stale = person is not None and sessions.is_stale(session, secret)
+            person = sessions.person_of(session, digest)
+            stale = present and person is not None and sessions.is_stale(session, digest)
         if stale:
             with self.database.session() as session:
-                sessions.touch(session, secret)
+                sessions.touch(session, digest)
+        return person
+
+    def program(self, secret: str) -> Person | None:
+        """Return who shows a token."""
+        with self.database.reading() as session:
+            person = tokens.person_of(session, secret)
+            stale = person is not None and tokens.is_stale(session, secret)
+        if stale:
+            with self.database.session() as session:
+                tokens.note_use(session, secret)
         return person
 
     def desk(self, person: Person) -> Desk:
         """Return where somebody works."""
         return Desk(self.installation, self.database, person)
-
-
-class Doorkeeper:
-    """Tells every request who asks, in ``state.person``, and in which language."""
-
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
-        self._app = app
-        self._gate = gate
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass."""
-        if scope["type"] in ("http", "websocket"):
-            connection = HTTPConnection(scope)
-            cookies = connection.cookies
-            state = scope.setdefault("state", {})
-            state["gate"] = self._gate
-            state["person"] = self._gate.person(cookies.get(SESSION_COOKIE))
-            state["language"] = wanted_language(
-                cookies.get(LANGUAGE_COOKIE), connection.headers.get("accept-language", "")
-            )
-            use(state["language"])
-        await self._app(scope, receive, send)
 
 
 def session_cookie(secret: str, *, secure: bool) -> str:

@@ -69,7 +69,7 @@ class PublicationForm:
         values: dict[str, Any],
         writable: bool,
     ) -> None:
-        with ui.expansion(_(title), value=is_open).classes("w-full border rounded mb-2") as group:
+        with ui.expansion(_(title), value=is_open).classes("w-full border border-slate-300 rounded mb-2") as group:
             group.props["header-class"] = "text-lg font-bold bg-slate-100"
             with ui.element("div").classes("grid grid-cols-1 md:grid-cols-2 gap-x-6 gap-y-3 w-full p-2"):
                 for field in fields:

@@ -8,11 +8,15 @@ found in it by that pattern. What no pattern fits stays as it is.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from tarantula.web.words import _, language, translations
 
 HOLE = "{}"
+LONGEST = 1000
+"""Letters of a sentence in which values are looked for."""
+_PLACE = re.compile(r"\{(\d?)\}")
 
 
 def retold(text: str) -> str:
@@ -21,13 +25,19 @@ def retold(text: str) -> str:
 
 
 def _retold(sentence: str) -> str:
-    if (whole := _(sentence)) != sentence:
+    if (whole := _(sentence)) != sentence or len(sentence) > LONGEST:
         return whole
     for pattern, words in _patterns(language()):
         if found := pattern.fullmatch(sentence):
             # A value may be a sentence itself: what was wrong in another place.
-            return words.format(*(_retold(value) if " " in value else _(value) for value in found.groups()))
+            return _filled(words, [_retold(value) for value in found.groups()])
     return sentence
+
+
+def _filled(words: str, values: Sequence[str]) -> str:
+    """Put values in the places of ``{}``, or of ``{0}`` and ``{1}`` where the language has another order."""
+    following = iter(values)
+    return _PLACE.sub(lambda place: values[int(place[1])] if place[1] else next(following), words)
 
 
 @cache

@@ -26,8 +26,8 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Take a port, or say why it cannot be had; port 0 is any that is free."""
+def listen(host: str, port: int, option: str = "--port") -> socket.socket:
+    """Take a port, or say why it cannot be had, and with which option to choose another; 0 is any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     taken = socket.socket(family, socket.SOCK_STREAM)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -38,7 +38,9 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         taken.close()
         words = getattr(error, "strerror", None) or str(error)
-        raise TarantulaError(f"Port {port} of {host} cannot be used ({words}). Choose another with --port.") from error
+        raise TarantulaError(
+            f"Port {port} of {host} cannot be used ({words}). Choose another with {option}."
+        ) from error
     return taken
 
 

@@ -1,17 +1,22 @@
-"""Logging in and out, and choosing a language."""
+"""Logging in and out, and choosing a language. These pages need no script, and nothing that others may not see."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
-from nicegui import ui
-from starlette.responses import RedirectResponse, Response
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
 
-from tarantula.people import sessions
-from tarantula.web.frame import complain
+from fastapi import APIRouter, Form, Request
+from starlette.responses import RedirectResponse, Response
+from starlette.templating import Jinja2Templates
+
+from tarantula.people import accounts
+from tarantula.people.throttle import TooSoon
 from tarantula.web.gate import SESSION_COOKIE, Gate, session_cookie
-from tarantula.web.words import COOKIE, LANGUAGES, _, use
+from tarantula.web.words import COOKIE, LANGUAGES, _, language
 
 router = APIRouter(include_in_schema=False)
+templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
 
 
 @router.get("/begin")
@@ -24,34 +29,87 @@ def begin(request: Request, code: str = "") -> Response:
     return _in(request, secret, "/")
 
 
-@router.get("/logout")
-def logout(request: Request) -> Response:
+@router.get("/login")
+def ask(request: Request, next: str = "/", failed: str = "") -> Response:
+    """Ask who it is."""
+    if failed == "code":
+        used = _("This link was used already, or is not the last one. Start `tarantula web` again for another.")
+        return _page(request, next, complaint=used)
+    return _page(request, next)
+
+
+@router.post("/login")
+def log_in(
+    request: Request,
+    name: Annotated[str, Form()] = "",
+    password: Annotated[str, Form()] = "",
+    next: Annotated[str, Form()] = "/",
+) -> Response:
+    """Let in whoever knows the password."""
+    gate: Gate = request.state.gate
+    try:
+        secret = gate.log_in(name, password, request.client.host if request.client else "")
+    except TooSoon as error:
+        words = _("Too many logins have failed. Try again in {seconds} seconds.", seconds=error.seconds)
+        return _page(request, next, name, words, status=429, headers={"Retry-After": str(error.seconds)})
+    if secret is None:
+        return _page(request, next, name, _("The name or the password is wrong."), status=401)
+    return _in(request, secret, own_path(next))
+
+
+@router.post("/logout")
+def log_out(request: Request) -> Response:
     """End the session."""
     gate: Gate = request.state.gate
     if secret := request.cookies.get(SESSION_COOKIE):
-        with gate.database.session() as session:
-            sessions.end(session, secret)
+        gate.log_out(secret)
     answer = RedirectResponse("/login", status_code=303)
     answer.delete_cookie(SESSION_COOKIE)
     return answer
 
 
 @router.get("/language/{name}")
-def choose_language(request: Request, name: str) -> Response:
+def choose_language(request: Request, name: str, back: str = "/") -> Response:
     """Remember a language, and go back."""
-    answer = RedirectResponse("/", status_code=303)
+    answer = RedirectResponse(own_path(back), status_code=303)
     if name in LANGUAGES:
         answer.set_cookie(COOKIE, name, max_age=365 * 86400, samesite="lax")
     return answer
 
 
-@ui.page("/login")
-def login(request: Request, failed: str = "") -> None:
-    """Ask who it is."""
-    use(request.state.language)
-    ui.page_title(f"{_('Log in')} · Tarântula")
-    if failed:
-        complain(_("This link was used already, or is not the last one. Start `tarantula web` again for another."))
+def _page(
+    request: Request,
+    next: str,
+    name: str = "",
+    complaint: str = "",
+    *,
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    gate: Gate = request.state.gate
+    with gate.database.reading() as session:
+        has_accounts = accounts.exist(session)
+    words = {
+        "title": _("Log in"),
+        "name": _("Name"),
+        "password": _("Password"),
+        "no_account": _("There is no account yet. Open the link that `tarantula web` printed when it was started."),
+    }
+    others = {code: called for code, called in LANGUAGES.items() if code != language()}
+    told = {"words": words, "next": own_path(next), "name": name, "complaint": complaint}
+    context = {**told, "has_accounts": has_accounts, "others": others, "language": language()}
+    return templates.TemplateResponse(request, "login.html", context, status, headers)
+
+
+def own_path(address: str) -> str:
+    """Return the path and the query of an address, on these pages whatever else it names."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "/"
+    # Two slashes would begin the name of a host, and browsers take \\ for /.
+    path = "/" + parts.path.replace("\\", "/").lstrip("/")
+    return f"{path}?{parts.query}" if parts.query else path
 
 
 def _in(request: Request, secret: str, target: str) -> Response:

@@ -1,0 +1,140 @@
+"""``tarantula user``: those who may use the pages."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from tarantula.cli.nouns import group
+from tarantula.cli.screen import console, table, when, write_json
+from tarantula.config import Config
+from tarantula.db import open_database
+from tarantula.errors import TarantulaError
+from tarantula.management import people, tokens
+from tarantula.management.desk import Desk
+from tarantula.people import accounts
+from tarantula.people.person import Person
+from tarantula.people.roles import Role, parse_role
+
+app = group("user")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The account.")]
+Json = Annotated[bool, typer.Option("--json", help="For a program to read.")]
+
+
+@app.command()
+def add(
+    name: Name,
+    role: Annotated[
+        str | None,
+        typer.Option(
+            "--role", help="reader, curator or administrator; curator unless told. The first is an administrator."
+        ),
+    ] = None,
+) -> None:
+    """Make an account; its password is asked for, or read from what comes in."""
+    with _desk() as desk:
+        chosen = parse_role(role) if role is not None else _usual_role(desk)
+        row = people.add(desk, name, chosen, _password())
+    print(f"{row.name} is {row.role.somebody}.")
+
+
+@app.command("list")
+def list_all(as_json: Json = False) -> None:
+    """Show every account."""
+    with _desk() as desk:
+        rows = people.accounts(desk)
+    if as_json:
+        write_json([row.model_dump(mode="json") for row in rows])
+        return
+    drawn = table("name", "role", "since", "disabled since")
+    for row in rows:
+        drawn.add_row(row.name, row.role, when(row.created_at), when(row.disabled_at))
+    console().print(drawn)
+
+
+@app.command()
+def edit(
+    name: Name,
+    role: Annotated[str | None, typer.Option("--role", help="reader, curator or administrator.")] = None,
+    password: Annotated[bool, typer.Option("--password", help="Ask for another password.")] = False,
+    disabled: Annotated[
+        bool | None, typer.Option("--disable/--enable", help="Whether nobody can log in with it.")
+    ] = None,
+) -> None:
+    """Change an account; where it is disabled or has another password, its sessions end."""
+    chosen = parse_role(role) if role is not None else None
+    if chosen is None and not password and disabled is None:
+        raise TarantulaError("Say what is to change: --role, --password, --disable or --enable.")
+    with _desk() as desk:
+        people.shown(desk, name)
+        row = people.edit(desk, name, role=chosen, password=_password() if password else None, disabled=disabled)
+    print(f"{row.name} is {row.role.somebody}{', and disabled' if row.disabled_at else ''}.")
+
+
+@app.command()
+def remove(name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask once more.")] = False) -> None:
+    """Remove an account, with its sessions and tokens."""
+    with _desk() as desk:
+        people.shown(desk, name)
+        if not yes:
+            typer.confirm(f"Remove the account {name}?", abort=True)
+        people.remove(desk, name)
+    print(f"{name} is removed.")
+
+
+@app.command()
+def token(
+    name: Name,
+    purpose: Annotated[str, typer.Argument(metavar="PURPOSE", help="What it is for, in words.")],
+    role: Annotated[str, typer.Option("--role", help="What it may do, within what the account may.")] = "reader",
+    days: Annotated[int | None, typer.Option("--days", help="How long it lasts; for good unless told.")] = None,
+) -> None:
+    """Make a token, with which a program uses the API as that account; it is shown this once."""
+    with _desk() as desk:
+        made = tokens.new_token(desk, purpose, parse_role(role), days, account=name)
+    print(made.secret)
+
+
+@app.command("tokens")
+def list_tokens(
+    as_json: Json = False,
+    remove: Annotated[int | None, typer.Option("--remove", metavar="NUMBER", help="Make this one useless.")] = None,
+) -> None:
+    """Show every token, or remove one."""
+    with _desk() as desk:
+        if remove is not None:
+            tokens.remove_token(desk, remove)
+        rows = tokens.tokens(desk)
+    if as_json:
+        write_json([row.model_dump(mode="json") for row in rows])
+        return
+    drawn = table("number", "account", "purpose", "role", "since", "until", "last used", numbers=("number",))
+    for row in rows:
+        moments = (row.created_at, row.expires_at, row.used_at)
+        drawn.add_row(str(row.id), row.account, row.name, row.role, *(when(moment) for moment in moments))
+    console().print(drawn)
+
+
+@contextmanager
+def _desk() -> Iterator[Desk]:
+    """Give the desk of whoever can read the database anyway."""
+    installation = Config()
+    with open_database(installation) as database:
+        yield Desk(installation, database, Person(getpass.getuser(), Role.ADMINISTRATOR))
+
+
+def _usual_role(desk: Desk) -> Role:
+    with desk.reading() as session:
+        return Role.CURATOR if accounts.exist(session) else Role.ADMINISTRATOR
+
+
+def _password() -> str:
+    if sys.stdin.isatty():
+        return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+    return sys.stdin.readline().rstrip("\r\n")

@@ -1,0 +1,76 @@
+"""The clock of the daemon: calls the coordinator, again and again."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from apscheduler.schedulers.background import BackgroundScheduler
+
+from tarantula import __version__
+from tarantula.config import Config
+from tarantula.coordinator import Coordinator
+from tarantula.db import open_database
+from tarantula.db_errors import shown
+from tarantula.errors import TarantulaError
+from tarantula.life.starting import ProcessStarter
+from tarantula.life.telling import check_addresses
+
+ROUND = 1.0
+"""Seconds between two rounds."""
+
+logger = logging.getLogger(__name__)
+
+
+def say_what_is_done() -> None:
+    """Print a line for everything that the daemon does."""
+    logging.basicConfig(
+        stream=sys.stdout, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S", level=logging.INFO
+    )
+    for name in ("apscheduler", "apprise"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+
+
+@contextmanager
+def ticking(installation: Config) -> Iterator[None]:
+    """Do one round after another, meanwhile."""
+    installation.make_home()
+    check_addresses(installation)
+    starter = ProcessStarter(installation)
+    with open_database(installation) as database:
+        coordinator = Coordinator(installation, database, starter)
+        scheduler = BackgroundScheduler(timezone=UTC)
+        for job in (lambda: coordinator.round(datetime.now(UTC)), coordinator.tell):
+            scheduler.add_job(
+                Patient(job), "interval", seconds=ROUND, next_run_time=datetime.now(UTC), misfire_grace_time=None
+            )
+        logger.info("Tarântula %s looks after %s, in %s.", __version__, shown(database.engine.url), installation.home)
+        scheduler.start()
+        try:
+            yield
+        finally:
+            scheduler.shutdown()
+    left = ", ".join(starter.running())
+    logger.info("The daemon ends. %s", f"Still at work without it: {left}." if left else "Nothing was under way.")
+
+
+class Patient:
+    """Does something, and goes on when it could not be done: the next round comes soon."""
+
+    def __init__(self, job: Callable[[], None]) -> None:
+        self._job = job
+        self._complaint = ""
+
+    def __call__(self) -> None:
+        try:
+            self._job()
+            self._complaint = ""
+        except TarantulaError as error:
+            if str(error) != self._complaint:
+                logger.error("%s", error)
+            self._complaint = str(error)
+        except Exception:
+            logger.exception("This is a bug of Tarântula.")

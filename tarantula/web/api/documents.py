@@ -1,0 +1,47 @@
+"""Documents of an item."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from tarantula.management import documents
+from tarantula.management.documents import LARGEST, SMALLEST, DocumentDetail, DocumentFilters, DocumentRow
+from tarantula.management.paging import Page
+from tarantula.web.api.common import AskedDesk, Cursor, Limit, Urn
+
+router = APIRouter(tags=["documents"])
+
+DocumentNumber = Annotated[int, Path(ge=1, le=2**63 - 1, description="The `id` of a document.")]
+
+
+@router.get("/items/{urn}/documents", summary="Documents of an item")
+def list_documents(
+    desk: AskedDesk,
+    urn: Urn,
+    state: Annotated[int | None, Query(ge=SMALLEST, le=LARGEST)] = None,
+    type: Annotated[str | None, Query(max_length=127, description="Its MIME type.")] = None,
+    server: Annotated[str | None, Query(max_length=270)] = None,
+    depth: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
+    words: Annotated[str, Query(max_length=200, description="All of them are in its URL, in any case.")] = "",
+    limit: Limit = 50,
+    after: Cursor = None,
+) -> Page[DocumentRow]:
+    """Return documents in the order in which they became known; a page may be short and not be the last."""
+    filters = DocumentFilters(state=state, type=type, server=server, depth=depth, words=words)
+    return documents.listed(desk, urn, filters, limit, after)
+
+
+@router.get("/items/{urn}/documents/{number}", summary="One document")
+def show_document(desk: AskedDesk, urn: Urn, number: DocumentNumber) -> DocumentDetail:
+    """Return a document's reason, headers, via, links out and other captures."""
+    return documents.shown(desk, urn, number)
+
+
+@router.get("/items/{urn}/documents/{number}/links-in", summary="Documents that name one")
+def list_links_in(
+    desk: AskedDesk, urn: Urn, number: DocumentNumber, limit: Limit = 50, after: Cursor = None
+) -> Page[DocumentRow]:
+    """Return documents of the item that have a link to one of them."""
+    return documents.links_in(desk, urn, number, limit, after)

@@ -1,0 +1,67 @@
+"""Who changed what."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import urlencode
+
+from nicegui import ui
+
+from tarantula.management import audit as log
+from tarantula.management.audit import AuditRow
+from tarantula.management.desk import Desk
+from tarantula.people.roles import Role
+from tarantula.web.dialogs import line
+from tarantula.web.figures import moment
+from tarantula.web.frame import heading, page
+from tarantula.web.tables import Column, listing
+from tarantula.web.words import _, mark
+
+ROWS = 100
+
+
+@page("/audit", mark("Audit log"), needed=Role.ADMINISTRATOR)
+def audit(desk: Desk, who: str = "", subject: str = "", before: str | None = None) -> None:
+    """Show what was changed, the latest first; perhaps only by somebody, or to something."""
+    heading(_("Audit log"))
+    _filters(who, subject)
+    found = log.audit(desk, ROWS, before, who, subject)
+    columns = [
+        Column("at", _("When")),
+        Column("who", _("Who")),
+        Column("action", _("What")),
+        Column("subject", _("To what")),
+        Column("detail", _("Details")),
+    ]
+    listing(columns, [_row(row) for row in found.rows], _("Audit log"), key="id", search=False)
+    with ui.row().classes("mt-2"):
+        if before is not None:
+            ui.link(_("Latest"), _address(who, subject, None))
+        if found.next is not None:
+            ui.link(_("Older"), _address(who, subject, found.next))
+
+
+def _filters(who: str, subject: str) -> None:
+    def look() -> None:
+        ui.navigate.to(_address(by.value or "", to.value or "", None))
+
+    with ui.row().classes("items-center"):
+        by = line(_("Who"), who).on("keydown.enter", look).classes("sm:w-48")
+        to = line(_("To what"), subject).on("keydown.enter", look).classes("sm:w-64")
+        ui.button(_("Look"), icon="search", on_click=look)
+
+
+def _address(who: str, subject: str, before: str | None) -> str:
+    told = {key: value for key, value in (("who", who), ("subject", subject), ("before", before)) if value}
+    return f"/audit?{urlencode(told)}" if told else "/audit"
+
+
+def _row(entry: AuditRow) -> dict[str, object]:
+    return {
+        "id": entry.id,
+        "at": moment(entry.at),
+        "who": entry.who,
+        "action": entry.action,
+        "subject": entry.subject,
+        "detail": json.dumps(entry.detail, ensure_ascii=False) if entry.detail else "",
+    }

@@ -1,0 +1,158 @@
+"""The application of the other origin: it shows archived pages to whoever has a ticket, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from secrets import token_urlsafe
+
+from sqlalchemy.orm import Session
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from tarantula.archive import replayed
+from tarantula.archive.replayed import Shown
+from tarantula.config import Config
+from tarantula.db import Database
+from tarantula.errors import TarantulaError
+from tarantula.listings import find_item
+from tarantula.media import media_type
+from tarantula.models import Document, Item
+from tarantula.web.seal import AROUND, STILL, Sealed, policy_of_copy
+from tarantula.web.telling import SCRIPT, with_script
+from tarantula.web.tickets import Tickets
+
+LAID_OUT = ("text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml")
+"""Types of documents that a browser lays out by themselves, with all that they hold."""
+TEXT = (*LAID_OUT, "application/javascript", "application/json", "application/ecmascript")
+SEEN = ("text/", "image/", "audio/", "video/")
+"""What browsers show; all else is handed over as a file."""
+
+LARGEST_NUMBER = 2**63
+EXPIRED = "This address is not good any more. Reload the page that led here."
+NOTHING = "There is nothing at this address."
+
+_FILES = Path(__file__).parent
+_AROUND = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Tarântula</title>
+<style>html, body, iframe { border: 0; display: block; height: 100%; margin: 0; width: 100% }</style>
+<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" title="An archived page" src="ADDRESS"></iframe>
+"""
+
+
+def create_replay_app(installation: Config, database: Database, tickets: Tickets) -> ASGIApp:
+    """Return the application that shows the archived pages of an installation."""
+    show = _Show(installation, database, tickets)
+    begin = "/{ticket}/{urn}"
+    app = Starlette(
+        routes=[
+            Route(SCRIPT, show.script),
+            Route(f"{begin}/copy/{{path:path}}", show.copy),
+            Route(f"{begin}/document/{{number:int}}", show.document),
+            Route(f"{begin}/page/{{number:int}}", show.page),
+            Route(f"{begin}/original/{{number:int}}", show.original),
+        ],
+        exception_handlers={TarantulaError: _complain},
+    )
+    app.router.redirect_slashes = False
+    return Sealed(app)
+
+
+class _Show:
+    """One answer for each kind of address."""
+
+    def __init__(self, installation: Config, database: Database, tickets: Tickets) -> None:
+        self._installation = installation
+        self._database = database
+        self._tickets = tickets
+
+    def script(self, request: Request) -> Response:
+        """Give our script."""
+        return FileResponse(_FILES / "tell.js", media_type="text/javascript")
+
+    def copy(self, request: Request) -> Response:
+        """Show a copy of the mirror."""
+        path = request.path_params["path"]
+        with self._admitted(request) as (session, item):
+            found = replayed.copy_at(session, self._mirror(item), item, path)
+        if found is None:
+            raise HTTPException(404, NOTHING)
+        if media_type(found.content_type) not in LAID_OUT:
+            return FileResponse(found.path, headers={"content-type": found.content_type})
+        return _page(request, Shown(found.path.read_bytes(), found.content_type))
+
+    def document(self, request: Request) -> Response:
+        """Lead to the copy of a document, or else to the document."""
+        with self._document(request) as (session, item, document):
+            path = replayed.path_of_document(session, self._mirror(item), document)
+        begin = f"/{request.path_params['ticket']}/{item.urn}"
+        return RedirectResponse(f"{begin}/copy/{path}" if path else f"{begin}/page/{document.id}", 303)
+
+    def page(self, request: Request) -> Response:
+        """Show a document that has no copy."""
+        with self._document(request) as (session, _, document):
+            found = replayed.shown(session, self._installation.items, document)
+        if found is None:
+            raise HTTPException(404, NOTHING)
+        if media_type(found.content_type) not in LAID_OUT:
+            return _bytes(found, document)
+        return _page(request, found)
+
+    def original(self, request: Request) -> Response:
+        """Give the bytes that a server sent; what is text is shown as text."""
+        with self._document(request) as (session, _, document):
+            found = replayed.original(session, self._installation.items, document)
+        if found is None:
+            raise HTTPException(404, NOTHING)
+        return _bytes(found, document)
+
+    def _mirror(self, item: Item) -> Path:
+        return self._installation.archived / item.urn
+
+    @contextmanager
+    def _admitted(self, request: Request) -> Iterator[tuple[Session, Item]]:
+        urn = request.path_params["urn"]
+        if not self._tickets.admit(request.path_params["ticket"], urn):
+            raise HTTPException(403, EXPIRED)
+        with self._database.reading() as session:
+            yield session, find_item(session, urn)
+
+    @contextmanager
+    def _document(self, request: Request) -> Iterator[tuple[Session, Item, Document]]:
+        number = request.path_params["number"]
+        with self._admitted(request) as (session, item):
+            document = session.get(Document, number) if number < LARGEST_NUMBER else None
+            if document is None or document.item_id != item.id:
+                raise HTTPException(404, NOTHING)
+            yield session, item, document
+
+
+def _page(request: Request, found: Shown) -> Response:
+    """Return a page for a frame; for a window, a page of ours around it, which says where it may not lead."""
+    if request.headers.get("sec-fetch-dest") == "document":
+        address = escape(request.url.path)
+        return HTMLResponse(_AROUND.replace("ADDRESS", address), headers={"content-security-policy": AROUND})
+    nonce = token_urlsafe(16)
+    body = with_script(found.body, found.content_type, nonce)
+    headers = {"content-type": found.content_type, "content-security-policy": policy_of_copy(nonce)}
+    return Response(body, headers=headers)
+
+
+def _bytes(found: Shown, document: Document) -> Response:
+    kind = media_type(found.content_type) or ""
+    headers = {"content-type": found.content_type, "content-security-policy": STILL}
+    if kind.startswith("text/") or kind in TEXT or kind.endswith(("+xml", "+json")):
+        headers["content-type"] = found.content_type.replace(kind, "text/plain", 1)
+    elif not kind.startswith(SEEN):
+        headers["content-disposition"] = f'attachment; filename="document-{document.id}"'
+    return Response(found.body, headers=headers)
+
+
+async def _complain(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(str(error), 404)

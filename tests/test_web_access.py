@@ -1,0 +1,70 @@
+"""Who sees badly, uses no mouse, or has only a telephone: what axe-core and a narrow window find on every page."""
+
+from __future__ import annotations
+
+import re
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, TimeoutError, expect
+
+from tarantula.config import Config
+from tarantula.db import open_database
+from tests.collecting import ROOT
+from tests.managing import office
+from tests.months import Page as Stored
+from tests.months import archive
+
+GRAVE = ("serious", "critical")
+DESK, TELEPHONE = 1200, 390
+"""Pixels across."""
+PAGE = re.compile(r'@page\("([^"]+)"')
+
+
+def pages(urn: str) -> list[str]:
+    """Return the addresses of all pages: wherever a publication, an item or a document is named, one that is there."""
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "tarantula" / "web" / "pages").glob("*.py"))
+    paths = sorted(path for source in sources for path in PAGE.findall(source))
+    assert "/items/{urn}/documents/{number}" in paths
+    return ["/login", *(path.format(urn=urn, name="fcul", number=1) for path in paths)]
+
+
+def test_no_page_has_a_serious_fault_and_all_fit_a_telephone(sqlite_config: Config, window: Page) -> None:
+    with open_database(sqlite_config) as database:
+        images = {f"http://www.fc.ul.pt/{n}.gif": Stored(b"GIF89a" * n, "image/gif") for n in range(30)}
+        urn = archive(sqlite_config, database, 6, images, every="monthly", start="2026-06-12 22:00")
+    with office() as place:
+        place.enter(window)
+        assert "button-name" in " ".join(_violations_of_a_bad_page(window))
+        found = {address: _faults(window, place.address + address) for address in pages(urn)}
+    assert {address: faults for address, faults in found.items() if faults} == {}
+
+
+def _violations_of_a_bad_page(window: Page) -> list[str]:
+    """Return what is found of a button that nobody could name."""
+    window.evaluate("document.querySelector('main').append(document.createElement('button'))")
+    return _violations(window)
+
+
+def _faults(window: Page, address: str) -> list[str]:
+    window.set_viewport_size({"width": DESK, "height": 800})
+    window.goto(address, wait_until="load")
+    window.get_by_role("heading", level=1).wait_for()
+    # What takes a while to be counted has come.
+    expect(window.locator(".q-spinner")).to_have_count(0)
+    faults = _violations(window)
+    window.set_viewport_size({"width": TELEPHONE, "height": 800})
+    return [*faults, *_too_wide(window)]
+
+
+def _too_wide(window: Page) -> list[str]:
+    try:
+        # Menus fold, and charts are drawn anew.
+        window.wait_for_function(f"document.documentElement.scrollWidth <= {TELEPHONE}", timeout=5000)
+    except TimeoutError:
+        return [f"it is {window.evaluate('document.documentElement.scrollWidth')} pixels wide"]
+    return []
+
+
+def _violations(window: Page) -> list[str]:
+    found = Axe().run(window).response["violations"]
+    return [f"{one['id']}: {node['html'][:200]}" for one in found if one["impact"] in GRAVE for node in one["nodes"]]

@@ -1,0 +1,73 @@
+"""The API against its own OpenAPI document: whatever is sent, no 5xx, and every answer as it is described."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tarantula.config import Config
+from tarantula.db import Database
+from tarantula.people import accounts, sessions
+from tarantula.people.roles import Role
+from tarantula.web.gate import SESSION_COOKIE
+from tests.collecting import ROOT, collect, describe, only_item, run
+from tests.managing import office
+from tests.sites.drawing import page
+from tests.sites.server import Answer, Web
+
+FULL = bool(os.environ.get("TARANTULA_FULL_SIZE"))
+# PostgreSQL refuses more of what strangers send.
+KINDS = ["sqlite", "postgresql"] if FULL else ["postgresql"]
+PHASES, EXAMPLES = ("coverage,fuzzing", "100") if FULL else ("fuzzing", "6")
+CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+STARTING = "collect_publication|resume_item|convert_item|export_item|live_"
+"""What starts processes, or goes on without end, is tried elsewhere; as is what removes what the rest looks at."""
+REMOVING = "remove_item"
+SETTINGS = """
+[parameters]
+urn = "{urn}"
+
+[generation]
+with-security-parameters = false
+
+# Whoever asks stays an administrator.
+[[operations]]
+include-path = "/api/people/{{name}}"
+parameters = {{ name = "ivo" }}
+"""
+SCHEMATHESIS = str(Path(sys.executable).with_name("schemathesis"))
+SITE = {"/": Answer(page("Base", ["/b", "http://other.example/"])), "/b": Answer(page("B"))}
+
+
+def way_in(database: Database) -> str:
+    """Make an administrator, who has logged in; return the cookie."""
+    with database.session() as session:
+        account = accounts.add(session, "ana", Role.ADMINISTRATOR, "correct horse battery")
+        accounts.add(session, "ivo", Role.READER, "correct horse battery")
+        return f"{SESSION_COOKIE}={sessions.begin(session, account, 'ana')}"
+
+
+@pytest.mark.parametrize("database_config", KINDS, indirect=True)
+def test_nothing_that_is_sent_breaks_the_api(
+    database: Database, database_config: Config, tmp_path: Path, quick_passwords: None
+) -> None:
+    cookie = way_in(database)
+    with Web(SITE) as web:
+        describe(database, "fcul", base_url=web.url(), robots=False)
+        collect("fcul")
+    urn = only_item(database).urn
+    settings = tmp_path / "schemathesis.toml"
+    settings.write_text(SETTINGS.format(urn=urn))
+    with office() as place:
+        code, out, err = run(
+            SCHEMATHESIS, "--config-file", str(settings), "run", f"{place.address}/api/openapi.json",
+            "--checks", CHECKS, "--phases", PHASES, "--max-examples", EXAMPLES, "--seed", "1", "--continue-on-failure",
+            "--exclude-operation-id-regex", f"^({STARTING}|{REMOVING})", "--header", f"Cookie: {cookie}",
+            SCHEMATHESIS_HOOKS="tests.api_hooks", PYTHONPATH=str(ROOT), NO_COLOR="1",
+        )  # fmt: skip
+    assert code == 0, out[-8000:] + err
+    assert "Authentication failed" not in out, out
+    assert only_item(database).urn == urn

@@ -1,0 +1,159 @@
+"""Walking through an item in a browser, holding it against the one before, and deciding about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Frame, Page, expect
+
+from tarantula.archive.indicators import keep_indicators
+from tarantula.archive.mirror import convert_item
+from tarantula.config import Config
+from tarantula.db import open_database
+from tarantula.listings import find_item
+from tarantula.management import decisions
+from tests import months
+from tests.desks import desk_of
+from tests.managing import Office, office
+from tests.months import BASE, archive
+
+HEAD = "<!doctype html><meta charset=utf-8><title>"
+LINKS = '<a href="hours.html">hours</a> <a href="frames.html" target=_blank>frames</a> <a href="http://a.pt/">out</a>'
+STYLE = "<style>p { color: rgb(1, 2, 3) }</style>"
+FRAMES = "<frameset cols='50%,50%'><frame src=menu.html name=menu><frame src=new.html name=text></frameset>"
+MENU = "<!doctype html><a href=hours.html target=text>in the other</a> <a href=hours.html target=_top>in all</a>"
+
+
+def pages(hours: str, **more: str) -> months.Pages:
+    """Return the pages of an item."""
+    bodies = {
+        "": f"{HEAD}Faculdade</title>{STYLE}<p>Bem-vindo</p>{LINKS}<input>",
+        "hours.html": f"{HEAD}Horário</title><p>Entrada livre.<p>{hours}<noscript><p>quiet</noscript>",
+        "frames.html": f"{HEAD}Molduras</title>{FRAMES}",
+        "menu.html": MENU,
+        "new.html": f"{HEAD}Novo</title><p>novo",
+        **more,
+    }
+    return {BASE + path: months.Page(body) for path, body in bodies.items()}
+
+
+@pytest.fixture
+def place(config: Config) -> Iterator[Office]:
+    """The pages, with two items of a publication."""
+    with open_database(config) as database:
+        first = archive(config, database, 1, pages("Aberto das 9 às 17."))
+        second = archive(config, database, 2, pages("Aberto das 9 às 19.", late="<p>late"))
+        for urn in (first, second):
+            with database.session() as session:
+                keep_indicators(session, find_item(session, urn))
+            convert_item(config, database, urn)
+    with office() as opened:
+        yield opened
+
+
+SECOND = "fcul-20260201T000000"
+
+
+def shown(window: Page, title: str) -> Frame:
+    """Wait until a page is told of beside its frame, and return the frame."""
+    expect(window.get_by_role("heading", level=2).first).to_have_text(title)
+    frame = window.locator("iframe").first.element_handle().content_frame()
+    assert frame is not None
+    expect(window.frame_locator("iframe").first.locator("html")).to_be_attached()
+    return frame
+
+
+def test_a_librarian_walks_compares_and_decides(place: Office, window: Page, config: Config) -> None:
+    place.enter(window)
+    window.goto(f"{place.address}/validation")
+    window.get_by_role("link", name=SECOND).click()
+    expect(window.get_by_role("heading", level=1)).to_have_text(f"Validate {SECOND}")
+    first_looks = window.get_by_role("list", name="To look at first")
+    expect(first_looks.get_by_text("Changed", exact=True)).to_be_visible()
+    window.get_by_role("link", name="Walk through its pages").click()
+
+    walks_by_links_and_keys(window)
+    holds_it_against_the_item_before(window)
+    framesets_work(window)
+
+    window.get_by_role("link", name="Validate", exact=True).click()
+    window.get_by_role("button", name="Reject").click()
+    expect(window.get_by_text("A rejection needs a reason.", exact=True)).to_be_visible()
+    window.get_by_label("Reason").fill("The hours are <b>wrong</b>.")
+    window.get_by_role("button", name="Reject").click()
+    expect(window.get_by_text("It was rejected.", exact=True).first).to_be_visible()
+    window.get_by_label("Reason").fill("They are right.")
+    window.get_by_role("button", name="Accept").click()
+    expect(window.get_by_role("row").nth(1)).to_contain_text("They are right.")
+    expect(window.get_by_role("row").nth(2)).to_contain_text("The hours are <b>wrong</b>.")
+    with open_database(config) as database:
+        kept = decisions.decisions(desk_of(database), SECOND)
+    assert [(one.validation, one.why) for one in kept] == [
+        ("rejected", "The hours are <b>wrong</b>."),
+        ("valid", "They are right."),
+    ]
+
+
+def walks_by_links_and_keys(window: Page) -> None:
+    """The page beside the frame follows the reader, and the reader goes on by keys, in the frame and beside it."""
+    frame = shown(window, "Faculdade")
+    expect(window.get_by_text("Page 1 of 6")).to_be_visible()
+    assert frame.evaluate("getComputedStyle(document.querySelector('p')).color") == "rgb(1, 2, 3)"
+    frame.get_by_role("link", name="hours").click()
+    frame = shown(window, "Horário")
+    expect(window).to_have_url(re.compile(r"/browse\?document=7$"))
+    expect(frame.get_by_text("quiet")).to_be_visible()
+    frame.locator("body").press("p")
+    frame = shown(window, "Faculdade")
+    frame.locator("input").press("n")
+    frame.get_by_role("link", name="out").click()
+    expect(window.get_by_text("This link leads out of the item, to http://a.pt/")).to_be_visible()
+    frame.get_by_role("link", name="frames").click()
+    shown(window, "Molduras")
+    window.locator("#main").press("p")
+    shown(window, "Horário")
+    window.get_by_role("switch", name="Keys move").click()
+    window.locator("#main").press("n")
+    window.wait_for_timeout(300)
+    shown(window, "Horário")
+    window.get_by_role("switch", name="Keys move").click()
+
+
+def holds_it_against_the_item_before(window: Page) -> None:
+    """What changed is marked in the page, and told word by word beside it."""
+    window.locator("#main").press("c")
+    expect(window.locator("del")).to_have_text("17")
+    expect(window.locator("ins")).to_have_text("19")
+    frame = shown(window, "Horário")
+    assert marked(frame, window) == ["Aberto das 9 às 19."]
+    window.locator("#main").press("b")
+    expect(window.get_by_text("It changed since the item before.")).to_be_visible()
+    earlier = window.frame_locator("iframe").nth(1)
+    expect(earlier.get_by_text("Aberto das 9 às 17.")).to_be_visible()
+    window.locator("#main").press("m")
+    expect(window.get_by_text("text/html", exact=True)).to_be_visible()
+
+
+def marked(frame: Frame, window: Page) -> list[str]:
+    """Return what is marked in a page, as soon as something is."""
+    for _ in range(100):
+        found: list[str] = frame.evaluate("[...(CSS.highlights.get('tarantula') || [])].map(String)")
+        if found:
+            return found
+        window.wait_for_timeout(100)
+    return []
+
+
+def framesets_work(window: Page) -> None:
+    """A link of one frame leads another, though no sealed frame may do that by itself."""
+    window.locator("#main").press("n")
+    frame = shown(window, "Molduras")
+    menu, text = frame.child_frames
+    expect(text.get_by_text("novo")).to_be_visible()
+    menu.get_by_role("link", name="in the other").click()
+    expect(text.get_by_text("Aberto das 9 às 19.")).to_be_visible()
+    menu.get_by_role("link", name="in all").click()
+    frame = shown(window, "Horário")
+    assert frame.child_frames == []

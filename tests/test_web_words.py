@@ -1,0 +1,119 @@
+"""The words of the pages, in English and Portuguese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tarantula.db import Database
+from tarantula.errors import TarantulaError
+from tarantula.management import publications
+from tarantula.publications.toml import from_toml
+from tarantula.scope.too_deep import TooDeep
+from tarantula.web.figures import moment, number, percent, size
+from tarantula.web.retelling import retold
+from tarantula.web.words import LANGUAGES, _, speaking, translations, wanted_language
+from tests import texts
+from tests.desks import desk_of
+
+PLACE = re.compile(r"\{[a-z_]*\}")
+
+
+@pytest.fixture
+def _portuguese() -> Iterator[None]:
+    with speaking("pt"):
+        yield
+
+
+def test_every_text_is_translated_and_no_other() -> None:
+    wanted = texts.marked() | texts.words() | texts.sentences()
+    for language in LANGUAGES.keys() - {"en"}:
+        there = translations(language).keys()
+        assert sorted(wanted - there) == [], f"these have no translation in locale/{language}.po"
+        assert sorted(there - wanted) == [], f"these are in locale/{language}.po, and nowhere in the code"
+
+
+def test_texts_are_found_wherever_they_stand() -> None:
+    assert {"Publications", "Menu", "Base document", "{name} is stored."} <= texts.marked()
+    assert {"monthly", "archived", "reader", "Seconds for one document."} <= texts.words()
+    assert {"{} must be {} or more, and {} is not.", "Somebody stopped it.", "The depth"} <= texts.sentences()
+
+
+def test_translations_have_the_places_of_the_english_text() -> None:
+    for language in LANGUAGES.keys() - {"en"}:
+        for text, words in translations(language).items():
+            if "{0}" not in words:
+                assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(words)), text
+
+
+@pytest.mark.usefixtures("_portuguese")
+def test_complaints_of_the_model_are_retold_with_their_values(sqlite: Database) -> None:
+    fields = {
+        "name": "fc ul",
+        "base_url": "http://a.example/",
+        "depth": -1,
+        "delay": "fast",
+        "profile": "HTML_sem_IMAGENS",
+    }
+    complaints = publications.checked(desk_of(sqlite), fields)
+    assert {field: retold(said).partition(":")[0] for field, said in complaints.items()} == {
+        "name": "O nome 'fc ul' não pode ser usado",
+        "depth": "A profundidade tem de ser 0 ou mais, e -1 não é.",
+        "delay": "O campo delay não pode ser 'fast'",
+        "profile": "Não existe o perfil 'HTML_sem_IMAGENS'. Queria dizer HTML_com_IMAGENS? "
+        "`tarantula profile list` mostra-os.",
+    }
+    assert retold(complaints["delay"]).endswith(": deve ser um número.")
+
+
+@pytest.mark.usefixtures("_portuguese")
+def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None:
+    (tried,) = publications.tried(
+        desk_of(sqlite), {"name": "fcul", "base_url": "http://a.example/", "depth": 2}, ["http://a.example/x"], depth=3
+    )
+    assert tried.rule == TooDeep.__name__
+    assert retold(tried.reason) == "Está a 3 ligações do documento base, e fcul vai até à profundidade 2."
+
+
+def test_english_and_what_nobody_knows_stay_as_they_are() -> None:
+    said = "The depth must be 0 or more, and -1 is not."
+    assert retold(said) == said
+    with speaking("pt"):
+        assert retold("Nobody has said this before.") == "Nobody has said this before."
+        assert retold(f"{said}\nNobody.") == "A profundidade tem de ser 0 ou mais, e -1 não é.\nNobody."
+
+
+@pytest.mark.usefixtures("_portuguese")
+def test_a_long_text_of_a_stranger_is_retold_in_no_time() -> None:
+    hostile = "is not a {} and {} is the limit " * 3000
+    assert retold(hostile) == hostile
+    with pytest.raises(TarantulaError) as refused:
+        from_toml("= " * 50)
+    assert retold(str(refused.value)).startswith("Isto não é TOML: ")
+
+
+@pytest.mark.parametrize(
+    ("cookie", "accepted", "language"),
+    [
+        (None, "pt-PT,pt;q=0.9,en;q=0.8", "pt"),
+        (None, "pt-BR", "pt"),
+        (None, "de,en;q=0.5", "en"),
+        (None, "fr", "en"),
+        (None, "", "en"),
+        ("en", "pt-PT", "en"),
+        ("xx", "pt-PT", "pt"),
+    ],
+)
+def test_the_language_is_the_one_that_was_chosen_or_else_the_browsers(
+    cookie: str | None, accepted: str, language: str
+) -> None:
+    assert wanted_language(cookie, accepted) == language
+
+
+def test_numbers_and_moments_are_written_as_the_language_has_them() -> None:
+    assert (number(1234567), percent(72.5), size(1_234_567), moment(None)) == ("1,234,567", "72.5 %", "1.2 MB", "–")
+    with speaking("pt"):
+        assert _("Items") == "Itens"
+        assert (number(1234567), percent(72.5), size(999)) == ("1\xa0234\xa0567", "72,5 %", "999 B")

@@ -1,0 +1,103 @@
+"""Every text that somebody reads on the pages, found in the code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tarantula.archive.rules import MEASURES, OF_A_STATE
+from tarantula.frontier.strategies import STRATEGIES
+from tarantula.life.moving import OVER, STOPPED
+from tarantula.links.link import LinkKind
+from tarantula.people.roles import Role
+from tarantula.publications.config import PublicationConfig
+from tarantula.publications.times import PERIODS
+from tarantula.states import MEANINGS, ItemState, Validation
+from tarantula.web.publication_fields import help_of
+from tests.collecting import ROOT
+
+PACKAGE = ROOT / "tarantula"
+MARKING = frozenset({"_", "mark"})
+SAYING = frozenset(
+    {"TarantulaError", "NotAllowed", "NotNow", "NotThere", "ValueError"}
+    | {"accept", "at_least", "more_than_nothing", "refuse", "_refuse", "Verdict"}
+)
+"""What is called with a sentence that a page may show."""
+NAMED = frozenset({"reason", "more", "complaint"})
+"""What such a sentence, or a part of it, is called before it is said."""
+OF_PYDANTIC = {
+    "input should be a valid integer, unable to parse string as an integer",
+    "input should be a valid number, unable to parse string as a number",
+}
+"""What pydantic says of numbers that are none."""
+COUNTED = {"link", "links", "unknown"}
+SENTENCES = (
+    *("archive/rules.py", "catalogue.py", "life", "management", "people", "publications", "scope", "sentences.py"),
+    *("servers.py", "states.py"),
+)
+"""Where sentences are said of what people write and do; those of other places are shown in English."""
+
+
+def marked() -> set[str]:
+    """Return the texts that the pages themselves say: ``_("…")`` and ``mark("…")``."""
+    return {text for path in (PACKAGE / "web").rglob("*.py") for text in _arguments(path, MARKING)}
+
+
+def words() -> set[str]:
+    """Return the words of the stages that pages translate one by one."""
+    chosen: Iterable[str] = (*PERIODS, *STRATEGIES, *ItemState, *Validation, *Role, *MEANINGS.values())
+    helps = {help_of(field) for field in PublicationConfig.model_fields}
+    kinds = {kind.name.lower() for kind in LinkKind}
+    return {str(word) for word in chosen} | helps | kinds | {role.somebody for role in Role} | OF_PYDANTIC | COUNTED
+
+
+def sentences() -> set[str]:
+    """Return what the stages say of what people write and do, with ``{}`` in the place of values."""
+    paths = [path for name in SENTENCES for path in _files(PACKAGE / name)]
+    said = {text for path in paths for text in (*_arguments(path, SAYING), *_named(path), *_returned(path))}
+    measures = {f"{measure.sentence} ({{}})." for measure in (*MEASURES.values(), OF_A_STATE)}
+    return {text for text in said if " " in text.replace("{}", "").strip()} | measures | {STOPPED, OVER}
+
+
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else sorted(path.glob("*.py"))
+
+
+def _nodes(path: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def _arguments(path: Path, called: frozenset[str]) -> Iterator[str]:
+    for node in _nodes(path):
+        if isinstance(node, ast.Call) and _name(node.func) in called:
+            for argument in node.args:
+                yield from _texts(argument)
+
+
+def _named(path: Path) -> Iterator[str]:
+    for node in _nodes(path):
+        if isinstance(node, ast.Assign) and any(_name(target) in NAMED for target in node.targets):
+            yield from _texts(node.value)
+
+
+def _returned(path: Path) -> Iterator[str]:
+    """Yield the sentences that functions put together for others, where that is all they do."""
+    if path.name == "sentences.py":
+        for node in _nodes(path):
+            if isinstance(node, ast.Return) and node.value is not None:
+                yield from _texts(node.value)
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _texts(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    elif isinstance(node, ast.IfExp):
+        yield from _texts(node.body)
+        yield from _texts(node.orelse)
