@@ -1,45 +1,60 @@
-"""Whoever sees badly, or uses no mouse: what axe-core finds on the main pages."""
+"""Who sees badly, uses no mouse, or has only a telephone: what axe-core and a narrow window find on every page."""
 
 from __future__ import annotations
 
-import pytest
+import re
+
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from tarantula.config import Config
 from tarantula.db import open_database
+from tests.collecting import ROOT
 from tests.managing import office
 from tests.months import Page as Stored
 from tests.months import archive
 
 GRAVE = ("serious", "critical")
-WIDTHS = {"desk": 1200, "telephone": 390}
+DESK, TELEPHONE = 1200, 390
+"""Pixels across."""
+PAGE = re.compile(r'@page\("([^"]+)"')
 
 
 def pages(urn: str) -> list[str]:
-    """Return the addresses of the main pages, those of an item too."""
-    return [
-        *("/", "/publications", "/publications/fcul", "/new-publication", "/types", "/reports"),
-        *(f"/items/{urn}/report", "/publications/fcul/reports"),
-    ]
+    """Return the addresses of all pages: wherever a publication, an item or a document is named, one that is there."""
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "tarantula" / "web" / "pages").glob("*.py"))
+    paths = sorted(path for source in sources for path in PAGE.findall(source))
+    assert "/items/{urn}/documents/{number}" in paths
+    return ["/login", *(path.format(urn=urn, name="fcul", number=1) for path in paths)]
 
 
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-def test_axe_finds_nothing_serious_on_the_main_pages(sqlite_config: Config, window: Page, width: int) -> None:
+def test_no_page_has_a_serious_fault_and_all_fit_a_telephone(sqlite_config: Config, window: Page) -> None:
     with open_database(sqlite_config) as database:
         images = {f"http://www.fc.ul.pt/{n}.gif": Stored(b"GIF89a" * n, "image/gif") for n in range(30)}
         urn = archive(sqlite_config, database, 6, images, every="monthly", start="2026-06-12 22:00")
-    window.set_viewport_size({"width": width, "height": 800})
     with office() as place:
         place.enter(window)
-        found = {address: _violations(window, place.address + address) for address in pages(urn)}
-    assert {address: wrong for address, wrong in found.items() if wrong} == {}
+        assert "button-name" in " ".join(_violations_of_a_bad_page(window))
+        found = {address: _faults(window, place.address + address) for address in pages(urn)}
+    assert {address: faults for address, faults in found.items() if faults} == {}
 
 
-def _violations(window: Page, address: str) -> list[str]:
-    window.goto(address, wait_until="networkidle")
+def _violations_of_a_bad_page(window: Page) -> list[str]:
+    """Return what is found of a button that nobody could name."""
+    window.evaluate("document.querySelector('main').append(document.createElement('button'))")
+    return _violations(window)
+
+
+def _faults(window: Page, address: str) -> list[str]:
+    window.set_viewport_size({"width": DESK, "height": 800})
+    window.goto(address, wait_until="load")
     window.get_by_role("heading", level=1).wait_for()
+    faults = _violations(window)
+    window.set_viewport_size({"width": TELEPHONE, "height": 800})
+    wide = window.evaluate("document.documentElement.scrollWidth")
+    return [*faults, *([f"it is {wide} pixels wide"] if wide > TELEPHONE else [])]
+
+
+def _violations(window: Page) -> list[str]:
     found = Axe().run(window).response["violations"]
-    wrong = [f"{one['id']}: {node['html'][:200]}" for one in found if one["impact"] in GRAVE for node in one["nodes"]]
-    sideways = window.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    return [*wrong, *([f"it is {sideways} pixels too wide"] if sideways > 0 else [])]
+    return [f"{one['id']}: {node['html'][:200]}" for one in found if one["impact"] in GRAVE for node in one["nodes"]]

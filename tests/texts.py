@@ -9,6 +9,7 @@ from pathlib import Path
 from tarantula.archive.rules import MEASURES, OF_A_STATE
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.life.moving import OVER, STOPPED
+from tarantula.links.link import LinkKind
 from tarantula.people.roles import Role
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.times import PERIODS
@@ -19,8 +20,8 @@ from tests.collecting import ROOT
 PACKAGE = ROOT / "tarantula"
 MARKING = frozenset({"_", "mark"})
 SAYING = frozenset(
-    {"TarantulaError", "ValueError", "NotAllowed", "accept", "refuse", "_refuse", "Verdict"}
-    | {"at_least", "more_than_nothing"}
+    {"TarantulaError", "NotAllowed", "NotNow", "NotThere", "ValueError"}
+    | {"accept", "at_least", "more_than_nothing", "refuse", "_refuse", "Verdict"}
 )
 """What is called with a sentence that a page may show."""
 NAMED = frozenset({"reason", "more", "complaint"})
@@ -47,7 +48,8 @@ def words() -> set[str]:
     """Return the words of the stages that pages translate one by one."""
     chosen: Iterable[str] = (*PERIODS, *STRATEGIES, *ItemState, *Validation, *Role, *MEANINGS.values())
     helps = {help_of(field) for field in PublicationConfig.model_fields}
-    return {str(word) for word in chosen} | helps | OF_PYDANTIC | COUNTED
+    kinds = {kind.name.lower() for kind in LinkKind}
+    return {str(word) for word in chosen} | helps | kinds | {role.somebody for role in Role} | OF_PYDANTIC | COUNTED
 
 
 def sentences() -> set[str]:

@@ -58,7 +58,7 @@ def later(ask: Callable[[], Result], show: Callable[[Result], None]) -> None:
         except TarantulaError as error:
             place.clear()
             with place:
-                complain(retold(str(error)))
+                complain(str(error))
             return
         place.clear()
         with place:

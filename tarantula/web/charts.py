@@ -31,12 +31,15 @@ def bars(names: Sequence[str], values: Sequence[int], *, columns: bool = False) 
     }
 
 
-def stacked(moments: Sequence[str], counts: Sequence[dict[str, int]], others: str) -> dict[str, Any]:
+def stacked(
+    moments: Sequence[str], counts: Sequence[dict[str, int]], others: str, order: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return a chart of many values for each moment, one on the other; the small ones are put together."""
     totals = Counter[str]()
     for one in counts:
         totals.update(one)
-    largest = [name for name, _number in totals.most_common(MOST_SERIES)]
+    most = {name for name, _number in totals.most_common(MOST_SERIES)}
+    largest = [name for name in order or totals if name in most]
     series = {name: [one.get(name, 0) for one in counts] for name in largest}
     if len(totals) > len(largest):
         series[others] = [sum(one.values()) - sum(one.get(name, 0) for name in largest) for one in counts]

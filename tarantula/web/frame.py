@@ -83,14 +83,14 @@ def _contents(desk: Desk, build: Builder, needed: Role, title: str, arguments: d
         build(desk, **arguments)
     except TarantulaError as error:
         ui.label(_(title)).props('role="heading" aria-level="1"').classes("text-h5")
-        complain(retold(str(error)))
+        complain(str(error))
 
 
 def complain(sentence: str) -> None:
-    """Show what went wrong, where the reader looks."""
+    """Show what went wrong, where the reader looks, and in the reader's language."""
     with ui.row().classes("items-center p-3 rounded border border-red-700 w-full").props('role="alert"'):
         ui.icon("error", color="red-9")
-        ui.label(sentence)
+        ui.label(retold(sentence))
 
 
 def heading(text: str) -> None:
@@ -106,10 +106,11 @@ def _frame(desk: Desk, address: URL) -> None:
         ui.link("Tarântula", "/").classes("text-h6 text-white no-underline")
         ui.space()
         _languages(address)
-        ui.link(f"{desk.person.name} · {_(desk.person.role)}", "/account").classes("text-sm text-white")
+        ui.link(f"{desk.person.name} · {_(desk.person.role)}", "/account").classes("text-sm text-white truncate")
         with ui.element("form").props('method="post" action="/logout"'):
             ui.button(icon="logout").props(f'flat color=white type="submit" aria-label="{_("Log out")}"')
-    drawer = ui.left_drawer().classes("bg-slate-100 p-2").props("width=230")
+    # Open on wide windows, which the browser knows at once.
+    drawer = ui.left_drawer(value=False).classes("bg-slate-100 p-2").props("width=230 show-if-above")
     with drawer, ui.element("nav").classes("w-full").props(f'aria-label="{_("Pages")}"'):
         for target, name, icon, needed in NAVIGATION:
             if desk.person.role.allows(needed):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tarantula.management.reports import TABLES
@@ -46,6 +46,14 @@ def rows_of(report: Report, table: str) -> list[dict[str, Any]]:
 def names_in(report: Report, table: str) -> dict[str, int]:
     """Return how many documents each thing has that a table counts."""
     return {_name(table, row): row.documents for row in TABLES[table].rows(report)}
+
+
+def names_in_order(found: Sequence[Report], table: str) -> list[str]:
+    """Return what a table counts in any of the items: sizes from the smallest, all else as it is met."""
+    rows = [row for report in found for row in TABLES[table].rows(report)]
+    if table == "sizes":
+        rows.sort(key=lambda row: row.to_kb)
+    return list(dict.fromkeys(_name(table, row) for row in rows))
 
 
 def _name(table: str, row: Any) -> str:

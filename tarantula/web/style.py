@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nicegui import ui
+from nicegui import app, ui
 from nicegui.elements.mixins.text_element import TextElement
 
 CSS = """
@@ -13,18 +13,21 @@ CSS = """
 main .nicegui-link { color: #1d4ed8; }
 .listing a { color: #1d4ed8; text-decoration: underline; }
 .q-field__messages, .q-field--error .q-field__messages { overflow-wrap: anywhere; color: #991b1b; }
-fieldset { min-width: 0; }
+.nicegui-echart { min-width: 0; max-width: 100%; overflow: hidden; }
 @media (max-width: 599px) {
   .listing thead { position: absolute; display: block; clip-path: inset(50%);
                    width: 1px; height: 1px; overflow: hidden; }
   .listing tbody tr { display: block; border-bottom: 2px solid #cbd5e1; padding: 0.5rem 0; }
   .listing tbody td { display: flex; gap: 0.75rem; height: auto !important; border: 0 !important;
                       padding: 0.15rem 0.5rem !important; text-align: left !important; }
-  .listing tbody td::before { content: attr(data-label); flex: 0 0 7.5rem; color: #475569; font-weight: 600; }
+  .listing tbody td::before { content: attr(data-label); flex: 0 0 7.5rem; color: #475569; font-weight: 600;
+                              position: static !important; background: none !important; opacity: 1 !important; }
 }
 """
 
 ui.add_css(CSS, shared=True)
+# Its bar has no name that a screen reader could say.
+app.config.quasar_config["loadingBar"]["skipHijack"] = True
 
 
 def tagged(tag: str, text: str, classes: str = "") -> TextElement:

@@ -15,6 +15,7 @@ from tarantula.management.desk import Desk
 from tarantula.management.documents import DocumentFilters
 from tarantula.web.frame import heading, page
 from tarantula.web.item_parts import address, parts_of, state_choices
+from tarantula.web.retelling import retold
 from tarantula.web.searching import Search
 from tarantula.web.words import _, mark
 
@@ -75,7 +76,7 @@ class _Filters:
         try:
             self.wanted = _read(asked)
         except TarantulaError as error:
-            ui.notify(str(error), color="red-10", text_color="white")
+            ui.notify(retold(str(error)), color="red-10", text_color="white")
             return
         chosen = {key: one for key, one in self.wanted.model_dump().items() if one not in ("", None)}
         ui.navigate.history.replace(f"{address(self._urn, '/documents')}?{urlencode(chosen)}")

@@ -15,7 +15,7 @@ from tarantula.web.charts import bars, stacked
 from tarantula.web.figure_view import figure
 from tarantula.web.figures import moment, number, size
 from tarantula.web.frame import heading, page
-from tarantula.web.report_rows import HEADINGS, TITLES, names_in, rows_of
+from tarantula.web.report_rows import HEADINGS, TITLES, names_in, names_in_order, rows_of
 from tarantula.web.style import tagged
 from tarantula.web.tables import Column, listing
 from tarantula.web.words import _, mark
@@ -118,7 +118,7 @@ def _in_time(name: str, found: list[Report]) -> None:
         ]
         figure(
             _(TITLES[table]),
-            stacked(moments, counts, _("others")),
+            stacked(moments, counts, _("others"), names_in_order(found, table)),
             columns,
             rows,
             lambda table=table: reports.over_time_as_csv(found, table),  # type: ignore[misc]

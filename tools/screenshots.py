@@ -1,0 +1,107 @@
+"""Takes the pictures of the documentation: collects a small web on loopback, starts the pages, and looks at them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, ViewportSize
+
+from tests.browsing import launched
+from tests.sites.demo import LARGEST, DemoWeb
+from tools.chromium import usable_browser
+
+PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
+TARANTULA = Path(sys.executable).parent / "tarantula"
+NAME = "fcul"
+WIDE: ViewportSize = {"width": 1100, "height": 720}
+NARROW: ViewportSize = {"width": 390, "height": 720}
+TRIED = "{base}\n{base}visita.mp4\nhttp://www.example.org/"
+
+
+def main() -> int:
+    """Take every picture anew."""
+    chromium = usable_browser()
+    if chromium is None:
+        print("No Chromium starts here: see CONTRIBUTING.md.", file=sys.stderr)
+        return 1
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as home:
+        environment = {**os.environ, "TARANTULA_HOME": home, "TARANTULA_DATABASE_URL": "", "no_proxy": "*"}
+        with DemoWeb() as web:
+            urn = collect(environment, web)
+            with served(environment) as way_in, launched(chromium) as browser:
+                take(browser, way_in, urn, web.url())
+    return 0
+
+
+def collect(environment: dict[str, str], web: DemoWeb) -> str:
+    """Collect the demo's web twice; return the urn of the later item."""
+
+    def run(*arguments: str) -> str:
+        command = [str(TARANTULA), *arguments]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+    wanted = ("--accept", ";".join(web.addresses[1:]), "--exclude-types", "video/mp4", "--max-size", str(LARGEST))
+    when = ("--every", "monthly", "--start", "2026-06-12 22:00", "--max-duration", "10d")
+    words = "Recolha mensal dos sítios da Faculdade de Ciências."
+    run("publication", "add", NAME, web.url(), *wanted, *when, "--delay", "0.02", "--description", words)
+    for _ in range(2):
+        run("crawl", NAME)
+    last: str = json.loads(run("items", NAME, "--json"))[-1]["urn"]
+    return last
+
+
+@contextmanager
+def served(environment: dict[str, str]) -> Iterator[str]:
+    """Start the pages; give the link that lets somebody in."""
+    command = [str(TARANTULA), "web", "--port", "0", "--replay-port", "0"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.terminate()
+
+
+def take(browser: Browser, way_in: str, urn: str, base: str) -> None:
+    """Take the pictures, in English, and one as a telephone in Lisbon shows it."""
+    address = way_in.partition("/begin")[0]
+    page = browser.new_page(locale="en-GB", viewport=WIDE)
+    page.goto(way_in)
+    for name, path in {
+        "overview": "/",
+        "publications": "/publications",
+        "publication": f"/publications/{NAME}",
+        "types": "/types",
+        "report": f"/items/{urn}/report",
+        "reports-in-time": f"/publications/{NAME}/reports",
+    }.items():
+        picture(page, f"{address}{path}", name)
+    page.goto(f"{address}/publications/{NAME}", wait_until="networkidle")
+    page.get_by_label("URLs, one on each line").fill(TRIED.format(base=base))
+    page.get_by_role("listitem").nth(2).wait_for()
+    page.get_by_role("listitem").nth(2).scroll_into_view_if_needed()
+    save(page, "trying")
+    telephone = browser.new_page(locale="pt-PT", viewport=NARROW, storage_state=page.context.storage_state())
+    picture(telephone, f"{address}/publications", "telephone")
+
+
+def picture(page: Page, address: str, name: str) -> None:
+    """Take a picture of what a window shows of a page."""
+    page.goto(address, wait_until="networkidle")
+    save(page, name)
+
+
+def save(page: Page, name: str) -> None:
+    """Keep a picture of what a window shows now."""
+    page.screenshot(path=PICTURES / f"{name}.png")
+    print(f"docs/pictures/{name}.png", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
