@@ -7,7 +7,19 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import convert, cpu, crawl, escalona, frontier_queries, insertion, leasing, memory, wget
+from benchmarks import (
+    convert,
+    cpu,
+    crawl,
+    documents,
+    escalona,
+    frontier_queries,
+    insertion,
+    leasing,
+    live,
+    memory,
+    wget,
+)
 
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "crawl": lambda options: crawl.measure(options.pages, options.servers, options.rounds),
@@ -19,6 +31,8 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "insertion": lambda options: insertion.measure(),
     "leasing": lambda options: leasing.measure(),
     "convert": lambda options: convert.measure(options.pages, options.servers),
+    "documents": lambda options: documents.measure(options.rows),
+    "live": lambda options: live.measure(options.pages, options.servers),
 }
 
 
@@ -29,7 +43,7 @@ def main() -> None:
     arguments.add_argument("--pages", type=int, default=3000)
     arguments.add_argument("--servers", type=int, default=64)
     arguments.add_argument("--rounds", type=int, default=1)
-    arguments.add_argument("--rows", type=int, default=1_000_000, help="documents for frontier_queries")
+    arguments.add_argument("--rows", type=int, default=1_000_000, help="documents for frontier_queries and documents")
     options = arguments.parse_args()
     if unknown := set(options.names) - BENCHMARKS.keys():
         arguments.error(f"there is no {', '.join(sorted(unknown))}")

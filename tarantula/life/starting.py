@@ -79,6 +79,11 @@ def converter(urn: str) -> list[str]:
     return [sys.executable, "-m", "tarantula", "item", "convert", urn]
 
 
+def exporter(urn: str, form: str) -> list[str]:
+    """Return the command that writes an item for deposit, in the place of what is there."""
+    return [sys.executable, "-m", "tarantula", "item", "export", urn, "--format", form, "--force"]
+
+
 def environment(installation: Config) -> dict[str, str]:
     """Return what such a process must know."""
     return {**os.environ, "SCRAPY_SETTINGS_MODULE": "tarantula.settings", "TARANTULA_HOME": str(installation.home)}

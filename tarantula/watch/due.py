@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-SHARE = 50
+SHARE = 100
 """What took a second is done again after as many seconds."""
 
 
 class Due:
-    """Knows when something is to be done again."""
+    """Knows when something is to be done again; *at_least* so many seconds later."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_least: float = 0.0) -> None:
+        self._at_least = at_least
         self._next = 0.0
 
     def is_now(self) -> bool:
@@ -25,4 +26,4 @@ class Due:
         """Do it, and see how long it takes."""
         began = monotonic()
         yield
-        self._next = monotonic() + (monotonic() - began) * SHARE
+        self._next = monotonic() + max((monotonic() - began) * SHARE, self._at_least)

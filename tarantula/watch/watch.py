@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from tarantula.config import Config
@@ -17,8 +16,9 @@ from tarantula.log_tails import tail
 from tarantula.models import Document, Item
 from tarantula.states import ALIVE, DocumentState, ItemState
 from tarantula.watch.busiest import Busiest
-from tarantula.watch.sight import SeenDocument, SeenState, Sight, Speed
-from tarantula.watch.tally import HISTORY, Done, Tally
+from tarantula.watch.due import Due
+from tarantula.watch.sight import SeenDocument, SeenServer, SeenState, Sight, Speed
+from tarantula.watch.tally import HISTORY, UNDONE, Tally
 
 LAST = 15
 """Documents that are shown."""
@@ -39,15 +39,22 @@ class Watch:
             item = find_item(session, urn)
             self._tally = Tally(item.id)
             self._busiest = Busiest(item)
-        self._last: deque[SeenDocument] = deque(maxlen=LAST)
+        self._looking_around = Due(at_least=1.0)
+        self._servers: list[SeenServer] = []
+        self._collectors = 0
+        self._log: list[str] = []
 
     def look(self) -> Sight:
         """Return what is seen now."""
         with self._database.reading() as session:
             now = datetime.now(UTC)
             item = find_item(session, self._urn)
-            news = self._tally.look(session, item, now)
-            self._last.extendleft(_documents(session, news[-LAST:]))
+            self._tally.look(session, item, now)
+            if self._looking_around.is_now():
+                with self._looking_around.doing():
+                    self._servers = self._busiest.look(session, self._tally)
+                    self._collectors = sum(worker.item_id == item.id for worker in living(session.connection()))
+                    self._log = tail(self._directory, LINES)
             return self._sight(session, item, now)
 
     def _sight(self, session: Session, item: Item, now: datetime) -> Sight:
@@ -71,12 +78,12 @@ class Watch:
             bytes=tally.bytes,
             per_second=round(self._per_second(now, RECENT), 1),
             seconds_left=self._seconds_left(now) if is_alive else None,
-            collectors=sum(worker.item_id == item.id for worker in living(session.connection())) if is_alive else 0,
+            collectors=self._collectors,
             states=[SeenState(state=state, documents=number) for state, number in states.most_common()],
-            servers=self._busiest.look(session, tally),
-            last=list(self._last),
+            servers=self._servers,
+            last=_last(session, item.id),
             speed=self._speed(now),
-            log=tail(self._directory, LINES),
+            log=self._log,
         )
 
     def _per_second(self, now: datetime, seconds: int) -> float:
@@ -90,15 +97,17 @@ class Watch:
     def _speed(self, now: datetime) -> Speed:
         # The present second is not over.
         last = int(now.timestamp()) - 1
-        begin = last - int(HISTORY.total_seconds()) + 1
+        begin = last - HISTORY + 1
         return Speed(last=last, documents=[self._tally.seconds[second] for second in range(begin, last + 1)])
 
 
-def _documents(session: Session, news: list[Done]) -> list[SeenDocument]:
-    rows = session.execute(
-        select(Document.id, Document.url, Document.state, Document.type, Document.size).where(
-            Document.id.in_([one.id for one in news])
-        )
-    )
-    found = {row.id: SeenDocument(**row._mapping) for row in rows}
-    return [found[one.id] for one in news if one.id in found]
+_LATEST = (
+    select(Document.id, Document.url, Document.state, Document.type, Document.size)
+    .where(Document.item_id == bindparam("item"), Document.collected_at.is_not(None), Document.state.not_in(UNDONE))
+    .order_by(Document.collected_at.desc())
+    .limit(LAST)
+)
+
+
+def _last(session: Session, item_id: int) -> list[SeenDocument]:
+    return [SeenDocument.model_construct(**row._mapping) for row in session.execute(_LATEST, {"item": item_id})]

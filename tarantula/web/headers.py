@@ -43,7 +43,7 @@ def with_headers(connection: HTTPConnection, send: Send) -> Send:
                 headers.setdefault(name, value)
             headers.setdefault("Content-Security-Policy", policy(connection))
             headers.setdefault("Cache-Control", "no-store")
-            if connection.url.scheme == "https":
+            if connection.scope["scheme"] == "https":
                 headers.setdefault("Strict-Transport-Security", "max-age=31536000")
         await send(message)
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from tarantula.web.api import documents, items, people, publications, servers, types
+from tarantula.web.api import (
+    comparing,
+    decisions,
+    documents,
+    exports,
+    items,
+    people,
+    publications,
+    servers,
+    types,
+)
 from tarantula.web.api.common import GUARDS, REFUSALS
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/api", dependencies=GUARDS, responses=REFUSALS)
-for noun in (publications, types, items, documents, servers, people):
+for noun in (publications, types, items, documents, servers, decisions, comparing, exports, people):
     router.include_router(noun.router)

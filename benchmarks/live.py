@@ -1,0 +1,210 @@
+"""What fifty open pages of a running item cost its collector, and how soon they show a document.
+
+A collector is timed while the pages are served and nobody looks, and while fifty of them are open and are told what is
+seen, in turns. All share this machine: what the readers do is counted against the pages. In one more collection, one
+notes how many documents it is told are done, and when, while the database is asked how many are committed.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sqlite3
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.cookies import SimpleCookie
+from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
+from statistics import median, quantiles
+from threading import Event, Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+from benchmarks.crawl import BIN, NAME, ROOT, check_visited, describe, environment, run
+from benchmarks.postgresql import cpu_of
+from tarantula.config import Config
+from tarantula.coordinator import prepare_item
+from tests.sites.large import LargeWeb
+
+PAGES = 50
+"""That are open together."""
+ROUNDS = 3
+GLANCE = 0.02
+"""Seconds between two looks at what was committed."""
+
+
+def measure(pages: int = 3000, servers: int = 64, rounds: int = ROUNDS) -> dict[str, Any]:
+    """Compare how many documents are collected in a second, and tell how long one takes to be seen."""
+    alone: list[float] = []
+    watched: list[float] = []
+    delays: list[float] = []
+    used = 0.0
+    with LargeWeb(pages, servers) as web:
+        for _ in range(rounds):
+            alone.append(_collect(web, 0).seconds)
+            told = _collect(web, PAGES)
+            watched.append(told.seconds)
+            used += told.cpu
+        _collect(web, PAGES, delays)
+    ratio = median(alone) / median(watched)
+    return {
+        "ratio_watched_to_alone": round(ratio, 3),
+        "alone_documents_per_second": round(pages / median(alone), 1),
+        "watched_documents_per_second": round(pages / median(watched), 1),
+        "pages_open": PAGES,
+        "seen_after_ms_median": round(median(delays) * 1000),
+        "seen_after_ms_p95": round(quantiles(delays, n=20)[18] * 1000),
+        "seen_after_ms_longest": round(max(delays) * 1000),
+        "documents_seen": len(delays),
+        "pages_cpu_share": round(used / sum(watched), 3),
+        "documents": pages,
+        "rounds": rounds,
+    }
+
+
+class Told:
+    """What one collection came to."""
+
+    def __init__(self, seconds: float, cpu: float) -> None:
+        self.seconds = seconds
+        self.cpu = cpu
+        """Seconds of CPU that the process of the pages used meanwhile."""
+
+
+def _collect(web: LargeWeb, readers: int, delays: list[float] | None = None) -> Told:
+    web.visits.clear()
+    with tempfile.TemporaryDirectory() as directory:
+        work = Path(directory)
+        describe(web, work)
+        # The pages are open before anything happens.
+        urn = prepare_item(Config(home=work / "home", database_url=""), NAME)
+        with (
+            _served(work) as (process, address, cookie),
+            _read_streams(address, cookie, urn, readers, work, delays),
+        ):
+            before = cpu_of(process.pid)
+            run(work, "scrapy", "crawl", NAME, "-a", f"item={urn}")
+            ended = time.monotonic()
+            used = cpu_of(process.pid) - before
+        check_visited(web)
+    return Told(ended - web.visits[0].time, used)
+
+
+@contextmanager
+def _served(work: Path) -> Iterator[tuple[subprocess.Popen[str], tuple[str, int], str]]:
+    """Serve the pages, and come in by the link that is printed."""
+    process = subprocess.Popen(
+        [str(BIN / "tarantula"), "web", "--port", "0"],
+        cwd=ROOT,
+        env=environment(work),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        link = urlsplit(process.stdout.readline().strip())
+        address = (link.hostname or "", link.port or 0)
+        yield process, address, _cookie(address, f"{link.path}?{link.query}")
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def _cookie(address: tuple[str, int], path: str) -> str:
+    with socket.create_connection(address, timeout=30) as connection:
+        connection.sendall(_request(path, address, ""))
+        answer = connection.recv(65536).decode("latin-1")
+    lines = [line.partition(":")[2] for line in answer.split("\r\n") if line.lower().startswith("set-cookie:")]
+    return "; ".join(f"{name}={one.value}" for line in lines for name, one in SimpleCookie(line.strip()).items())
+
+
+def _request(path: str, address: tuple[str, int], cookie: str) -> bytes:
+    host, port = address
+    return f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nCookie: {cookie}\r\n\r\n".encode()
+
+
+@contextmanager
+def _read_streams(
+    address: tuple[str, int], cookie: str, urn: str, readers: int, work: Path, delays: list[float] | None
+) -> Iterator[None]:
+    """Open as many pages as wanted, and read what each is sent; of the first one, see what it shows."""
+    if not readers:
+        yield
+        return
+    _open_pages(address, cookie, urn, readers)
+    connections = [socket.create_connection(address, timeout=30) for _ in range(readers)]
+    for connection in connections:
+        connection.sendall(_request(f"/api/items/{urn}/live", address, cookie))
+    stop = Event()
+    committed: list[float] = []
+    seen: list[float] = []
+    threads = [Thread(target=_read, args=(connections, seen, stop))]
+    if delays is not None:
+        threads.append(Thread(target=_note_commits, args=(work, committed, stop)))
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+        # What was committed last is seen within a second, or never.
+        time.sleep(1.5)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        for connection in connections:
+            connection.close()
+    if delays is None:
+        return
+    if len(seen) < len(committed):
+        raise SystemExit(f"Only {len(seen)} of {len(committed)} documents were ever shown as done.")
+    delays += [max(shown - at, 0.0) for shown, at in zip(seen, committed, strict=False)]
+
+
+def _open_pages(address: tuple[str, int], cookie: str, urn: str, readers: int) -> None:
+    """Load the page itself as often, as browsers do before they ask for what is seen."""
+    for _ in range(readers):
+        with socket.create_connection(address, timeout=30) as connection:
+            connection.sendall(_request(f"/items/{urn}", address, cookie))
+            if b" 200 " not in connection.recv(4096):
+                raise SystemExit("The page of the item is not served.")
+
+
+def _read(connections: list[socket.socket], seen: list[float], stop: Event) -> None:
+    selector = DefaultSelector()
+    for connection in connections:
+        connection.setblocking(False)
+        selector.register(connection, EVENT_READ)
+    kept = b""
+    while not stop.is_set():
+        for key, _ in selector.select(0.1):
+            reader: Any = key.fileobj
+            piece = reader.recv(1 << 16)
+            if reader is connections[0]:
+                kept = _see(kept + piece, seen)
+            if not piece:
+                selector.unregister(reader)
+
+
+def _see(kept: bytes, seen: list[float]) -> bytes:
+    """Note for each document when it was first shown as done; return what is left of a message."""
+    now = time.monotonic()
+    *messages, rest = kept.split(b"\n\n")
+    for message in messages:
+        _, found, data = message.partition(b"data: ")
+        if found and data.startswith(b'{"urn"'):
+            seen += [now] * (json.loads(data)["done"] - len(seen))
+    return rest
+
+
+def _note_commits(work: Path, committed: list[float], stop: Event) -> None:
+    """Note for each document when it was first there for others to see."""
+    database = sqlite3.connect(work / "home" / "tarantula.sqlite")
+    while not stop.is_set():
+        number = database.execute("SELECT count(*) FROM document WHERE collected_at IS NOT NULL").fetchone()[0]
+        committed += [time.monotonic()] * (number - len(committed))
+        time.sleep(GLANCE)
+    database.close()
