@@ -122,7 +122,7 @@ def test_a_token_does_what_its_role_allows_and_opens_no_page(place: Office, desk
     publication = {"name": "fcul", "base_url": "http://www.fc.ul.pt/"}
     with httpx.Client(base_url=place.address, trust_env=False) as client:
         for headers in (reader, lesser):
-            assert client.get("/api/publications", headers=headers).json() == []
+            assert client.get("/api/publications", headers=headers).json()["rows"] == []
             for method, path, body in (
                 ("POST", "/api/publications", publication),
                 ("POST", "/api/tokens", {"name": "more", "role": "reader"}),

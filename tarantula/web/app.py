@@ -45,7 +45,12 @@ PAGES = (
 def create_app(gate: Gate, replay: Replay) -> FastAPI:
     """Return the management application of an installation; there is one in a process."""
     app = FastAPI(
-        title="Tarântula", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json"
+        title="Tarântula",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        generate_unique_id_function=lambda route: route.name,
     )
     for router in (login.router, watching.router, live.router, api.router):
         app.include_router(router)

@@ -112,7 +112,9 @@ async def channel_of(desk: Desk, urn: str) -> Channel:
     return _channels[urn]
 
 
-@router.get("/api/items/{urn}/live", response_class=StreamingResponse)
+@router.get(
+    "/api/items/{urn}/live", summary="An item while it happens", tags=["items"], response_class=StreamingResponse
+)
 async def live(request: Request, urn: str) -> StreamingResponse:
     """Send what is seen of an item as server-sent events, whenever it changes, at most twice a second."""
     if request.state.person is None:

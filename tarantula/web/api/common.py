@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, HTTPException, Path, Query, Request, Security
 from fastapi.security import APIKeyCookie, HTTPBearer
@@ -11,8 +12,10 @@ from pydantic import BaseModel
 
 from tarantula.errors import TarantulaError
 from tarantula.management.desk import Desk
-from tarantula.management.paging import MOST
+from tarantula.management.paging import MOST, Page, read_cursor, write_cursor
 from tarantula.web.gate import SESSION_COOKIE, Gate
+
+T = TypeVar("T")
 
 LARGEST = 2**53 - 1
 """A number that every program reads alike."""
@@ -78,6 +81,13 @@ def _check(body: Any) -> None:
 
 def _is_text(value: str) -> bool:
     return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
+
+
+def paged(rows: Sequence[T], limit: int, after: str | None) -> Page[T]:
+    """Return some rows of a list that was asked for in whole."""
+    began = read_cursor(after) or 0
+    more = began + limit < len(rows)
+    return Page(rows=list(rows[began : began + limit]), next=write_cursor(began + limit) if more else None)
 
 
 AskedDesk = Annotated[Desk, Depends(asked_desk)]

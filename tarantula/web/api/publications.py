@@ -9,9 +9,10 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from tarantula.management import publications
+from tarantula.management.paging import Page
 from tarantula.management.publication_rows import PublicationRow, Tried
 from tarantula.publications.config import PublicationConfig
-from tarantula.web.api.common import AskedDesk, Name
+from tarantula.web.api.common import AskedDesk, Cursor, Limit, Name, paged
 
 router = APIRouter()
 
@@ -55,9 +56,9 @@ class UrlsToTry(BaseModel, extra="forbid"):
 
 
 @router.get("/publications", summary="Every publication", tags=["publications"])
-def list_publications(desk: AskedDesk) -> list[PublicationRow]:
-    """Return every publication, with its last item and its next due time."""
-    return publications.listed(desk)
+def list_publications(desk: AskedDesk, limit: Limit = 50, after: Cursor = None) -> Page[PublicationRow]:
+    """Return publications by name, with their last items and their next due times."""
+    return paged(publications.listed(desk), limit, after)
 
 
 @router.post("/publications", summary="Describe a publication", status_code=201, tags=["publications"])

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from tarantula.management import servers
+from tarantula.management.paging import Page
 from tarantula.management.servers import ServerRow
 from tarantula.scope.server_settings import ServerSettings
-from tarantula.web.api.common import AskedDesk, Urn
+from tarantula.web.api.common import AskedDesk, Cursor, Limit, Urn, paged
 
 router = APIRouter(tags=["servers"])
 
@@ -39,9 +40,11 @@ def list_servers(
     desk: AskedDesk,
     urn: Urn,
     words: Annotated[str, Query(max_length=270, description="All of them are in its name.")] = "",
-) -> list[ServerRow]:
-    """Return every server that an item met, accepted or not."""
-    return servers.listed(desk, urn, words)
+    limit: Limit = 50,
+    after: Cursor = None,
+) -> Page[ServerRow]:
+    """Return the servers that an item met, accepted or not."""
+    return paged(servers.listed(desk, urn, words), limit, after)
 
 
 @router.post("/items/{urn}/servers/{server}/accept", summary="Accept a server")
