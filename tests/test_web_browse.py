@@ -150,6 +150,7 @@ def framesets_work(window: Page) -> None:
     """A link of one frame leads another, though no sealed frame may do that by itself."""
     window.locator("#main").press("n")
     frame = shown(window, "Molduras")
+    window.frame_locator("iframe").first.frame_locator("frame[name=text]").locator("p").wait_for()
     menu, text = frame.child_frames
     expect(text.get_by_text("novo")).to_be_visible()
     menu.get_by_role("link", name="in the other").click()

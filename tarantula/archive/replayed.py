@@ -68,10 +68,7 @@ def path_of_document(session: Session, mirror: Path, document: Document) -> str 
 
 def content_type_of(document: Document) -> str:
     """Return what a browser is told of the type of a document's copy."""
-    if document.rendered_offset is not None:
-        return f"{RENDERED}; charset=utf-8"
-    charset = encoding_of(document.charset)
-    return f"{document.type or UNKNOWN}; charset={charset}" if charset else document.type or UNKNOWN
+    return f"{RENDERED}; charset=utf-8" if document.rendered_offset is not None else _type_as_sent(document)
 
 
 def shown(session: Session, items: Path, document: Document) -> Shown | None:
@@ -79,8 +76,9 @@ def shown(session: Session, items: Path, document: Document) -> Shown | None:
     capture = capture_of(session, items, document)
     if capture is None:
         return None
-    offset = capture.offset if capture.rendered_offset is None else capture.rendered_offset
-    return Shown(payload_of(read_record(capture.path, offset)).body, content_type_of(document))
+    if capture.rendered_offset is None:
+        return original(session, items, document)
+    return Shown(payload_of(read_record(capture.path, capture.rendered_offset)).body, content_type_of(document))
 
 
 def original(session: Session, items: Path, document: Document) -> Shown | None:
@@ -88,9 +86,12 @@ def original(session: Session, items: Path, document: Document) -> Shown | None:
     capture = capture_of(session, items, document)
     if capture is None:
         return None
+    return Shown(payload_of(read_record(capture.path, capture.offset)).body, _type_as_sent(document))
+
+
+def _type_as_sent(document: Document) -> str:
     charset = encoding_of(document.charset)
-    content_type = f"{document.type or UNKNOWN}; charset={charset}" if charset else document.type or UNKNOWN
-    return Shown(payload_of(read_record(capture.path, capture.offset)).body, content_type)
+    return f"{document.type or UNKNOWN}; charset={charset}" if charset else document.type or UNKNOWN
 
 
 def _inside(mirror: Path, path: str, content_type: str) -> Copy | None:
