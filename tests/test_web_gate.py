@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select, update
+from starlette.types import Message, Receive, Scope, Send
 
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.models import LoginSession, Token
 from tarantula.people import accounts, sessions, tokens
 from tarantula.people.roles import Role
-from tarantula.web.gate import Gate
+from tarantula.web import doorkeeper
+from tarantula.web.doorkeeper import Doorkeeper
+from tarantula.web.gate import SESSION_COOKIE, Gate
 
 PASSWORD = "correct horse battery"
 
@@ -74,3 +78,29 @@ def test_it_is_known_when_a_token_was_last_used(gate: Gate) -> None:
         assert session.scalars(select(Token.used_at)).one() is not None
     for wrong in ("", "\udc80", "x" * 10_000, f"{secret} "):
         assert gate.program(wrong) is None
+
+
+def test_an_answer_that_goes_on_and_on_ends_with_its_session(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doorkeeper, "LOOK_AGAIN", 0.0)
+    secret = gate.take_code(gate.open_once())
+    assert secret is not None
+    sent: list[bytes] = []
+
+    async def news(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for number in range(4):
+            if number == 2:
+                gate.log_out(secret)
+            await send({"type": "http.response.body", "body": b"%d" % number, "more_body": True})
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            sent.append(message["body"] if message["more_body"] else b"end")
+
+    headers = [(b"host", b"127.0.0.1"), (b"cookie", f"{SESSION_COOKIE}={secret}".encode())]
+    request = {"type": "http", "method": "GET", "path": "/api/items/x/live", "query_string": b"", "scheme": "http"}
+    asyncio.run(Doorkeeper(news, gate)({**request, "headers": headers}, receive, send))
+    assert sent == [b"0", b"1", b"end"]
