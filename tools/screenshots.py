@@ -22,6 +22,8 @@ TARANTULA = Path(sys.executable).parent / "tarantula"
 NAME = "fcul"
 WIDE: ViewportSize = {"width": 1100, "height": 720}
 NARROW: ViewportSize = {"width": 390, "height": 720}
+QUIET = 2000
+"""Milliseconds after which a page has drawn everything."""
 TRIED = "{base}\n{base}visita.mp4\nhttp://www.example.org/"
 
 
@@ -78,6 +80,12 @@ def take(browser: Browser, way_in: str, urn: str, base: str) -> None:
         "publications": "/publications",
         "publication": f"/publications/{NAME}",
         "types": "/types",
+        "items": "/items",
+        "item": f"/items/{urn}",
+        "documents": f"/items/{urn}/documents",
+        "servers": f"/items/{urn}/servers",
+        "browse": f"/items/{urn}/browse",
+        "validate": f"/items/{urn}/validate",
         "report": f"/items/{urn}/report",
         "reports-in-time": f"/publications/{NAME}/reports",
     }.items():
@@ -93,7 +101,10 @@ def take(browser: Browser, way_in: str, urn: str, base: str) -> None:
 
 def picture(page: Page, address: str, name: str) -> None:
     """Take a picture of what a window shows of a page."""
-    page.goto(address, wait_until="networkidle")
+    page.goto(address)
+    page.get_by_role("heading", level=1).wait_for()
+    # Live pages never fall silent, and frames and charts take a moment.
+    page.wait_for_timeout(QUIET)
     save(page, name)
 
 

@@ -93,8 +93,8 @@ class Tally:
 
     def _sum_up(self) -> None:
         """Put together what is known and what came lately, then take as known what is not so late any more."""
-        self.states = self._known.states + Counter[int]()
-        self.servers = self._known.servers + Counter[int]()
+        self.states = self._known.states.copy()
+        self.servers = self._known.servers.copy()
         self.bytes = self._known.bytes
         for group in self._lately:
             self.states[group.state] += group.documents
