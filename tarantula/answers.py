@@ -50,15 +50,15 @@ def _sentence(exchange: Exchange, earlier: Earlier | None) -> str:
     if exchange.not_modified is not None and earlier is not None:
         return f"Not modified since {earlier.collected_at:%Y-%m-%d %H:%M:%S} UTC, when {earlier.urn} collected it."
     phrase = meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
-    answered = f"The server answered {exchange.status}{phrase}"
+    answered = f"{exchange.status}{phrase}"
     if exchange.status in REDIRECTS:
         if not exchange.get(b"location"):
-            return f"{answered}, without saying where to."
+            return f"The server answered {answered}, without saying where to."
         target = _target(exchange)
         where = "itself" if target == exchange.url else target or "an address that cannot be read"
-        return f"{answered}: it redirects to {where}."
+        return f"The server answered {answered}: it redirects to {where}."
     note = f" {exchange.note}" if exchange.note else ""
-    return f"{answered}.{note}"
+    return f"The server answered {answered}.{note}"
 
 
 def _redirect(exchange: Exchange) -> list[Link]:

@@ -84,6 +84,7 @@ class Report:
     urn: str
     publication: str
     state: str
+    validation: str
     started_at: str | None
     finished_at: str | None
     totals: Totals
@@ -106,6 +107,7 @@ def report(session: Session, item: Item, servers: int | None = None) -> Report:
         urn=item.urn,
         publication=item.publication.name,
         state=item.state,
+        validation=item.validation,
         started_at=item.started_at.isoformat() if item.started_at else None,
         finished_at=item.finished_at.isoformat() if item.finished_at else None,
         totals=Totals(

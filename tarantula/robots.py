@@ -63,8 +63,9 @@ class RobotsRules:
         if self._status in NOT_REACHED:
             return f"{self.url} could not be had: {self._failure}"
         if self.unreachable:
-            answered = f"{self.url} was answered with {self._status}"
-            return f"{answered}, and until it can be read everything there is excluded."
+            return (
+                f"{self.url} was answered with {self._status}, and until it can be read everything there is excluded."
+            )
         return f"{self.url} excludes it."
 
     def allowed(self, url: str, user_agent: str = PRODUCT_TOKEN) -> bool:

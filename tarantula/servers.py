@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from tarantula import sentences
 from tarantula.errors import NotNow, TarantulaError
+from tarantula.finding import ends_of
 from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item, Publication, Server, ServerSetting
 from tarantula.publications.config import PublicationConfig, read
@@ -107,20 +108,29 @@ def in_force(connection: Connection, publication_id: int) -> dict[str, ServerSet
 def met(session: Session, item: Item) -> list[ServerRow]:
     """Return every server that an item met, accepted or not, the ones with most documents first."""
     settings = in_force(session.connection(), item.publication_id)
-    rows = session.execute(
+    first, last = ends_of(session, item)
+    # Counted by number first: names are looked up once for each server, and not for each document.
+    counts = (
         select(
-            Server.name,
-            func.count(),
-            func.count(case((IS_COLLECTED, 1))),
-            func.count(case((Document.state == DocumentState.WAITING, 1))),
-            func.count(case((Document.state == DocumentState.SERVER_NOT_ACCEPTED, 1))),
+            Document.server_id,
+            func.count().label("documents"),
+            func.count(case((IS_COLLECTED, 1))).label("collected"),
+            func.count(case((Document.state == DocumentState.WAITING, 1))).label("waiting"),
+            func.count(case((Document.state == DocumentState.SERVER_NOT_ACCEPTED, 1))).label("refused"),
         )
-        .join(Server, Server.id == Document.server_id)
-        .where(Document.item_id == item.id)
-        .group_by(Server.name)
-        .order_by(func.count().desc(), Server.name)
+        .where(Document.item_id + 0 == item.id, Document.id.between(first, last))
+        .group_by(Document.server_id)
+        .subquery()
     )
-    return [ServerRow(*row, settings=settings.get(row[0], ServerSettings())) for row in rows]
+    rows = session.execute(
+        select(Server.name, counts.c.documents, counts.c.collected, counts.c.waiting, counts.c.refused)
+        .join(Server, Server.id == counts.c.server_id)
+        .order_by(counts.c.documents.desc(), Server.name)
+    )
+    return [
+        ServerRow(name, documents, collected, waiting, refused, settings.get(name, ServerSettings()))
+        for name, documents, collected, waiting, refused in rows
+    ]
 
 
 def asked(connection: Connection, item_id: int, servers: list[str]) -> dict[str, int]:

@@ -14,7 +14,10 @@ from tarantula.models import Document, Item, Server
 from tarantula.politeness import Pause, Politeness
 from tarantula.states import DocumentState
 from tarantula.store.documents import DocumentTable, Outcome
+from tarantula.store.group import Group
 from tarantula.store.leases import Leases
+from tarantula.store.rows import RowWriter
+from tarantula.store.shorter_ways import ShorterWays
 from tarantula.watch import due
 from tarantula.watch.sight import Sight
 from tarantula.watch.watch import Watch
@@ -94,14 +97,15 @@ def test_back_offs_of_collectors_are_seen(database: Database, database_config: C
     politeness = Politeness(2.0)
     with database.session() as session:
         item = find_item(session, urn).id
-    leases = Leases(item)
+    table, leases = DocumentTable(item), Leases(item)
+    rows = RowWriter(table, leases, ShorterWays(table, lambda _entry, _links: []), 10, unusual=politeness.unusual)
     with database.engine.begin() as connection:
         leases.join(connection)
-        leases.seek(connection)
+        rows.open_first(connection)
     politeness.answered("s0", 503)
     politeness.answered("s0", 503)
     with database.engine.begin() as connection:
-        leases.note_pauses(connection, politeness.unusual)
+        rows.write(connection, Group(), beat=True)
     assert politeness.unusual("s0") == Pause(6.0, 4.0)
     finish(database, urn, 200, 200)
     watch = Watch(database_config, database, urn)
@@ -111,10 +115,22 @@ def test_back_offs_of_collectors_are_seen(database: Database, database_config: C
     for _ in range(8):
         politeness.answered("s0", 200)
     with database.engine.begin() as connection:
-        leases.note_pauses(connection, politeness.unusual)
+        rows.write(connection, Group(), beat=True)
+    assert pause_of(database, "s0") == (None, None)
+    # Nor has one that nobody has.
+    politeness.answered("s0", 503)
+    with database.engine.begin() as connection:
+        rows.write(connection, Group(), beat=True)
+    assert pause_of(database, "s0") == (4.0, 2.0)
+    with database.engine.begin() as connection:
+        leases.leave(connection)
+    assert pause_of(database, "s0") == (None, None)
+
+
+def pause_of(database: Database, server: str) -> tuple[float | None, float | None]:
     with database.reading() as session:
-        row = session.scalars(select(Server).where(Server.name == "s0")).one()
-    assert (row.pause, row.backoff) == (None, None)
+        row = session.scalars(select(Server).where(Server.name == server)).one()
+    return row.pause, row.backoff
 
 
 def test_servers_that_must_be_left_alone_are_seen(database: Database, database_config: Config, urn: str) -> None:

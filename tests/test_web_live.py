@@ -29,7 +29,7 @@ def test_all_who_look_are_sent_the_same(sqlite: Database, config: Config) -> Non
         assert client.get(address).status_code == 401
         client.get(place.way_in)
         missing = client.get("/api/items/nothing/live")
-        assert missing.status_code == 400
+        assert missing.status_code == 404
         assert "There is no item" in missing.text
 
         streams = []

@@ -77,6 +77,30 @@ def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None
     assert retold(tried.reason) == "Está a 3 ligações do documento base, e fcul vai até à profundidade 2."
 
 
+@pytest.mark.usefixtures("_portuguese")
+@pytest.mark.parametrize(
+    ("said", "retold_as"),
+    [
+        ("The server answered 404 Not Found.", "O servidor respondeu 404 Not Found."),
+        (
+            "The server answered 301 Moved Permanently: it redirects to http://a.example/.",
+            "O servidor respondeu 301 Moved Permanently: redireciona para http://a.example/.",
+        ),
+        ("http://a.example/robots.txt excludes it.", "http://a.example/robots.txt exclui-o."),
+        (
+            "http://a.example/robots.txt could not be had: The server a.example refused the connection.",
+            "Não se conseguiu obter http://a.example/robots.txt: O servidor a.example recusou a ligação.",
+        ),
+        (
+            "30.5% of the documents that were asked for could not be had (errors > 20%).",
+            "30.5% dos documentos pedidos não puderam ser obtidos (errors > 20%).",
+        ),
+    ],
+)
+def test_what_became_of_documents_is_retold(said: str, retold_as: str) -> None:
+    assert retold(said) == retold_as
+
+
 def test_english_and_what_nobody_knows_stay_as_they_are() -> None:
     said = "The depth must be 0 or more, and -1 is not."
     assert retold(said) == said

@@ -21,9 +21,12 @@ PACKAGE = ROOT / "tarantula"
 MARKING = frozenset({"_", "mark"})
 SAYING = frozenset(
     {"TarantulaError", "NotAllowed", "NotNow", "NotThere", "ValueError"}
+    | {"CannotAsk", "InvalidResponse", "NoCode", "NotReached", "PrivateAddress", "TookTooLong", "TooLarge"}
     | {"accept", "at_least", "more_than_nothing", "refuse", "_refuse", "Verdict"}
 )
 """What is called with a sentence that a page may show."""
+RETURNING = frozenset({"answers.py", "failures.py", "robots.py", "sentences.py"})
+"""The files whose functions return them."""
 NAMED = frozenset({"reason", "more", "complaint"})
 """What such a sentence, or a part of it, is called before it is said."""
 OF_PYDANTIC = {
@@ -33,8 +36,8 @@ OF_PYDANTIC = {
 """What pydantic says of numbers that are none."""
 COUNTED = {"link", "links", "unknown"}
 SENTENCES = (
-    *("archive/rules.py", "catalogue.py", "life", "management", "people", "publications", "scope", "sentences.py"),
-    *("servers.py", "states.py"),
+    *("answers.py", "archive/rules.py", "catalogue.py", "download", "life", "management", "people"),
+    *("publications", "robots.py", "scope", "sentences.py", "servers.py", "states.py"),
 )
 """Where sentences are said of what people write and do; those of other places are shown in English."""
 
@@ -83,7 +86,7 @@ def _named(path: Path) -> Iterator[str]:
 
 def _returned(path: Path) -> Iterator[str]:
     """Yield the sentences that functions put together for others, where that is all they do."""
-    if path.name == "sentences.py":
+    if path.name in RETURNING:
         for node in _nodes(path):
             if isinstance(node, ast.Return) and node.value is not None:
                 yield from _texts(node.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.archive.before import base_document
@@ -51,10 +51,11 @@ def first_page(session: Session, item: Item) -> Document | None:
 def place_of(session: Session, item: Item, document: Document) -> Place:
     """Return where a document is among the pages, in the order in which they became known."""
     pages = select(Document.id).where(Document.item_id == item.id, IS_PAGE)
-    counted = pages.with_only_columns(func.count())
+    up_to_here = func.count(case((Document.id <= document.id, 1)))
+    number, total = session.execute(pages.with_only_columns(up_to_here, func.count())).one()
     return Place(
-        session.scalar(counted.where(Document.id <= document.id)) or 0,
-        session.scalar(counted) or 0,
+        number,
+        total,
         session.scalar(pages.where(Document.id < document.id).order_by(Document.id.desc()).limit(1)),
         session.scalar(pages.where(Document.id > document.id).order_by(Document.id).limit(1)),
     )

@@ -11,17 +11,17 @@ from tarantula.download.tls import problem
 
 def not_reached(server: str, error: OSError) -> NotReached:
     """Say why a server could not be connected to, or why the connection ended."""
-    return NotReached(f"The server {server} {_what_happened(error)}.")
+    return NotReached(_sentence(server, error))
 
 
-def _what_happened(error: OSError) -> str:
+def _sentence(server: str, error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
-        return f"was reached, but {problem(error)}"
+        return f"The server {server} was reached, but {problem(error)}."
     if isinstance(error, ConnectionRefusedError):
-        return "refused the connection"
+        return f"The server {server} refused the connection."
     if isinstance(error, ConnectionResetError | BrokenPipeError):
-        return "reset the connection"
+        return f"The server {server} reset the connection."
     if isinstance(error, TimeoutError):
-        return "did not take the connection"
+        return f"The server {server} did not take the connection."
     reason = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
-    return f"cannot be reached: {reason}"
+    return f"The server {server} cannot be reached: {reason}."

@@ -44,7 +44,7 @@ TABLES: Mapping[str, Table] = {
 }
 """Figures 4.3, 4.4, 4.5 and 4.7 of the report of 2001."""
 
-_ended: dict[tuple[str, str, datetime | None], Report] = {}
+_ended: dict[tuple[str, str, str, datetime | None], Report] = {}
 
 
 def of_item(desk: Desk, urn: str, servers: int | None = BUSIEST) -> Report:
@@ -89,7 +89,7 @@ def _table(name: str) -> Table:
 
 def _remembered(desk: Desk, item: Item) -> Report:
     """Return an item's report; one that has ended is counted once."""
-    key = (desk.installation.url, item.urn, item.finished_at)
+    key = (desk.installation.url, item.urn, item.validation, item.finished_at)
     if item.state in ALIVE or key not in _ended:
         counted = of_item(desk, item.urn, BUSIEST_IN_TIME)
         if item.state in ALIVE:

@@ -32,7 +32,8 @@ def bury(connection: Connection, dead: ColumnElement[bool]) -> None:
     """
     rows = connection.execute(select(Collector.id).where(dead).with_for_update(skip_locked=True))
     if found := list(rows.scalars()):
-        connection.execute(update(Server).where(Server.collector_id.in_(found)).values(collector_id=None))
+        nobody = {"collector_id": None, "pause": None, "backoff": None}
+        connection.execute(update(Server).where(Server.collector_id.in_(found)).values(nobody))
         connection.execute(delete(Collector).where(Collector.id.in_(found)))
 
 

@@ -136,8 +136,7 @@ class Leases:
         ).all()
         if rows:
             taken = [row.id for row in rows]
-            mine = {"collector_id": self._me, "pause": None, "backoff": None}
-            connection.execute(update(Server).where(Server.id.in_(taken)).values(mine))
+            connection.execute(update(Server).where(Server.id.in_(taken)).values(collector_id=self._me))
             self._wait_again(connection, taken)
             self.held.update((row.name, row.id) for row in rows)
         return [
@@ -156,7 +155,7 @@ class Leases:
         connection.execute(
             update(Server)
             .where(Server.id == bindparam("server"), Server.collector_id == self._me)
-            .values(collector_id=None, not_before=bindparam("until")),
+            .values(collector_id=None, not_before=bindparam("until"), pause=None, backoff=None),
             [{"server": identity, "until": now + timedelta(seconds=given[identity])} for identity in sorted(given)],
         )
 
@@ -210,7 +209,8 @@ class Leases:
     def leave(self, connection: Connection) -> None:
         """Give back everything, and be no collector any more."""
         self._wait_again(connection, list(self.held.values()))
-        connection.execute(update(Server).where(Server.collector_id == self._me).values(collector_id=None))
+        nobody = {"collector_id": None, "pause": None, "backoff": None}
+        connection.execute(update(Server).where(Server.collector_id == self._me).values(nobody))
         self.held.clear()
         connection.execute(delete(Collector).where(Collector.id == self._me))
         self._bury(connection)

@@ -25,7 +25,7 @@ ProcessCollector(registry=REGISTRY)
 
 
 class Measured:
-    """Counts requests, by the pattern of their address: addresses themselves are without number."""
+    """Counts requests by the name of what they ask for, as OpenAPI has it: addresses are without number."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -46,7 +46,7 @@ class Measured:
         try:
             await self._app(scope, receive, sending)
         finally:
-            route = str(getattr(scope.get("route"), "path", None) or "other")
+            route = str(getattr(scope.get("route"), "name", None) or "other")
             method = scope["method"] if scope["method"] in METHODS else "other"
             REQUESTS.labels(method, route, status).inc()
             SECONDS.labels(route).observe(perf_counter() - began)

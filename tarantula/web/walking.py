@@ -1,4 +1,4 @@
-"""A walk through an item: the page in its frame, what is told of it beside it, and the ways on."""
+"""A walk through an item: the page in its frame, and the ways on."""
 
 from __future__ import annotations
 
@@ -7,30 +7,16 @@ from asyncio import to_thread
 from nicegui import Client, ui
 from nicegui.events import KeyEventArguments
 
-from tarantula.archive.delta import Change
 from tarantula.errors import TarantulaError
-from tarantula.management import browsing, decisions
+from tarantula.management import browsing
 from tarantula.management.browsing import Browsed
 from tarantula.management.desk import Desk
-from tarantula.web import differences
-from tarantula.web.figures import moment, number
-from tarantula.web.frame import complain
-from tarantula.web.item_parts import facts, state_words
-from tarantula.web.look_list import browse_address, draw_looks
-from tarantula.web.parts import few_rows, section
-from tarantula.web.replay import copy_address, original_address
+from tarantula.web.look_list import browse_address
+from tarantula.web.replay import copy_address
 from tarantula.web.retelling import retold
 from tarantula.web.sealed_frame import Said, SealedFrame
-from tarantula.web.words import _, language, mark, use
-
-CHANGES = {
-    Change.NEW: mark("The item before did not collect it."),
-    Change.CHANGED: mark("It changed since the item before."),
-    Change.SAME: mark("It is the same as in the item before."),
-    Change.GONE: mark("The item before collected it, and this one did not."),
-}
-PANELS = {"m": mark("About"), "b": mark("Item before"), "c": mark("What changed"), "l": mark("To look at first")}
-"""What stands beside the page, by the key that shows it."""
+from tarantula.web.walk_panels import PANELS, Panels
+from tarantula.web.words import _, language, use
 
 
 class Walk:
@@ -40,7 +26,6 @@ class Walk:
         self._desk, self._urn, self._client = desk, urn, client
         self._language = language()
         self._here: Browsed | None = None
-        self._drawn: set[str] = set()
         self._bar()
         with ui.element("div").classes("w-full grid grid-cols-1 lg:grid-cols-2 gap-4"):
             with ui.element("section").classes("min-w-0").props(f'aria-label="{_("The page")}"'):
@@ -50,7 +35,7 @@ class Walk:
                 with ui.element("div").classes("w-full h-[70vh] border border-slate-400"):
                     self._frame = SealedFrame(_("The archived page"), self._heard)
             with ui.element("section").classes("min-w-0").props(f'aria-label="{_("About the page")}"'):
-                self._beside()
+                self._panels = Panels(desk, client, self._frame)
 
     def begin_at(self, document_id: int) -> None:
         """Show the first page when the reader is there."""
@@ -68,7 +53,6 @@ class Walk:
             self._notice.text = retold(str(error))
             return
         self._here = here
-        self._drawn.clear()
         self._title.text = here.title or here.url
         self._url.text = here.url
         self._notice.text = retold(here.trouble or ("" if here.kept else here.reason))
@@ -77,9 +61,11 @@ class Walk:
         self._on.set_enabled(here.next_id is not None)
         with self._client:
             ui.navigate.history.replace(browse_address(self._urn, here.document_id))
-        if not followed:
+        if followed:
+            self._frame.mark_lines([])
+        else:
             self._frame.show(copy_address(self._client, self._urn, here.document_id) if here.kept else "")
-        await self._fill(str(self._tabs.value))
+        await self._panels.tell_of(here)
 
     def _bar(self) -> None:
         with ui.row().classes("items-center gap-2 mb-2").props(f'role="toolbar" aria-label="{_("Pages")}"'):
@@ -91,90 +77,6 @@ class Walk:
                 "text-sm"
             )
         ui.keyboard(on_key=self._pressed, ignore=["input", "select", "textarea"], repeating=False)
-
-    def _beside(self) -> None:
-        with ui.tabs().classes("w-full").props("no-caps dense outside-arrows mobile-arrows") as self._tabs:
-            for key, name in PANELS.items():
-                ui.tab(key, label=_(name))
-        self._panels = {}
-        with ui.tab_panels(self._tabs, value="m", animated=False, keep_alive=True).classes("w-full"):
-            for key in PANELS:
-                with ui.tab_panel(key).classes("p-2"):
-                    self._panels[key] = ui.element("div").classes("w-full")
-        self._tabs.on_value_change(lambda change: self._fill(str(change.value)))
-
-    async def _fill(self, panel: str) -> None:
-        """Draw what stands beside the page, when somebody looks at it."""
-        use(self._language)
-        here = self._here
-        if here is None or panel in self._drawn:
-            return
-        self._drawn.add(panel)
-        place = self._panels[panel]
-        place.clear()
-        with place:
-            ui.spinner(size="lg")
-        try:
-            draw = {"m": self._about, "b": self._before, "c": self._changes, "l": self._looks}[panel]
-            await draw(here)
-        except TarantulaError as error:
-            place.clear()
-            with place:
-                complain(retold(str(error)))
-
-    async def _about(self, here: Browsed) -> None:
-        self._panels["m"].clear()
-        with self._panels["m"]:
-            facts(_facts(here))
-            if here.kept:
-                original = original_address(self._client, self._urn, here.document_id)
-                ui.link(_("The bytes as they were sent"), original, new_tab=True).props('rel="noreferrer"')
-            if not here.copied and here.kept:
-                ui.label(
-                    _("The mirror has no copy of it: it is shown without what it needs, and its links lead nowhere.")
-                )
-            with section(_("Headers")):
-                few_rows(_("Headers"), [_("Name"), _("Value")], here.headers)
-
-    async def _before(self, here: Browsed) -> None:
-        self._panels["b"].clear()
-        with self._panels["b"]:
-            if here.before is None:
-                ui.label(_("It is the first item of its publication."))
-                return
-            ui.label(_(CHANGES[Change(here.before.change)]))
-            if here.before.document_id is None:
-                return
-            ui.link(here.before.urn, browse_address(here.before.urn, here.before.document_id))
-            ui.label(_("Collected: {moment}", moment=moment(here.before.collected_at))).classes("text-sm")
-            with ui.element("div").classes("w-full h-[65vh] border border-slate-400"):
-                frame = SealedFrame(_("The same page in the item before"))
-            frame.show(copy_address(self._client, here.before.urn, here.before.document_id))
-        await self._mark(here)
-
-    async def _changes(self, here: Browsed) -> None:
-        difference = await to_thread(browsing.compared, self._desk, self._urn, here.document_id)
-        use(self._language)
-        self._panels["c"].clear()
-        with self._panels["c"]:
-            differences.draw(difference)
-        self._frame.mark_lines(differences.marks_of(difference))
-
-    async def _mark(self, here: Browsed) -> None:
-        """Mark in the page what is not in that of the item before."""
-        difference = await to_thread(browsing.compared, self._desk, self._urn, here.document_id)
-        self._frame.mark_lines(differences.marks_of(difference))
-
-    async def _looks(self, here: Browsed) -> None:
-        found = await to_thread(decisions.attention, self._desk, self._urn)
-        use(self._language)
-        self._panels["l"].clear()
-        with self._panels["l"]:
-            for rule in found.rules:
-                ui.label(retold(rule.reason)).classes("text-sm")
-            draw_looks(found.looks)
-            if not found.looks:
-                ui.label(_("Nothing stands out."))
 
     async def _heard(self, said: Said) -> None:
         """Hear an archived page: it can move its reader about in the item, and no more than that."""
@@ -200,28 +102,10 @@ class Walk:
         elif key == "p":
             await self._previous()
         elif key in PANELS:
-            self._tabs.value = key
+            self._panels.choose(key)
 
     async def _next(self) -> None:
         await self.go(self._here.next_id if self._here else None)
 
     async def _previous(self) -> None:
         await self.go(self._here.previous_id if self._here else None)
-
-
-def _facts(here: Browsed) -> list[tuple[str, str]]:
-    rows: list[tuple[str, object]] = [
-        (_("URL"), here.url),
-        (_("Title"), here.title),
-        (_("State"), f"{here.state} ({state_words(here.state)})"),
-        (_("Reason"), retold(here.reason)),
-        (_("Type"), here.type),
-        (_("Charset"), here.charset),
-        (_("Bytes"), number(here.size) if here.size is not None else None),
-        (_("Digest"), here.digest),
-        (_("Collected"), moment(here.collected_at)),
-        (_("Depth"), here.depth),
-        (_("Links"), here.links),
-        (_("First named by"), here.via),
-    ]
-    return [(name, str(value)) for name, value in rows if value not in (None, "")]

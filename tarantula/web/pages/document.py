@@ -11,6 +11,7 @@ from tarantula.web.asking import later
 from tarantula.web.figures import moment, number, size
 from tarantula.web.frame import heading, page
 from tarantula.web.item_parts import address, facts, parts_of, state_words
+from tarantula.web.replay import original_address
 from tarantula.web.retelling import retold
 from tarantula.web.searching import Search
 from tarantula.web.style import subheading, tagged
@@ -29,7 +30,10 @@ def one_document(desk: Desk, urn: str, number: int) -> None:
 def _show(desk: Desk, found: DocumentDetail) -> None:
     facts(_facts(found))
     if found.has_body:
-        ui.link(_("Open it as it was collected"), address(found.urn, f"/browse?document={found.id}"))
+        with ui.row():
+            ui.link(_("Open it as it was collected"), address(found.urn, f"/browse?document={found.id}"))
+            original = original_address(ui.context.client, found.urn, found.id)
+            ui.link(_("The bytes as they were sent"), original, new_tab=True).props('rel="noreferrer"')
     _headers(found)
     subheading(_("First named by"))
     if found.via is None:

@@ -90,7 +90,7 @@ def _figures() -> None:
                 value = tagged("dd", "–", "text-xl font-bold break-words")
                 value.props["data-live"] = name
                 if name == "state":
-                    value.props["role"] = "status"
+                    value.props["aria-live"] = "polite"
     tagged("p", "").props('data-live="reason"')
 
 

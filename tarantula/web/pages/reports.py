@@ -15,6 +15,7 @@ from tarantula.web.charts import bars, stacked
 from tarantula.web.figure_view import figure
 from tarantula.web.figures import moment, number, size
 from tarantula.web.frame import heading, page
+from tarantula.web.item_parts import parts_of
 from tarantula.web.report_rows import HEADINGS, TITLES, names_in, names_in_order, rows_of
 from tarantula.web.style import tagged
 from tarantula.web.tables import Column, listing
@@ -48,6 +49,7 @@ def all_reports(desk: Desk) -> None:
 def report_of_item(desk: Desk, urn: str) -> None:
     """Show the figures of one item."""
     heading(_("Report of {urn}", urn=urn))
+    parts_of(urn, "/report")
     later(lambda: reports.of_item(desk, urn), _of_item)
 
 
@@ -82,8 +84,10 @@ def _to_documents(urn: str, table: str, keys: list[str], event: events.EChartPoi
 
 def _totals(report: Report) -> None:
     totals = report.totals
-    with ui.element("dl").classes("grid grid-cols-2 sm:grid-cols-3 md:grid-cols-6 gap-2 w-full"):
+    with ui.element("dl").classes("grid grid-cols-2 sm:grid-cols-3 md:grid-cols-4 gap-2 w-full"):
         for label, value in (
+            (_("State"), _(report.state)),
+            (_("Validation"), _(report.validation)),
             (_("Documents"), number(totals.documents)),
             (_("Collected"), number(totals.collected)),
             (_("Waiting"), number(totals.waiting)),
@@ -94,13 +98,38 @@ def _totals(report: Report) -> None:
             with ui.element("div").classes("border border-slate-300 rounded p-2"):
                 tagged("dt", label, "text-sm text-slate-600")
                 tagged("dd", value, "text-xl font-bold m-0")
-    with ui.row():
-        ui.link(_("The item"), f"/items/{quote(report.urn)}")
-        ui.link(_("All items in time"), f"/publications/{quote(report.publication)}/reports")
+    ui.link(_("All items in time"), f"/publications/{quote(report.publication)}/reports").classes("mt-2")
+
+
+def _decided(found: list[Report]) -> None:
+    """Show what became of every item, the newest first."""
+    rows = [
+        {
+            "urn": report.urn,
+            "urn_to": f"/items/{quote(report.urn)}/report",
+            "begun": moment(report.started_at),
+            "state": _(report.state),
+            "validation": _(report.validation),
+            "collected": report.totals.collected,
+            "bytes": report.totals.bytes,
+            "size": size(report.totals.bytes),
+        }
+        for report in reversed(found)
+    ]
+    columns = [
+        Column("urn", _("Item")),
+        Column("begun", _("Begun")),
+        Column("state", _("State")),
+        Column("validation", _("Validation")),
+        Column("collected", _("Collected"), number=True),
+        Column("bytes", _("Size"), number=True, shown="size"),
+    ]
+    listing(columns, rows, _("Items"), key="urn", search=False)
 
 
 def _in_time(name: str, found: list[Report]) -> None:
     ui.link(_("The publication"), f"/publications/{quote(name)}")
+    _decided(found)
     moments = [moment(report.started_at) for report in found]
     for table in reports.TABLES:
         counts = [names_in(report, table) for report in found]
