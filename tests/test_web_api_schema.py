@@ -13,7 +13,7 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.people import accounts, sessions
 from tarantula.people.roles import Role
-from tarantula.web.gate import SESSION_COOKIE
+from tarantula.web.door.gate import SESSION_COOKIE
 from tests.collecting import ROOT, collect, describe, only_item
 from tests.managing import office
 from tests.sites.drawing import page

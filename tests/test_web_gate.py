@@ -15,9 +15,9 @@ from tarantula.db import Database
 from tarantula.models import LoginSession, Token
 from tarantula.people import accounts, sessions, tokens
 from tarantula.people.roles import Role
-from tarantula.web import doorkeeper
-from tarantula.web.doorkeeper import Doorkeeper
-from tarantula.web.gate import SESSION_COOKIE, Gate
+from tarantula.web.door import doorkeeper
+from tarantula.web.door.doorkeeper import Doorkeeper
+from tarantula.web.door.gate import SESSION_COOKIE, Gate
 
 PASSWORD = "correct horse battery"
 

@@ -12,7 +12,7 @@ from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.web.publication_fields import GROUPS, LABELS, defaults, read_back, written
+from tarantula.web.parts.publication_fields import GROUPS, LABELS, defaults, read_back, written
 from tests.browsing import launched
 from tests.collecting import PATIENCE, only_item
 from tests.managing import office

@@ -15,10 +15,10 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.models import Document
-from tarantula.web.replay import checked_address
-from tarantula.web.seal import HEADERS, policy_of_copy
-from tarantula.web.telling import with_script
-from tarantula.web.tickets import LASTS, Tickets
+from tarantula.web.replay.addresses import checked_address
+from tarantula.web.replay.seal import HEADERS, policy_of_copy
+from tarantula.web.replay.telling import with_script
+from tarantula.web.replay.tickets import LASTS, Tickets
 from tests.months import BASE, Page, archive
 from tests.showing import Reply, Showing, showing
 

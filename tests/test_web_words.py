@@ -12,7 +12,7 @@ from tarantula.errors import TarantulaError
 from tarantula.management import publications
 from tarantula.publications.toml import from_toml
 from tarantula.scope.too_deep import TooDeep
-from tarantula.web.figures import moment, number, percent, size
+from tarantula.web.parts.figures import moment, number, percent, size
 from tarantula.web.retelling import retold
 from tarantula.web.words import LANGUAGES, _, speaking, translations, wanted_language
 from tests import texts

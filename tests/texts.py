@@ -14,7 +14,7 @@ from tarantula.people.roles import Role
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.times import PERIODS
 from tarantula.states import MEANINGS, ItemState, Validation
-from tarantula.web.publication_fields import help_of
+from tarantula.web.parts.publication_fields import help_of
 from tests.collecting import ROOT
 
 PACKAGE = ROOT / "tarantula"

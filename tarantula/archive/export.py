@@ -17,7 +17,7 @@ from tarantula.archive.wacz import write_wacz
 from tarantula.archive.watching import Watcher
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.errors import NotNow
+from tarantula.errors import NotNow, TarantulaError
 from tarantula.listings import find_item
 from tarantula.models import Item
 from tarantula.states import ItemState

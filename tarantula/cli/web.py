@@ -52,7 +52,7 @@ def web(
 def run_pages(installation: Config, where: Where, meanwhile: AbstractContextManager[None] | None = None) -> None:
     """Serve the pages until Ctrl-C; *meanwhile* something else goes on."""
     try:
-        from tarantula.web.gate import Gate
+        from tarantula.web.door.gate import Gate
         from tarantula.web.origins import both_origins
         from tarantula.web.serving import serve
     except ModuleNotFoundError as error:

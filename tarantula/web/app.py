@@ -10,8 +10,8 @@ from tarantula import __version__
 from tarantula.web import api, live
 from tarantula.web.api import watching
 from tarantula.web.api.refusals import refuse_in_sentences
-from tarantula.web.doorkeeper import Doorkeeper
-from tarantula.web.gate import Gate
+from tarantula.web.door.doorkeeper import Doorkeeper
+from tarantula.web.door.gate import Gate
 from tarantula.web.metrics import Measured
 from tarantula.web.pages import (
     account,
@@ -31,7 +31,7 @@ from tarantula.web.pages import (
     types,
     validate,
 )
-from tarantula.web.replay import Beside, Replay
+from tarantula.web.replay.addresses import Beside, Replay
 
 __all__ = ["create_app"]
 

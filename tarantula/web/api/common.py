@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from tarantula.errors import TarantulaError
 from tarantula.management.desk import Desk
 from tarantula.management.paging import MOST, Page, read_cursor, write_cursor
-from tarantula.web.gate import SESSION_COOKIE, Gate
+from tarantula.web.door.gate import SESSION_COOKIE, Gate
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from tarantula.errors import TarantulaError
 from tarantula.web.api.common import GUARDS, REFUSALS, AskedDesk
-from tarantula.web.gate import Gate
+from tarantula.web.door.gate import Gate
 from tarantula.web.metrics import written
 
 router = APIRouter(tags=["watching"])

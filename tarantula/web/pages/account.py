@@ -6,11 +6,11 @@ from nicegui import ui
 
 from tarantula.management import people, tokens
 from tarantula.management.desk import Desk
-from tarantula.web.asking import away, say, told
-from tarantula.web.dialogs import password_line
 from tarantula.web.frame import heading, page
-from tarantula.web.style import subheading
-from tarantula.web.token_list import new_token, token_list
+from tarantula.web.parts.asking import away, say, told
+from tarantula.web.parts.dialogs import password_line
+from tarantula.web.parts.style import subheading
+from tarantula.web.parts.token_list import new_token, token_list
 from tarantula.web.words import _, mark
 
 

@@ -11,10 +11,10 @@ from tarantula.management import audit as log
 from tarantula.management.audit import AuditRow
 from tarantula.management.desk import Desk
 from tarantula.people.roles import Role
-from tarantula.web.dialogs import line
-from tarantula.web.figures import moment
 from tarantula.web.frame import heading, page
-from tarantula.web.tables import Column, listing
+from tarantula.web.parts.dialogs import line
+from tarantula.web.parts.figures import moment
+from tarantula.web.parts.tables import Column, listing
 from tarantula.web.words import _, mark
 
 ROWS = 100

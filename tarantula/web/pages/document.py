@@ -7,15 +7,15 @@ from nicegui import ui
 from tarantula.management import documents
 from tarantula.management.desk import Desk
 from tarantula.management.document_detail import DocumentDetail, Named
-from tarantula.web.asking import later
-from tarantula.web.figures import moment, number, size
 from tarantula.web.frame import heading, page
-from tarantula.web.item_parts import address, facts, parts_of, state_words
-from tarantula.web.replay import original_address
+from tarantula.web.parts.asking import later
+from tarantula.web.parts.figures import moment, number, size
+from tarantula.web.parts.item_parts import address, facts, parts_of, state_words
+from tarantula.web.parts.searching import Search
+from tarantula.web.parts.style import subheading, tagged
+from tarantula.web.parts.tables import Column, listing
+from tarantula.web.replay.addresses import original_address
 from tarantula.web.retelling import retold
-from tarantula.web.searching import Search
-from tarantula.web.style import subheading, tagged
-from tarantula.web.tables import Column, listing
 from tarantula.web.words import _, mark
 
 

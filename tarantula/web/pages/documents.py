@@ -14,9 +14,9 @@ from tarantula.management import documents
 from tarantula.management.desk import Desk
 from tarantula.management.documents import DocumentFilters
 from tarantula.web.frame import heading, page
-from tarantula.web.item_parts import address, parts_of, state_choices
+from tarantula.web.parts.item_parts import address, parts_of, state_choices
+from tarantula.web.parts.searching import Search
 from tarantula.web.retelling import retold
-from tarantula.web.searching import Search
 from tarantula.web.words import _, mark
 
 

@@ -11,14 +11,14 @@ from tarantula.management import items
 from tarantula.management.desk import Desk
 from tarantula.management.items import ItemDetail
 from tarantula.states import ItemState
-from tarantula.web.asking import later
-from tarantula.web.charts import COLOURS, TOOLTIP
-from tarantula.web.figures import LOCALES
 from tarantula.web.frame import heading, page
-from tarantula.web.item_controls import controls
-from tarantula.web.item_parts import address, parts_of, state_choices, state_words
 from tarantula.web.live import SCRIPT
-from tarantula.web.style import subheading, tagged
+from tarantula.web.parts.asking import later
+from tarantula.web.parts.charts import COLOURS, TOOLTIP
+from tarantula.web.parts.figures import LOCALES
+from tarantula.web.parts.item_controls import controls
+from tarantula.web.parts.item_parts import address, parts_of, state_choices, state_words
+from tarantula.web.parts.style import subheading, tagged
 from tarantula.web.words import _, language, mark
 
 FIGURES = (

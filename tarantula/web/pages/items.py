@@ -12,12 +12,12 @@ from tarantula.management.desk import Desk
 from tarantula.management.items import ItemRow
 from tarantula.management.paging import Page
 from tarantula.states import ItemState
-from tarantula.web.asking import later
-from tarantula.web.figures import moment, number, size
 from tarantula.web.frame import heading, page
-from tarantula.web.item_parts import address
+from tarantula.web.parts.asking import later
+from tarantula.web.parts.figures import moment, number, size
+from tarantula.web.parts.item_parts import address
+from tarantula.web.parts.tables import Column, listing
 from tarantula.web.retelling import retold
-from tarantula.web.tables import Column, listing
 from tarantula.web.words import _, mark
 
 

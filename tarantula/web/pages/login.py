@@ -12,7 +12,7 @@ from starlette.templating import Jinja2Templates
 
 from tarantula.people import accounts
 from tarantula.people.throttle import TooSoon
-from tarantula.web.gate import SESSION_COOKIE, Gate, session_cookie
+from tarantula.web.door.gate import SESSION_COOKIE, Gate, session_cookie
 from tarantula.web.words import COOKIE, LANGUAGES, _, language
 
 router = APIRouter(include_in_schema=False)

@@ -11,12 +11,12 @@ from tarantula.management import overview as management
 from tarantula.management.desk import Desk
 from tarantula.management.overview import Brief, Overview
 from tarantula.management.publication_rows import PublicationRow
-from tarantula.web.asking import later
-from tarantula.web.figures import moment, number
 from tarantula.web.frame import heading, page
+from tarantula.web.parts.asking import later
+from tarantula.web.parts.figures import moment, number
+from tarantula.web.parts.style import subheading, tagged
+from tarantula.web.parts.tables import Column, listing
 from tarantula.web.retelling import retold
-from tarantula.web.style import subheading, tagged
-from tarantula.web.tables import Column, listing
 from tarantula.web.words import _, mark
 
 

@@ -10,13 +10,13 @@ from tarantula.management import people, tokens
 from tarantula.management.desk import Desk
 from tarantula.management.people import AccountRow
 from tarantula.people.roles import Role
-from tarantula.web.asking import away, say, told
-from tarantula.web.dialogs import buttons, choice, dialog, line, password_line
-from tarantula.web.figures import moment
 from tarantula.web.frame import heading, page
-from tarantula.web.style import subheading
-from tarantula.web.tables import Column, listing
-from tarantula.web.token_list import token_list
+from tarantula.web.parts.asking import away, say, told
+from tarantula.web.parts.dialogs import buttons, choice, dialog, line, password_line
+from tarantula.web.parts.figures import moment
+from tarantula.web.parts.style import subheading
+from tarantula.web.parts.tables import Column, listing
+from tarantula.web.parts.token_list import token_list
 from tarantula.web.words import _, mark
 
 ROLES = {

@@ -10,13 +10,13 @@ from nicegui import ui
 from tarantula.management import publications
 from tarantula.management.desk import Desk
 from tarantula.people.roles import Role
-from tarantula.web.asking import away, say, told
 from tarantula.web.frame import heading, page
 from tarantula.web.pages.publications import collect, download
-from tarantula.web.publication_fields import defaults
-from tarantula.web.publication_form import PublicationForm
-from tarantula.web.style import tagged
-from tarantula.web.trying import TryingBox
+from tarantula.web.parts.asking import away, say, told
+from tarantula.web.parts.publication_fields import defaults
+from tarantula.web.parts.publication_form import PublicationForm
+from tarantula.web.parts.style import tagged
+from tarantula.web.parts.trying import TryingBox
 from tarantula.web.words import _, mark
 
 

@@ -11,11 +11,11 @@ from tarantula.management import publications
 from tarantula.management.desk import Desk
 from tarantula.management.publication_rows import PublicationRow
 from tarantula.people.roles import Role
-from tarantula.web.asking import away, say, told
-from tarantula.web.figures import moment
 from tarantula.web.frame import heading, page
-from tarantula.web.style import tagged
-from tarantula.web.tables import Column, listing
+from tarantula.web.parts.asking import away, say, told
+from tarantula.web.parts.figures import moment
+from tarantula.web.parts.style import tagged
+from tarantula.web.parts.tables import Column, listing
 from tarantula.web.words import _, mark
 
 LARGEST_FILE = 1_000_000

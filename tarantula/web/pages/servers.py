@@ -13,11 +13,11 @@ from tarantula.management.servers import ServerRow
 from tarantula.people.roles import Role
 from tarantula.scope.server_settings import ServerSettings
 from tarantula.states import ItemState
-from tarantula.web.asking import away, later, say, told
-from tarantula.web.figures import number
 from tarantula.web.frame import heading, page
-from tarantula.web.item_parts import address, parts_of
-from tarantula.web.tables import Column, listing
+from tarantula.web.parts.asking import away, later, say, told
+from tarantula.web.parts.figures import number
+from tarantula.web.parts.item_parts import address, parts_of
+from tarantula.web.parts.tables import Column, listing
 from tarantula.web.words import _, mark
 
 MOST = 2000

@@ -11,10 +11,10 @@ from tarantula.management import types
 from tarantula.management.desk import Desk
 from tarantula.people.roles import Role
 from tarantula.publications.fields import split_words
-from tarantula.web.asking import away, say, told
 from tarantula.web.frame import heading, page
-from tarantula.web.style import subheading, tagged
-from tarantula.web.tables import Column, listing
+from tarantula.web.parts.asking import away, say, told
+from tarantula.web.parts.style import subheading, tagged
+from tarantula.web.parts.tables import Column, listing
 from tarantula.web.words import _, mark
 
 BETWEEN = "; "

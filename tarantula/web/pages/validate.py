@@ -13,12 +13,12 @@ from tarantula.management import decisions
 from tarantula.management.decisions import Attention
 from tarantula.management.desk import Desk
 from tarantula.states import Validation
-from tarantula.web.deciding import STATES, decision_form
-from tarantula.web.figures import moment, number, percent, size
 from tarantula.web.frame import complain, heading, page
-from tarantula.web.item_parts import address, facts, parts_of
-from tarantula.web.look_list import draw_looks
-from tarantula.web.parts import few_rows, section
+from tarantula.web.parts.deciding import STATES, decision_form
+from tarantula.web.parts.figures import moment, number, percent, size
+from tarantula.web.parts.item_parts import address, facts, parts_of
+from tarantula.web.parts.look_list import draw_looks
+from tarantula.web.parts.sections import few_rows, section
 from tarantula.web.retelling import retold
 from tarantula.web.words import _, language, mark, use
 

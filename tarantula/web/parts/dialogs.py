@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
-from tarantula.web.style import tagged
+from tarantula.web.parts.style import tagged
 from tarantula.web.words import _
 
 

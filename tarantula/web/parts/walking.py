@@ -11,11 +11,11 @@ from tarantula.errors import TarantulaError
 from tarantula.management import browsing
 from tarantula.management.browsing import Browsed
 from tarantula.management.desk import Desk
-from tarantula.web.look_list import browse_address
-from tarantula.web.replay import copy_address
+from tarantula.web.parts.look_list import browse_address
+from tarantula.web.parts.walk_panels import PANELS, Panels
+from tarantula.web.replay.addresses import copy_address
+from tarantula.web.replay.sealed_frame import Said, SealedFrame
 from tarantula.web.retelling import retold
-from tarantula.web.sealed_frame import Said, SealedFrame
-from tarantula.web.walk_panels import PANELS, Panels
 from tarantula.web.words import _, language, use
 
 

@@ -10,11 +10,11 @@ from nicegui import ui
 from tarantula.errors import TarantulaError
 from tarantula.management import publications
 from tarantula.management.desk import Desk
-from tarantula.web.asking import away
-from tarantula.web.publication_controls import Choices, control_for
-from tarantula.web.publication_fields import GROUPS, help_of, is_choice, read_back, written
+from tarantula.web.parts.asking import away
+from tarantula.web.parts.publication_controls import Choices, control_for
+from tarantula.web.parts.publication_fields import GROUPS, help_of, is_choice, read_back, written
+from tarantula.web.parts.style import tagged
 from tarantula.web.retelling import retold
-from tarantula.web.style import tagged
 from tarantula.web.words import _
 
 OPEN = 4

@@ -9,10 +9,10 @@ from nicegui import ui
 
 from tarantula.management.documents import DocumentRow
 from tarantula.management.paging import Page
-from tarantula.web.asking import away, told
-from tarantula.web.figures import moment, number, percent, size
-from tarantula.web.item_parts import address, state_words
-from tarantula.web.tables import Column, listing
+from tarantula.web.parts.asking import away, told
+from tarantula.web.parts.figures import moment, number, percent, size
+from tarantula.web.parts.item_parts import address, state_words
+from tarantula.web.parts.tables import Column, listing
 from tarantula.web.words import _, language, use
 
 AT_A_TIME = 50

@@ -8,9 +8,9 @@ from typing import Any
 
 from nicegui import ui
 
-from tarantula.web.charts import height
-from tarantula.web.style import subheading
-from tarantula.web.tables import Column, listing
+from tarantula.web.parts.charts import height
+from tarantula.web.parts.style import subheading
+from tarantula.web.parts.tables import Column, listing
 from tarantula.web.words import _
 
 # The picture is made in the browser, of what somebody sees there.

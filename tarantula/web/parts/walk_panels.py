@@ -12,15 +12,15 @@ from tarantula.errors import TarantulaError
 from tarantula.management import browsing, decisions
 from tarantula.management.browsing import Browsed
 from tarantula.management.desk import Desk
-from tarantula.web import differences
-from tarantula.web.figures import moment, number
 from tarantula.web.frame import complain
-from tarantula.web.item_parts import facts, state_words
-from tarantula.web.look_list import browse_address, draw_looks
-from tarantula.web.parts import few_rows, section
-from tarantula.web.replay import copy_address, original_address
+from tarantula.web.parts import differences
+from tarantula.web.parts.figures import moment, number
+from tarantula.web.parts.item_parts import facts, state_words
+from tarantula.web.parts.look_list import browse_address, draw_looks
+from tarantula.web.parts.sections import few_rows, section
+from tarantula.web.replay.addresses import copy_address, original_address
+from tarantula.web.replay.sealed_frame import SealedFrame
 from tarantula.web.retelling import retold
-from tarantula.web.sealed_frame import SealedFrame
 from tarantula.web.words import _, language, mark, use
 
 CHANGES = {

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
-from tarantula.web.style import subheading, tagged
+from tarantula.web.parts.style import subheading, tagged
 
 
 @contextmanager

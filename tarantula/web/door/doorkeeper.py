@@ -12,9 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarantula.errors import TarantulaError
 from tarantula.people.person import Person
-from tarantula.web.elsewhere import LOOKING, comes_from_elsewhere
-from tarantula.web.gate import SESSION_COOKIE, Gate
-from tarantula.web.headers import with_headers
+from tarantula.web.door.elsewhere import LOOKING, comes_from_elsewhere
+from tarantula.web.door.gate import SESSION_COOKIE, Gate
+from tarantula.web.door.headers import with_headers
 from tarantula.web.words import COOKIE as LANGUAGE_COOKIE
 from tarantula.web.words import use, wanted_language
 

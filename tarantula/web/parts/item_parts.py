@@ -8,7 +8,7 @@ from urllib.parse import quote
 from nicegui import ui
 
 from tarantula.states import MEANINGS, meaning
-from tarantula.web.style import tagged
+from tarantula.web.parts.style import tagged
 from tarantula.web.words import _, mark
 
 PARTS = (

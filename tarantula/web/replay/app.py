@@ -24,9 +24,9 @@ from tarantula.errors import TarantulaError
 from tarantula.listings import find_item
 from tarantula.media import media_type
 from tarantula.models import Document, Item
-from tarantula.web.seal import AROUND, STILL, Sealed, policy_of_copy
-from tarantula.web.telling import SCRIPT, with_script
-from tarantula.web.tickets import Tickets
+from tarantula.web.replay.seal import AROUND, STILL, Sealed, policy_of_copy
+from tarantula.web.replay.telling import SCRIPT, with_script
+from tarantula.web.replay.tickets import Tickets
 
 LAID_OUT = ("text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml")
 """Types of documents that a browser lays out by themselves, with all that they hold."""

@@ -11,7 +11,7 @@ from tarantula.frontier.strategies import STRATEGIES
 from tarantula.management import types
 from tarantula.management.desk import Desk
 from tarantula.publications.times import PERIODS
-from tarantula.web.publication_fields import LABELS, is_choice
+from tarantula.web.parts.publication_fields import LABELS, is_choice
 from tarantula.web.words import _
 
 DEBOUNCE = 300

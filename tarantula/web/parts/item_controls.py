@@ -9,8 +9,8 @@ from tarantula.management.desk import Desk
 from tarantula.management.items import ItemDetail
 from tarantula.people.roles import Role
 from tarantula.states import ALIVE, EXTENSIBLE, REMOVABLE, ItemState
-from tarantula.web.asking import away, say, told
-from tarantula.web.figures import moment
+from tarantula.web.parts.asking import away, say, told
+from tarantula.web.parts.figures import moment
 from tarantula.web.words import _
 
 RESUMABLE = frozenset({ItemState.INTERRUPTED})

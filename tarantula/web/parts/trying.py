@@ -8,10 +8,10 @@ from tarantula.errors import TarantulaError
 from tarantula.management import publications
 from tarantula.management.desk import Desk
 from tarantula.management.publication_rows import Tried
-from tarantula.web.asking import away
-from tarantula.web.publication_form import PublicationForm
+from tarantula.web.parts.asking import away
+from tarantula.web.parts.publication_form import PublicationForm
+from tarantula.web.parts.style import subheading, tagged
 from tarantula.web.retelling import retold
-from tarantula.web.style import subheading, tagged
 from tarantula.web.words import _
 
 MOST = 50

@@ -11,10 +11,10 @@ from tarantula.management import tokens
 from tarantula.management.desk import Desk
 from tarantula.management.tokens import NewToken, TokenRow
 from tarantula.people.roles import Role
-from tarantula.web.asking import away, told
-from tarantula.web.dialogs import buttons, choice, dialog, line
-from tarantula.web.figures import moment
-from tarantula.web.tables import Column, listing
+from tarantula.web.parts.asking import away, told
+from tarantula.web.parts.dialogs import buttons, choice, dialog, line
+from tarantula.web.parts.figures import moment
+from tarantula.web.parts.tables import Column, listing
 from tarantula.web.words import _
 
 DAYS = {"30": "30", "365": "365", "": "∞"}

@@ -6,8 +6,8 @@ from nicegui import ui
 
 from tarantula.archive.delta import Change
 from tarantula.archive.text_diff import Line, Piece, TextDiff
+from tarantula.web.parts.style import tagged
 from tarantula.web.retelling import retold
-from tarantula.web.style import tagged
 from tarantula.web.words import _
 
 MOST_LINES = 400

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from nicegui import ui
 
 from tarantula.archive.looks import Look, LookKind
-from tarantula.web.item_parts import address
+from tarantula.web.parts.item_parts import address
 from tarantula.web.retelling import retold
 from tarantula.web.words import _, mark
 

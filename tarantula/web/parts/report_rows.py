@@ -7,7 +7,7 @@ from typing import Any
 
 from tarantula.management.reports import TABLES
 from tarantula.reports import UNKNOWN, Report
-from tarantula.web.figures import number, percent, size
+from tarantula.web.parts.figures import number, percent, size
 from tarantula.web.words import _, mark
 
 TITLES: Mapping[str, str] = {

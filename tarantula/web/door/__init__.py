@@ -1,0 +1,1 @@
+"""The door: who comes in, and what no request gets past."""

@@ -1,0 +1,1 @@
+"""Archived pages, shown on an origin of their own, from which they reach nobody."""
