@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Frame, Page, expect
+from sqlalchemy import select
 
 from tarantula.archive.indicators import keep_indicators
 from tarantula.archive.mirror import convert_item
@@ -14,6 +15,7 @@ from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.listings import find_item
 from tarantula.management import decisions
+from tarantula.models import Document
 from tests import months
 from tests.desks import desk_of
 from tests.managing import Office, office
@@ -36,7 +38,8 @@ def pages(hours: str, **more: str) -> months.Pages:
         "new.html": f"{HEAD}Novo</title><p>novo",
         **more,
     }
-    return {BASE + path: months.Page(body) for path, body in bodies.items()}
+    packed = {f"{BASE}data.zip": months.Page(b"PK\x03\x04", "application/zip")}
+    return {BASE + path: months.Page(body) for path, body in bodies.items()} | packed
 
 
 @pytest.fixture
@@ -77,6 +80,9 @@ def test_a_librarian_walks_compares_and_decides(place: Office, window: Page, con
     walks_by_links_and_keys(window)
     holds_it_against_the_item_before(window)
     framesets_work(window)
+    with open_database(config) as database, database.reading() as session:
+        packed = session.scalars(select(Document.id).where(Document.url == f"{BASE}data.zip", Document.item_id == 2))
+        bytes_are_shown_or_handed_over(window, packed.one())
 
     window.get_by_role("link", name="Validate", exact=True).click()
     window.get_by_role("button", name="Reject").click()
@@ -103,7 +109,7 @@ def walks_by_links_and_keys(window: Page) -> None:
     assert frame.evaluate("getComputedStyle(document.querySelector('p')).color") == "rgb(1, 2, 3)"
     frame.get_by_role("link", name="hours").click()
     frame = shown(window, "Horário")
-    expect(window).to_have_url(re.compile(r"/browse\?document=7$"))
+    expect(window).to_have_url(re.compile(r"/browse\?document=8$"))
     expect(frame.get_by_text("quiet")).to_be_visible()
     frame.locator("body").press("p")
     frame = shown(window, "Faculdade")
@@ -158,3 +164,18 @@ def framesets_work(window: Page) -> None:
     menu.get_by_role("link", name="in all").click()
     frame = shown(window, "Horário")
     assert frame.child_frames == []
+
+
+def bytes_are_shown_or_handed_over(window: Page, number: int) -> None:
+    """A page is shown as its source, and what no browser shows is saved."""
+    with window.expect_popup() as opened:
+        window.get_by_role("link", name="The bytes as they were sent").click()
+    expect(opened.value.locator("body")).to_contain_text("<title>Horário</title>")
+    opened.value.close()
+    window.goto(f"{window.url.partition('?')[0]}?document={number}")
+    expect(window.get_by_text("application/zip", exact=True).first).to_be_visible()
+    link = window.get_by_role("link", name="The bytes as they were sent")
+    link.evaluate("link => link.removeAttribute('target')")
+    with window.expect_download() as saved:
+        link.click()
+    assert saved.value.path().read_bytes() == b"PK\x03\x04"

@@ -26,6 +26,7 @@ SECRET = "what nobody shall see"
 PAGES = {
     f"{BASE}a.html": Page('<!doctype html><title>A</title><a href="b.html">b</a>', headers=("Set-Cookie: stung=1",)),
     f"{BASE}b.html": Page("<p>b"),
+    f"{BASE}c.html": Page("<meta charset=utf-8><p>à"),
     f"{BASE}data.zip": Page(b"PK\x03\x04", "application/zip"),
     f"{BASE}pixel.gif": Page(b"GIF89a", "image/gif"),
 }
@@ -185,8 +186,10 @@ def test_a_copy_runs_our_script_and_no_other(shown: Shown) -> None:
 
 def test_bytes_are_shown_as_text_or_handed_over(shown: Shown) -> None:
     page = shown.item(f"original/{shown.ids['a.html']}")
-    assert page.headers["content-type"] == "text/plain"
+    assert page.headers["content-type"] == "text/plain; charset=windows-1252"
     assert page.body == PAGES[f"{BASE}a.html"].bytes
+    declared = shown.item(f"original/{shown.ids['c.html']}")
+    assert declared.headers["content-type"] == "text/plain; charset=UTF-8"
     packed = shown.item(f"original/{shown.ids['data.zip']}")
     assert packed.headers["content-disposition"].startswith("attachment")
     assert shown.item(f"original/{shown.ids['pixel.gif']}").headers["content-type"] == "image/gif"

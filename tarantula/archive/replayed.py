@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+import turbohtml
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -12,7 +13,9 @@ from tarantula import catalogue
 from tarantula.archive.collected import RENDERED
 from tarantula.archive.copies import Copies
 from tarantula.archive.names import hash_in, is_path_of_copy
-from tarantula.links.charset import encoding_of
+from tarantula.archive.page_text import HTML
+from tarantula.links.charset import encoding_in, encoding_of
+from tarantula.media import charset_of, media_type
 from tarantula.models import Document, Item
 from tarantula.store.captures import capture_of
 from tarantula.store.payload import payload_of
@@ -87,6 +90,18 @@ def original(session: Session, items: Path, document: Document) -> Shown | None:
     if capture is None:
         return None
     return Shown(payload_of(read_record(capture.path, capture.offset)).body, _type_as_sent(document))
+
+
+def as_text(found: Shown) -> Shown:
+    """Return a document to be read as it is written, in the charset that browsers would take it to be in."""
+    label = charset_of(found.content_type)
+    if media_type(found.content_type) in HTML:
+        known = encoding_of(label)
+        page = turbohtml.parse(found.body, encoding=known) if known else turbohtml.parse(found.body)
+        encoding = page.encoding or "UTF-8"
+    else:
+        _, encoding = encoding_in(found.body, label)
+    return Shown(found.body, f"text/plain; charset={encoding}")
 
 
 def _type_as_sent(document: Document) -> str:

@@ -26,6 +26,7 @@ FOR_STRANGERS = ("/begin", "/login", "/logout", "/language/", *FOR_PROGRAMS)
 """Where somebody comes who has not logged in; the API says by itself that this will not do."""
 LOOK_AGAIN = 2.0
 """Seconds after which it is seen whether the session of an open page has ended."""
+NEWS = "text/event-stream"
 UNKNOWN = 4401
 """Closes the connection of a page whose session has ended."""
 LARGEST = 16 * 1024 * 1024
@@ -59,7 +60,8 @@ class Doorkeeper:
         if person is None and not _is_open(connection):
             await _ask_to_log_in(connection, receive, send)
         elif scope["type"] == "http":
-            await self._app(scope, _limited(receive), send)
+            answer = send if person is None or person.session is None else self._cut_off(connection, person, send)
+            await self._app(scope, _limited(receive), answer)
         else:
             assert person is not None, "no connection is open to strangers"
             await self._app(scope, self._watched(connection, person, receive), send)
@@ -72,8 +74,9 @@ class Doorkeeper:
         if kind and path.startswith(FOR_PROGRAMS):
             return await run_in_threadpool(self._gate.program, token.strip()) if kind.lower() == "bearer" else None
         secret = connection.cookies.get(SESSION_COOKIE)
-        is_page = connection.scope["type"] == "http"
-        return await run_in_threadpool(self._gate.person, secret, present=is_page) if secret else None
+        # A page that listens for news does not show that somebody is there.
+        listens = connection.scope["type"] != "http" or connection.headers.get("accept") == NEWS
+        return await run_in_threadpool(self._gate.person, secret, present=not listens) if secret else None
 
     def _tell(self, connection: HTTPConnection, person: Person | None) -> None:
         state = connection.scope.setdefault("state", {})
@@ -95,14 +98,34 @@ class Doorkeeper:
             looked = monotonic()
             # What the page says by itself, as that it is still there, does not keep the session going.
             by_hand = (message.get("text") or "").startswith('42["event"')
-            try:
-                still = await run_in_threadpool(self._gate.person, secret, present=by_hand)
-            except TarantulaError:
-                # A database that is away for a moment ends nobody's session.
-                return message
-            return message if still == person else {"type": "websocket.disconnect", "code": UNKNOWN}
+            still = await self._is_still(secret, person, present=by_hand)
+            return message if still else {"type": "websocket.disconnect", "code": UNKNOWN}
 
         return watched
+
+    def _cut_off(self, connection: HTTPConnection, person: Person, send: Send) -> Send:
+        """End an answer that goes on and on soon after its session has ended."""
+        secret = connection.cookies.get(SESSION_COOKIE)
+        looked, is_over = monotonic(), False
+
+        async def sending(message: Message) -> None:
+            nonlocal looked, is_over
+            if message.get("more_body") and monotonic() >= looked + LOOK_AGAIN:
+                looked = monotonic()
+                if not is_over and not await self._is_still(secret, person):
+                    is_over = True
+                    await send({"type": "http.response.body", "body": b"", "more_body": False})
+            if not is_over:
+                await send(message)
+
+        return sending
+
+    async def _is_still(self, secret: str | None, person: Person, *, present: bool = False) -> bool:
+        try:
+            return await run_in_threadpool(self._gate.person, secret, present=present) == person
+        except TarantulaError:
+            # A database that is away for a moment ends nobody's session.
+            return True
 
 
 class Refused(Exception):

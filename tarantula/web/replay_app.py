@@ -146,10 +146,10 @@ def _page(request: Request, found: Shown) -> Response:
 
 def _bytes(found: Shown, document: Document) -> Response:
     kind = media_type(found.content_type) or ""
-    headers = {"content-type": found.content_type, "content-security-policy": STILL}
     if kind.startswith("text/") or kind in TEXT or kind.endswith(("+xml", "+json")):
-        headers["content-type"] = found.content_type.replace(kind, "text/plain", 1)
-    elif not kind.startswith(SEEN):
+        found = replayed.as_text(found)
+    headers = {"content-type": found.content_type, "content-security-policy": STILL}
+    if not found.content_type.startswith(SEEN):
         headers["content-disposition"] = f'attachment; filename="document-{document.id}"'
     return Response(found.body, headers=headers)
 
