@@ -123,13 +123,18 @@ def test_a_page_that_tries_everything_gets_nowhere(config: Config, chromium: str
 
 def attack_from_the_web(browser: Browser, traps: Trap) -> None:
     """The same attack succeeds where nothing holds it back: or else the traps would catch nothing at all."""
-    # Chromium does not always survive it.
-    with suppress(Error), browser.new_context() as context:
-        window = context.new_page()
-        window.goto(traps.web.url("/free.html"), wait_until="commit")
-        window.wait_for_timeout(2000)
-    wanted = {"/fetch", "/xhr", "/beacon", "/language/pt", "/script.js", "/frame", "/popup", "/top", "/worker", "/ping"}
-    assert traps.caught() >= {"connection", "/_nicegui_ws/socket.io/", *wanted}
+    paths = {"/fetch", "/xhr", "/beacon", "/language/pt", "/script.js", "/frame", "/popup", "/top", "/worker", "/ping"}
+    missed = {"connection", "/_nicegui_ws/socket.io/", *paths}
+    for _ in range(3):
+        # Chromium does not always survive it.
+        with suppress(Error), browser.new_context() as context:
+            window = context.new_page()
+            window.goto(traps.web.url("/free.html"), wait_until="commit")
+            window.wait_for_timeout(2000)
+        missed -= traps.caught()
+        if not missed:
+            break
+    assert missed == set()
     traps.caught()
 
 
