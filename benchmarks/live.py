@@ -8,6 +8,7 @@ notes how many documents it is told are done, and when, while the database is as
 from __future__ import annotations
 
 import json
+import multiprocessing
 import socket
 import sqlite3
 import subprocess
@@ -19,7 +20,6 @@ from http.cookies import SimpleCookie
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from statistics import median, quantiles
-from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -131,37 +131,30 @@ def _request(path: str, address: tuple[str, int], cookie: str) -> bytes:
 def _read_streams(
     address: tuple[str, int], cookie: str, urn: str, readers: int, work: Path, delays: list[float] | None
 ) -> Iterator[None]:
-    """Open as many pages as wanted, and read what each is sent; of the first one, see what it shows."""
+    """Open as many pages as wanted, and read what each is sent, in a process of their own."""
     if not readers:
         yield
         return
     _open_pages(address, cookie, urn, readers)
-    connections = [socket.create_connection(address, timeout=30) for _ in range(readers)]
-    for connection in connections:
-        connection.sendall(_request(f"/api/items/{urn}/live", address, cookie))
-    stop = Event()
-    committed: list[float] = []
-    seen: list[float] = []
-    threads = [Thread(target=_read, args=(connections, seen, stop))]
-    if delays is not None:
-        threads.append(Thread(target=_note_commits, args=(work, committed, stop)))
-    for thread in threads:
-        thread.start()
+    context = multiprocessing.get_context("spawn")
+    stop, told = context.Event(), context.SimpleQueue()
+    noted = work / "home" / "tarantula.sqlite" if delays is not None else None
+    process = context.Process(target=_read, args=(address, cookie, urn, readers, noted, stop, told))
+    process.start()
+    # They are all there.
+    told.get()
     try:
         yield
         # What was committed last is seen within a second, or never.
         time.sleep(1.5)
     finally:
         stop.set()
-        for thread in threads:
-            thread.join()
-        for connection in connections:
-            connection.close()
-    if delays is None:
-        return
+        seen, committed = told.get()
+        process.join()
     if len(seen) < len(committed):
         raise SystemExit(f"Only {len(seen)} of {len(committed)} documents were ever shown as done.")
-    delays += [max(shown - at, 0.0) for shown, at in zip(seen, committed, strict=False)]
+    if delays is not None:
+        delays += [max(shown - at, 0.0) for shown, at in zip(seen, committed, strict=False)]
 
 
 def _open_pages(address: tuple[str, int], cookie: str, urn: str, readers: int) -> None:
@@ -173,20 +166,30 @@ def _open_pages(address: tuple[str, int], cookie: str, urn: str, readers: int) -
                 raise SystemExit("The page of the item is not served.")
 
 
-def _read(connections: list[socket.socket], seen: list[float], stop: Event) -> None:
+def _read(
+    address: tuple[str, int], cookie: str, urn: str, readers: int, noted: Path | None, stop: Any, told: Any
+) -> None:
+    """Be those who look; of the first of them note what it sees, and beside it what is committed."""
     selector = DefaultSelector()
+    connections = [socket.create_connection(address, timeout=30) for _ in range(readers)]
     for connection in connections:
+        connection.sendall(_request(f"/api/items/{urn}/live", address, cookie))
         connection.setblocking(False)
         selector.register(connection, EVENT_READ)
-    kept = b""
+    told.put(None)
+    database = sqlite3.connect(noted) if noted is not None else None
+    kept, seen, committed = b"", list[float](), list[float]()
     while not stop.is_set():
-        for key, _ in selector.select(0.1):
+        for key, _ in selector.select(GLANCE if database else 0.1):
             reader: Any = key.fileobj
             piece = reader.recv(1 << 16)
             if reader is connections[0]:
                 kept = _see(kept + piece, seen)
             if not piece:
                 selector.unregister(reader)
+        if database:
+            _note_commits(database, committed)
+    told.put((seen, committed))
 
 
 def _see(kept: bytes, seen: list[float]) -> bytes:
@@ -200,11 +203,7 @@ def _see(kept: bytes, seen: list[float]) -> bytes:
     return rest
 
 
-def _note_commits(work: Path, committed: list[float], stop: Event) -> None:
+def _note_commits(database: sqlite3.Connection, committed: list[float]) -> None:
     """Note for each document when it was first there for others to see."""
-    database = sqlite3.connect(work / "home" / "tarantula.sqlite")
-    while not stop.is_set():
-        number = database.execute("SELECT count(*) FROM document WHERE collected_at IS NOT NULL").fetchone()[0]
-        committed += [time.monotonic()] * (number - len(committed))
-        time.sleep(GLANCE)
-    database.close()
+    number = database.execute("SELECT count(*) FROM document WHERE collected_at IS NOT NULL").fetchone()[0]
+    committed += [time.monotonic()] * (number - len(committed))

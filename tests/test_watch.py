@@ -18,7 +18,7 @@ from tarantula.store.group import Group
 from tarantula.store.leases import Leases
 from tarantula.store.rows import RowWriter
 from tarantula.store.shorter_ways import ShorterWays
-from tarantula.watch import due
+from tarantula.watch import due, tally
 from tarantula.watch.sight import Sight
 from tarantula.watch.watch import Watch
 from tests.lives import new_item
@@ -62,6 +62,8 @@ def test_what_is_committed_is_seen_at_the_next_look(
     database: Database, database_config: Config, urn: str, often: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(due, "SHARE", 0 if often else 10**9)
+    monkeypatch.setattr(tally, "WHOLE", 0.0)
+    monkeypatch.setattr(tally, "PART", 0.0)
     watch = Watch(database_config, database, urn)
     assert counts(watch.look()) == {-6: 13}
     finish(database, urn, 200, 200, 404)

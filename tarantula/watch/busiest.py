@@ -31,7 +31,7 @@ class Busiest:
         self._delay = PublicationConfig.model_validate(item.configuration).delay
         self._waiting: dict[int, int] = {}
         self._alone: list[int] = []
-        self._counting = Due()
+        self._counting = Due(at_least=4.0)
 
     def look(self, session: Session, tally: Tally) -> list[SeenServer]:
         """Return the busiest servers, then those that are left alone for a while."""

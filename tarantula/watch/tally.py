@@ -19,8 +19,10 @@ from tarantula.models import Document, Item, Moment
 from tarantula.states import DocumentState
 from tarantula.watch.due import Due
 
-LATE = 5
+LATE = 3
 """By how many seconds a commit may be late for a document to be counted at once."""
+WHOLE, PART = 4.0, 0.9
+"""Seconds between two counts of everything, and of what waits and is under way, at least."""
 HISTORY = 120
 """Seconds of which the speed is known."""
 UNDONE = (DocumentState.WAITING, DocumentState.COLLECTING)
@@ -59,7 +61,7 @@ class Tally:
 
     def __init__(self, item_id: int) -> None:
         self._item_id = item_id
-        self._counting, self._looking_for_waiting = Due(), Due()
+        self._counting, self._counting_undone = Due(WHOLE), Due(PART)
         self._known = Counts()
         self._known_until = 0
         self._lately: list[Group] = []
@@ -81,8 +83,8 @@ class Tally:
         if is_first or self._counting.is_now():
             with self._counting.doing():
                 self._count(session, item)
-        elif self._looking_for_waiting.is_now():
-            with self._looking_for_waiting.doing():
+        elif self._counting_undone.is_now():
+            with self._counting_undone.doing():
                 self._count_undone(session)
         self._sum_up()
 

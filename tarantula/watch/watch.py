@@ -37,6 +37,7 @@ class Watch:
         self._directory: Path = installation.items / urn
         with database.reading() as session:
             item = find_item(session, urn)
+            self._item_id = item.id
             self._tally = Tally(item.id)
             self._busiest = Busiest(item)
         self._looking_around = Due(at_least=1.0)
@@ -48,7 +49,7 @@ class Watch:
         """Return what is seen now."""
         with self._database.reading() as session:
             now = datetime.now(UTC)
-            item = find_item(session, self._urn)
+            item = session.get(Item, self._item_id) or find_item(session, self._urn)
             self._tally.look(session, item, now)
             if self._looking_around.is_now():
                 with self._looking_around.doing():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
@@ -70,10 +69,11 @@ class Channel:
                 yield END
                 return
             else:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(news.wait(), QUIET)
-                    continue
-                yield STILL_HERE
+                try:
+                    async with asyncio.timeout(QUIET):
+                        await news.wait()
+                except TimeoutError:
+                    yield STILL_HERE
 
     async def _run(self) -> None:
         self.is_over = False
