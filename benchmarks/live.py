@@ -59,7 +59,7 @@ def measure(pages: int = 3000, servers: int = 64, rounds: int = ROUNDS) -> dict[
         "seen_after_ms_p95": round(quantiles(delays, n=20)[18] * 1000),
         "seen_after_ms_longest": round(max(delays) * 1000),
         "documents_seen": len(delays),
-        "pages_cpu_share": round(used / sum(watched), 3),
+        "pages_cpu_share": round(used / rounds, 3),
         "documents": pages,
         "rounds": rounds,
     }
@@ -71,7 +71,7 @@ class Told:
     def __init__(self, seconds: float, cpu: float) -> None:
         self.seconds = seconds
         self.cpu = cpu
-        """Seconds of CPU that the process of the pages used meanwhile."""
+        """How much of one core the process of the pages took meanwhile."""
 
 
 def _collect(web: LargeWeb, readers: int, delays: list[float] | None = None) -> Told:
@@ -85,10 +85,10 @@ def _collect(web: LargeWeb, readers: int, delays: list[float] | None = None) -> 
             _served(work) as (process, address, cookie),
             _read_streams(address, cookie, urn, readers, work, delays),
         ):
-            before = cpu_of(process.pid)
+            before, began = cpu_of(process.pid), time.monotonic()
             run(work, "scrapy", "crawl", NAME, "-a", f"item={urn}")
             ended = time.monotonic()
-            used = cpu_of(process.pid) - before
+            used = (cpu_of(process.pid) - before) / (ended - began)
         check_visited(web)
     return Told(ended - web.visits[0].time, used)
 
