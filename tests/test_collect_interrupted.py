@@ -44,16 +44,14 @@ def done(database: Database) -> int:
     return sum(state == 200 for state in states(database).values())
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_it_goes_on_where_it_was(database: Database, config: Config, web: Web, how: signal.Signals) -> None:
+def test_it_goes_on_where_it_was(database: Database, config: Config, web: Web) -> None:
     describe(database, "slow", base_url=web.url(), delay=0.1, robots=False)
     process = start([SCRAPY, "crawl", "slow"])
     wait_until(lambda: done(database) >= 5, process)
-    interrupt(process, how)
+    interrupt(process, signal.SIGINT)
     item = only_item(database)
-    assert item.state == ("collecting" if how == signal.SIGKILL else "interrupted")
-    if how != signal.SIGKILL:
-        assert DocumentState.COLLECTING not in states(database).values()
+    assert item.state == "interrupted"
+    assert DocumentState.COLLECTING not in states(database).values()
     stored_before = {url for url, state in states(database).items() if state == 200}
     assert len(stored_before) < COUNT
     web.visits.clear()

@@ -21,7 +21,7 @@ from tarantula.models import Document, Item
 from tests.collecting import PATIENCE, SCRAPY, collect, describe, start, states, wait_until
 from tests.sites.large import LargeWeb
 
-PAGES, KILLS, DELAY = (2000, 25, 0.1) if os.environ.get("TARANTULA_FULL_SIZE") else (300, 3, 0.03)
+PAGES, KILLS, DELAY = (2000, 25, 0.1) if os.environ.get("TARANTULA_FULL_SIZE") else (300, 2, 0.03)
 
 
 @pytest.fixture

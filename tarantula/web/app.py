@@ -42,6 +42,10 @@ PAGES = (
 """Importing a page makes it known."""
 
 
+AWAY = 30.0
+"""Seconds for which a page whose connection is lost is kept as it was filled in; then it is loaded anew."""
+
+
 def create_app(gate: Gate, replay: Replay) -> FastAPI:
     """Return the management application of an installation; there is one in a process."""
     app = FastAPI(
@@ -56,7 +60,13 @@ def create_app(gate: Gate, replay: Replay) -> FastAPI:
         app.include_router(router)
     refuse_in_sentences(app)
     app.mount("/static", StaticFiles(directory=live.STATIC))
-    ui.run_with(app, title="Tarântula", show_welcome_message=False, binding_refresh_interval=None)
+    ui.run_with(
+        app,
+        title="Tarântula",
+        show_welcome_message=False,
+        binding_refresh_interval=None,
+        reconnect_timeout=AWAY,
+    )
     app.add_middleware(Doorkeeper, gate=gate)
     app.add_middleware(Beside, replay=replay)
     app.add_middleware(Measured)
