@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests import pages
 ROUTES = pages.rows(pages.section(pages.read("api.md"), "What there is"))
 
 
+@cache
 def operations() -> dict[str, dict[str, Any]]:
     """Every route by its method and address."""
     app = FastAPI()
