@@ -11,5 +11,10 @@ THRESHOLDS = (20_000, 10, 5)
 def settle_memory() -> None:
     """Look for garbage only in what comes from now on, and not after every few objects."""
     gc.collect()
+    look_rarely()
+
+
+def look_rarely() -> None:
+    """Do so without looking for garbage in what there is, which takes a moment."""
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)

@@ -40,8 +40,10 @@ class Copies:
 
     def locate(self, url: str, requisite: bool) -> Destination:
         """Return where an address leads, for a page that needs it or only names it."""
-        place, fragment = self._end_of_redirects(url)
-        key = key_of(place)
+        key, place, fragment = key_of(url), url, ""
+        if key in self.redirects:
+            place, fragment = self._end_of_redirects(url)
+            key = key_of(place)
         extension = self.collected.get(key) or (self.errors.get(key) if requisite else None)
         return Destination(place, path_of_copy(place, extension) if extension else None, fragment)
 

@@ -15,7 +15,7 @@ from typing import Self
 from tarantula.archive.copies import Copies
 from tarantula.archive.copying import Copier, Outcome, Pending, Task
 from tarantula.errors import TarantulaError
-from tarantula.garbage import settle_memory
+from tarantula.garbage import look_rarely
 
 FEW = 1000
 """Copies for which no other process is started."""
@@ -75,7 +75,7 @@ def _join(copies: Copies, folder: Path) -> None:
     Thread(target=_leave_with_parent, daemon=True).start()
     _copier = Copier(copies, folder)
     # What is known of the copies stays for good: nobody need look through it for what can go.
-    settle_memory()
+    look_rarely()
 
 
 def _leave_with_parent() -> None:

@@ -23,6 +23,8 @@ HASH_BYTES = 10
 
 _UNSAFE = re.compile(r"[^a-z0-9_]+")
 _UNSAFE_IN_SERVER = re.compile(r"[^a-z0-9.-]+")
+# As most are: nothing of them would change.
+_PLAIN_PART = re.compile(r"[a-z0-9_]+(?:-[a-z0-9_]+)*")
 _PLAIN_EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 # Windows takes these for devices, whatever the extension.
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)")
@@ -79,6 +81,8 @@ def extension_for(url: str, media_type: str | None, types: Types, extensions: Ex
 
 
 def _part(text: str) -> str:
+    if _PLAIN_PART.fullmatch(text):
+        return _device_free(text[:LONGEST_PART].strip("-"))
     plain = normalize("NFKD", unquote(text)).encode("ascii", "ignore").decode().lower()
     return _device_free(_UNSAFE.sub("-", plain).strip("-")[:LONGEST_PART].strip("-"))
 

@@ -10,9 +10,9 @@ from turbohtml import Element
 
 from tarantula.links.convert_tags import CONVERTED, TagRewriting, is_policy
 from tarantula.links.escapes import escaped, unescaped
-from tarantula.links.grammar import ANYWHERE, Form, Place
+from tarantula.links.grammar import ANYWHERE, NAVIGATION, Form, Place
 from tarantula.links.markup import DEEPEST_MARKUP, base_of, elements_and_places, parsed
-from tarantula.links.relocate import Moved, Page, Relocator
+from tarantula.links.relocate import UNKNOWN, Page, Relocator
 from tarantula.links.rewriting import as_is
 from tarantula.links.source import Source
 from tarantula.links.start_tags import Value, end_of_tag
@@ -51,43 +51,56 @@ class HtmlPage(TagRewriting):
         if whole:
             base, element = base_of(document, self.page.url, self.source.decoded)
             self.rebase(base, tags.place(element) if element else None)
-        moved_to, at_home = self.page.moved, self.page.base == self.page.url
+        at_home = self.page.base == self.page.url
         elements, places_of = elements_and_places(document, CONVERTED)
         for element in elements:
-            attr = element.attr
-            for place in places_of.get(element.tag, ANYWHERE):
-                attribute, kind, form, _, _ = place
-                if attribute is None:
-                    self._text(element, place, tags)
-                    continue
-                value, moved = attr(attribute), None
-                if not value and (value is None or at_home):
-                    continue
-                if form is _ONE:
-                    # Most references stay as they are: those within the page, and those to the rest of the web.
-                    value = value.strip(SPACE)
-                    if value.isascii() and (moved := moved_to(value.partition("#")[0], kind)) is None:
-                        continue
-                elif form is _STYLE and "(" not in value:
-                    continue
-                if (tag := tags.place(element)) is None:
-                    continue
-                if moved is None or not self._comes_first(element.tag, tag, place, value, moved):
-                    self.attribute(element, tag, place, value, moved)
+            if element.tag != "a" or not self._anchor(element, tags):
+                self._places(element, places_of.get(element.tag, ANYWHERE), tags, at_home)
         for element in filter(is_policy, document.select("meta[http-equiv]")):
             self.empty(tags.place(element), "content")
 
-    def _comes_first(self, name: str, tag: int, place: Place, value: str, moved: Moved) -> bool:
-        """Replace a reference to a copy that stands first in its tag, as most do; say whether it does."""
-        attribute, kind, _, when, codebase = place
-        written = f'<{name} {attribute}="'
-        if kind or when or codebase or not moved.to_copy or not self.source.shape.startswith(f'{written}{value}"', tag):
+    def _anchor(self, element: Element, tags: StartTags) -> bool:
+        """Replace the reference of a link that is written as most are; say whether it is."""
+        value = element.attr("href")
+        if not value or element.attr("ping") is not None or not value.isascii():
             return False
-        start = tag + len(written)
+        address, sharp, _ = value.partition("#")
+        moved = self.page.named.get(address, UNKNOWN)
+        if moved is UNKNOWN:
+            if value[0] <= " " or value[-1] <= " ":
+                return False
+            moved = self.page.moved(address, NAVIGATION)
+        if moved is None:
+            return True
+        tag = tags.place(element)
+        if tag is None or not moved.to_copy or not self.source.shape.startswith(f'<a href="{value}"', tag):
+            return False
+        start = tag + 9
         if start not in self.done:
             self.done.add(start)
-            self.whole(start, value, moved, '"')
+            new = moved.address if sharp else moved.address + moved.fragment
+            self.edits.append((start, start + len(address), new))
         return True
+
+    def _places(self, element: Element, places: tuple[Place, ...], tags: StartTags, at_home: bool) -> None:
+        """Replace the references of an element, wherever they are."""
+        for place in places:
+            attribute, kind, form, _, _ = place
+            if attribute is None:
+                self._text(element, place, tags)
+                continue
+            value, moved = element.attr(attribute), None
+            if not value and (value is None or at_home):
+                continue
+            if form is _ONE:
+                # Most references stay as they are: those within the page, and those to the rest of the web.
+                value = value.strip(SPACE)
+                if value.isascii() and (moved := self.page.moved(value.partition("#")[0], kind)) is None:
+                    continue
+            elif form is _STYLE and "(" not in value:
+                continue
+            if (tag := tags.place(element)) is not None:
+                self.attribute(element, tag, place, value, moved)
 
     def _text(self, element: Element, place: Place, tags: StartTags) -> None:
         tag = tags.place(element)

@@ -64,14 +64,14 @@ class TagRewriting(Rewriting):
         start, end, quote = written
         self.done.add(start)
         if moved is not None and self.source.shape[start:end] == value:
-            self.whole(start, value, moved, quote)
+            self._whole(start, value, moved, quote)
             led_to_copy = moved.to_copy
         else:
             led_to_copy = self._parts(written, form, kind)
         if led_to_copy and kind:
             self._release(element, tag)
 
-    def whole(self, start: int, value: str, moved: Moved, quote: str) -> None:
+    def _whole(self, start: int, value: str, moved: Moved, quote: str) -> None:
         """Replace a reference that is written as it is meant."""
         address, sharp, _ = value.partition("#")
         new = moved.address if sharp else moved.address + moved.fragment

@@ -19,6 +19,9 @@ CACHED = 1 << 12
 FOLDERS = 512
 """Folders for which references are remembered."""
 
+SERVER = 3
+"""The folder of a server, counted from the end of the ways up: it is in that of all copies, and that in the root."""
+
 _ANY_PAGE = "http://localhost/"
 
 Ways = list[tuple[str, str]]
@@ -44,7 +47,8 @@ class Moved(NamedTuple):
     to_copy: bool
 
 
-_UNKNOWN = Moved("", "", False)
+UNKNOWN = Moved("", "", False)
+_NOWHERE = Destination("", None)
 
 Locate = Callable[[str, bool], Destination]
 """Says where a canonical URL leads, for a page that needs it (or only names it)."""
@@ -57,6 +61,16 @@ class Relocator:
         self._locate = locate
         self.found = lru_cache(ADDRESSES)(self._found)
         self.memory = lru_cache(FOLDERS)(_Memory)
+        self._absolute: dict[str, Destination | None] = {}
+
+    def absolute(self, address: str) -> Destination | None:
+        """Return where a web address leads, whatever page names it; nothing if it stays as it is."""
+        found = self._absolute.get(address, _NOWHERE)
+        if found is _NOWHERE:
+            if len(self._absolute) >= ADDRESSES:
+                self._absolute.clear()
+            found = self._absolute[address] = self._found(_ANY_PAGE, address, False)
+        return found
 
     def _found(self, base: str, address: str, requisite: bool) -> Destination | None:
         """Return where a reference on a page at *base* leads; nothing if it stays as it is."""
@@ -77,6 +91,13 @@ class _Memory:
         self.named: dict[str, Moved | None] = {}
         self.needed: dict[str, Moved | None] = {}
         self.ways = ways_up(folder)
+
+    def moved(self, found: Destination | None) -> Moved | None:
+        """Return what stands in the place of a reference that leads there."""
+        if found is None:
+            return None
+        url, path, fragment = found
+        return Moved(url, fragment, False) if path is None else Moved(relative(path, self.ways), fragment, True)
 
 
 class Page:
@@ -102,33 +123,35 @@ class Page:
         if self._codec and not address.isascii():
             address = encode_query(address, self._codec)
         memory = self._memory.needed if kind else self._memory.named
-        known = memory.get(address, _UNKNOWN)
-        if known is not _UNKNOWN:
+        known = memory.get(address, UNKNOWN)
+        if known is not UNKNOWN:
             return known
         if not address:
             return None if kind or self.base == self.url else self._to_base()
+        if len(memory) >= CACHED:
+            memory.clear()
+        if address.startswith(SCHEMES) and not kind:
+            moved = memory[address] = self._memory.moved(self._relocator.absolute(address))
+            return moved
         if address.startswith(SCHEMES):
             base = _ANY_PAGE
         elif address[0] == "/":
             base = self._server
         elif address[0] in "?\\" or ":" in address:
-            return self._moved(self._relocator.found(self.base, address, bool(kind)))
+            return self._memory.moved(self._relocator.found(self.base, address, bool(kind)))
         else:
             base = self._directory
         # It means the same on every page of the directory.
-        if len(memory) >= CACHED:
-            memory.clear()
-        moved = memory[address] = self._moved(self._relocator.found(base, address, bool(kind)))
+        moved = memory[address] = self._memory.moved(self._relocator.found(base, address, bool(kind)))
         return moved
 
-    def _moved(self, found: Destination | None) -> Moved | None:
-        if found is None:
-            return None
-        url, path, fragment = found
-        return Moved(url, fragment, False) if path is None else Moved(relative(path, self._memory.ways), fragment, True)
+    @property
+    def named(self) -> dict[str, Moved | None]:
+        """What is known of references that only name something, without their fragments."""
+        return self._memory.named
 
     def _to_base(self) -> Moved:
-        return self._moved(self._relocator.found(self.base, self.base, False)) or Moved(self.base, "", False)
+        return self._memory.moved(self._relocator.found(self.base, self.base, False)) or Moved(self.base, "", False)
 
     def absolute(self, address: str) -> str | None:
         """Return the web address that a reference means."""
@@ -143,6 +166,9 @@ def ways_up(folder: str) -> Ways:
 
 def relative(path: str, ways: Ways) -> str:
     """Return the way from a folder to a file below the same root."""
+    if len(ways) > SERVER and not path.startswith(ways[-SERVER][0]):
+        # Another server's: there is nothing in between to try.
+        ways = ways[1 - SERVER :]
     for above, way in ways:
         if path.startswith(above):
             return way + path[len(above) :]
