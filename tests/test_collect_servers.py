@@ -35,11 +35,11 @@ def fill(web: Web, *addresses: str) -> None:
             web.routes[f"{address}/{number}"] = Answer(page(f"{address} {number}"))
 
 
-def test_each_server_is_collected_by_its_own_settings(database: Database) -> None:
+def test_each_server_is_collected_by_its_own_settings(sqlite: Database) -> None:
     with serve() as web:
         fill(web, SLOW, LITTLE, NEAR, OUT)
-        describe(database, "servers", base_url=web.url(), accept=["127.0.0.*"], robots=False)
-        with database.session() as session:
+        describe(sqlite, "servers", base_url=web.url(), accept=["127.0.0.*"], robots=False)
+        with sqlite.session() as session:
             for address, settings in (
                 (SLOW, {"delay": DELAY}),
                 (LITTLE, {"documents": 3}),
@@ -53,7 +53,7 @@ def test_each_server_is_collected_by_its_own_settings(database: Database) -> Non
     counts = {address: len(times) for address, times in visits.items()}
     assert counts == {BASE: 1, SLOW: 1 + PAGES, LITTLE: 3, NEAR: 1, OUT: 0}
     assert all(later - earlier > DELAY * 0.9 for earlier, later in pairwise(visits[SLOW]))
-    with database.reading() as session:
+    with sqlite.reading() as session:
         refused = session.execute(select(Document.url, Document.rule).where(Document.state < 0)).all()
     by_server = {(url.split("/")[2].removesuffix(f":{port}"), rule) for url, rule in refused}
     assert by_server == {(LITTLE, "ServerBudget"), (NEAR, "ServerTooDeep"), (OUT, "ServerExcluded")}

@@ -20,37 +20,37 @@ def test_every_document_ends_in_the_state_that_was_meant_for_it(database: Databa
     assert "'scope/rejected_count/TooDeep': 1" in log
 
 
-def test_waiting_and_being_collected_are_seen_while_it_runs(database: Database) -> None:
+def test_waiting_and_being_collected_are_seen_while_it_runs(sqlite: Database) -> None:
     with EveryState(hold=True) as web:
-        describe(database, "states", **(web.publication | {"timeout": 5}))
+        describe(sqlite, "states", **(web.publication | {"timeout": 5}))
         process = start([SCRAPY, "crawl", "states"])
-        wait_until(lambda: states(database).get(web.held) == DocumentState.COLLECTING, process)
-        assert states(database)[web.behind_held] == DocumentState.WAITING
-        assert only_item(database).state == "collecting"
+        wait_until(lambda: states(sqlite).get(web.held) == DocumentState.COLLECTING, process)
+        assert states(sqlite)[web.behind_held] == DocumentState.WAITING
+        assert only_item(sqlite).state == "collecting"
         interrupt(process)
-    assert states(database)[web.behind_held] == DocumentState.WAITING
+    assert states(sqlite)[web.behind_held] == DocumentState.WAITING
 
 
-def test_refused_urls_keep_no_row_when_the_publication_says_so(database: Database) -> None:
+def test_refused_urls_keep_no_row_when_the_publication_says_so(sqlite: Database) -> None:
     with EveryState() as web:
-        describe(database, "states", **(web.publication | {"keep_refused": False, "timeout": 0.5}))
+        describe(sqlite, "states", **(web.publication | {"keep_refused": False, "timeout": 0.5}))
         log = collect("states")
         refused = [url for url, state in web.expected.items() if state == DocumentState.SERVER_NOT_ACCEPTED]
     assert refused
-    assert not states(database).keys() & {*refused}
+    assert not states(sqlite).keys() & {*refused}
     assert "'scope/rejected_count/ServerNotAccepted': 2" in log
 
 
-def test_private_addresses_are_not_visited_for_a_public_publication(database: Database) -> None:
+def test_private_addresses_are_not_visited_for_a_public_publication(sqlite: Database) -> None:
     with EveryState() as web:
-        describe(database, "states", **web.publication, robots=False)
+        describe(sqlite, "states", **web.publication, robots=False)
         collect("states", "-s", "TARANTULA_ALLOW_PRIVATE=0")
         assert web.web.visits == []
-    assert states(database) == {web.web.url(): DocumentState.SERVER_NOT_ACCEPTED}
+    assert states(sqlite) == {web.web.url(): DocumentState.SERVER_NOT_ACCEPTED}
 
 
-def test_an_unknown_publication_is_a_sentence(database: Database) -> None:
-    describe(database, "fcul", base_url="http://www.fc.ul.pt/")
+def test_an_unknown_publication_is_a_sentence(sqlite: Database) -> None:
+    describe(sqlite, "fcul", base_url="http://www.fc.ul.pt/")
     for command in (["crawl", "publication", "-a", "name=fcil"], ["crawl", "publication"]):
         code, out, err = run(SCRAPY, *command)
         assert code == 2

@@ -76,13 +76,13 @@ def test_four_collectors_share_an_item(database: Database, config: Config, web: 
     subprocess.run([sys.executable.replace("python", "warcio"), "check", *archive], check=True)
 
 
-def test_one_server_two_publications_four_collectors(database: Database) -> None:
+def test_one_server_two_publications_four_collectors(postgresql_database: Database) -> None:
     links = [f"/{count}" for count in range(8)]
     routes: dict[str, Route] = {"/": Answer(page("base", links)), **{link: Answer(page(link)) for link in links}}
     delay = 0.4
     with Web(routes) as web:
         for name in ("one", "two"):
-            describe(database, name, base_url=web.url(), delay=delay, robots=False)
+            describe(postgresql_database, name, base_url=web.url(), delay=delay, robots=False)
         processes = [start([TARANTULA, "crawl", name, "--collectors", "2"]) for name in ("one", "two")]
         for process in processes:
             assert process.communicate(timeout=PATIENCE) is not None

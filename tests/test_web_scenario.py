@@ -17,6 +17,8 @@ from tests.sites.server import Answer
 LONG = 90_000
 """Milliseconds for a collection to end."""
 NEWS = "/noticias/1.html"
+IS_STILL = "() => document.getAnimations().every((one) => one.effect.getComputedTiming().endTime === Infinity)"
+"""Whether nothing on the page moves but what always does."""
 
 
 class Librarian:
@@ -35,7 +37,8 @@ class Librarian:
         self.page.get_by_label(self.read(label), exact=True).fill(value)
 
     def press(self, name: str) -> None:
-        """Press a button."""
+        """Press a button, once nothing moves any more: it would not be where it was seen."""
+        self.page.wait_for_function(IS_STILL)
         self.page.get_by_role("button", name=self.read(name), exact=True).click()
 
     def follow(self, name: str) -> None:
