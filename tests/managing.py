@@ -28,6 +28,13 @@ class Office(NamedTuple):
         page.wait_for_url(f"{self.address}/")
 
 
+def settled(page: Page) -> Page:
+    """Return a page as soon as it hears what is clicked on it."""
+    page.wait_for_load_state("networkidle")
+    page.wait_for_function("window.did_handshake")
+    return page
+
+
 @contextmanager
 def office(*arguments: str, command: str = "web") -> Iterator[Office]:
     """Serve the pages of the installation that the environment names."""

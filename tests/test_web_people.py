@@ -6,7 +6,7 @@ import httpx
 from playwright.sync_api import Page, expect
 
 from tarantula.config import Config
-from tests.managing import office
+from tests.managing import office, settled
 
 PASSWORD = "correct horse battery"
 
@@ -18,7 +18,7 @@ def log_in(window: Page, name: str, password: str = PASSWORD) -> None:
 
 
 def new_account(window: Page, name: str, role: str) -> None:
-    window.get_by_role("button", name="New account").click()
+    settled(window).get_by_role("button", name="New account").click()
     window.get_by_label("Name").fill(name)
     window.get_by_label("Role").click()
     window.get_by_role("option", name=role).click()
@@ -37,17 +37,17 @@ def test_an_installation_gets_its_people_and_says_who_changed_what(config: Confi
         window.goto(f"{place.address}/people")
         new_account(window, "rui", "Curator")
         expect(window.get_by_role("cell", name="rui", exact=True)).to_be_visible()
-        window.get_by_role("button", name="Remove ana").click()
+        settled(window).get_by_role("button", name="Remove ana").click()
         window.get_by_role("button", name="Remove", exact=True).last.click()
         expect(window.get_by_text("ana is the only administrator: make another one first.")).to_be_visible()
         window.goto(f"{place.address}/people")
-        window.get_by_role("button", name="Edit rui").click()
+        settled(window).get_by_role("button", name="Edit rui").click()
         window.get_by_label("Role").click()
         window.get_by_role("option", name="Reader").click()
         window.get_by_role("button", name="Save").click()
         expect(window.get_by_role("row", name="rui").get_by_text("reader", exact=True)).to_be_visible()
         window.goto(f"{place.address}/account")
-        window.get_by_role("button", name="New token").click()
+        settled(window).get_by_role("button", name="New token").click()
         window.get_by_label("What it is for").fill("<b>harvest</b>")
         window.get_by_role("button", name="Make").click()
         secret = window.get_by_test_id("secret").inner_text()

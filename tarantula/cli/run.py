@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import signal
 import sys
@@ -24,6 +25,8 @@ STOPPED = 130
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command that was typed, and leave with its exit code."""
+    # What it says of a query that Ctrl-C cut short is for nobody to read.
+    logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
