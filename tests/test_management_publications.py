@@ -12,9 +12,10 @@ from sqlalchemy import select, update
 from tarantula import listings, servers
 from tarantula.config import Config
 from tarantula.db import Database, open_database
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotNow, TarantulaError
 from tarantula.life.launching import begin_now
-from tarantula.management import publications
+from tarantula.management import processes, publications
+from tarantula.management.desk import Desk
 from tarantula.models import AuditEntry, Item, Publication
 from tarantula.people.roles import NotAllowed, Role
 from tests.collecting import PATIENCE
@@ -165,7 +166,18 @@ def test_an_item_is_collected_now_to_its_end_without_a_daemon_and_not_twice_at_a
             assert time.monotonic() < end, _item(database, urn).state
             time.sleep(0.1)
         assert _item(database, urn).crashes == 0
+        while _is_at_work(desk, urn):
+            assert time.monotonic() < end, "its process does not end"
+            time.sleep(0.1)
         assert noted(database)[-1] == ("ana", "publication.collect", "demo")
+
+
+def _is_at_work(desk: Desk, urn: str) -> bool:
+    try:
+        processes.check_free(desk, urn)
+    except NotNow:
+        return True
+    return False
 
 
 def _item(database: Database, urn: str) -> Item:
