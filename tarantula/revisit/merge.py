@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, prange
 
 from tarantula.revisit.model import Floats, Ints, Reading
-from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.pages import TICKS, Limits, Pages
 from tarantula.revisit.schedule import Schedule
 
 GOLDEN = (5**0.5 - 1) / 2
@@ -38,12 +38,18 @@ def slots(counts: Ints, limits: Limits, reading: Reading) -> Floats:
     starts = np.concatenate([[0], np.cumsum(counts)])
     number = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
     gaps = limits.horizon / (counts + 1.0)
-    full = np.full(len(counts), reading is Reading.STEADY) | (gaps < limits.politeness)
+    full = np.full(len(counts), reading is Reading.STEADY) | (gaps < limits.pause)
+    spacing = np.maximum(_tick(np.where(full, limits.horizon / np.maximum(counts, 1), gaps)), limits.pause)
+    # What is left of the horizon when the visits are as near to each other as that.
+    room = np.maximum(limits.horizon - spacing * np.maximum(counts - 1, 0), 0.0)
     turn = np.arange(1, len(counts) + 1) * GOLDEN % 1.0
-    spacing = np.where(full, limits.horizon / np.maximum(counts, 1), gaps)
-    first = np.where(full, turn * spacing, gaps)
-    times = np.repeat(first, counts) + number * np.repeat(spacing, counts)
-    return np.minimum(times, limits.horizon)
+    first = _tick(np.where(full, np.minimum(turn * spacing, room), gaps))
+    return np.repeat(first, counts) + number * np.repeat(spacing, counts)
+
+
+def _tick(seconds: Floats) -> Floats:
+    """Round down to times that add up without an error: politeness is kept to the last bit."""
+    return np.floor(seconds * TICKS) / TICKS
 
 
 @njit(cache=True, parallel=True)

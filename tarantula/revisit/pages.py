@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from typing import Self
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import ArrayLike
 from tarantula.errors import TarantulaError
 from tarantula.revisit.model import Floats, Ints
 
+TICKS = 1 << 20
+"""Of a second: so fine are the times of visits."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,14 @@ class Limits:
             raise TarantulaError("There cannot be fewer visits than none.")
 
     @property
+    def pause(self) -> float:
+        """The politeness in whole ticks: times that are multiples of it add up without an error."""
+        return ceil(self.politeness * TICKS) / TICKS
+
+    @property
     def of_server(self) -> int:
         """How often one server may be visited."""
-        # A product of two floats may lie a hair below the whole number that is meant.
-        return int(self.horizon / self.politeness * (1 + 1e-12))
+        return int(self.horizon / self.pause)
 
 
 def _check(rates: Floats, weights: Floats, servers: Ints) -> None:
