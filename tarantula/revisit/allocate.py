@@ -1,7 +1,7 @@
 """Phase 1: how often each page is visited.
 
-What a further visit to a page adds becomes less with each, and the limits are nested: of a server, and of all. So taking
-the best visit again and again, until no server has one left, is the best that can be done.
+What a further visit to a page adds becomes less with each, and the limits are nested: of a server, and of all. So
+taking the best visit again and again, until no server has one left, is the best that can be done.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Prior(NamedTuple):
 
 
 def of_regular_visits(visits: int, unchanged: int, gap: float) -> float:
-    """Return the rate of a page that was visited at even gaps: Cho's estimator, which is hardly biased and never infinite."""
+    """Return the rate of a page that was visited at even gaps: Cho's estimator, hardly biased and never infinite."""
     return -log((unchanged + 0.5) / (visits + 0.5)) / gap
 
 

@@ -44,7 +44,8 @@ def slots(counts: Ints, limits: Limits, reading: Reading) -> Floats:
     room = np.maximum(limits.horizon - spacing * np.maximum(counts - 1, 0), 0.0)
     turn = np.arange(1, len(counts) + 1) * GOLDEN % 1.0
     first = _tick(np.where(full, np.minimum(turn * spacing, room), gaps))
-    return np.repeat(first, counts) + number * np.repeat(spacing, counts)
+    times: Floats = np.repeat(first, counts) + number * np.repeat(spacing, counts)
+    return times
 
 
 def _tick(seconds: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """The best frequencies when visits need not be whole numbers: what no policy of even visits can do better than.
 
-In the steady state a page with rate λ and weight w that is visited f times a second is fresh for (f/λ)(1 − e^(−λ/f)). At
-the optimum every page whose server has a price μ for a visit has the same marginal gain: with u = λ/f and c = μλ/w,
+In the steady state a page with rate λ and weight w that is visited f times a second is fresh for (f/λ)(1 − e^(−λ/f)).
+At the optimum every page whose server has a price μ for a visit has the same marginal gain: with u = λ/f and c = μλ/w,
 1 − (1 + u)e^(−u) = c. One price holds for all servers, and those that reach their limit have one of their own above it.
 """
 
@@ -76,7 +76,7 @@ def _prices(pages: Pages, limits: Floats) -> Floats:
 
 def _demands(pages: Pages, prices: Floats) -> Floats:
     frequencies = _frequencies(pages, prices[pages.servers])
-    return np.bincount(pages.servers, weights=frequencies, minlength=len(prices))
+    return np.bincount(pages.servers, weights=frequencies, minlength=len(prices)).astype(np.float64)
 
 
 def _dearest(pages: Pages) -> float:

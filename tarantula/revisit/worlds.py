@@ -10,8 +10,9 @@ from tarantula.revisit.pages import Pages
 
 def zipf(count: int, theta: float) -> Floats:
     """Return shares by Zipf's law: the n-th is to the first as 1 to n to the power of *theta*."""
-    shares = np.arange(1, count + 1, dtype=np.float64) ** -theta
-    return shares / shares.sum()
+    shares: Floats = np.arange(1, count + 1, dtype=np.float64) ** -theta
+    shares /= shares.sum()
+    return shares
 
 
 def sizes(documents: int, servers: int, theta: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
