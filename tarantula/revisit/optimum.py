@@ -1,0 +1,100 @@
+"""The best frequencies when visits need not be whole numbers: what no policy of even visits can do better than.
+
+In the steady state a page with rate λ and weight w that is visited f times a second is fresh for (f/λ)(1 − e^(−λ/f)).
+At the optimum every page whose server has a price μ for a visit has the same marginal gain: with u = λ/f and c = μλ/w,
+1 − (1 + u)e^(−u) = c. One price holds for all servers, and those that reach their limit have one of their own above it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import lambertw
+
+from tarantula.revisit.model import Floats
+from tarantula.revisit.pages import Limits, Pages
+
+STEPS = 200
+"""Of the bisection; each halves what is not known of a price."""
+EXACT = 1e-12
+"""What is not known of a price, in the end, beside it."""
+
+
+class Optimum(NamedTuple):
+    """Frequencies, and what a further visit would be worth."""
+
+    frequencies: Floats
+    """Visits a second, of each page."""
+    prices: Floats
+    """Of a visit to each server, in freshness times seconds."""
+
+
+def optimum(pages: Pages, limits: Limits) -> Optimum:
+    """Return how often each page is best visited, for ever, under the limits of servers and of all."""
+    of_server = np.full(len(pages.starts) - 1, 1.0 / limits.politeness)
+    own = _prices(pages, of_server)
+    together = limits.visits / limits.horizon
+
+    def demand(price: float) -> float:
+        return float(_frequencies(pages, np.maximum(own, price)[pages.servers]).sum())
+
+    low, high = 0.0, _dearest(pages)
+    if demand(0.0) > together:
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if demand(middle) > together else (low, middle)
+            if high - low <= EXACT * high:
+                break
+    prices = np.maximum(own, high if demand(0.0) > together else 0.0)
+    return Optimum(_frequencies(pages, prices[pages.servers]), prices)
+
+
+def steady_freshness(pages: Pages, frequencies: Floats) -> Floats:
+    """Return how fresh pages are that are visited so often, evenly, for ever."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        changes = pages.rates / frequencies
+        fresh = -np.expm1(-changes) / changes
+    fresh = np.where(frequencies > 0, np.where(pages.rates > 0, fresh, 1.0), 0.0)
+    return np.where(np.isfinite(fresh), fresh, 0.0)
+
+
+def _prices(pages: Pages, limits: Floats) -> Floats:
+    """Return the price at which each server is asked for no more than its limit; nothing where it never is."""
+    low, high = np.zeros(len(limits)), np.full(len(limits), _dearest(pages))
+    # For nothing any page would be visited all the time.
+    asked = np.bincount(pages.servers[_is_worth(pages)], minlength=len(limits)) > 0
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        above = _demands(pages, middle) > limits
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+        if np.all(high - low <= EXACT * high):
+            break
+    return np.where(asked, high, 0.0)
+
+
+def _demands(pages: Pages, prices: Floats) -> Floats:
+    frequencies = _frequencies(pages, prices[pages.servers])
+    return np.bincount(pages.servers, weights=frequencies, minlength=len(prices)).astype(np.float64)
+
+
+def _dearest(pages: Pages) -> float:
+    """Return a price that no page is worth."""
+    changing = pages.rates > 0
+    worth = pages.weights[changing] / pages.rates[changing]
+    return float(worth.max(initial=0.0)) or 1.0
+
+
+def _frequencies(pages: Pages, prices: Floats) -> Floats:
+    """Return how often each page is worth a visit at its price: f = λ/u, u = −1 − W₋₁(−(1 − c)/e)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cost = prices * pages.rates / pages.weights
+        u = -1.0 - lambertw(-(1.0 - cost) / np.e, k=-1).real
+        frequency = pages.rates / u
+    return np.where(_is_worth(pages) & (cost < 1.0), frequency, 0.0)
+
+
+def _is_worth(pages: Pages) -> NDArray[np.bool_]:
+    """Return which pages are worth a visit at all: not what never changes, or all the time, or is worth nothing."""
+    return (pages.rates > 0) & np.isfinite(pages.rates) & (pages.weights > 0)
