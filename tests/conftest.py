@@ -51,33 +51,9 @@ hypothesis.settings.register_profile("shared-machine", deadline=None)
 hypothesis.settings.load_profile("shared-machine")
 
 
-SLOW = ("test_collect_", "test_web_", "test_daemon", "test_examples_", "test_archive_browsed", "test_life_years")
-"""How the names of modules begin whose tests take seconds each."""
-
-
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Name no test by bytes that nobody can read: packed ones hold the time, and workers must use the same names."""
     return "bytes" if isinstance(val, bytes) and not (val.isascii() and val.decode().isprintable()) else None
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let every worker begin with tests that start processes and browsers: at the end all would wait for the last."""
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    modules: dict[str, list[pytest.Item]] = {}
-    quick: list[pytest.Item] = []
-    for item in items:
-        name = item.path.name
-        modules.setdefault(name, []).append(item) if name.startswith(SLOW) else quick.append(item)
-    # Whole modules, for their tests share what they have started.
-    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
-    for number, tests in enumerate(modules.values()):
-        shares[number % workers] += tests
-    size = -(-len(items) // workers)
-    for share in shares:
-        missing = max(size - len(share), 0)
-        share += quick[:missing]
-        del quick[:missing]
-    items[:] = [item for share in shares for item in share] + quick
 
 
 @pytest.fixture(scope="session")
