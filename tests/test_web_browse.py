@@ -90,6 +90,8 @@ def test_a_librarian_walks_compares_and_decides(place: Office, window: Page, con
     window.get_by_label("Reason").fill("The hours are <b>wrong</b>.")
     window.get_by_role("button", name="Reject").click()
     expect(window.get_by_text("It was rejected.", exact=True).first).to_be_visible()
+    # The form is made anew when the decision is told of.
+    expect(window.get_by_role("row").nth(1)).to_contain_text("The hours are <b>wrong</b>.")
     window.get_by_label("Reason").fill("They are right.")
     window.get_by_role("button", name="Accept").click()
     expect(window.get_by_role("row").nth(1)).to_contain_text("They are right.")
