@@ -48,7 +48,6 @@ class Moved(NamedTuple):
 
 
 UNKNOWN = Moved("", "", False)
-_NOWHERE = Destination("", None)
 
 Locate = Callable[[str, bool], Destination]
 """Says where a canonical URL leads, for a page that needs it (or only names it)."""
@@ -61,16 +60,6 @@ class Relocator:
         self._locate = locate
         self.found = lru_cache(ADDRESSES)(self._found)
         self.memory = lru_cache(FOLDERS)(_Memory)
-        self._absolute: dict[str, Destination | None] = {}
-
-    def absolute(self, address: str) -> Destination | None:
-        """Return where a web address leads, whatever page names it; nothing if it stays as it is."""
-        found = self._absolute.get(address, _NOWHERE)
-        if found is _NOWHERE:
-            if len(self._absolute) >= ADDRESSES:
-                self._absolute.clear()
-            found = self._absolute[address] = self._found(_ANY_PAGE, address, False)
-        return found
 
     def _found(self, base: str, address: str, requisite: bool) -> Destination | None:
         """Return where a reference on a page at *base* leads; nothing if it stays as it is."""
@@ -130,9 +119,6 @@ class Page:
             return None if kind or self.base == self.url else self._to_base()
         if len(memory) >= CACHED:
             memory.clear()
-        if address.startswith(SCHEMES) and not kind:
-            moved = memory[address] = self._memory.moved(self._relocator.absolute(address))
-            return moved
         if address.startswith(SCHEMES):
             base = _ANY_PAGE
         elif address[0] == "/":
