@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel
 from sqlalchemy import case, func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, joinedload
 
 from tarantula.archive.attention import attention_of, effects_of, is_complete
 from tarantula.errors import NotThere
@@ -24,7 +25,16 @@ COLLECTED = range(200, 300)
 IS_COLLECTED = Document.state.between(COLLECTED.start, COLLECTED.stop - 1)
 
 
-class ItemRow(NamedTuple):
+class Counts(BaseModel):
+    """How many documents, and how large."""
+
+    documents: int = 0
+    collected: int = 0
+    waiting: int = 0
+    bytes: int = 0
+
+
+class ItemRow(BaseModel):
     """An item and how far it is."""
 
     urn: str
@@ -46,7 +56,7 @@ class ItemRow(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON; the keys are an interface."""
-        return {key: _plain(value) for key, value in self._asdict().items()}
+        return {key: _plain(value) for key, value in self}
 
 
 class DocumentRow(NamedTuple):
@@ -93,36 +103,31 @@ def items(session: Session, publication: Publication | None = None) -> list[Item
         )
         .where(Document.item_id.in_(chosen))
         .group_by(Document.item_id)
-        .subquery()
     )
-    rows = session.execute(
-        select(Item, Publication.name, counts)
-        .join(Publication, Publication.id == Item.publication_id)
-        .outerjoin(counts, counts.c.item_id == Item.id)
-        .where(Item.id.in_(chosen))
-        .order_by(Item.planned_at, Item.id)
+    counted = {row.item_id: Counts(**row._mapping) for row in session.execute(counts)}
+    rows = session.scalars(
+        select(Item).options(joinedload(Item.publication)).where(Item.id.in_(chosen)).order_by(Item.planned_at, Item.id)
     )
-    return [
-        ItemRow(
-            urn=row.Item.urn,
-            publication=row.name,
-            state=row.Item.state,
-            validation=row.Item.validation,
-            planned_at=row.Item.planned_at,
-            deadline=row.Item.deadline,
-            started_at=row.Item.started_at,
-            finished_at=row.Item.finished_at,
-            reason=row.Item.reason,
-            documents=row.documents or 0,
-            collected=row.collected or 0,
-            waiting=row.waiting or 0,
-            bytes=int(row.bytes or 0),
-            crashes=row.Item.crashes,
-            complete=is_complete(row.Item.state, effects_of(row.Item)),
-            attention=attention_of(row.Item),
-        )
-        for row in rows
-    ]
+    return [row_of(item, counted.get(item.id, Counts())) for item in rows]
+
+
+def row_of(item: Item, counts: Counts) -> ItemRow:
+    """Return the row of an item."""
+    return ItemRow(
+        urn=item.urn,
+        publication=item.publication.name,
+        state=item.state,
+        validation=item.validation,
+        planned_at=item.planned_at,
+        deadline=item.deadline,
+        started_at=item.started_at,
+        finished_at=item.finished_at,
+        reason=item.reason,
+        crashes=item.crashes,
+        complete=is_complete(item.state, effects_of(item)),
+        attention=attention_of(item),
+        **counts.model_dump(),
+    )
 
 
 def documents(session: Session, item: Item) -> Iterator[DocumentRow]:

@@ -175,7 +175,7 @@ def test_every_column_is_listed(table: Any) -> None:
         ("types", [field.name for field in fields(reports.TypeCount)]),
         ("sizes", [field.name for field in fields(reports.SizeCount)]),
         ("servers", [field.name for field in fields(reports.ServerCount)]),
-        ("Items", list(ItemRow._fields)),
+        ("Items", list(ItemRow.model_fields)),
         ("Documents", list(DocumentRow._fields)),
     ],
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, select
 from sqlalchemy.orm import Session, aliased
@@ -36,7 +36,8 @@ class LookKind(StrEnum):
     GONE = "gone"
 
 
-class Look(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Look:
     """A document that needs a look."""
 
     kind: LookKind

@@ -9,8 +9,9 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import joinedload
 
 from tarantula.life.workers import living
+from tarantula.listings import Counts
 from tarantula.management.desk import Desk
-from tarantula.management.item_rows import Counts, count
+from tarantula.management.item_rows import count
 from tarantula.models import Item, Publication
 from tarantula.states import ALIVE
 

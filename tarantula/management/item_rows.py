@@ -9,31 +9,9 @@ from pydantic import BaseModel
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from tarantula.archive.attention import attention_of, effects_of, is_complete
-from tarantula.listings import COLLECTED
+from tarantula.listings import COLLECTED, Counts, ItemRow
 from tarantula.models import Document, Item
 from tarantula.states import ALIVE, EXTENSIBLE, REMOVABLE, DocumentState, ItemState
-
-
-class ItemRow(BaseModel):
-    """An item and how far it is."""
-
-    urn: str
-    publication: str
-    state: str
-    validation: str
-    planned_at: datetime
-    deadline: datetime | None
-    started_at: datetime | None
-    finished_at: datetime | None
-    reason: str | None
-    documents: int
-    collected: int
-    waiting: int
-    bytes: int
-    crashes: int
-    complete: bool
-    attention: list[str]
 
 
 class CollectorRow(BaseModel):
@@ -52,34 +30,6 @@ class ItemDetail(ItemRow):
     collectors: list[CollectorRow]
     verbs: list[str]
     """Those of stop, resume, extend, convert and remove that its state allows."""
-
-
-class Counts(BaseModel):
-    """How many documents, and how large."""
-
-    documents: int = 0
-    collected: int = 0
-    waiting: int = 0
-    bytes: int = 0
-
-
-def row_of(item: Item, counts: Counts) -> ItemRow:
-    """Return the row of an item."""
-    return ItemRow(
-        urn=item.urn,
-        publication=item.publication.name,
-        state=item.state,
-        validation=item.validation,
-        planned_at=item.planned_at,
-        deadline=item.deadline,
-        started_at=item.started_at,
-        finished_at=item.finished_at,
-        reason=item.reason,
-        crashes=item.crashes,
-        complete=is_complete(item.state, effects_of(item)),
-        attention=attention_of(item),
-        **counts.model_dump(),
-    )
 
 
 def verbs_of(state: ItemState) -> list[str]:

@@ -13,11 +13,11 @@ from tarantula.errors import NotNow, TarantulaError
 from tarantula.life.starting import converter
 from tarantula.life.wishes import want_stop, want_time
 from tarantula.life.workers import Worker, living
-from tarantula.listings import find_item
+from tarantula.listings import ItemRow, find_item, row_of
 from tarantula.log_tails import tail
 from tarantula.management import processes
 from tarantula.management.desk import Desk
-from tarantula.management.item_rows import CollectorRow, ItemDetail, ItemRow, counts_of, row_of, verbs_of
+from tarantula.management.item_rows import CollectorRow, ItemDetail, counts_of, verbs_of
 from tarantula.management.paging import Page, checked_limit, read_cursor, write_cursor
 from tarantula.models import Item
 from tarantula.people.roles import Role

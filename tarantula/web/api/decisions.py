@@ -7,9 +7,8 @@ from datetime import datetime
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from tarantula.archive.indicators import Indicators
-from tarantula.archive.rules import Fired
 from tarantula.management import decisions
+from tarantula.management.decisions import Attention
 from tarantula.web.api.common import AskedDesk, Urn
 
 router = APIRouter(tags=["decisions"])
@@ -30,30 +29,6 @@ class Decision(Row):
     by: str
     at: datetime
     why: str
-
-
-class ToLookAt(Row):
-    """A document that needs a look."""
-
-    kind: str
-    urn: str
-    document_id: int
-    url: str
-    reason: str
-
-
-class Attention(Row):
-    """What helps to decide about an item."""
-
-    urn: str
-    publication: str
-    state: str
-    validation: str
-    complete: bool
-    ended: bool
-    rules: list[Fired]
-    indicators: Indicators
-    looks: list[ToLookAt]
 
 
 class Undecided(Row):
@@ -87,7 +62,7 @@ def list_undecided(desk: AskedDesk) -> list[Undecided]:
 @router.get("/items/{urn}/attention", summary="What helps to decide")
 def show_attention(desk: AskedDesk, urn: Urn) -> Attention:
     """Return the rules that an item breaks, its indicators, and what needs a look first."""
-    return Attention.model_validate(decisions.attention(desk, urn))
+    return decisions.attention(desk, urn)
 
 
 @router.get("/items/{urn}/decisions", summary="What was decided")
