@@ -17,6 +17,7 @@ from tarantula.db import Database
 from tarantula.models import Document, Item
 from tarantula.publications import registry
 from tarantula.publications.config import read
+from tests.warm_starts import WarmProcess, is_warm
 
 ROOT = Path(__file__).parent.parent
 SCRAPY = str(Path(sys.executable).with_name("scrapy"))
@@ -34,7 +35,7 @@ def describe(database: Database, name: str, **values: Any) -> None:
 
 def start(command: Sequence[str], **environment: str) -> subprocess.Popen[str]:
     """Start a command in the project's folder."""
-    process = subprocess.Popen(
+    process = (WarmProcess if is_warm(command) else subprocess.Popen)(
         command,
         cwd=ROOT,
         # A proxy of this machine does not lead to its loopback.
