@@ -353,6 +353,34 @@ class LinkRow(Base):
     __table_args__ = ({"sqlite_with_rowid": False},)
 
 
+class JournalEntry(Base):
+    """Something that happened to documents, for programs that follow."""
+
+    __tablename__ = "journal"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    kind: Mapped[int] = mapped_column(SmallInteger)
+    """`tarantula.store.journal.Happened`."""
+    item_id: Mapped[int] = mapped_column(Integer)
+    """The item need not be there any more."""
+    documents: Mapped[bytes | None] = mapped_column(LargeBinary)
+    """The ids of those that it happened to, eight bytes each; ``None`` for all of the item."""
+
+    # A number that was given away is never given again.
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+
+class ReadText(Base):
+    """What a search engine needs of a document, read once for all indexes."""
+
+    __tablename__ = "read_text"
+
+    document_id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
+    item_id: Mapped[int] = mapped_column(Integer, index=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    """`tarantula.search.content.Content`, packed."""
+
+
 class Account(Base):
     """Somebody who may log in."""
 

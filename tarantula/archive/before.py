@@ -11,9 +11,9 @@ from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from tarantula.links.link import LinkKind
-from tarantula.listings import COLLECTED, IS_COLLECTED
+from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item, LinkRow, Server
-from tarantula.states import ItemState, Validation
+from tarantula.states import COLLECTED, ItemState, Validation
 from tarantula.urls import key_of
 
 LAST = 5

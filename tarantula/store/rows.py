@@ -10,9 +10,11 @@ from sqlalchemy import Connection
 
 from tarantula.items import Entry
 from tarantula.politeness import Pause
+from tarantula.states import COLLECTED
 from tarantula.store.collectors import DEAD
 from tarantula.store.documents import DocumentTable
 from tarantula.store.group import Group, News, Opened
+from tarantula.store.journal import Happened, note
 from tarantula.store.leases import Lease, Leases
 from tarantula.store.shorter_ways import ShorterWays
 
@@ -91,11 +93,17 @@ class RowWriter:
         links = {finished.outcome.id: finished.links for finished in group.finished if finished.links}
         self._table.insert_links(connection, links)
         self._table.finish(connection, [finished.outcome for finished in group.finished])
+        self._note(connection, group)
         found = list(chain(group.found, *(finished.found for finished in group.finished)))
         waiting, nearer = self._table.insert_found(connection, found)
         late, also_nearer = self._ways.missed(connection, done.items())
         more, news.nearer = self._ways.follow(connection, nearer + also_nearer)
         return waiting + late + more
+
+    def _note(self, connection: Connection, group: Group) -> None:
+        collected = [finished.outcome.id for finished in group.finished if finished.outcome.state in COLLECTED]
+        if collected:
+            note(connection, Happened.COLLECTED, self._table.item_id, collected)
 
     def _take_new(self, connection: Connection, waiting: list[Entry], news: News) -> None:
         """Take the servers of which documents now wait, if nobody has them."""

@@ -1,0 +1,29 @@
+"""The journal of what happened to documents, and what was read of them, for those who search."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0010"
+down_revision = "0008"
+
+big_id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+
+def upgrade() -> None:
+    """Begin the journal."""
+    op.create_table(
+        "journal",
+        sa.Column("id", big_id, primary_key=True),
+        sa.Column("kind", sa.SmallInteger, nullable=False),
+        sa.Column("item_id", sa.Integer, nullable=False),
+        sa.Column("documents", sa.LargeBinary),
+        sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "read_text",
+        sa.Column("document_id", big_id, primary_key=True, autoincrement=False),
+        sa.Column("item_id", sa.Integer, nullable=False, index=True),
+        sa.Column("content", sa.LargeBinary, nullable=False),
+    )
