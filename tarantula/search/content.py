@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 
 
 @dataclass(slots=True)
@@ -21,15 +21,19 @@ class Content:
     language: str = ""
     """As ``pt``; nothing if it cannot be told."""
     anchors: list[tuple[str, str]] = field(default_factory=list)
-    """What it calls the documents that it leads to: the key of each in hexadecimal, and the words."""
+    """The documents that it leads to: the key of each in hexadecimal, and what it calls it."""
 
     def packed(self) -> bytes:
         """Return it as bytes."""
-        return zlib.compress(json.dumps(asdict(self), ensure_ascii=False).encode("utf-8", "surrogatepass"), 1)
+        values = [getattr(self, name) for name in FIELDS]
+        return zlib.compress(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"), 1)
+
+
+FIELDS = [each.name for each in fields(Content)]
 
 
 def unpacked(packed: bytes) -> Content:
     """Return what `Content.packed` made bytes of."""
-    values = json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))
-    anchors = [(key, words) for key, words in values.pop("anchors")]
-    return Content(**values, anchors=anchors)
+    content = Content(*json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass")))
+    content.anchors = [(key, words) for key, words in content.anchors]
+    return content

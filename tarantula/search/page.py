@@ -25,6 +25,8 @@ HEADINGS = re.compile("h[123]")
 def page_content(body: bytes, url: str, charset: str | None) -> Content:
     """Return what a page says, and what it calls the pages that it leads to."""
     document = parsed(body, encoding_of(charset), positions=False)
+    for unseen in document.find_all("noscript"):
+        unseen.decompose()
     article = document.article()
     lines = _lines(_body_text(document))
     main = _lines(article.text)
@@ -46,7 +48,7 @@ def _anchors(document: Document, url: str) -> Iterator[tuple[str, str]]:
     for element in document.find_all("a", limit=MOST_ANCHORS):
         words = _words(element.text or _text_of_image(element))[:LONGEST_ANCHOR]
         href = element.attrs.get("href")
-        if words and isinstance(href, str):
+        if isinstance(href, str):
             for link in absolute_links(((href, LinkKind.NAVIGATION),), url, base, document.encoding):
                 yield key_of(link.url).hex(), words
 

@@ -1,0 +1,82 @@
+"""Reads what documents say, once for all indexes, where their bytes are."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from contextlib import closing, suppress
+
+from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy.orm import Session
+
+from tarantula.config import Config
+from tarantula.db import Database
+from tarantula.errors import TarantulaError
+from tarantula.models import Document, Item, ReadText
+from tarantula.search.content import Content
+from tarantula.search.reading import READERS, content_of
+from tarantula.states import COLLECTED
+from tarantula.store.captures import Capture, capture_of
+from tarantula.store.journal import Entry, Happened, note
+from tarantula.store.payload import payload_of
+from tarantula.store.read import Records
+
+logger = logging.getLogger(__name__)
+
+RENDERED = "text/html"
+
+
+class Reader:
+    """Follows what is collected, and stores what it says."""
+
+    def __init__(self, installation: Config, database: Database) -> None:
+        self._items = installation.items
+        self._database = database
+
+    def read(self, entries: Iterable[Entry]) -> int:
+        """Read the documents of some entries of the journal; return how many could be."""
+        read = 0
+        for entry in entries:
+            with self._database.reading() as session:
+                texts = self._texts(session, entry.documents)
+            if texts:
+                with self._database.session() as session:
+                    _store(session.connection(), entry.item_id, texts)
+            read += len(texts)
+        return read
+
+    def _texts(self, session: Session, numbers: list[int]) -> dict[int, Content]:
+        rows = session.scalars(
+            select(Document)
+            .where(Document.id.in_(numbers), Document.state.between(COLLECTED.start, COLLECTED.stop - 1))
+            .where(Document.type.in_(READERS))
+        )
+        texts: dict[int, Content] = {}
+        with closing(Records()) as records:
+            for document in rows:
+                with suppress(TarantulaError):
+                    capture = capture_of(session, self._items, document)
+                    content = _content(records, document, capture) if capture is not None else None
+                    if content is not None:
+                        texts[document.id] = content
+        return texts
+
+
+def _content(records: Records, document: Document, capture: Capture) -> Content | None:
+    is_rendered = capture.rendered_offset is not None
+    offset = capture.rendered_offset if capture.rendered_offset is not None else capture.offset
+    payload = payload_of(records.read(capture.path, offset))
+    charset = "utf-8" if is_rendered else document.charset
+    return content_of(payload.body, RENDERED if is_rendered else document.type, document.url, charset)
+
+
+def _store(connection: Connection, item_id: int, texts: dict[int, Content]) -> None:
+    """Store texts, unless their item was removed meanwhile."""
+    if connection.scalar(select(Item.id).where(Item.id == item_id).with_for_update(read=True)) is None:
+        return
+    connection.execute(delete(ReadText).where(ReadText.document_id.in_(texts)))
+    rows = [
+        {"document_id": number, "item_id": item_id, "content": content.packed()} for number, content in texts.items()
+    ]
+    connection.execute(insert(ReadText), rows)
+    note(connection, Happened.READ, item_id, texts)
