@@ -9,25 +9,31 @@ from tantivy import FieldType, Occur, Query, Schema
 
 from tarantula.search.entry import milliseconds
 from tarantula.search.query import Asked, Words
-from tarantula.search.schema import TEXTS, Field, stems
+from tarantula.search.schema import STEMMED, TEXTS, WHOLE, Field, stems
 from tarantula.search.words import exact, stems_of
 from tarantula.urls import key_of
 
-WEIGHTS = {
-    Field.TITLE: 3.0,
-    Field.ANCHORS: 2.0,
-    Field.HEADINGS: 1.5,
-    Field.DESCRIPTION: 1.0,
-    Field.MAIN: 1.0,
-    Field.REST: 0.3,
-    Field.ADDRESS: 0.5,
+WEIGHTS: dict[str, float] = {
+    WHOLE: 1.0,
+    stems(Field.TITLE): 0.3,
+    stems(Field.HEADINGS): 0.2,
+    stems(Field.ANCHORS): 0.5,
+    stems(Field.REST): 0.2,
+    Field.TITLE: 0.1,
+    Field.MAIN: 0.2,
+    Field.ANCHORS: 0.1,
+    Field.HEADINGS: 0.1,
+    Field.DESCRIPTION: 0.1,
+    Field.REST: 0.1,
+    Field.ADDRESS: 0.2,
 }
-"""What a word counts for, by where it stands."""
-AS_WRITTEN = 0.3
-"""What it counts for in addition when it stands there as it was typed, and not only by its stem."""
+"""What a word counts for, by where it stands: its stem, and in addition the word as it was typed."""
+IN_PHRASE = 5.0
+"""How many times as much words count that stand together as they were typed."""
 _FILTERS = {"site": Field.SITE, "type": Field.TYPE, "lang": Field.LANGUAGE, "publication": Field.PUBLICATION}
 _TYPES = {"html": "text/html", "pdf": "application/pdf", "text": "text/plain", "txt": "text/plain"}
 _FIELDS = {"": (*TEXTS, Field.ADDRESS), "title": (Field.TITLE,), "url": (Field.ADDRESS,)}
+_STEMS = {"": (WHOLE, *map(stems, STEMMED)), "title": (stems(Field.TITLE),), "url": ()}
 
 
 class Needed(StrEnum):
@@ -83,24 +89,19 @@ class Asking:
         parts = exact().analyze(words.text)
         if not parts:
             return None
-        queries = [
-            Query.boost_query(query, WEIGHTS[field])
-            for field in _FIELDS[words.field]
-            for query in self._in_field(field, parts, words)
-        ]
-        return Query.boolean_query([(Occur.Should, query) for query in queries])
+        found: list[tuple[str, Query]] = [(field, self._together(field, parts)) for field in _FIELDS[words.field]]
+        if len(parts) == 1 and not words.is_phrase:
+            forms = stems_of(words.text)
+            found += [(field, self._any_form(field, forms)) for field in _STEMS[words.field] if forms]
+        return Query.boolean_query([(Occur.Should, Query.boost_query(query, WEIGHTS[field])) for field, query in found])
 
-    def _in_field(self, field: Field, parts: list[str], words: Words) -> Iterable[Query]:
-        if len(parts) > 1:
-            yield Query.phrase_query(self._schema, field, list(parts))
-            return
-        as_written = Query.term_query(self._schema, field, parts[0])
-        if words.is_phrase or field is Field.ADDRESS:
-            yield as_written
-            return
-        yield Query.boost_query(as_written, AS_WRITTEN)
-        forms = [Query.term_query(self._schema, stems(field), form) for form in stems_of(words.text)]
-        yield Query.disjunction_max_query(forms)
+    def _together(self, field: str, parts: list[str]) -> Query:
+        if len(parts) == 1:
+            return self._term(field, parts[0])
+        return Query.boost_query(Query.phrase_query(self._schema, field, list(parts)), IN_PHRASE)
+
+    def _any_form(self, field: str, forms: list[str]) -> Query:
+        return Query.disjunction_max_query([self._term(field, form) for form in forms])
 
     def _among(self, name: str, values: Sequence[str]) -> Query:
         if name == "type":
@@ -117,8 +118,8 @@ class Asking:
             include_upper=asked.until is None,
         )
 
-    def _term(self, field: Field, value: str | int) -> Query:
-        return Query.term_query(self._schema, field, value, "basic")
+    def _term(self, field: str, value: str | int) -> Query:
+        return Query.term_query(self._schema, field, value, "freq")
 
 
 def _unscored(query: Query) -> Query:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tantivy import Document
 
-from tarantula.search.schema import TEXTS, Field, stems
+from tarantula.search.schema import STEMMED, TEXTS, WHOLE, Field, stems
 from tarantula.search.words import stemmed
 from tarantula.urls import host_of
 
@@ -64,7 +64,10 @@ def document_of(entry: Entry) -> Document:
     for name in TEXTS:
         if text := getattr(entry, name):
             document.add_text(name, text)
-            document.add_pre_tokenized_text(stems(name), stemmed(text, entry.language))
+            if name in STEMMED:
+                document.add_pre_tokenized_text(stems(name), stemmed(text, entry.language))
+    whole = "\n".join((entry.title, entry.headings, entry.description, entry.main))
+    document.add_pre_tokenized_text(WHOLE, stemmed(whole, entry.language))
     return document
 
 

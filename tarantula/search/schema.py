@@ -51,7 +51,11 @@ class Field(StrEnum):
 
 
 TEXTS = (Field.TITLE, Field.HEADINGS, Field.DESCRIPTION, Field.ANCHORS, Field.MAIN, Field.REST)
-"""Fields that are searched, as they are written and by stems."""
+"""Fields that are searched as they are written."""
+STEMMED = (Field.TITLE, Field.HEADINGS, Field.ANCHORS, Field.REST)
+"""Fields that are also searched by stems."""
+WHOLE = "whole_stems"
+"""The stems of all that a document says itself, but for the rest: what tells best how much of it is about a word."""
 _NAMES = (Field.PUBLICATION, Field.SERVER, Field.TYPE, Field.LANGUAGE)
 _NUMBERS = (Field.NUMBER, Field.ITEM, Field.COLLECTED, Field.YEAR, Field.PAGE, Field.BODY, Field.LATEST, Field.INLINKS)
 
@@ -74,5 +78,6 @@ def schema() -> Schema:
     builder.add_float_field(Field.RANK, stored=True, fast=True)
     for text in TEXTS:
         builder.add_text_field(text, stored=True, tokenizer_name=EXACT)
-        builder.add_text_field(stems(text), tokenizer_name=EXACT)
+    for name in (*map(stems, STEMMED), WHOLE):
+        builder.add_text_field(name, tokenizer_name=EXACT, index_option="freq")
     return builder.build()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
 
 from tantivy import Filter, PreTokenizedString, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
@@ -21,11 +21,13 @@ def exact() -> TextAnalyzer:
 
 @cache
 def stemming(language: str) -> TextAnalyzer:
-    """Return what makes stems of a text of a language, or words if the language is another."""
+    """Return what makes stems of a text of a language, without its commonest words; words if it is another."""
     if language not in STEMMERS:
         return exact()
+    name = STEMMERS[language]
     # Accents tell a stemmer what is an ending: they go last.
-    return _begun().filter(Filter.stemmer(STEMMERS[language])).filter(Filter.ascii_fold()).build()
+    filters = (Filter.stopword(name), Filter.stemmer(name), Filter.ascii_fold())
+    return reduce(TextAnalyzerBuilder.filter, filters, _begun()).build()
 
 
 def stemmed(text: str, language: str) -> PreTokenizedString:
@@ -34,9 +36,11 @@ def stemmed(text: str, language: str) -> PreTokenizedString:
 
 
 def stems_of(word: str) -> list[str]:
-    """Return what a word may have become in the index, whatever the language of the document."""
-    forms = [exact().analyze(word), *(stemming(language).analyze(word) for language in STEMMERS)]
-    return list(dict.fromkeys(form for found in forms for form in found[:1]))
+    """Return what a word may have become in the index, whatever the language; nothing if it is among the commonest."""
+    forms = [stemming(language).analyze(word) for language in STEMMERS]
+    if not all(forms):
+        return []
+    return list(dict.fromkeys(form for found in (*forms, exact().analyze(word)) for form in found[:1]))
 
 
 def _begun() -> TextAnalyzerBuilder:
