@@ -78,6 +78,6 @@ def schema() -> Schema:
     builder.add_float_field(Field.RANK, stored=True, fast=True)
     for text in TEXTS:
         builder.add_text_field(text, stored=True, tokenizer_name=EXACT)
-    for name in (*map(stems, STEMMED), WHOLE):
-        builder.add_text_field(name, tokenizer_name=EXACT, index_option="freq")
+    for stem in (*map(stems, STEMMED), WHOLE):
+        builder.add_text_field(stem, tokenizer_name=EXACT, index_option="freq")
     return builder.build()

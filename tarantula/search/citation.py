@@ -1,0 +1,76 @@
+"""The place of a text that answers a query best, with the words marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from tarantula.search.query import Asked
+from tarantula.search.results import Piece
+from tarantula.search.words import exact, stems_of
+
+LENGTH = 240
+"""Letters of a citation, about."""
+LOOKED_AT = 50_000
+"""Letters of a text in which the place is looked for."""
+BEFORE = 60
+"""Letters before the first word that was asked for."""
+
+_WORD = re.compile(r"\w+")
+
+
+class _Hit(NamedTuple):
+    start: int
+    end: int
+    form: str
+
+
+def forms_asked(asked: Asked) -> frozenset[str]:
+    """Return every form of the words that are asked for."""
+    texts = [words.text for group in asked.wanted for words in group]
+    parts = [part for text in texts for part in exact().analyze(text)]
+    return frozenset(form for part in parts for form in _forms(part))
+
+
+def citation(text: str, forms: frozenset[str]) -> list[Piece]:
+    """Return the piece of a text that has most of the words; its beginning if it has none."""
+    seen = " ".join(text[:LOOKED_AT].split())
+    hits = [_Hit(*word.span(), form) for word in _WORD.finditer(seen) if (form := _asked_form(word[0], forms))]
+    start = max(_best_start(hits) - BEFORE, 0)
+    start = seen.find(" ", start) + 1 if start else 0
+    end = len(seen) if len(seen) - start <= LENGTH else seen.rfind(" ", start, start + LENGTH)
+    end = end if end > start else min(start + LENGTH, len(seen))
+    return _marked(seen, start, end, hits)
+
+
+def _best_start(hits: Sequence[_Hit]) -> int:
+    """Return where the window begins that has most different words, then most words."""
+    best, at = (0, 0), 0
+    for number, first in enumerate(hits):
+        inside = [hit for hit in hits[number : number + 30] if hit.end <= first.start + LENGTH - BEFORE]
+        value = len({hit.form for hit in inside}), len(inside)
+        if value > best:
+            best, at = value, first.start
+    return at
+
+
+def _marked(text: str, start: int, end: int, hits: Sequence[_Hit]) -> list[Piece]:
+    pieces = [Piece(text="… ")] if start else []
+    at = start
+    for hit in hits:
+        if start <= hit.start and hit.end <= end:
+            pieces += [Piece(text=text[at : hit.start]), Piece(text=text[hit.start : hit.end], marked=True)]
+            at = hit.end
+    pieces.append(Piece(text=text[at:end] + (" …" if end < len(text) else "")))
+    return [piece for piece in pieces if piece.text]
+
+
+def _asked_form(word: str, forms: frozenset[str]) -> str | None:
+    return next((form for form in _forms(word.lower()) if form in forms), None)
+
+
+@lru_cache(100_000)
+def _forms(word: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*exact().analyze(word), *stems_of(word)]))
