@@ -24,6 +24,8 @@ NOUNS = {
     "report": "Show an item's states, types, sizes and servers.",
     "diff": "Show what is new, changed, same and gone between two items.",
     "why": "Say whether a URL belongs to a publication, and which rule decided.",
+    "search": "Find documents that were collected.",
+    "index": "Bring the index up to date with what was collected.",
     "web": "Start the management pages, until Ctrl-C.",
     "serve": "Start the management pages and the daemon, until Ctrl-C.",
     "user": "Those who may use the pages: add, list, edit, remove them, make tokens for programs.",

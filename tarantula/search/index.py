@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,9 +11,9 @@ from tantivy import DocAddress, IndexWriter, Query, Searcher
 
 from tarantula.errors import TarantulaError
 from tarantula.search.entry import Entry, document_of
+from tarantula.search.place import Place
 from tarantula.search.schema import VERSION, Field, schema
 from tarantula.search.words import EXACT, exact
-from tarantula.store.disk import writing
 
 HEAP = 64_000_000
 """Bytes that are gathered before they are written."""
@@ -31,11 +30,19 @@ class DamagedIndex(TarantulaError):
         )
 
 
+class BusyIndex(TarantulaError):
+    """An index that another process keeps up to date."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"Another process is at work on the index in {folder}: let it go on, or end it first.")
+
+
 class Index:
     """What can be found, and up to where the journal was followed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._place = Place(folder / "place.json", VERSION)
         self._schema = schema()
         self._index = self._opened()
         self._index.register_tokenizer(EXACT, exact())
@@ -49,7 +56,7 @@ class Index:
     @property
     def place(self) -> int:
         """Up to where the journal was followed."""
-        return _read_place(self.folder)
+        return self._place.read()
 
     def searcher(self) -> Searcher:
         """Return the index as it was committed last."""
@@ -76,7 +83,7 @@ class Index:
     def commit(self, place: int) -> None:
         """Let everything be seen, then note the place: what is done twice after a crash comes to the same."""
         self.flush()
-        _write_place(self.folder, place)
+        self._place.write(place)
 
     def addresses(self, searcher: Searcher, query: Query) -> list[DocAddress]:
         """Return where everything is that a query finds."""
@@ -94,6 +101,10 @@ class Index:
         """Forget everything."""
         self.writer.delete_all_documents()
 
+    def hold(self) -> None:
+        """Keep others from changing it, or say that somebody else does."""
+        self.writer.commit()
+
     @property
     def writer(self) -> IndexWriter:
         """What changes it; only one process at a time has it."""
@@ -101,41 +112,15 @@ class Index:
             try:
                 self._writer = self._index.writer(HEAP, 1)
             except ValueError as error:
-                raise TarantulaError(f"Another process is at work on the index in {self.folder}.") from error
+                raise BusyIndex(self.folder) from error
         return self._writer
 
     def _opened(self) -> tantivy.Index:
         self.folder.mkdir(parents=True, exist_ok=True)
-        if _read_version(self.folder) not in (None, VERSION):
-            shutil.rmtree(self.folder)
-            self.folder.mkdir()
         try:
+            if self._place.is_of_another_version():
+                shutil.rmtree(self.folder)
+                self.folder.mkdir()
             return tantivy.Index(self._schema, str(self.folder))
         except ValueError as error:
             raise DamagedIndex(self.folder, error) from error
-
-
-def _read_place(folder: Path) -> int:
-    return int(_state(folder).get("place", 0))
-
-
-def _write_place(folder: Path, place: int) -> None:
-    path = folder / "place.json"
-    with writing(path):
-        new = path.with_suffix(".new")
-        new.write_text(json.dumps({"version": VERSION, "place": place}))
-        new.replace(path)
-
-
-def _read_version(folder: Path) -> int | None:
-    return _state(folder).get("version")
-
-
-def _state(folder: Path) -> dict[str, int]:
-    try:
-        state: dict[str, int] = json.loads((folder / "place.json").read_bytes())
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise DamagedIndex(folder, error) from error
-    return state

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 
 from sqlalchemy import Connection, delete, insert, select
@@ -16,14 +15,17 @@ from tarantula.models import Document, Item, ReadText
 from tarantula.search.content import Content
 from tarantula.search.reading import READERS, content_of
 from tarantula.states import COLLECTED
+from tarantula.store.bulk import chunks
 from tarantula.store.captures import Capture, capture_of
 from tarantula.store.journal import Entry, Happened, note
 from tarantula.store.payload import payload_of
 from tarantula.store.read import Records
 
-logger = logging.getLogger(__name__)
-
 RENDERED = "text/html"
+ROWS = 200
+"""Documents that are read before they are stored."""
+
+_IS_READ = Document.state.between(COLLECTED.start, COLLECTED.stop - 1) & Document.type.in_(READERS)
 
 
 class Reader:
@@ -35,25 +37,32 @@ class Reader:
 
     def read(self, entries: Iterable[Entry]) -> int:
         """Read the documents of some entries of the journal; return how many could be."""
-        read = 0
-        for entry in entries:
+        return sum(self._read(entry.item_id, chunk) for entry in entries for chunk in self._documents(entry))
+
+    def _documents(self, entry: Entry) -> Iterator[list[int]]:
+        """Yield the documents of an entry, some at a time; those of the whole item if it names none."""
+        yield from chunks(entry.documents, ROWS)
+        after = 0 if not entry.documents else None
+        while after is not None:
             with self._database.reading() as session:
-                texts = self._texts(session, entry.documents)
-            if texts:
-                with self._database.session() as session:
-                    _store(session.connection(), entry.item_id, texts)
-            read += len(texts)
-        return read
+                of_item = select(Document.id).where(Document.item_id == entry.item_id, Document.id > after, _IS_READ)
+                numbers = list(session.scalars(of_item.order_by(Document.id).limit(ROWS)))
+            if numbers:
+                yield numbers
+            after = numbers[-1] if len(numbers) == ROWS else None
+
+    def _read(self, item_id: int, numbers: list[int]) -> int:
+        with self._database.reading() as session:
+            texts = self._texts(session, numbers)
+        if texts:
+            with self._database.session() as session:
+                _store(session.connection(), item_id, texts)
+        return len(texts)
 
     def _texts(self, session: Session, numbers: list[int]) -> dict[int, Content]:
-        rows = session.scalars(
-            select(Document)
-            .where(Document.id.in_(numbers), Document.state.between(COLLECTED.start, COLLECTED.stop - 1))
-            .where(Document.type.in_(READERS))
-        )
         texts: dict[int, Content] = {}
         with closing(Records()) as records:
-            for document in rows:
+            for document in session.scalars(select(Document).where(Document.id.in_(numbers), _IS_READ)):
                 with suppress(TarantulaError):
                     capture = capture_of(session, self._items, document)
                     content = _content(records, document, capture) if capture is not None else None

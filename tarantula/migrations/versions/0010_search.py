@@ -27,3 +27,6 @@ def upgrade() -> None:
         sa.Column("item_id", sa.Integer, nullable=False, index=True),
         sa.Column("content", sa.LargeBinary, nullable=False),
     )
+    # What was collected before there was a journal is read as well: an entry without documents means the whole item.
+    op.execute("INSERT INTO journal (kind, item_id) SELECT 1, id FROM item ORDER BY id")
+    op.execute("INSERT INTO journal (kind, item_id) SELECT 3, id FROM item WHERE finished_at IS NOT NULL ORDER BY id")
