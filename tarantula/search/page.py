@@ -24,7 +24,8 @@ HEADINGS = re.compile("h[123]")
 
 def page_content(body: bytes, url: str, charset: str | None) -> Content:
     """Return what a page says, and what it calls the pages that it leads to."""
-    document = parsed(body, encoding_of(charset), positions=False)
+    # Menus are often written without a space between their links.
+    document = parsed(body.replace(b"</a><a", b"</a> <a"), encoding_of(charset), positions=False)
     for unseen in document.find_all("noscript"):
         unseen.decompose()
     article = document.article()
