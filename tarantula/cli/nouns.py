@@ -23,6 +23,7 @@ NOUNS = {
     "documents": "Show an item's documents, one row each.",
     "report": "Show an item's states, types, sizes and servers.",
     "diff": "Show what is new, changed, same and gone between two items.",
+    "suggest": "Have a URL collected, under the publication for suggestions.",
     "why": "Say whether a URL belongs to a publication, and which rule decided.",
     "search": "Find documents that were collected.",
     "index": "Bring the index up to date with what was collected.",

@@ -31,6 +31,7 @@ from tarantula.web.pages import (
     types,
     validate,
 )
+from tarantula.web.plain import search, suggest
 from tarantula.web.replay.addresses import Beside, Replay
 
 __all__ = ["create_app"]
@@ -56,7 +57,7 @@ def create_app(gate: Gate, replay: Replay) -> FastAPI:
         openapi_url="/api/openapi.json",
         generate_unique_id_function=lambda route: route.name,
     )
-    for router in (login.router, watching.router, live.router, api.router):
+    for router in (login.router, search.router, suggest.router, watching.router, live.router, api.router):
         app.include_router(router)
     refuse_in_sentences(app)
     app.mount("/static", StaticFiles(directory=live.STATIC))
