@@ -6,7 +6,7 @@ from py3langid import rank
 
 from tarantula.search.words import STEMMERS
 
-SAMPLE = 600
+SAMPLE = 300
 """Letters that are looked at: enough to tell, and quick."""
 FEWEST = 40
 """Letters of a text that tells its language by itself; of a shorter one its markup is believed."""
