@@ -21,21 +21,23 @@ SHORTEST = {Field.TITLE: 2, Field.MAIN: 3}
 
 def complete(index: Index, prefix: str) -> list[str]:
     """Return how a query may go on, the likeliest first; nothing while there is too little to go by."""
-    before, _, begun = prefix.rpartition(" ")
+    head, begun = _split(prefix)
     words = exact().analyze(begun)
-    if len(prefix) > LONGEST or len(words) != 1 or not begun[-1:].isalnum():
+    if len(prefix) > LONGEST or len(words) != 1:
         return []
-    # Of site:fc.ul.pt, title:fac or -fac the last part is what is typed.
-    head = prefix[: len(prefix) - len(begun)] + begun[: _beginning_of_word(begun)]
     searcher = index.searcher()
     found = _words(searcher, words[0])
-    titles = _titles(index, searcher, exact().analyze(before), found)
+    titles = _titles(index, searcher, exact().analyze(head.rpartition(" ")[0]), found)
     completed = [head + word for word in found]
     return list(dict.fromkeys([*completed[: MOST - len(titles)], *titles]))[:MOST]
 
 
-def _beginning_of_word(begun: str) -> int:
-    return next(at for at in range(len(begun), -1, -1) if at == 0 or not begun[at - 1].isalnum())
+def _split(prefix: str) -> tuple[str, str]:
+    """Part the word that is being typed from what stands before it: other words, a minus, a filter, a quote."""
+    at = len(prefix)
+    while at and prefix[at - 1].isalnum():
+        at -= 1
+    return prefix[:at], prefix[at:]
 
 
 def _words(searcher: Searcher, begun: str) -> list[str]:

@@ -10,16 +10,14 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from tarantula.errors import TarantulaError
 from tarantula.management import searching, suggesting
 from tarantula.management.desk import Desk
-from tarantula.search.results import Count, Facets, Order, Result, Results
-from tarantula.urls import is_web
+from tarantula.search.results import Order
 from tarantula.web.plain.asked import Asked, read_asked
 from tarantula.web.plain.showing import shown
+from tarantula.web.plain.views import shown_facets, shown_pages, shown_result
 from tarantula.web.replay.addresses import copy_address
 from tarantula.web.retelling import retold
 from tarantula.web.words import _, mark
 
-AROUND = 4
-"""Pages before and behind this one that are led to."""
 ORDERS = {
     Order.BEST: mark("Best first"),
     Order.WORDS: mark("By the words alone"),
@@ -81,63 +79,7 @@ def _found(desk: Desk, asked: Asked) -> dict[str, Any]:
         "found": found,
         "notes": [*asked.notes, *map(retold, found.notes)],
         "did_you_mean": found.did_you_mean and (found.did_you_mean, asked.asking(found.did_you_mean)),
-        "results": [_result(asked, result, captures.get(result.document, [])) for result in found.results],
-        "facets": _facets(asked, found.facets),
-        "pages": _pages(asked, found),
+        "results": [shown_result(asked, result, captures.get(result.document, [])) for result in found.results],
+        "facets": shown_facets(asked, found.facets),
+        "pages": shown_pages(asked, found),
     }
-
-
-def _result(asked: Asked, result: Result, captures: list[searching.Capture]) -> dict[str, Any]:
-    return {
-        "told": result,
-        "copy": copy_path(result.urn, result.document),
-        "browse": f"/items/{result.urn}/browse?document={result.document}",
-        "live": result.url if is_web(result.url) else "",
-        "leading": asked.asking(f"link:{result.url}"),
-        "captures": [(one.collected, copy_path(one.urn, one.document)) for one in captures],
-        "all_captures": f"/items/{result.urn}/documents/{result.document}",
-        "unfolded": asked.folded(True),
-    }
-
-
-def copy_path(urn: str, document: int) -> str:
-    """Return where the way to a copy begins."""
-    return f"/search/copy/{urn}/{document}"
-
-
-def _facets(asked: Asked, facets: Facets) -> list[dict[str, Any]]:
-    kinds = (
-        (_("Servers"), facets.servers, lambda value: f"site:{value}"),
-        (_("Types"), facets.types, lambda value: f"type:{value}"),
-        (_("Years"), facets.years, _year),
-    )
-    return [
-        {"title": title, "values": [_value(asked, count, words_of(count.value)) for count in counts]}
-        for title, counts, words_of in kinds
-        if counts
-    ]
-
-
-def _year(value: str) -> str:
-    return f"after:{int(value) - 1:04} before:{int(value) + 1:04}"
-
-
-def _value(asked: Asked, count: Count, words: str) -> dict[str, Any]:
-    chosen = asked.has(words)
-    return {
-        "name": count.value,
-        "documents": count.documents,
-        "chosen": chosen,
-        "address": asked.widened(words) if chosen else asked.narrowed(words),
-    }
-
-
-def _pages(asked: Asked, found: Results) -> list[tuple[str, str, bool]]:
-    """Return the pages that are led to: what they are called, their addresses, and whether it is this one."""
-    first, last = max(asked.page - AROUND, 1), min(asked.page + AROUND, found.pages)
-    near = [(str(page), asked.on_page(page), page == asked.page) for page in range(first, last + 1)]
-    if asked.page > 1:
-        near.insert(0, (_("Previous"), asked.on_page(min(asked.page - 1, max(found.pages, 1))), False))
-    if asked.page < found.pages:
-        near.append((_("Next"), asked.on_page(asked.page + 1), False))
-    return near if found.pages > 1 or asked.page > 1 else []

@@ -11,8 +11,9 @@ from tarantula.errors import TarantulaError
 from tarantula.life.suggesting import AlreadyThere
 from tarantula.management import suggesting
 from tarantula.web.plain.asked import Asked
-from tarantula.web.plain.search import copy_path, desk_of
+from tarantula.web.plain.search import desk_of
 from tarantula.web.plain.showing import shown
+from tarantula.web.plain.views import copy_path
 from tarantula.web.retelling import retold
 
 router = APIRouter(include_in_schema=False)
@@ -45,7 +46,9 @@ def suggested(request: Request, urn: str, number: str) -> Response:
     except TarantulaError as error:
         return shown(request, "suggest.html", {"url": "", "complaint": retold(str(error))}, 404)
     search = Asked(f'url:"{found.url}"').address
-    return shown(request, "suggested.html", {"found": found, "copy": copy_path(urn, found.document), "search": search})
+    return shown(
+        request, "suggested.html", {"found": found, "archived": copy_path(urn, found.document), "search": search}
+    )
 
 
 def _address(urn: str, document: int) -> str:
