@@ -1,4 +1,4 @@
-"""What was collected, found: by the index of this installation."""
+"""What was collected, found: by the index in the home, or by a gateway if one is named."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tarantula.db import Database
 from tarantula.errors import NotThere
 from tarantula.listings import IS_COLLECTED
 from tarantula.management.desk import Desk
 from tarantula.models import Document, Item
 from tarantula.people.roles import Role
 from tarantula.search import check_possible
+from tarantula.search.counting import SearchCounts
+from tarantula.search.remote import RemoteFinder
 from tarantula.search.results import Request, Result, Results
 
 if TYPE_CHECKING:
@@ -26,6 +31,22 @@ if TYPE_CHECKING:
 
 MOST_CAPTURES = 5
 """Of each page, beside the one that was found."""
+
+
+class Answered:
+    """How many questions this process answered, and how long that took."""
+
+    def __init__(self) -> None:
+        self.number, self.seconds = 0, 0.0
+        self._lock = Lock()
+
+    def note(self, seconds: float) -> None:
+        """Count one."""
+        with self._lock:
+            self.number, self.seconds = self.number + 1, self.seconds + seconds
+
+
+answered = Answered()
 
 
 class Capture(BaseModel):
@@ -38,14 +59,25 @@ class Capture(BaseModel):
 
 def find(desk: Desk, request: Request) -> Results:
     """Return a page of what was found."""
+    desk.person.check(Role.READER)
+    if desk.installation.gateway:
+        return _gateway(desk.installation.gateway).find(request)
+    began = monotonic()
     with opened(desk) as index:
         from tarantula.search.finder import Finder
 
-        return Finder(index).find(request)
+        found = Finder(index).find(request)
+    answered.note(monotonic() - began)
+    # A gateway counts by itself.
+    counts = counts_of(desk.database)
+    counts.note(request)
+    if counts.is_due:
+        counts.write()
+    return found
 
 
 def completed(desk: Desk, prefix: str) -> list[str]:
-    """Return how a query may go on."""
+    """Return how a query may go on, as far as there is an index here."""
     with opened(desk) as index:
         from tarantula.search.completing import complete
 
@@ -94,6 +126,17 @@ def opened(desk: Desk) -> Iterator[Index]:
     except ValueError as error:
         # Whatever it meets in the files, tantivy raises so.
         raise DamagedIndex(folder, error) from error
+
+
+@lru_cache(maxsize=1)
+def counts_of(database: Database) -> SearchCounts:
+    """Return who counts the searches of this process."""
+    return SearchCounts(database)
+
+
+@lru_cache(maxsize=1)
+def _gateway(address: str) -> RemoteFinder:
+    return RemoteFinder(address)
 
 
 @lru_cache(maxsize=1)

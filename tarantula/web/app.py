@@ -27,6 +27,7 @@ from tarantula.web.pages import (
     publication,
     publications,
     reports,
+    searches,
     servers,
     types,
     validate,
@@ -38,7 +39,7 @@ __all__ = ["create_app"]
 
 PAGES = (
     *(login, overview, publications, publication, types, reports, items, item, documents, document, servers),
-    *(browse, validate, account, people, audit),
+    *(browse, validate, searches, account, people, audit),
 )
 """Importing a page makes it known."""
 

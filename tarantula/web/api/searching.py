@@ -8,7 +8,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from tarantula.life.suggested import Suggestion
-from tarantula.management import searching, suggesting
+from tarantula.management import search_panel, searching, suggesting
+from tarantula.management.search_panel import Panel
 from tarantula.search.results import MOST_PAGES, Order, Request, Results
 from tarantula.web.api.common import AskedDesk, Number, Urn
 
@@ -38,6 +39,12 @@ def search(
 def complete_query(desk: AskedDesk, prefix: Annotated[str, Query(description="What was typed so far.")]) -> list[str]:
     """Return completions of what somebody types, the likeliest first."""
     return searching.completed(desk, prefix)
+
+
+@router.get("/search/panel", summary="The search engine at work", tags=["search"])
+def show_panel(desk: AskedDesk) -> Panel:
+    """Return what is searched for most, who answers, and how far the indexes are. For administrators."""
+    return search_panel.panel(desk)
 
 
 @router.post("/suggestions", summary="Suggest a URL", status_code=202, tags=["search"])
