@@ -143,6 +143,23 @@ def test_many_who_suggest_at_once_lose_nothing(database: Database) -> None:
     assert [one.is_left_alone for one in taken].count(True) == 1
 
 
+def test_a_collector_cannot_find_its_last_document_done_while_another_is_added(database: Database) -> None:
+    first = take(database, A)
+    change(database, first.urn, state="collecting")
+    ending = Thread(target=finish, args=(database, first))
+    with database.session() as session:
+        second = take_suggestion(session, NAME, B, datetime.now(UTC))
+        ending.start()
+        ending.join(0.5)
+        assert ending.is_alive(), "it waits for whoever adds"
+    ending.join(30)
+    assert not ending.is_alive()
+    assert second.urn == first.urn
+    with database.reading() as session:
+        states = dict(session.execute(select(Document.url, Document.state)).all())
+    assert states == {A: 200, B: DocumentState.WAITING}
+
+
 def test_no_more_wait_than_is_bearable(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tarantula.life.suggesting.MOST_WAITING", 1)
     take(sqlite, A)

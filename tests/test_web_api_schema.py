@@ -24,7 +24,7 @@ FULL = bool(os.environ.get("TARANTULA_FULL_SIZE"))
 KINDS = ["sqlite", "postgresql"] if FULL else ["postgresql"]
 PHASES, EXAMPLES = ("coverage,fuzzing", "100") if FULL else ("fuzzing", "3")
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
-STARTING = "collect_publication|resume_item|convert_item|export_item|live"
+STARTING = "collect_publication|resume_item|convert_item|export_item|live|suggest_url"
 """What starts processes, or goes on without end, is tried elsewhere; as is what removes what the rest looks at."""
 REMOVING = "remove_item"
 SETTINGS = """
