@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from tantivy import DocAddress, Query, Searcher
+from tantivy import DocAddress, Query, Schema, Searcher
 
 from tarantula.search.asking import Asking, Needed
 from tarantula.search.citation import citation, forms_asked
 from tarantula.search.entry import Entry, entry_of
 from tarantula.search.facets import facets
-from tarantula.search.index import Index
+from tarantula.search.index import Seen
 from tarantula.search.query import Asked, understood
 from tarantula.search.results import MOST_PAGES, PER_PAGE, Facets, Order, Request, Result, Results
 from tarantula.search.schema import Field
@@ -30,17 +30,28 @@ class Hit(NamedTuple):
     same: int
 
 
+class Source(Protocol):
+    """An index, or what of it may be seen."""
+
+    @property
+    def schema(self) -> Schema:
+        """Its fields."""
+
+    def seen(self) -> Seen:
+        """Return it as it is at this moment."""
+
+
 class Finder:
     """Answers requests from an index, as it is when they come."""
 
-    def __init__(self, index: Index) -> None:
-        self._index = index
-        self._asking = Asking(index.schema)
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._asking = Asking(source.schema)
 
     def find(self, request: Request) -> Results:
         """Return a page of what was found."""
         asked = understood(request.query)
-        searcher, place = self._index.searcher(), self._index.place
+        searcher, place = self._source.seen()
         if asked.is_empty:
             asked.notes.append("Type a word, or several.")
             return _nothing(request, asked, place)
