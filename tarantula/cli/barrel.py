@@ -34,7 +34,7 @@ def barrel(
     """Answer searches from an index of its own, for gateways, until Ctrl-C."""
     check_possible()
     from tarantula.search.barrel import Barrel
-    from tarantula.search.barrel_process import opened, serve_barrel
+    from tarantula.search.barrel_process import opened, run_barrel
 
     if host in ANYWHERE and not address:
         raise TarantulaError(f"No gateway finds a barrel at {host!r}. Say where it is found, with --address.")
@@ -44,4 +44,4 @@ def barrel(
         address = address.rstrip("/") or address_of(host, taken)
         say_what_is_done()
         print(address, flush=True)
-        asyncio.run(serve_barrel(Barrel(database, index, address), taken))
+        asyncio.run(run_barrel(Barrel(database, index, address), taken))

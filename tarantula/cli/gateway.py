@@ -11,7 +11,7 @@ from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.listening import address_of, listen
 from tarantula.saying import say_what_is_done
-from tarantula.search.gateway_process import serve_gateway
+from tarantula.search.gateway_process import run_gateway
 
 
 def gateway(
@@ -24,4 +24,4 @@ def gateway(
     with open_database(Config()) as database, listen(host, port) as taken:
         say_what_is_done()
         print(address_of(host, taken), flush=True)
-        asyncio.run(serve_gateway(database, taken))
+        asyncio.run(run_gateway(database, taken))

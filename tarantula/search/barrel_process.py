@@ -16,7 +16,7 @@ from tarantula.errors import TarantulaError
 from tarantula.search.barrel import Barrel, NotReady
 from tarantula.search.checking import check
 from tarantula.search.http_request import NoAnswer
-from tarantula.search.http_server import Server, until_told
+from tarantula.search.http_server import Server, told_by_signals
 from tarantula.search.index import DamagedIndex, Index
 from tarantula.search.posted import request_of
 
@@ -52,8 +52,13 @@ def forget(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-async def serve_barrel(barrel: Barrel, taken: socket.socket) -> None:
+async def run_barrel(barrel: Barrel, taken: socket.socket) -> None:
     """Be a barrel until Ctrl-C."""
+    await serve_barrel(barrel, taken, told_by_signals())
+
+
+async def serve_barrel(barrel: Barrel, taken: socket.socket, told: asyncio.Event) -> None:
+    """Be a barrel until *told*, or until it cannot follow any more."""
     loop, stopping, ending = asyncio.get_running_loop(), Event(), asyncio.Event()
     answering = ThreadPoolExecutor(max(2, os.cpu_count() or 2), "answering")
 
@@ -63,7 +68,9 @@ async def serve_barrel(barrel: Barrel, taken: socket.socket) -> None:
     with ThreadPoolExecutor(2, "following") as following:
         work = [loop.run_in_executor(following, job, stopping) for job in (barrel.follow, barrel.beat)]
         serving = asyncio.create_task(Server({"/find": ("POST", find)}).run(taken, ending))
-        await until_told(*work)
+        for job in work:
+            job.add_done_callback(lambda _: told.set())
+        await told.wait()
         stopping.set()
         # First nobody is told of it any more, then it answers nobody.
         await asyncio.wait(work)

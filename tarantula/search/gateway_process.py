@@ -8,20 +8,17 @@ import socket
 from tarantula.db import Database
 from tarantula.search.counting import EVERY, SearchCounts
 from tarantula.search.gateway import Gateway
-from tarantula.search.http_server import Server, until_told
+from tarantula.search.http_server import Server, told_by_signals
 from tarantula.search.lookout import Lookout
 
 
-async def serve_gateway(database: Database, taken: socket.socket) -> None:
+async def run_gateway(database: Database, taken: socket.socket) -> None:
     """Be a gateway until Ctrl-C."""
-    ending, counts = asyncio.Event(), SearchCounts(database)
+    counts = SearchCounts(database)
     gateway = Gateway(Lookout(database), counts)
-    serving = asyncio.create_task(Server({"/find": ("POST", gateway.find)}).run(taken, ending))
     writing = asyncio.create_task(_write(counts))
-    await until_told(serving, writing)
-    ending.set()
+    await Server({"/find": ("POST", gateway.find)}).run(taken, told_by_signals())
     writing.cancel()
-    await serving
     await gateway.close()
     await asyncio.to_thread(counts.write)
 

@@ -17,6 +17,8 @@ IDLE = 60.0
 """Seconds for which a connection may rest."""
 PATIENCE = 10.0
 """Seconds for the body of a request, and for whoever asked to take the answer."""
+LINGER = 1.0
+"""Seconds for which the rest of a request is read that was refused."""
 MOST_CONNECTIONS = 500
 GRACE = 2.0
 """Seconds for what is under way when the server ends."""
@@ -74,6 +76,7 @@ class Server:
                 request = await self._next(task, reader)
             except NoAnswer as error:
                 await _send(writer, *_refusal(error), True)
+                await _take_the_rest(reader)
                 return
             if request is None:
                 return
@@ -110,18 +113,23 @@ class Server:
         return handler
 
 
-async def until_told(*work: asyncio.Future[None]) -> None:
-    """Wait for Ctrl-C, or until some work ends that should not."""
+def told_by_signals() -> asyncio.Event:
+    """Return what is set by Ctrl-C, or when the system ends the process."""
     told = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
-    for job in work:
-        job.add_done_callback(lambda _: told.set())
-    await told.wait()
+    return told
 
 
 def _refusal(error: NoAnswer) -> tuple[HTTPStatus, bytes]:
     return error.status, json.dumps({"error": str(error)}, ensure_ascii=False).encode()
+
+
+async def _take_the_rest(reader: asyncio.StreamReader) -> None:
+    """Read what is still being sent: who is cut off while it writes may never see why."""
+    async with asyncio.timeout(LINGER):
+        while await reader.read(LARGEST_HEAD):
+            pass
 
 
 async def _send(writer: asyncio.StreamWriter, status: HTTPStatus, body: bytes, is_last: bool) -> None:
