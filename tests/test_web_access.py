@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, TimeoutError, expect
+from sqlalchemy import update
 
 from tarantula.config import Config
 from tarantula.db import open_database
+from tarantula.models import Document
 from tarantula.search.following import Following
 from tests.collecting import ROOT
 from tests.managing import office
@@ -35,6 +38,8 @@ def test_no_page_has_a_serious_fault_and_all_fit_a_telephone(sqlite_config: Conf
     with open_database(sqlite_config) as database:
         images = {f"http://www.fc.ul.pt/{n}.gif": Stored(b"GIF89a" * n, "image/gif") for n in range(30)}
         urn = archive(sqlite_config, database, 6, images, every="monthly", start="2026-06-12 22:00")
+        with database.session() as session:
+            session.execute(update(Document).values(collected_at=datetime.now(UTC)))
         tell(database, urn)
         catch_up(Following(sqlite_config, database))
     with office() as place:
