@@ -10,8 +10,8 @@ from tarantula.search.results import MOST_PAGES, Order
 from tarantula.search.results import Request as Wish
 from tarantula.web.words import _
 
-LONGEST = 50_000
-"""Letters of a query that an address carries on; of such a query only the first words are looked for anyway."""
+LONGEST = 10_000
+"""Letters of a query: every link of a page carries all of them on."""
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
 
 
@@ -77,12 +77,18 @@ def read_asked(q: str, page: str, order: str, unfold: str) -> Asked:
     """Return what an address asks for, whatever stands in it."""
     notes: list[str] = []
     return Asked(
-        query=_SPACE.sub(" ", q[:LONGEST]).strip(),
+        query=_query(q, notes),
         page=_page(page, notes),
         order=_order(order, notes),
         unfold=unfold == "1",
         notes=notes,
     )
+
+
+def _query(text: str, notes: list[str]) -> str:
+    if len(text) > LONGEST:
+        notes.append(_("Only the first {letters} letters are looked at.", letters=LONGEST))
+    return _SPACE.sub(" ", text[:LONGEST]).strip()
 
 
 def _page(text: str, notes: list[str]) -> int:
