@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,15 +19,25 @@ from starlette.types import ASGIApp
 
 from tarantula.config import Config
 from tarantula.db import Database
+from tarantula.errors import NotNow
+from tarantula.management import searching
 from tarantula.people import sessions
+from tarantula.people.roles import Role
 from tarantula.search.following import Following, folder_of
+from tarantula.search.results import Count, Facets, Piece, Request, Result, Results
 from tarantula.web.api.refusals import refuse_in_sentences
 from tarantula.web.door.doorkeeper import Doorkeeper
 from tarantula.web.door.gate import SESSION_COOKIE, Gate
 from tarantula.web.plain import search, suggest
+from tarantula.web.plain.asked import read_asked
+from tarantula.web.plain.showing import templates
+from tarantula.web.plain.views import shown_facets, shown_pages, shown_result
 from tarantula.web.replay.addresses import Beside, Replay
 from tarantula.web.replay.tickets import Tickets
 from tests.archived import archive, page
+from tests.barrels import start_barrel, start_gateway
+from tests.collecting import PATIENCE, end_started
+from tests.desks import desk_of
 from tests.test_search_following import catch_up, tell
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
@@ -157,7 +171,70 @@ def test_a_result_has_its_other_captures_and_those_that_are_equal(filled: Browse
     assert len([link for link in links(answer.text) if link.startswith("/search/copy/")]) == 2
     equal = filled.get("/search", q='"número 1"')
     assert "1 more with the same bytes." in equal.text
-    assert "/search?q=%22n%C3%BAmero+1%22&unfold=1" in links(equal.text)
+
+
+def test_every_part_of_a_result_is_text_whatever_it_holds() -> None:
+    told = Result(
+        document=7,
+        url="javascript:alert(1)//" + HOSTILE,
+        title=HOSTILE,
+        server=HOSTILE,
+        type=HOSTILE,
+        language=HOSTILE,
+        publication=HOSTILE,
+        urn="fcul-1",
+        collected=datetime(2026, 6, 12, tzinfo=UTC),
+        citation=[Piece(text=HOSTILE), Piece(text=HOSTILE, marked=True)],
+        score=1.0,
+        inlinks=3,
+        same=2,
+        alike=4,
+    )
+    facets = Facets(servers=[Count(value=HOSTILE, documents=1)])
+    found = Results(query=HOSTILE, page=1, pages=9, documents=99, results=[told], facets=facets)
+    asked = read_asked(HOSTILE, "2", "best", "")
+    html = templates.get_template("search.html").render(
+        asked=asked,
+        found=found,
+        orders=search.ORDERS,
+        notes=[HOSTILE],
+        did_you_mean=(HOSTILE, asked.asking(HOSTILE)),
+        results=[shown_result(asked, told, [])],
+        facets=shown_facets(asked, facets),
+        pages=shown_pages(asked, found),
+        others={"pt": ("Português", "/language/pt")},
+        person={"name": HOSTILE},
+        language="en",
+    )
+    assert TAG.findall(html) == ["script"], "only our own"
+    assert not [link for link in links(html) if link.startswith("javascript:")]
+    assert "Live page" not in html
+    assert "2 more with the same bytes." in html
+    assert "4 more that are nearly equal." in html
+    assert [link for link in links(html) if "unfold=1" in link] == [asked.folded(True)]
+
+
+def test_a_gateway_is_asked_if_one_is_named(
+    sqlite: Database, config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(sqlite, archive(sqlite, config, PAGES[:3]))
+    catch_up(Following(config, sqlite))
+    start_barrel(tmp_path / "barrel", "--port", "0")
+    _, address = start_gateway()
+    monkeypatch.setenv("TARANTULA_GATEWAY", address)
+    desk = desk_of(sqlite, Role.ADMINISTRATOR)
+    assert desk.installation.gateway == address
+    wish = Request(query="curso")
+    end = time.monotonic() + PATIENCE
+    while True:
+        with suppress(NotNow):
+            if searching.find(desk, wish).documents == 3:
+                break
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    end_started()
+    with pytest.raises(NotNow, match="does not answer"):
+        searching.find(desk, wish)
 
 
 def test_a_copy_is_led_to_with_a_ticket(filled: Browser) -> None:
