@@ -18,6 +18,7 @@ from benchmarks import (
     leasing,
     live,
     memory,
+    search,
     wget,
 )
 
@@ -33,6 +34,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "convert": lambda options: convert.measure(options.pages, options.servers),
     "documents": lambda options: documents.measure(options.rows),
     "live": lambda options: live.measure(options.pages, options.servers),
+    "search": lambda options: search.measure(options.documents),
 }
 
 
@@ -44,6 +46,7 @@ def main() -> None:
     arguments.add_argument("--servers", type=int, default=64)
     arguments.add_argument("--rounds", type=int, default=1)
     arguments.add_argument("--rows", type=int, default=1_000_000, help="documents for frontier_queries and documents")
+    arguments.add_argument("--documents", type=int, default=100_000, help="for search")
     options = arguments.parse_args()
     if unknown := set(options.names) - BENCHMARKS.keys():
         arguments.error(f"there is no {', '.join(sorted(unknown))}")
