@@ -18,6 +18,7 @@ from benchmarks import (
     leasing,
     live,
     memory,
+    pagerank,
     wget,
 )
 
@@ -32,6 +33,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "leasing": lambda options: leasing.measure(),
     "convert": lambda options: convert.measure(options.pages, options.servers),
     "documents": lambda options: documents.measure(options.rows),
+    "pagerank": lambda options: pagerank.measure(),
     "live": lambda options: live.measure(options.pages, options.servers),
 }
 
