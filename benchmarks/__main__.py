@@ -16,6 +16,7 @@ from benchmarks import (
     frontier_queries,
     insertion,
     leasing,
+    likeness,
     live,
     memory,
     pagerank,
@@ -33,6 +34,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "leasing": lambda options: leasing.measure(),
     "convert": lambda options: convert.measure(options.pages, options.servers),
     "documents": lambda options: documents.measure(options.rows),
+    "likeness": lambda options: likeness.measure(),
     "pagerank": lambda options: pagerank.measure(),
     "live": lambda options: live.measure(options.pages, options.servers),
 }

@@ -125,6 +125,7 @@ def _entry(row: Any) -> Entry:
         main=content.main,
         rest=content.rest,
         leads_to=list(dict.fromkeys(key for key, _ in content.anchors)),
+        likeness=bytes.fromhex(content.likeness),
         # Nothing is known of the links before its item has ended.
         rank=row.weight or 0.0,
         inlinks=row.inlinks or 0,
