@@ -16,6 +16,7 @@ from tarantula.coordinator import Coordinator
 from tarantula.db import open_database
 from tarantula.db_errors import shown
 from tarantula.errors import TarantulaError
+from tarantula.life.indexing import Indexing
 from tarantula.life.starting import ProcessStarter
 from tarantula.life.telling import check_addresses
 
@@ -40,10 +41,10 @@ def ticking(installation: Config) -> Iterator[None]:
     installation.make_home()
     check_addresses(installation)
     starter = ProcessStarter(installation)
-    with open_database(installation) as database:
+    with open_database(installation) as database, Indexing(installation) as indexing:
         coordinator = Coordinator(installation, database, starter)
         scheduler = BackgroundScheduler(timezone=UTC)
-        for job in (lambda: coordinator.round(datetime.now(UTC)), coordinator.tell):
+        for job in (lambda: coordinator.round(datetime.now(UTC)), coordinator.tell, indexing.look):
             scheduler.add_job(
                 Patient(job), "interval", seconds=ROUND, next_run_time=datetime.now(UTC), misfire_grace_time=None
             )

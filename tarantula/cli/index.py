@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Annotated
 
@@ -18,6 +19,7 @@ PAUSE = 0.5
 
 def index(
     follow: Annotated[bool, typer.Option("--follow", help="Go on until Ctrl-C: what is collected is found.")] = False,
+    beside: Annotated[int | None, typer.Option(metavar="PID", help="Follow as long as this parent process.")] = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Begin anew, from the texts that were read.")] = False,
     reread: Annotated[bool, typer.Option("--reread", help="Read every text from the archive again.")] = False,
 ) -> None:
@@ -33,10 +35,14 @@ def index(
             wish_all_read(database)
         following = Following(installation, database)
         done = following.step()
-        while follow or not done.is_everything:
+        while _goes_on(follow, beside) or not done.is_everything:
             show(done.place, done.head)
             if done.is_everything:
                 time.sleep(PAUSE)
             done = following.step()
         number = following.index.searcher().num_docs
     console().print(f"{number:,} documents can be found.")
+
+
+def _goes_on(follow: bool, beside: int | None) -> bool:
+    return follow if beside is None else os.getppid() == beside

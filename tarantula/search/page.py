@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from turbohtml import Document, Element
 
-from tarantula.links.absolute import absolute_links
+from tarantula.links.absolute import targets
 from tarantula.links.charset import encoding_of
-from tarantula.links.link import LinkKind
 from tarantula.links.markup import base_of, parsed
 from tarantula.search.content import Content
 from tarantula.search.language import language_of
@@ -24,7 +23,8 @@ HEADINGS = re.compile("h[123]")
 
 def page_content(body: bytes, url: str, charset: str | None) -> Content:
     """Return what a page says, and what it calls the pages that it leads to."""
-    document = parsed(body, encoding_of(charset), positions=False)
+    # Menus are often written without a space between their links.
+    document = parsed(body.replace(b"</a><a", b"</a> <a"), encoding_of(charset), positions=False)
     for unseen in document.find_all("noscript"):
         unseen.decompose()
     article = document.article()
@@ -44,13 +44,16 @@ def page_content(body: bytes, url: str, charset: str | None) -> Content:
 
 
 def _anchors(document: Document, url: str) -> Iterator[tuple[str, str]]:
-    base = base_of(document, url)[0]
+    references = _references(document)
+    for target, words in targets(references, url, base_of(document, url)[0], document.encoding):
+        yield key_of(target).hex(), words
+
+
+def _references(document: Document) -> Iterator[tuple[str, str]]:
     for element in document.find_all("a", limit=MOST_ANCHORS):
-        words = _words(element.text or _text_of_image(element))[:LONGEST_ANCHOR]
         href = element.attrs.get("href")
         if isinstance(href, str):
-            for link in absolute_links(((href, LinkKind.NAVIGATION),), url, base, document.encoding):
-                yield key_of(link.url).hex(), words
+            yield href, _words(element.text or _text_of_image(element))[:LONGEST_ANCHOR]
 
 
 def _text_of_image(element: Element) -> str:

@@ -18,7 +18,7 @@ LONGEST = 200_000
 
 _TOKEN = re.compile(r'(?P<minus>-?)(?:(?P<filter>[a-z]+):(?=\S))?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?")
 TEXT_FILTERS = frozenset({"title", "url"})
 VALUE_FILTERS = frozenset({"site", "type", "lang", "publication"})
 TIME_FILTERS = frozenset({"before", "after"})
@@ -133,13 +133,19 @@ def span_of(text: str) -> tuple[datetime, datetime] | None:
     assert year is not None
     try:
         begin = date(year, month or 1, day or 1)
-        if day:
-            end = begin + timedelta(days=1)
-        else:
-            end = date(year + (month in (None, 12)), 1 if month in (None, 12) else month + 1, 1)
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
-    return _midnight(begin), _midnight(end)
+    return _midnight(begin), _midnight(_end_of(begin, month, day))
+
+
+def _end_of(begin: date, month: int | None, day: int | None) -> date:
+    try:
+        if day:
+            return begin + timedelta(days=1)
+        is_last = month in (None, 12)
+        return date(begin.year + is_last, 1 if is_last else begin.month + 1, 1)
+    except (ValueError, OverflowError):
+        return date.max
 
 
 def _midnight(day: date) -> datetime:
