@@ -33,7 +33,10 @@ BANDS = BINS // 8
 Numbers = NDArray[Any]
 
 _BASE = 0x9E37_79B9_7F4A_7C15
-_FACTOR = numpy.uint64(_BASE)
+_FACTOR = numpy.uint64(0xD6E8_FEB8_6659_FD93)
+# In UTF-8, Á and á differ in the same bit as A and a. What else loses it makes no word of another, or very seldom.
+_WITH_CASE = {*range(ord("A"), ord("Z") + 1), *range(0x80, 0xA0)}
+_WITHOUT_CASE = bytes(letter | 32 if letter in _WITH_CASE else letter for letter in range(256))
 _IN_WORDS = bytes(letter > 127 or chr(letter).isalnum() for letter in range(256))
 _MIX = (numpy.uint64(0xFF51_AFD7_ED55_8CCD), numpy.uint64(0xC4CE_B9FE_1A85_EC53))
 _SHIFT = numpy.uint64(33)
@@ -42,7 +45,7 @@ _EDGES = numpy.arange(BINS, dtype=numpy.uint64) << numpy.uint64(57)
 
 def likeness_of(text: str) -> bytes:
     """Return what is kept of a text; nothing if it is too short."""
-    runs = _runs(text[:LONGEST].lower().encode("utf-8", "replace")[:LONGEST])
+    runs = _runs(text[:LONGEST].encode("utf-8", "replace")[:LONGEST].translate(_WITHOUT_CASE))
     return _least(runs) if len(runs) >= FEWEST else b""
 
 
@@ -74,9 +77,9 @@ def _runs(text: bytes) -> Numbers:
     forth, back = _powers()
     sums = numpy.zeros(len(letters) + 1, numpy.uint64)
     numpy.cumsum(letters * forth[: len(letters)], out=sums[1:])
-    words = _mixed((sums[ends] - sums[begins]) * back[begins])
+    words = (sums[ends] - sums[begins]) * back[begins]
     last = len(words) - RUN + 1
-    runs = words[:last].copy()
+    runs = words[:last]
     for place in range(1, RUN):
         runs = runs * _FACTOR + words[place : place + last]
     return _mixed(runs)
@@ -85,15 +88,16 @@ def _runs(text: bytes) -> Numbers:
 def _least(runs: Numbers) -> bytes:
     """Return the least run of each bin, a byte of each; an empty bin has what one has that the lot gives it."""
     ordered = numpy.sort(runs)
-    at = numpy.searchsorted(ordered, _EDGES)
-    is_empty = numpy.diff(at, append=len(ordered)) == 0
+    at = numpy.full(BINS + 1, len(ordered))
+    at[:-1] = numpy.searchsorted(ordered, _EDGES)
+    is_empty = at[1:] == at[:-1]
     # The highest bits are those of the bin, and the least of many has zeros behind them.
-    least = ordered[numpy.minimum(at, len(ordered) - 1)].astype(numpy.uint8)
+    least = ordered[numpy.minimum(at[:-1], len(ordered) - 1)].astype(numpy.uint8)
     if is_empty.any():
         filled = ~is_empty
         lots = _lots()[is_empty]
         least[is_empty] = least[lots[numpy.arange(len(lots)), filled[lots].argmax(axis=1)]]
-    return least.tobytes()
+    return bytes(least)
 
 
 def _mixed(numbers: Numbers) -> Numbers:
