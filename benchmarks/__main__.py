@@ -20,6 +20,7 @@ from benchmarks import (
     live,
     memory,
     pagerank,
+    ranking,
     wget,
 )
 
@@ -36,6 +37,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "documents": lambda options: documents.measure(options.rows),
     "likeness": lambda options: likeness.measure(),
     "pagerank": lambda options: pagerank.measure(),
+    "ranking": lambda options: ranking.measure(),
     "live": lambda options: live.measure(options.pages, options.servers),
 }
 
