@@ -13,7 +13,7 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.links.link import LinkKind
 from tarantula.models import Item, JournalEntry, LinkWeight
-from tarantula.search import ranking
+from tarantula.search import graph, link_rows, ranking
 from tarantula.search.finder import Finder
 from tarantula.search.index import Index
 from tarantula.search.indexer import Indexer
@@ -114,6 +114,22 @@ def test_ranking_again_comes_to_the_same_and_sees_what_is_new(database: Database
     rows = weighed(database, item)
     assert len(rows) == 5
     assert rows[url("a/3")].inlinks == 1
+
+
+def test_small_pieces_come_to_the_same(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_item(database, "b", {"b/": [("a/old", "Two"), ("a/1", "One")], "b/1": [("a/2", "Two")]})
+    item = add_item(database, "a", STAR, {"a/old": "a/2", "a/older": "a/old"})
+
+    def values() -> dict[str, tuple[object, ...]]:
+        rank_items(database, ended(item))
+        rows = weighed(database, item).items()
+        return {page: (row.rank, row.rank_of_all, row.inlinks, row.anchors) for page, row in rows}
+
+    at_once = values()
+    for module, name in ((link_rows, "AT_ONCE"), (link_rows, "PAGES"), (graph, "DOCUMENTS"), (ranking, "ROWS")):
+        monkeypatch.setattr(module, name, 2)
+    assert values() == at_once
+    assert {page: row[2] for page, row in at_once.items()}[url("a/2")] == 4
 
 
 def test_one_that_is_cut_short_is_made_good(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
