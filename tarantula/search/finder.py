@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from tantivy import DocAddress, Query, Schema, Searcher
 
 from tarantula.search.asking import Asking, Needed
-from tarantula.search.citation import citation, forms_asked
+from tarantula.search.citation import AskedWords, citation, forms_asked
 from tarantula.search.entry import Entry, entry_of
 from tarantula.search.facets import facets
+from tarantula.search.folding import Hit, folded
 from tarantula.search.index import Seen
 from tarantula.search.query import Asked, understood
 from tarantula.search.results import MOST_PAGES, PER_PAGE, Facets, Order, Request, Result, Results
@@ -22,14 +23,6 @@ AT_LEAST = 100
 _ORDERED_BY = {Order.LINKS: Field.INLINKS, Order.NEWEST: Field.COLLECTED}
 
 
-class Hit(NamedTuple):
-    """A document that answers, and those that are folded into it."""
-
-    score: float
-    address: DocAddress
-    same: int
-
-
 class Source(Protocol):
     """An index, or what of it may be seen."""
 
@@ -39,6 +32,13 @@ class Source(Protocol):
 
     def seen(self) -> Seen:
         """Return it as it is at this moment."""
+
+
+class Found(NamedTuple):
+    """How many documents answer, and the best of them."""
+
+    number: int
+    best: list[tuple[float, DocAddress]]
 
 
 class Finder:
@@ -55,9 +55,9 @@ class Finder:
         if asked.is_empty:
             asked.notes.append("Type a word, or several.")
             return _nothing(request, asked, place)
-        query, number = self._query(searcher, asked)
-        hits = self._page(searcher, query, request)
-        forms = forms_asked(asked)
+        query, found = self._query(searcher, asked, request)
+        hits = _page(searcher, query, found, request)
+        number, forms = found.number, forms_asked(asked)
         return Results(
             query=request.query,
             page=request.page,
@@ -69,57 +69,41 @@ class Finder:
             place=place,
         )
 
-    def _query(self, searcher: Searcher, asked: Asked) -> tuple[Query, int]:
-        """Return a query for all of the words; for any of them, if no document has all."""
+    def _query(self, searcher: Searcher, asked: Asked, request: Request) -> tuple[Query, Found]:
+        """Return a query for all of the words; for any of them, if no document has all; and what it finds first."""
+        most = max(AT_LEAST, request.page * PER_PAGE * 2)
         query = self._asking.query(asked)
-        number = searcher.search(query, 1).count or 0  # type: ignore[attr-defined]
-        if number or len(asked.wanted) < 2:
-            return query, number
+        found = _search(searcher, query, request.order, most)
+        if found.number or len(asked.wanted) < 2:
+            return query, found
         query = self._asking.query(asked, Needed.ANY)
-        number = searcher.search(query, 1).count or 0  # type: ignore[attr-defined]
-        if number:
+        found = _search(searcher, query, request.order, most)
+        if found.number:
             asked.notes.append("No document has all of the words. These have some of them.")
-        return query, number
-
-    def _page(self, searcher: Searcher, query: Query, request: Request) -> list[Hit]:
-        begin, end = (request.page - 1) * PER_PAGE, request.page * PER_PAGE
-        looked_at = max(AT_LEAST, end * 2)
-        while True:
-            found = _search(searcher, query, request.order, looked_at)
-            hits = _folded(searcher, found)
-            if len(hits) >= end or len(found) < looked_at:
-                return hits[begin:end]
-            looked_at *= 2
+        return query, found
 
 
-def _search(searcher: Searcher, query: Query, order: Order, most: int) -> list[tuple[float, DocAddress]]:
-    options: dict[str, Any] = {"limit": most, "count": False}
+def _page(searcher: Searcher, query: Query, found: Found, request: Request) -> list[Hit]:
+    begin, end = (request.page - 1) * PER_PAGE, request.page * PER_PAGE
+    while True:
+        hits = folded(searcher, found.best, request.unfold)
+        if len(hits) >= end or len(found.best) == found.number:
+            return hits[begin:end]
+        found = _search(searcher, query, request.order, len(found.best) * 2)
+
+
+def _search(searcher: Searcher, query: Query, order: Order, most: int) -> Found:
+    options: dict[str, Any] = {"limit": most}
     if order in _ORDERED_BY:
         options["order_by_field"] = _ORDERED_BY[order]
     elif order is Order.BEST:
         options["weight_by_field"] = Field.RANK
-    return [(float(score), address) for score, address in searcher.search(query, **options).hits]
+    result = searcher.search(query, **options)
+    number: int = result.count or 0  # type: ignore[attr-defined]
+    return Found(number, [(float(score), address) for score, address in result.hits])
 
 
-def _folded(searcher: Searcher, found: Sequence[tuple[float, DocAddress]]) -> list[Hit]:
-    """Let captures of one page, and documents with the same bytes, be one hit: the first."""
-    addresses = [address for _, address in found]
-    pages = searcher.fast_field_values(Field.PAGE, addresses)
-    bodies = searcher.fast_field_values(Field.BODY, addresses)
-    hits: dict[object, Hit] = {}
-    seen: dict[tuple[str, object], object] = {}
-    for (score, address), page, body in zip(found, pages, bodies, strict=True):
-        first = seen.get(("page", page), seen.get(("body", body)))
-        if first is None:
-            hits[first := len(hits)] = Hit(score, address, 0)
-        elif seen.get(("page", page)) is None:
-            hits[first] = hits[first]._replace(same=hits[first].same + 1)
-        seen.setdefault(("page", page), first)
-        seen.setdefault(("body", body), first)
-    return list(hits.values())
-
-
-def _result(entry: Entry, hit: Hit, forms: frozenset[str]) -> Result:
+def _result(entry: Entry, hit: Hit, forms: AskedWords) -> Result:
     return Result(
         document=entry.number,
         url=entry.url,
@@ -134,7 +118,7 @@ def _result(entry: Entry, hit: Hit, forms: frozenset[str]) -> Result:
         score=hit.score,
         inlinks=entry.inlinks,
         same=hit.same,
-        alike=0,
+        alike=hit.alike,
     )
 
 

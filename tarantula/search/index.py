@@ -120,6 +120,12 @@ class Index:
         """Keep others from changing it, or say that somebody else does."""
         self.writer.commit()
 
+    def close(self) -> None:
+        """Let others change it."""
+        if self._writer is not None:
+            self._writer.wait_merging_threads()
+            self._writer = None
+
     @property
     def writer(self) -> IndexWriter:
         """What changes it; only one process at a time has it."""

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.db import Database
-from tarantula.models import Document, Item, Publication, ReadText, Server
+from tarantula.models import Document, Item, LinkWeight, Publication, ReadText, Server
 from tarantula.search.content import unpacked
 from tarantula.search.entry import Entry, body_number, page_number
 from tarantula.search.index import Index
@@ -47,7 +47,7 @@ class Indexer:
             touched, documents = set[int](), 0
             for entry in entries:
                 match entry.kind:
-                    case Happened.READ:
+                    case Happened.READ | Happened.RANKED:
                         put = self._put(session, entry.documents)
                         touched |= put
                         documents += len(put)
@@ -90,8 +90,12 @@ def entries_of(session: Session, numbers: Iterable[int]) -> Iterator[Entry]:
             Publication.name.label("publication"),
             Server.name.label("server"),
             ReadText.content,
+            LinkWeight.weight,
+            LinkWeight.inlinks,
+            LinkWeight.anchors,
         )
         .join(ReadText, ReadText.document_id == Document.id)
+        .outerjoin(LinkWeight, LinkWeight.document_id == Document.id)
         .join(Item, Item.id == Document.item_id)
         .join(Publication, Publication.id == Item.publication_id)
         .join(Server, Server.id == Document.server_id)
@@ -121,4 +125,9 @@ def _entry(row: Any) -> Entry:
         main=content.main,
         rest=content.rest,
         leads_to=list(dict.fromkeys(key for key, _ in content.anchors)),
+        likeness=bytes.fromhex(content.likeness),
+        # Nothing is known of the links before its item has ended.
+        rank=row.weight or 0.0,
+        inlinks=row.inlinks or 0,
+        anchors=row.anchors or "",
     )
