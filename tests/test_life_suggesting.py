@@ -20,10 +20,15 @@ from tarantula.life.suggesting import (
     publication_for_suggestions,
     take_suggestion,
 )
+from tarantula.management.desk import Desk
+from tarantula.management.suggesting import suggest
 from tarantula.models import Document, Publication
+from tarantula.people.person import Person
+from tarantula.people.roles import NotAllowed, Role
 from tarantula.publications import registry
 from tarantula.states import DocumentState
 from tarantula.urls import key_of
+from tests.desks import desk_of
 from tests.lives import change, join
 
 NAME = "suggestions"
@@ -125,14 +130,14 @@ def test_many_who_suggest_at_once_lose_nothing(database: Database) -> None:
     refused: list[AlreadyThere] = []
     together = Barrier(len(urls))
 
-    def suggest(url: str) -> None:
+    def suggest_one(url: str) -> None:
         together.wait()
         try:
             taken.append(take(database, url))
         except AlreadyThere as error:
             refused.append(error)
 
-    threads = [Thread(target=suggest, args=(url,)) for url in urls]
+    threads = [Thread(target=suggest_one, args=(url,)) for url in urls]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -199,3 +204,11 @@ def test_the_rules_are_those_that_a_curator_gave_the_publication(sqlite: Databas
     for url in ("http://a.example/", "http://127.0.0.9/"):
         with pytest.raises(TarantulaError, match=r"^suggestions does not take it: The server"):
             checked_suggestion(config, sqlite, url)
+
+
+def test_readers_suggest_but_not_by_a_token_of_theirs(sqlite: Database, config: Config) -> None:
+    program = Desk(config, sqlite, Person("eva", Role.READER, token="harvest"))
+    with pytest.raises(NotAllowed, match="needs a curator"):
+        suggest(program, A)
+    with pytest.raises(TarantulaError, match="is at the private address"):
+        suggest(desk_of(sqlite, Role.READER), "http://127.0.0.1/")

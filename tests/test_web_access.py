@@ -30,7 +30,7 @@ def pages(urn: str) -> list[str]:
     sources = (path.read_text(encoding="utf-8") for path in (ROOT / "tarantula" / "web" / "pages").glob("*.py"))
     paths = sorted(path for source in sources for path in PAGE.findall(source))
     assert "/items/{urn}/documents/{number}" in paths
-    plain = ["/login", "/search", "/search?q=base", "/search/suggest"]
+    plain = ["/login", "/search", "/search?q=base", "/search/suggest", f"/search/suggested/{urn}/1"]
     return [*plain, *(path.format(urn=urn, name="fcul", number=1) for path in paths)]
 
 

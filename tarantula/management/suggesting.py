@@ -20,12 +20,14 @@ LONGEST_SUBJECT = 300
 
 def suggest(desk: Desk, url: str) -> Suggestion:
     """Have a URL collected under the publication for suggestions, if its rules take it."""
-    desk.person.check(Role.READER)
+    # Readers may; but a token of that role is there to look, and writes nothing.
+    needed = Role.READER if desk.person.token is None else Role.CURATOR
+    desk.person.check(needed)
     wanted = checked_suggestion(desk.installation, desk.database, url)
     name = desk.installation.suggestions
     check_can_begin(desk.installation, name)
     begun = dict[str, str]()
-    with desk.changing("suggest", wanted[:LONGEST_SUBJECT], Role.READER, begun=begun) as session:
+    with desk.changing("suggest", wanted[:LONGEST_SUBJECT], needed, begun=begun) as session:
         taken = take_suggestion(session, name, wanted, datetime.now(UTC))
         begun["urn"] = taken.urn
     if taken.is_left_alone:

@@ -23,7 +23,7 @@ class UrlToCollect(BaseModel, extra="forbid"):
 
 
 @router.get("/search", summary="Search what was collected", tags=["search"])
-def search(
+def search_documents(
     desk: AskedDesk,
     query: Annotated[str, Query(description='Words, "phrases", OR, -word, site: and others.')],
     page: Annotated[int, Query(ge=1, le=MOST_PAGES, description="Ten results make a page.")] = 1,
@@ -49,7 +49,7 @@ def show_panel(desk: AskedDesk) -> Panel:
 
 @router.post("/suggestions", summary="Suggest a URL", status_code=202, tags=["search"])
 def suggest_url(desk: AskedDesk, body: UrlToCollect) -> Suggestion:
-    """Have a URL collected, under the publication for suggestions and within its rules."""
+    """Have a URL collected, within the rules of the publication for suggestions; a reader's token is not enough."""
     return suggesting.suggest(desk, body.url)
 
 

@@ -30,7 +30,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/search")
-def search(request: Request, q: str = "", page: str = "1", order: str = "best", unfold: str = "") -> Response:
+def show_search(request: Request, q: str = "", page: str = "1", order: str = "best", unfold: str = "") -> Response:
     """Show the front page, or what was found."""
     asked = read_asked(q, page, order, unfold)
     context = {"asked": asked, "orders": ORDERS, "notes": list(asked.notes), "complaint": ""}
@@ -45,7 +45,7 @@ def search(request: Request, q: str = "", page: str = "1", order: str = "best", 
 
 
 @router.get("/search/complete")
-def complete(request: Request, q: str = "") -> Response:
+def complete_search(request: Request, q: str = "") -> Response:
     """Return how a query may go on; nothing where there is nothing to search."""
     try:
         return JSONResponse(searching.completed(desk_of(request), q))
@@ -54,7 +54,7 @@ def complete(request: Request, q: str = "") -> Response:
 
 
 @router.get("/search/copy/{urn}/{number}")
-def copy(request: Request, urn: str, number: str) -> Response:
+def show_copy(request: Request, urn: str, number: str) -> Response:
     """Lead to the archived copy of a document, with a ticket that is good from now on."""
     if not (number.isascii() and number.isdigit() and len(number) < 20):
         complaint = _("{number} is not the number of a document.", number=repr(number[:40]))

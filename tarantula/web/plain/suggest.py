@@ -20,13 +20,13 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/search/suggest")
-def ask(request: Request, url: str = "") -> Response:
+def ask_for_url(request: Request, url: str = "") -> Response:
     """Ask for a URL."""
     return shown(request, "suggest.html", {"url": url[:10_000], "complaint": ""})
 
 
 @router.post("/search/suggest")
-def suggest(request: Request, url: Annotated[str, Form()] = "") -> Response:
+def take_url(request: Request, url: Annotated[str, Form()] = "") -> Response:
     """Have a URL collected, or say why not."""
     try:
         taken = suggesting.suggest(desk_of(request), url)
@@ -38,7 +38,7 @@ def suggest(request: Request, url: Annotated[str, Form()] = "") -> Response:
 
 
 @router.get("/search/suggested/{urn}/{number}")
-def suggested(request: Request, urn: str, number: str) -> Response:
+def show_suggested(request: Request, urn: str, number: str) -> Response:
     """Show what became of it; the page asks again by itself until that is known."""
     try:
         document = int(number) if number.isascii() and number.isdigit() and len(number) < 20 else 0
