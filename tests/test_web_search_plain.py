@@ -23,7 +23,7 @@ from tarantula.errors import NotNow
 from tarantula.management import searching
 from tarantula.people import sessions
 from tarantula.people.roles import Role
-from tarantula.search.following import Following, folder_of
+from tarantula.search.following import Following, folder_of, forget_index
 from tarantula.search.results import Count, Facets, Piece, Request, Result, Results
 from tarantula.web.api.refusals import refuse_in_sentences
 from tarantula.web.door.doorkeeper import Doorkeeper
@@ -268,6 +268,16 @@ def test_without_an_index_it_is_said_what_to_do(browser: Browser, config: Config
     (folder / "meta.json").write_text(json.dumps({"segments": 7}))
     damaged = browser.get("/search", q="curso")
     assert (damaged.status_code, "is damaged" in damaged.text) == (503, True)
+
+
+def test_an_index_that_is_built_anew_is_the_one_that_is_asked(
+    filled: Browser, sqlite: Database, config: Config
+) -> None:
+    assert "Documents: 24." in filled.get("/search", q="curso").text
+    forget_index(config)
+    assert "There is no index yet." in filled.get("/search", q="curso").text
+    catch_up(Following(config, sqlite))
+    assert "Documents: 24." in filled.get("/search", q="curso").text
 
 
 def test_what_cannot_be_suggested_is_said_on_the_page(browser: Browser) -> None:

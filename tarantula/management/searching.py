@@ -15,9 +15,10 @@ from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tarantula.archive.walk import find_document
 from tarantula.db import Database
 from tarantula.errors import NotThere
-from tarantula.listings import IS_COLLECTED
+from tarantula.listings import IS_COLLECTED, find_item
 from tarantula.management.desk import Desk
 from tarantula.models import Document, Item
 from tarantula.people.roles import Role
@@ -88,6 +89,12 @@ def other_captures(desk: Desk, results: Iterable[Result]) -> dict[int, list[Capt
     """Return for each document that was found the last captures of its page in its publication, without itself."""
     with desk.reading() as session:
         return {result.document: _captures(session, result.document) for result in results}
+
+
+def check_document(desk: Desk, urn: str, number: int) -> None:
+    """Say so, if an item has no such document, or is not there."""
+    with desk.reading() as session:
+        find_document(session, find_item(session, urn), number)
 
 
 def _captures(session: Session, number: int) -> list[Capture]:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
+from tarantula.errors import TarantulaError
 from tarantula.search.results import MOST_PAGES, Order
 from tarantula.search.results import Request as Wish
 from tarantula.web.words import _
@@ -83,6 +84,13 @@ def read_asked(q: str, page: str, order: str, unfold: str) -> Asked:
         unfold=unfold == "1",
         notes=notes,
     )
+
+
+def read_number(text: str) -> int:
+    """Return the number of a document that an address names."""
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise TarantulaError(_("{number} is not the number of a document.", number=repr(text[:40])))
+    return int(text)
 
 
 def _query(text: str, notes: list[str]) -> str:

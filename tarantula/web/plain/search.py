@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from tarantula.errors import TarantulaError
-from tarantula.management import searching, suggesting
+from tarantula.management import searching
 from tarantula.management.desk import Desk
 from tarantula.search.results import Order
-from tarantula.web.plain.asked import Asked, read_asked
+from tarantula.web.plain.asked import Asked, read_asked, read_number
 from tarantula.web.plain.showing import shown
 from tarantula.web.plain.views import shown_facets, shown_pages, shown_result
 from tarantula.web.replay.addresses import copy_address
@@ -56,12 +56,10 @@ def complete_search(request: Request, q: str = "") -> Response:
 @router.get("/search/copy/{urn}/{number}")
 def show_copy(request: Request, urn: str, number: str) -> Response:
     """Lead to the archived copy of a document, with a ticket that is good from now on."""
-    if not (number.isascii() and number.isdigit() and len(number) < 20):
-        complaint = _("{number} is not the number of a document.", number=repr(number[:40]))
-        return shown(request, "message.html", {"title": _("Search"), "complaint": complaint}, 404)
     try:
-        suggesting.shown(desk_of(request), urn, int(number))
-        return RedirectResponse(copy_address(request, urn, int(number)), 303)
+        document = read_number(number)
+        searching.check_document(desk_of(request), urn, document)
+        return RedirectResponse(copy_address(request, urn, document), 303)
     except TarantulaError as error:
         return shown(request, "message.html", {"title": _("Search"), "complaint": retold(str(error))}, 404)
 

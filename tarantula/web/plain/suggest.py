@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from tarantula.errors import TarantulaError
 from tarantula.life.suggesting import AlreadyThere
 from tarantula.management import suggesting
-from tarantula.web.plain.asked import Asked
+from tarantula.web.plain.asked import Asked, read_number
 from tarantula.web.plain.search import desk_of
 from tarantula.web.plain.showing import shown
 from tarantula.web.plain.views import copy_path
@@ -41,8 +41,7 @@ def take_url(request: Request, url: Annotated[str, Form()] = "") -> Response:
 def show_suggested(request: Request, urn: str, number: str) -> Response:
     """Show what became of it; the page asks again by itself until that is known."""
     try:
-        document = int(number) if number.isascii() and number.isdigit() and len(number) < 20 else 0
-        found = suggesting.shown(desk_of(request), urn, document)
+        found = suggesting.shown(desk_of(request), urn, read_number(number))
     except TarantulaError as error:
         return shown(request, "suggest.html", {"url": "", "complaint": retold(str(error))}, 404)
     search = Asked(f'url:"{found.url}"').address
