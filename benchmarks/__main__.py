@@ -16,8 +16,11 @@ from benchmarks import (
     frontier_queries,
     insertion,
     leasing,
+    likeness,
     live,
     memory,
+    pagerank,
+    ranking,
     wget,
 )
 
@@ -32,6 +35,9 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "leasing": lambda options: leasing.measure(),
     "convert": lambda options: convert.measure(options.pages, options.servers),
     "documents": lambda options: documents.measure(options.rows),
+    "likeness": lambda options: likeness.measure(),
+    "pagerank": lambda options: pagerank.measure(),
+    "ranking": lambda options: ranking.measure(),
     "live": lambda options: live.measure(options.pages, options.servers),
 }
 

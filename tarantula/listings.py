@@ -20,6 +20,7 @@ ROWS = 1000
 """How many documents are held at a time."""
 
 IS_COLLECTED = Document.state.between(COLLECTED.start, COLLECTED.stop - 1)
+IS_REDIRECT = Document.state.between(300, 399)
 
 
 class Counts(BaseModel):

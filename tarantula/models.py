@@ -381,6 +381,27 @@ class ReadText(Base):
     """`tarantula.search.content.Content`, packed."""
 
 
+class LinkWeight(Base):
+    """What the links that lead to a document make of it, as it was when its item ended."""
+
+    __tablename__ = "link_weight"
+
+    document_id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
+    item_id: Mapped[int] = mapped_column(Integer, index=True)
+    rank: Mapped[float] = mapped_column(Float)
+    """PageRank within its item, 1 for the mean of its documents."""
+    rank_of_all: Mapped[float] = mapped_column(Float)
+    """The same over the last items of all publications."""
+    weight: Mapped[float] = mapped_column(Float)
+    """What an index makes of the two, as `tarantula.search.weights` scales it."""
+    inlinks: Mapped[int] = mapped_column(Integer)
+    """How many other pages lead to it."""
+    inlinks_of_others: Mapped[int] = mapped_column(Integer)
+    """How many of them are on other servers."""
+    anchors: Mapped[str] = mapped_column(Text)
+    """What they call it, a line each, the most usual first."""
+
+
 class Account(Base):
     """Somebody who may log in."""
 

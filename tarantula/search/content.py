@@ -22,6 +22,8 @@ class Content:
     """As ``pt``; nothing if it cannot be told."""
     anchors: list[tuple[str, str]] = field(default_factory=list)
     """The documents that it leads to: the key of each in hexadecimal, and what it calls it."""
+    likeness: str = ""
+    """By which nearly equal documents are told, as `tarantula.search.likeness` has it, in hexadecimal."""
 
     def packed(self) -> bytes:
         """Return it as bytes."""

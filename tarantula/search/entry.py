@@ -9,7 +9,8 @@ from typing import Any
 
 from tantivy import Document
 
-from tarantula.search.schema import STEMMED, TEXTS, WHOLE, Field, stems
+from tarantula.search.likeness import bands_of, likeness_from
+from tarantula.search.schema import LIKENESS, STEMMED, TEXTS, WHOLE, Field, stems
 from tarantula.search.words import stemmed
 from tarantula.urls import host_of
 
@@ -41,9 +42,10 @@ class Entry:
     latest: int = 1
     rank: float = 0.0
     inlinks: int = 0
+    likeness: bytes = b""
 
 
-_ONE = [name for name in Entry.__slots__ if name not in ("leads_to", "collected", "rank")]
+_ONE = [name for name in Entry.__slots__ if name not in ("leads_to", "collected", "rank", "likeness")]
 
 
 def document_of(entry: Entry) -> Document:
@@ -59,6 +61,8 @@ def document_of(entry: Entry) -> Document:
     document.add_text(Field.ADDRESS, entry.url)
     for domain in domains_of(entry.server):
         document.add_text(Field.SITE, domain)
+    for place, band in enumerate(bands_of(entry.likeness)):
+        document.add_unsigned(LIKENESS[place], band)
     for key in entry.leads_to:
         document.add_text(Field.LEADS_TO, key)
     for name in TEXTS:
@@ -80,6 +84,7 @@ def entry_of(document: Document) -> Entry:
         collected=moment(document.get_first(Field.COLLECTED) or 0),
         rank=document.get_first(Field.RANK) or 0.0,
         leads_to=document.get_all(Field.LEADS_TO),
+        likeness=likeness_from([band for name in LIKENESS if (band := document.get_first(name)) is not None]),
     )
 
 

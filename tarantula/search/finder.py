@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from tantivy import DocAddress, Query, Searcher
 
@@ -11,6 +11,7 @@ from tarantula.search.asking import Asking, Needed
 from tarantula.search.citation import citation, forms_asked
 from tarantula.search.entry import Entry, entry_of
 from tarantula.search.facets import facets
+from tarantula.search.folding import Hit, folded
 from tarantula.search.index import Index
 from tarantula.search.query import Asked, understood
 from tarantula.search.results import MOST_PAGES, PER_PAGE, Facets, Order, Request, Result, Results
@@ -20,14 +21,6 @@ AT_LEAST = 100
 """Hits that are looked at, so that equal ones can be folded."""
 
 _ORDERED_BY = {Order.LINKS: Field.INLINKS, Order.NEWEST: Field.COLLECTED}
-
-
-class Hit(NamedTuple):
-    """A document that answers, and those that are folded into it."""
-
-    score: float
-    address: DocAddress
-    same: int
 
 
 class Finder:
@@ -75,7 +68,7 @@ class Finder:
         looked_at = max(AT_LEAST, end * 2)
         while True:
             found = _search(searcher, query, request.order, looked_at)
-            hits = _folded(searcher, found)
+            hits = folded(searcher, found, request.unfold)
             if len(hits) >= end or len(found) < looked_at:
                 return hits[begin:end]
             looked_at *= 2
@@ -88,24 +81,6 @@ def _search(searcher: Searcher, query: Query, order: Order, most: int) -> list[t
     elif order is Order.BEST:
         options["weight_by_field"] = Field.RANK
     return [(float(score), address) for score, address in searcher.search(query, **options).hits]
-
-
-def _folded(searcher: Searcher, found: Sequence[tuple[float, DocAddress]]) -> list[Hit]:
-    """Let captures of one page, and documents with the same bytes, be one hit: the first."""
-    addresses = [address for _, address in found]
-    pages = searcher.fast_field_values(Field.PAGE, addresses)
-    bodies = searcher.fast_field_values(Field.BODY, addresses)
-    hits: dict[object, Hit] = {}
-    seen: dict[tuple[str, object], object] = {}
-    for (score, address), page, body in zip(found, pages, bodies, strict=True):
-        first = seen.get(("page", page), seen.get(("body", body)))
-        if first is None:
-            hits[first := len(hits)] = Hit(score, address, 0)
-        elif seen.get(("page", page)) is None:
-            hits[first] = hits[first]._replace(same=hits[first].same + 1)
-        seen.setdefault(("page", page), first)
-        seen.setdefault(("body", body), first)
-    return list(hits.values())
 
 
 def _result(entry: Entry, hit: Hit, forms: frozenset[str]) -> Result:
@@ -123,7 +98,7 @@ def _result(entry: Entry, hit: Hit, forms: frozenset[str]) -> Result:
         score=hit.score,
         inlinks=entry.inlinks,
         same=hit.same,
-        alike=0,
+        alike=hit.alike,
     )
 
 

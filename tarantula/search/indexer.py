@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.db import Database
-from tarantula.models import Document, Item, Publication, ReadText, Server
+from tarantula.models import Document, Item, LinkWeight, Publication, ReadText, Server
 from tarantula.search.content import unpacked
 from tarantula.search.entry import Entry, body_number, page_number
 from tarantula.search.index import Index
@@ -44,11 +44,13 @@ class Indexer:
         """Take the next entries of the journal into the index, and commit."""
         with self._database.reading() as session:
             entries = self._follower.next(session.connection(), ENTRIES)
-            touched, documents = set[int](), 0
+            touched, seen, documents = set[int](), set[int](), 0
             for entry in entries:
                 match entry.kind:
-                    case Happened.READ:
-                        put = self._put(session, entry.documents)
+                    case Happened.READ | Happened.RANKED:
+                        # What was read and ranked meanwhile is taken once, with all that is known of it now.
+                        put = self._put(session, [number for number in entry.documents if number not in seen])
+                        seen.update(entry.documents)
                         touched |= put
                         documents += len(put)
                     case Happened.REMOVED:
@@ -90,8 +92,12 @@ def entries_of(session: Session, numbers: Iterable[int]) -> Iterator[Entry]:
             Publication.name.label("publication"),
             Server.name.label("server"),
             ReadText.content,
+            LinkWeight.weight,
+            LinkWeight.inlinks,
+            LinkWeight.anchors,
         )
         .join(ReadText, ReadText.document_id == Document.id)
+        .outerjoin(LinkWeight, LinkWeight.document_id == Document.id)
         .join(Item, Item.id == Document.item_id)
         .join(Publication, Publication.id == Item.publication_id)
         .join(Server, Server.id == Document.server_id)
@@ -121,4 +127,9 @@ def _entry(row: Any) -> Entry:
         main=content.main,
         rest=content.rest,
         leads_to=list(dict.fromkeys(key for key, _ in content.anchors)),
+        likeness=bytes.fromhex(content.likeness),
+        # Nothing is known of the links before its item has ended.
+        rank=row.weight or 0.0,
+        inlinks=row.inlinks or 0,
+        anchors=row.anchors or "",
     )

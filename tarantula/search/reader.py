@@ -11,10 +11,10 @@ from sqlalchemy.orm import Session
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
+from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item, ReadText
 from tarantula.search.content import Content
 from tarantula.search.reading import READERS, content_of
-from tarantula.states import COLLECTED
 from tarantula.store.bulk import chunks
 from tarantula.store.captures import Capture, capture_of
 from tarantula.store.journal import Entry, Happened, note
@@ -25,7 +25,8 @@ RENDERED = "text/html"
 ROWS = 200
 """Documents that are read before they are stored."""
 
-_IS_READ = Document.state.between(COLLECTED.start, COLLECTED.stop - 1) & Document.type.in_(READERS)
+IS_READ = IS_COLLECTED & Document.type.in_(READERS)
+"""Of documents that can be found by what they say."""
 
 
 class Reader:
@@ -45,7 +46,7 @@ class Reader:
         after = 0 if not entry.documents else None
         while after is not None:
             with self._database.reading() as session:
-                of_item = select(Document.id).where(Document.item_id == entry.item_id, Document.id > after, _IS_READ)
+                of_item = select(Document.id).where(Document.item_id == entry.item_id, Document.id > after, IS_READ)
                 numbers = list(session.scalars(of_item.order_by(Document.id).limit(ROWS)))
             if numbers:
                 yield numbers
@@ -62,7 +63,7 @@ class Reader:
     def _texts(self, session: Session, numbers: list[int]) -> dict[int, Content]:
         texts: dict[int, Content] = {}
         with closing(Records()) as records:
-            for document in session.scalars(select(Document).where(Document.id.in_(numbers), _IS_READ)):
+            for document in session.scalars(select(Document).where(Document.id.in_(numbers), IS_READ)):
                 with suppress(TarantulaError):
                     capture = capture_of(session, self._items, document)
                     content = _content(records, document, capture) if capture is not None else None

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tarantula.links.charset import decode
 from tarantula.search.content import Content
 from tarantula.search.language import language_of
+from tarantula.search.likeness import likeness_of
 from tarantula.search.page import page_content
 from tarantula.search.pdf import pdf_content
 
@@ -45,4 +46,5 @@ def content_of(body: bytes, media_type: str | None, url: str, charset: str | Non
         logger.warning("%s cannot be read (%s: %s): only its address is found.", url, type(error).__name__, error)
         return None
     content.main, content.rest = content.main[:LONGEST], content.rest[:LONGEST]
+    content.likeness = likeness_of(content.main).hex()
     return content

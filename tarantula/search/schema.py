@@ -6,9 +6,10 @@ from enum import StrEnum
 
 from tantivy import Schema, SchemaBuilder
 
+from tarantula.search.likeness import BANDS
 from tarantula.search.words import EXACT
 
-VERSION = 1
+VERSION = 2
 """Of what is below; an index of another version is built anew."""
 
 
@@ -58,6 +59,8 @@ WHOLE = "whole_stems"
 """The stems of all that a document says itself, but for the rest: what tells best how much of it is about a word."""
 _NAMES = (Field.PUBLICATION, Field.SERVER, Field.TYPE, Field.LANGUAGE)
 _NUMBERS = (Field.NUMBER, Field.ITEM, Field.COLLECTED, Field.YEAR, Field.PAGE, Field.BODY, Field.LATEST, Field.INLINKS)
+LIKENESS = tuple(f"likeness_{number}" for number in range(BANDS))
+"""Fields that tell which documents are nearly equal, see `tarantula.search.likeness`; one each, to be read quickly."""
 
 
 def stems(field: Field) -> str:
@@ -76,6 +79,8 @@ def schema() -> Schema:
         builder.add_text_field(raw, stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field(Field.ADDRESS, tokenizer_name=EXACT)
     builder.add_float_field(Field.RANK, stored=True, fast=True)
+    for band in LIKENESS:
+        builder.add_unsigned_field(band, stored=True, fast=True)
     for text in TEXTS:
         builder.add_text_field(text, stored=True, tokenizer_name=EXACT)
     for stem in (*map(stems, STEMMED), WHOLE):

@@ -27,6 +27,17 @@ def upgrade() -> None:
         sa.Column("item_id", sa.Integer, nullable=False, index=True),
         sa.Column("content", sa.LargeBinary, nullable=False),
     )
+    op.create_table(
+        "link_weight",
+        sa.Column("document_id", big_id, primary_key=True, autoincrement=False),
+        sa.Column("item_id", sa.Integer, nullable=False, index=True),
+        sa.Column("rank", sa.Float, nullable=False),
+        sa.Column("rank_of_all", sa.Float, nullable=False),
+        sa.Column("weight", sa.Float, nullable=False),
+        sa.Column("inlinks", sa.Integer, nullable=False),
+        sa.Column("inlinks_of_others", sa.Integer, nullable=False),
+        sa.Column("anchors", sa.Text, nullable=False),
+    )
     # What was collected before there was a journal is read as well: an entry without documents means the whole item.
     op.execute("INSERT INTO journal (kind, item_id) SELECT 1, id FROM item ORDER BY id")
     op.execute("INSERT INTO journal (kind, item_id) SELECT 3, id FROM item WHERE finished_at IS NOT NULL ORDER BY id")
