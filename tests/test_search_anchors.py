@@ -47,7 +47,7 @@ def test_the_most_usual_names_come_first_however_little_is_held(held: int, monke
         [(1, "Handbook")],
         [(1, "Aid")],
     ]
-    assert names(said) == {1: "handbook\naid\nguide", 2: "map"}
+    assert names(said) == {1: "handbook\naid\nguide", 2: "other"}
 
 
 def test_what_every_page_is_called_says_nothing() -> None:

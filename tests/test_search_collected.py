@@ -6,10 +6,8 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.search.finder import Finder
 from tarantula.search.following import Following
-from tarantula.search.ranking import rank_items
 from tarantula.search.results import Order, Request, Result
-from tarantula.store.journal import Follower, Happened
-from tests.collecting import collect, describe
+from tests.collecting import collect, describe, only_item
 from tests.linked import weighed
 from tests.sites.server import Answer, Route, Web
 from tests.test_search_following import catch_up
@@ -32,16 +30,12 @@ def test_links_of_a_collected_site_count_and_name(database: Database, database_c
         collect("site")
     following = Following(database_config, database)
     catch_up(following)
-    with database.reading() as session:
-        entries = Follower(0, [Happened.ENDED]).next(session.connection(), 10)
-    assert rank_items(database, entries) == 4
-    catch_up(following)
 
     def find(query: str, **wishes: Order | bool) -> list[Result]:
         found = Finder(following.index).find(Request.model_validate({"query": query, **wishes}))
         return [result.model_copy(update={"url": result.url.removeprefix(web.url())}) for result in found.results]
 
-    rows = weighed(database, entries[0].item_id)
+    rows = weighed(database, only_item(database).id)
     assert {page.removeprefix(web.url()): row.anchors for page, row in rows.items()} == {
         "": "start",
         "1": "one",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha1
 from random import Random
 
 import pytest
@@ -84,6 +85,17 @@ def test_case_and_signs_between_words_make_no_difference() -> None:
     assert len(likeness_of(text)) == BINS
     assert likeness_from(bands_of(likeness_of(text))) == likeness_of(text)
     assert len(bands_of(likeness_of(text))) == BANDS
+
+
+@pytest.mark.parametrize(
+    ("text", "digest"),
+    [
+        (" ".join(map(str, range(30))), "76734a3f1344083fa3971e801682ca12929bbaa0"),
+        (" ".join(f"história {number}" for number in range(500)), "c4fbcfc8a046e27a689d42f3d002da7ee057a0ac"),
+    ],
+)
+def test_it_is_the_same_from_year_to_year(text: str, digest: str) -> None:
+    assert sha1(likeness_of(text)).hexdigest() == digest
 
 
 @pytest.mark.parametrize("text", ["", " ", "\0", "Page not found", "word " * 4, "\ud800" * 30, "a" * 300_000])

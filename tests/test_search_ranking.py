@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
@@ -148,6 +149,15 @@ def test_one_that_is_cut_short_is_made_good(database: Database, monkeypatch: pyt
     assert (len(weighed(database, item)), told(database)) == (2, 1)
     rank_items(database, ended(item))
     assert (len(weighed(database, item)), told(database)) == (4, 3)
+
+
+def test_two_at_once_come_to_the_same(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = add_item(database, "a", STAR)
+    monkeypatch.setattr(ranking, "ROWS", 1)
+    with ThreadPoolExecutor(4) as together:
+        done = list(together.map(lambda _: rank_items(database, ended(item)), range(4)))
+    assert done == [4] * 4
+    assert (len(weighed(database, item)), told(database)) == (4, 16)
 
 
 def test_items_that_go_on_or_are_gone_are_passed_over(database_config: Config, database: Database) -> None:

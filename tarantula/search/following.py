@@ -15,11 +15,12 @@ from tarantula.models import Item
 from tarantula.search.index import BusyIndex, Index
 from tarantula.search.indexer import Indexer
 from tarantula.search.place import Place
+from tarantula.search.ranking import rank_items
 from tarantula.search.reader import Reader
 from tarantula.store.journal import Follower, Happened, head, note
 
 ENTRIES = 50
-"""Of the journal, whose documents are read at a time."""
+"""Of the journal, whose documents are read, or whose items are ranked, at a time."""
 
 
 class Done(NamedTuple):
@@ -47,7 +48,7 @@ class Following:
         self._database = database
         self._place = Place(folder_of(installation).parent / "reader.json", 1)
         self._reader = Reader(installation, database)
-        self._to_read = Follower(self._place.read(), [Happened.COLLECTED])
+        self._to_read = Follower(self._place.read(), [Happened.COLLECTED, Happened.ENDED])
         self._indexer = Indexer(database, self.index)
 
     def step(self) -> Done:
@@ -55,7 +56,9 @@ class Following:
         with self._database.reading() as session:
             entries = self._to_read.next(session.connection(), ENTRIES)
             last = head(session.connection())
-        read = self._reader.read(entries)
+        read = self._reader.read(entry for entry in entries if entry.kind is Happened.COLLECTED)
+        # Behind what was read: the names of links are in it.
+        rank_items(self._database, (entry for entry in entries if entry.kind is Happened.ENDED))
         if self._to_read.place != self._place.read():
             self._place.write(self._to_read.place)
         step = self._indexer.step()
@@ -73,10 +76,14 @@ def forget_index(installation: Config) -> None:
 
 
 def wish_all_read(database: Database) -> None:
-    """Ask for the documents of every item to be read again, by whoever has their bytes."""
+    """Ask for every item to be read again by whoever has its bytes, and ranked again by what was read."""
     with database.session() as session:
-        for number in session.scalars(select(Item.id).order_by(Item.id)).all():
+        items = session.execute(select(Item.id, Item.finished_at).order_by(Item.id)).all()
+        for number, _ in items:
             note(session.connection(), Happened.COLLECTED, number)
+        for number, finished_at in items:
+            if finished_at is not None:
+                note(session.connection(), Happened.ENDED, number)
 
 
 def caught_up(installation: Config, database: Database, show: Callable[[int, int], None]) -> Index:

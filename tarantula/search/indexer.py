@@ -44,11 +44,13 @@ class Indexer:
         """Take the next entries of the journal into the index, and commit."""
         with self._database.reading() as session:
             entries = self._follower.next(session.connection(), ENTRIES)
-            touched, documents = set[int](), 0
+            touched, seen, documents = set[int](), set[int](), 0
             for entry in entries:
                 match entry.kind:
                     case Happened.READ | Happened.RANKED:
-                        put = self._put(session, entry.documents)
+                        # What was read and ranked meanwhile is taken once, with all that is known of it now.
+                        put = self._put(session, [number for number in entry.documents if number not in seen])
+                        seen.update(entry.documents)
                         touched |= put
                         documents += len(put)
                     case Happened.REMOVED:
