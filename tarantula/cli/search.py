@@ -30,6 +30,7 @@ def search(
 ) -> None:
     """Find documents that were collected."""
     request = Request(query=" ".join(query), page=page, order=order, unfold=unfold, explain=explain)
+    gateway = gateway or Config().gateway
     found = _ask(gateway, request) if gateway else _find(request)
     if as_json:
         write_json(found.model_dump(mode="json"))
