@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -24,15 +23,6 @@ ROUND = 1.0
 """Seconds between two rounds."""
 
 logger = logging.getLogger(__name__)
-
-
-def say_what_is_done() -> None:
-    """Print a line for everything that the daemon does."""
-    logging.basicConfig(
-        stream=sys.stdout, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S", level=logging.INFO
-    )
-    for name in ("apscheduler", "apprise"):
-        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 @contextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
+    Date,
     DateTime,
     Dialect,
     Float,
@@ -379,6 +380,45 @@ class ReadText(Base):
     item_id: Mapped[int] = mapped_column(Integer, index=True)
     content: Mapped[bytes] = mapped_column(LargeBinary)
     """`tarantula.search.content.Content`, packed."""
+
+
+class Barrel(Base):
+    """A process that answers searches from an index of its own. One that is not heard of for a while is dead."""
+
+    __tablename__ = "barrel"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    address: Mapped[str] = mapped_column(String(255))
+    """Where gateways ask it, as ``http://10.0.0.7:7701``."""
+    host: Mapped[str] = mapped_column(String(255))
+    pid: Mapped[int] = mapped_column(Integer)
+    started_at: Mapped[datetime] = mapped_column(Moment)
+    heartbeat_at: Mapped[datetime] = mapped_column(Moment)
+    """When it was last heard of, by the database's clock."""
+    is_ready: Mapped[bool] = mapped_column(Boolean)
+    """Whether it has caught up since it started, and may be asked."""
+    place: Mapped[int] = mapped_column(BigInteger)
+    """Up to where the journal is in what it answers from; written before it does."""
+    documents: Mapped[int] = mapped_column(Integer)
+    """That it can find."""
+    answered: Mapped[int] = mapped_column(BigInteger)
+    """Questions, since it started."""
+    seconds: Mapped[float] = mapped_column(Float)
+    """That it took for these, all together."""
+
+    # A new barrel must not be taken for a dead one by its number.
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+
+class SearchCount(Base):
+    """How often something was searched for on a day (UTC). By whom is kept nowhere."""
+
+    __tablename__ = "search_count"
+
+    day: Mapped[date] = mapped_column(Date, primary_key=True)
+    query: Mapped[str] = mapped_column(String(200), primary_key=True)
+    """In small letters, with single spaces, cut."""
+    number: Mapped[int] = mapped_column(Integer)
 
 
 class LinkWeight(Base):

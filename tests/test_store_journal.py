@@ -113,3 +113,17 @@ def test_whatever_the_order_of_commits(
     while entries := look(postgresql_database, follower, 2):
         seen |= {entry.documents[0] for entry in entries}
     assert seen == written
+
+
+def test_who_follows_in_order_is_handed_nothing_before_what_has_a_lower_number(postgresql_database: Database) -> None:
+    follower = Follower(0, EVERY, in_order=True)
+    write(postgresql_database, 1)
+    with postgresql_database.engine.begin() as late:
+        late.execute(delete(Server))
+        note(late, Happened.COLLECTED, 1, [2])
+        write(postgresql_database, 3)
+        assert documents(look(postgresql_database, follower)) in ([], [[1]])
+        assert look(postgresql_database, Follower(1, EVERY, in_order=True)) == []
+    rest = Follower(follower.place, EVERY, in_order=True)
+    assert documents(look(postgresql_database, rest, 1) + look(postgresql_database, rest, 9))[-2:] == [[2], [3]]
+    assert rest.place == last(postgresql_database)

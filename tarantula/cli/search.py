@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -11,6 +12,8 @@ from tarantula.cli.screen import console, counting, when, write_json
 from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.search import check_possible
+from tarantula.search.counting import SearchCounts
+from tarantula.search.remote import RemoteFinder
 from tarantula.search.results import MOST_PAGES, Order, Request, Result, Results
 
 
@@ -20,25 +23,37 @@ def search(
     order: Annotated[Order, typer.Option(help="What comes first.")] = Order.BEST,
     unfold: Annotated[bool, typer.Option("--unfold", help="Show nearly equal documents one by one.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
+    gateway: Annotated[
+        str, typer.Option("--gateway", metavar="URL", help="Ask this gateway, and not the index in the home.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
 ) -> None:
     """Find documents that were collected."""
-    check_possible()
     request = Request(query=" ".join(query), page=page, order=order, unfold=unfold, explain=explain)
-    found = _find(request)
+    gateway = gateway or Config().gateway
+    found = _ask(gateway, request) if gateway else _find(request)
     if as_json:
         write_json(found.model_dump(mode="json"))
     else:
         _draw(found)
 
 
+def _ask(gateway: str, request: Request) -> Results:
+    with closing(RemoteFinder(gateway)) as finder:
+        return finder.find(request)
+
+
 def _find(request: Request) -> Results:
+    check_possible()
     from tarantula.search.finder import Finder
     from tarantula.search.following import caught_up
 
     installation = Config()
     with open_database(installation) as database, counting("Indexing") as show:
         index = caught_up(installation, database, show)
+        counts = SearchCounts(database)
+        counts.note(request)
+        counts.write()
     return Finder(index).find(request)
 
 

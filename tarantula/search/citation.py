@@ -27,22 +27,41 @@ class _Hit(NamedTuple):
     form: str
 
 
-def forms_asked(asked: Asked) -> frozenset[str]:
-    """Return every form of the words that are asked for."""
-    texts = [words.text for group in asked.wanted for words in group]
-    parts = [part for text in texts for part in exact().analyze(text)]
-    return frozenset(form for part in parts for form in _forms(part))
+class AskedWords(dict[str, str | None]):
+    """By word, as it is written: the form in which it is asked for, if it is. Each is looked at once."""
+
+    def __init__(self, forms: frozenset[str]) -> None:
+        super().__init__()
+        self._forms = forms
+        self._may_be = _beginning_with("".join(sorted({form[0] for form in forms})))
+
+    def hits_in(self, text: str) -> list[_Hit]:
+        """Return where words stand that are asked for."""
+        # What has a line in it is several words, of which a later one may be meant.
+        words = (_WORD if "_" in text else self._may_be).finditer(text)
+        return [_Hit(*word.span(), form) for word in words if (form := self[word[0]])]
+
+    def __missing__(self, word: str) -> str | None:
+        form = self[word] = next((form for form in _forms(word.lower()) if form in self._forms), None)
+        return form
 
 
-def citation(text: str, forms: frozenset[str]) -> list[Piece]:
+def citation(text: str, asked: AskedWords) -> list[Piece]:
     """Return the piece of a text that has most of the words; its beginning if it has none."""
     seen = " ".join(text[:LOOKED_AT].split())
-    hits = [_Hit(*word.span(), form) for word in _WORD.finditer(seen) if (form := _asked_form(word[0], forms))]
+    hits = asked.hits_in(seen)
     start = max(_best_start(hits) - BEFORE, 0)
     start = seen.find(" ", start) + 1 if start else 0
     end = len(seen) if len(seen) - start <= LENGTH else seen.rfind(" ", start, start + LENGTH)
     end = end if end > start else min(start + LENGTH, len(seen))
     return _marked(seen, start, end, hits)
+
+
+def forms_asked(asked: Asked) -> AskedWords:
+    """Return what knows every form of the words that are asked for."""
+    texts = [words.text for group in asked.wanted for words in group]
+    parts = [part for text in texts for part in exact().analyze(text)]
+    return AskedWords(frozenset(form for part in parts for form in _forms(part)))
 
 
 def _best_start(hits: Sequence[_Hit]) -> int:
@@ -67,8 +86,12 @@ def _marked(text: str, start: int, end: int, hits: Sequence[_Hit]) -> list[Piece
     return [piece for piece in pieces if piece.text]
 
 
-def _asked_form(word: str, forms: frozenset[str]) -> str | None:
-    return next((form for form in _forms(word.lower()) if form in forms), None)
+@lru_cache(1_000)
+def _beginning_with(letters: str) -> re.Pattern[str]:
+    """Return a pattern for words that may have a form beginning with some letters: no stemmer changes the first."""
+    both = re.escape(letters + letters.upper())
+    # Others than those of ASCII may be folded to any.
+    return re.compile(rf"\b(?=[{both}\x80-\U0010ffff])\w+")
 
 
 @lru_cache(100_000)

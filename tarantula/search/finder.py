@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
-from tantivy import DocAddress, Query, Searcher
+from tantivy import DocAddress, Query, Schema, Searcher
 
 from tarantula.search.asking import Asking, Needed
-from tarantula.search.citation import citation, forms_asked
+from tarantula.search.citation import AskedWords, citation, forms_asked
 from tarantula.search.entry import Entry, entry_of
 from tarantula.search.facets import facets
 from tarantula.search.folding import Hit, folded
-from tarantula.search.index import Index
+from tarantula.search.index import Seen
 from tarantula.search.query import Asked, understood
 from tarantula.search.results import MOST_PAGES, PER_PAGE, Facets, Order, Request, Result, Results
 from tarantula.search.schema import Field
@@ -23,23 +23,41 @@ AT_LEAST = 100
 _ORDERED_BY = {Order.LINKS: Field.INLINKS, Order.NEWEST: Field.COLLECTED}
 
 
+class Source(Protocol):
+    """An index, or what of it may be seen."""
+
+    @property
+    def schema(self) -> Schema:
+        """Its fields."""
+
+    def seen(self) -> Seen:
+        """Return it as it is at this moment."""
+
+
+class Found(NamedTuple):
+    """How many documents answer, and the best of them."""
+
+    number: int
+    best: list[tuple[float, DocAddress]]
+
+
 class Finder:
     """Answers requests from an index, as it is when they come."""
 
-    def __init__(self, index: Index) -> None:
-        self._index = index
-        self._asking = Asking(index.schema)
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._asking = Asking(source.schema)
 
     def find(self, request: Request) -> Results:
         """Return a page of what was found."""
         asked = understood(request.query)
-        searcher, place = self._index.searcher(), self._index.place
+        searcher, place = self._source.seen()
         if asked.is_empty:
             asked.notes.append("Type a word, or several.")
             return _nothing(request, asked, place)
-        query, number = self._query(searcher, asked)
-        hits = self._page(searcher, query, request)
-        forms = forms_asked(asked)
+        query, found = self._query(searcher, asked, request)
+        hits = _page(searcher, query, found, request)
+        number, forms = found.number, forms_asked(asked)
         return Results(
             query=request.query,
             page=request.page,
@@ -51,39 +69,41 @@ class Finder:
             place=place,
         )
 
-    def _query(self, searcher: Searcher, asked: Asked) -> tuple[Query, int]:
-        """Return a query for all of the words; for any of them, if no document has all."""
+    def _query(self, searcher: Searcher, asked: Asked, request: Request) -> tuple[Query, Found]:
+        """Return a query for all of the words; for any of them, if no document has all; and what it finds first."""
+        most = max(AT_LEAST, request.page * PER_PAGE * 2)
         query = self._asking.query(asked)
-        number = searcher.search(query, 1).count or 0  # type: ignore[attr-defined]
-        if number or len(asked.wanted) < 2:
-            return query, number
+        found = _search(searcher, query, request.order, most)
+        if found.number or len(asked.wanted) < 2:
+            return query, found
         query = self._asking.query(asked, Needed.ANY)
-        number = searcher.search(query, 1).count or 0  # type: ignore[attr-defined]
-        if number:
+        found = _search(searcher, query, request.order, most)
+        if found.number:
             asked.notes.append("No document has all of the words. These have some of them.")
-        return query, number
-
-    def _page(self, searcher: Searcher, query: Query, request: Request) -> list[Hit]:
-        begin, end = (request.page - 1) * PER_PAGE, request.page * PER_PAGE
-        looked_at = max(AT_LEAST, end * 2)
-        while True:
-            found = _search(searcher, query, request.order, looked_at)
-            hits = folded(searcher, found, request.unfold)
-            if len(hits) >= end or len(found) < looked_at:
-                return hits[begin:end]
-            looked_at *= 2
+        return query, found
 
 
-def _search(searcher: Searcher, query: Query, order: Order, most: int) -> list[tuple[float, DocAddress]]:
-    options: dict[str, Any] = {"limit": most, "count": False}
+def _page(searcher: Searcher, query: Query, found: Found, request: Request) -> list[Hit]:
+    begin, end = (request.page - 1) * PER_PAGE, request.page * PER_PAGE
+    while True:
+        hits = folded(searcher, found.best, request.unfold)
+        if len(hits) >= end or len(found.best) == found.number:
+            return hits[begin:end]
+        found = _search(searcher, query, request.order, len(found.best) * 2)
+
+
+def _search(searcher: Searcher, query: Query, order: Order, most: int) -> Found:
+    options: dict[str, Any] = {"limit": most}
     if order in _ORDERED_BY:
         options["order_by_field"] = _ORDERED_BY[order]
     elif order is Order.BEST:
         options["weight_by_field"] = Field.RANK
-    return [(float(score), address) for score, address in searcher.search(query, **options).hits]
+    result = searcher.search(query, **options)
+    number: int = result.count or 0  # type: ignore[attr-defined]
+    return Found(number, [(float(score), address) for score, address in result.hits])
 
 
-def _result(entry: Entry, hit: Hit, forms: frozenset[str]) -> Result:
+def _result(entry: Entry, hit: Hit, forms: AskedWords) -> Result:
     return Result(
         document=entry.number,
         url=entry.url,

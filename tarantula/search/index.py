@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import tantivy
 from tantivy import DocAddress, IndexWriter, Query, Searcher
@@ -37,6 +38,14 @@ class BusyIndex(TarantulaError):
         super().__init__(f"Another process is at work on the index in {folder}: let it go on, or end it first.")
 
 
+class Seen(NamedTuple):
+    """An index at a moment."""
+
+    searcher: Searcher
+    place: int
+    """Up to here the journal is in it, at least."""
+
+
 class Index:
     """What can be found, and up to where the journal was followed."""
 
@@ -62,6 +71,12 @@ class Index:
         """Return the index as it was committed last."""
         self._index.reload()
         return self._index.searcher()
+
+    def seen(self) -> Seen:
+        """Return it as it was committed last, with its place."""
+        # First: what is committed in between is in the index, and not the other way round.
+        place = self.place
+        return Seen(self.searcher(), place)
 
     def put(self, entries: Iterable[Entry]) -> None:
         """Add entries, or put them in the place of those with the same numbers."""
@@ -104,6 +119,12 @@ class Index:
     def hold(self) -> None:
         """Keep others from changing it, or say that somebody else does."""
         self.writer.commit()
+
+    def close(self) -> None:
+        """Let others change it."""
+        if self._writer is not None:
+            self._writer.wait_merging_threads()
+            self._writer = None
 
     @property
     def writer(self) -> IndexWriter:

@@ -35,10 +35,10 @@ class Step(NamedTuple):
 class Indexer:
     """Follows the journal for one index."""
 
-    def __init__(self, database: Database, index: Index) -> None:
+    def __init__(self, database: Database, index: Index, *, in_order: bool = False) -> None:
         self._database = database
         self._index = index
-        self._follower = Follower(index.place, FOLLOWED)
+        self._follower = Follower(index.place, FOLLOWED, in_order=in_order)
 
     def step(self) -> Step:
         """Take the next entries of the journal into the index, and commit."""

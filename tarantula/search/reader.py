@@ -57,7 +57,7 @@ class Reader:
             texts = self._texts(session, numbers)
         if texts:
             with self._database.session() as session:
-                _store(session.connection(), item_id, texts)
+                store_texts(session.connection(), item_id, texts)
         return len(texts)
 
     def _texts(self, session: Session, numbers: list[int]) -> dict[int, Content]:
@@ -80,7 +80,7 @@ def _content(records: Records, document: Document, capture: Capture) -> Content 
     return content_of(payload.body, RENDERED if is_rendered else document.type, document.url, charset)
 
 
-def _store(connection: Connection, item_id: int, texts: dict[int, Content]) -> None:
+def store_texts(connection: Connection, item_id: int, texts: dict[int, Content]) -> None:
     """Store texts, unless their item was removed meanwhile."""
     if connection.scalar(select(Item.id).where(Item.id == item_id).with_for_update(read=True)) is None:
         return

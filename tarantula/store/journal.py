@@ -12,7 +12,7 @@ from enum import IntEnum
 from struct import pack, unpack
 from typing import NamedTuple
 
-from sqlalchemy import Connection, func, insert, select, text
+from sqlalchemy import Connection, func, insert, select, text, true
 from sqlalchemy.orm import object_session
 
 from tarantula.models import Item, JournalEntry
@@ -58,12 +58,17 @@ def note_of(item: Item, kind: Happened) -> None:
 
 
 class Follower:
-    """Reads the journal from a place on; every entry is handed out once, unless it begins anew."""
+    """Reads the journal from a place on; every entry is handed out once, unless it begins anew.
 
-    def __init__(self, place: int, kinds: Iterable[Happened]) -> None:
+    Whoever follows *in order* is handed no entry before all that have lower numbers: two that are at the same place
+    were handed the same. They wait for every transaction that began before an entry's own has ended.
+    """
+
+    def __init__(self, place: int, kinds: Iterable[Happened], *, in_order: bool = False) -> None:
         self.place = place
         """Every entry up to here was handed out, and no other can come. Whoever has dealt with them may begin here."""
         self._kinds = [int(kind) for kind in kinds]
+        self._in_order = in_order
         self._handed_out: set[int] = set()
         self._watermarks: list[_Watermark] = []
 
@@ -75,6 +80,7 @@ class Follower:
         rows = connection.execute(
             select(JournalEntry.id, JournalEntry.kind, JournalEntry.item_id, JournalEntry.documents)
             .where(JournalEntry.id > self.place, JournalEntry.kind.in_(self._kinds))
+            .where(JournalEntry.id <= settled if self._in_order else true())
             .order_by(JournalEntry.id)
             .limit(looked_for)
         ).all()

@@ -28,6 +28,27 @@ def upgrade() -> None:
         sa.Column("content", sa.LargeBinary, nullable=False),
     )
     op.create_table(
+        "barrel",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("address", sa.String(255), nullable=False),
+        sa.Column("host", sa.String(255), nullable=False),
+        sa.Column("pid", sa.Integer, nullable=False),
+        sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("heartbeat_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("is_ready", sa.Boolean, nullable=False),
+        sa.Column("place", sa.BigInteger, nullable=False),
+        sa.Column("documents", sa.Integer, nullable=False),
+        sa.Column("answered", sa.BigInteger, nullable=False),
+        sa.Column("seconds", sa.Float, nullable=False),
+        sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "search_count",
+        sa.Column("day", sa.Date, primary_key=True),
+        sa.Column("query", sa.String(200), primary_key=True),
+        sa.Column("number", sa.Integer, nullable=False),
+    )
+    op.create_table(
         "link_weight",
         sa.Column("document_id", big_id, primary_key=True, autoincrement=False),
         sa.Column("item_id", sa.Integer, nullable=False, index=True),
