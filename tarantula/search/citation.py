@@ -44,7 +44,9 @@ class AskedWords(dict[str, str | None]):
         return [_Hit(*word.span(), form) for word in words if (form := self[word[0]])]
 
     def __missing__(self, word: str) -> str | None:
-        form = self[word] = next((form for form in _forms(word.lower()) if form in self._forms), None)
+        forms = _forms(word.lower())
+        is_asked = not self._forms.isdisjoint(forms)
+        form = self[word] = next(form for form in forms if form in self._forms) if is_asked else None
         return form
 
 
