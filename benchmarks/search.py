@@ -29,6 +29,7 @@ import numpy as np
 from sqlalchemy import select
 
 from benchmarks.crawl import BIN, ROOT, environment
+from benchmarks.postgresql import cpu_of
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.listings import find_item
@@ -160,13 +161,13 @@ def _index(installation: Config, folder: Path, told: Any) -> None:
 def _asked(work: Path) -> dict[str, Any]:
     with (
         _started(work, "barrel", "--folder", str(work / "barrel")) as (barrel, _),
-        _started(work, "gateway", "--port", "0") as (_, address),
+        _started(work, "gateway", "--port", "0") as (gateway, address),
     ):
         _wait(address)
         texts = Texts()
         questions = [texts.question(number) for number in range(QUESTIONS)]
         seconds: list[float] = []
-        began = time.monotonic()
+        used, began = (cpu_of(barrel.pid), cpu_of(gateway.pid)), time.monotonic()
         clients = [
             Thread(target=_ask, args=(address, questions[number::CLIENTS], seconds)) for number in range(CLIENTS)
         ]
@@ -175,6 +176,7 @@ def _asked(work: Path) -> dict[str, Any]:
         for client in clients:
             client.join()
         took = time.monotonic() - began
+        used = cpu_of(barrel.pid) - used[0], cpu_of(gateway.pid) - used[1]
         status = Path(f"/proc/{barrel.pid}/status").read_text()
     if len(seconds) != QUESTIONS:
         raise SystemExit(f"Only {len(seconds)} of {QUESTIONS} questions were answered")
@@ -183,6 +185,8 @@ def _asked(work: Path) -> dict[str, Any]:
         "p95_ms": round(quantiles(seconds, n=20)[18] * 1000, 1),
         "longest_ms": round(max(seconds) * 1000, 1),
         "answers_per_second": round(QUESTIONS / took),
+        "barrel_cpu_ms": round(used[0] / QUESTIONS * 1000, 2),
+        "gateway_cpu_ms": round(used[1] / QUESTIONS * 1000, 2),
         "barrel_mb": _megabytes(status, "VmHWM"),
         "barrel_without_files_mb": _megabytes(status, "RssAnon"),
     }

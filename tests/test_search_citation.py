@@ -7,7 +7,16 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.citation import LENGTH, AskedWords, citation, forms_asked
+from tarantula.search.citation import (
+    BEFORE,
+    LENGTH,
+    MOST_HITS,
+    AskedWords,
+    _best_start,
+    _Hit,
+    citation,
+    forms_asked,
+)
 from tarantula.search.query import understood
 from tarantula.search.words import exact, stems_of
 
@@ -50,6 +59,22 @@ def test_the_place_with_most_of_the_words_is_cited() -> None:
     assert [piece.text for piece in pieces if piece.marked] == ["red", "green", "blue"]
     assert pieces[0].text == "… "
     assert sum(len(piece.text) for piece in pieces) <= LENGTH + 4
+
+
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 200), st.sampled_from("abcd")), max_size=80))
+def test_the_best_place_is_the_first_with_most_different_words_then_most_words(
+    words: list[tuple[int, int, str]],
+) -> None:
+    hits, at = list[_Hit](), 0
+    for gap, length, form in words:
+        hits.append(_Hit(at + gap, at + gap + length, form))
+        at += gap + length
+    values = []
+    for number, first in enumerate(hits):
+        inside = [hit for hit in hits[number : number + MOST_HITS] if hit.end <= first.start + LENGTH - BEFORE]
+        values.append((len({hit.form for hit in inside}), len(inside), -first.start))
+    best = max(values, default=(0, 0, 0))
+    assert _best_start(hits) == (-best[2] if best[0] else 0)
 
 
 def test_without_a_word_its_beginning_is_cited() -> None:

@@ -15,6 +15,8 @@ LENGTH = 240
 """Letters of a citation, about."""
 LOOKED_AT = 50_000
 """Letters of a text in which the place is looked for."""
+MOST_HITS = 30
+"""Words of a citation that are counted."""
 BEFORE = 60
 """Letters before the first word that was asked for."""
 
@@ -42,7 +44,9 @@ class AskedWords(dict[str, str | None]):
         return [_Hit(*word.span(), form) for word in words if (form := self[word[0]])]
 
     def __missing__(self, word: str) -> str | None:
-        form = self[word] = next((form for form in _forms(word.lower()) if form in self._forms), None)
+        forms = _forms(word.lower())
+        is_asked = not self._forms.isdisjoint(forms)
+        form = self[word] = next(form for form in forms if form in self._forms) if is_asked else None
         return form
 
 
@@ -66,12 +70,17 @@ def forms_asked(asked: Asked) -> AskedWords:
 
 def _best_start(hits: Sequence[_Hit]) -> int:
     """Return where the window begins that has most different words, then most words."""
-    best, at = (0, 0), 0
+    different = len({hit.form for hit in hits})
+    best, at, behind = (0, 0), 0, 0
     for number, first in enumerate(hits):
-        inside = [hit for hit in hits[number : number + 30] if hit.end <= first.start + LENGTH - BEFORE]
-        value = len({hit.form for hit in inside}), len(inside)
-        if value > best:
-            best, at = value, first.start
+        while behind < len(hits) and hits[behind].end <= first.start + LENGTH - BEFORE:
+            behind += 1
+        inside = hits[number : min(behind, number + MOST_HITS)]
+        # Most windows cannot be better, whatever is in them.
+        if (min(different, len(inside)), len(inside)) > best:
+            value = len({hit.form for hit in inside}), len(inside)
+            if value > best:
+                best, at = value, first.start
     return at
 
 
@@ -89,9 +98,10 @@ def _marked(text: str, start: int, end: int, hits: Sequence[_Hit]) -> list[Piece
 @lru_cache(1_000)
 def _beginning_with(letters: str) -> re.Pattern[str]:
     """Return a pattern for words that may have a form beginning with some letters: no stemmer changes the first."""
-    both = re.escape(letters + letters.upper())
-    # Others than those of ASCII may be folded to any.
-    return re.compile(rf"\b(?=[{both}\x80-\U0010ffff])\w+")
+    plain = "".join(letter for letter in letters if letter.isascii())
+    others = "".join(chr(code) for code in range(128) if chr(code).lower() not in plain)
+    # Those outside of ASCII may be folded to any.
+    return re.compile(rf"\b(?![{re.escape(others)}])\w+")
 
 
 @lru_cache(100_000)

@@ -24,8 +24,12 @@ class RemoteFinder:
     """Answers requests as a `Finder` does; any number of threads may ask."""
 
     def __init__(self, address: str) -> None:
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(address)
+            is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            is_one = False
+        if not is_one:
             raise TarantulaError(f"{address} is no address of a gateway. Write it as http://127.0.0.1:7700.")
         self._address = address.rstrip("/")
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
