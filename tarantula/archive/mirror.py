@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from sqlalchemy.orm import Session
-
-from tarantula.archive.collected import RENDERED, copies_of, documents, plan_of
+from tarantula.archive.collected import copies_of, plan_of
 from tarantula.archive.copies import Copies
-from tarantula.archive.copying import Pending, Task
+from tarantula.archive.copying import Pending
 from tarantula.archive.crew import Crew
 from tarantula.archive.index_page import index_page
+from tarantula.archive.tasks import Tasks
 from tarantula.archive.workplace import State, Workplace
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.errors import NotNow, TarantulaError
+from tarantula.errors import NotNow
 from tarantula.listings import find_item
 from tarantula.models import Document, Item
 from tarantula.reports import report
 from tarantula.states import ItemState
-from tarantula.store.captures import capture_of
 
 AHEAD = 1
 """How many times some documents are asked for before what came of the first is known."""
@@ -132,8 +130,9 @@ class _Converter:
         left = self._plan.documents - self._state.documents
         with Crew(self._copies, self._workplace.folder, left) as crew:
             waiting: deque[tuple[int, Pending]] = deque()
-            for last, tasks in self._batches():
-                waiting.append((last, crew.copy(tasks)))
+            tasks = Tasks(self._database, self._items, self._urn, self._state.skipped)
+            for last, some in tasks.batches(max(self._state.done + 1, self._plan.first), self._plan.last):
+                waiting.append((last, crew.copy(some)))
                 if len(waiting) > AHEAD:
                     self._note(*waiting.popleft(), progress)
             while waiting:
@@ -143,40 +142,10 @@ class _Converter:
     def _note(self, last: int, pending: Pending, progress: Progress) -> None:
         state = self._state
         for outcome in pending():
-            if outcome.problem:
-                state.skipped[outcome.id] = outcome.problem
-            else:
-                state.documents += 1
-                state.changed += outcome.changed
-                state.bytes += outcome.size
+            state.documents += outcome.documents
+            state.changed += outcome.changed
+            state.bytes += outcome.bytes
+            state.skipped.update(outcome.skipped)
         state.done = last
         self._workplace.keep(state)
         progress(state.documents, self._plan.documents)
-
-    def _batches(self) -> Iterator[tuple[int, list[Task]]]:
-        """Yield what is to be copied, some at a time, with the number of the last document of each time."""
-        last = self._state.done
-        while True:
-            with self._database.reading() as session:
-                item = find_item(session, self._urn)
-                found = documents(session, item, last)
-                tasks = [task for one in found if (task := self._task(session, one))]
-            if not found:
-                return
-            last = found[-1].id
-            yield last, tasks
-
-    def _task(self, session: Session, document: Document) -> Task | None:
-        if document.id in self._state.skipped:
-            return None
-        try:
-            capture = capture_of(session, self._items, document)
-        except TarantulaError as error:
-            self._state.skipped[document.id] = str(error)
-            return None
-        if capture is None:
-            self._state.skipped[document.id] = "Its bytes are not there."
-            return None
-        if capture.rendered_offset is not None:
-            return Task(document.id, document.url, RENDERED, capture.path, capture.rendered_offset)
-        return Task(document.id, document.url, document.type, capture.path, capture.offset)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from base64 import b32decode, b32encode
+from base64 import b32decode
 from functools import lru_cache
+from string import ascii_lowercase
 from unicodedata import normalize
 from urllib.parse import unquote
 
@@ -30,19 +31,24 @@ _PLAIN_EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)")
 _UNKNOWN = "bin"
 _HASHED = re.compile(r"-([a-z2-7]{16})\.[a-z0-9]+$")
+_DIGITS = f"{ascii_lowercase}234567"
+_PAIRS = [first + second for first in _DIGITS for second in _DIGITS]
+_LAST = len(_PAIRS) - 1
+_SHIFTS = range(HASH_BYTES * 8 - 10, -1, -10)
 # What the other names are made of: nothing that means a folder above, however it is read.
 _PATH_OF_COPY = re.compile(rf"{FOLDER}(?:/(?!\.)[a-z0-9_.-]+)+")
 
 
-def path_of_copy(url: str, extension: str) -> str:
-    """Return where the copy of a canonical URL is, below the mirror.
+def path_of_copy(url: str, extension: str, key: bytes | None = None) -> str:
+    """Return where the copy of a canonical URL is, below the mirror; its *key* need not be told.
 
     Folders have no dot in their names and files have one, so that no file stands in the way of a folder. The hash is
     of the whole URL: what differs in case or in the query alone has another name.
     """
     *folders, last = path_of(url).split("/")[1:]
     stem = last.rpartition(".")[0] or last
-    return f"{folder_of(server_of(url), '/'.join(folders))}{_part(stem) or 'index'}-{_hash(url)}.{extension}"
+    folder = folder_of(server_of(url), "/".join(folders))
+    return f"{folder}{_part(stem) or 'index'}-{_hash(key or key_of(url))}.{extension}"
 
 
 def is_path_of_copy(path: str) -> bool:
@@ -91,5 +97,7 @@ def _device_free(name: str) -> str:
     return f"_{name}" if _DEVICES.match(name) else name
 
 
-def _hash(url: str) -> str:
-    return b32encode(key_of(url)[:HASH_BYTES]).decode().lower()
+def _hash(key: bytes) -> str:
+    """Write the beginning of a key in Base32 (RFC 4648, 6), two characters at a time: there are many."""
+    bits = int.from_bytes(key[:HASH_BYTES], "big")
+    return "".join([_PAIRS[bits >> shift & _LAST] for shift in _SHIFTS])

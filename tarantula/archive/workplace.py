@@ -108,7 +108,7 @@ class Workplace:
 
 def write_file(path: str, content: bytes) -> None:
     """Write a file, in a folder that need not be there yet."""
-    with writing(Path(path)):
+    with writing(path):
         try:
             file = os.open(path, _NEW_FILE, 0o666)
         except FileNotFoundError:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from turbohtml import parse
 
@@ -31,8 +30,7 @@ Edit = tuple[int, int, str]
 """Where a part of the text begins and ends, and what stands there instead: ASCII, the same in almost any encoding."""
 
 
-@dataclass(slots=True, frozen=True)
-class Source:
+class Source(NamedTuple):
     """The text of a document, one character a byte (or, in UTF-16, a pair of them)."""
 
     mark: bytes

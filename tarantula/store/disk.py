@@ -10,7 +10,7 @@ from tarantula.errors import TarantulaError
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def writing(path: Path | str) -> Iterator[None]:
     """Say what happened to *path*, and what to do, when the system refuses to write it."""
     try:
         yield

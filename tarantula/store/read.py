@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from os import pread
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -56,15 +58,19 @@ class Records:
     """Reads records of a few files, which stay open: for whoever reads many, one after the other."""
 
     def __init__(self) -> None:
-        self._open: dict[Path, BinaryIO] = {}
+        self._open: dict[str, BinaryIO] = {}
 
-    def read(self, path: Path, offset: int) -> Record:
-        """Do what `read_record` does."""
+    def read(self, path: str, offset: int, length: int | None = None) -> Record:
+        """Do what `read_record` does, at once if the length of the record is known."""
         file = self._open.get(path)
         if file is None:
             if len(self._open) == OPEN:
                 self.close()
-            file = self._open[path] = open_record(path, offset)
+            file = self._open[path] = open_record(Path(path), offset)
+        if length:
+            # Whatever is wrong with it is told by the longer way.
+            with suppress(IsalError, DamagedRecord, OSError):
+                return _taken_apart(file, offset, isal_zlib.decompress(pread(file.fileno(), length, offset), GZIP))
         file.seek(offset)
         return _record(file, offset)
 
@@ -78,11 +84,16 @@ class Records:
 def _record(file: BinaryIO, offset: int) -> Record:
     try:
         content = b"".join(_member(file))
-        named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
-        fields = dict(line.split(": ", 1) for line in named.decode().split("\r\n")[1:])
-        media_type = fields["Content-Type"]
     except (EOFError, IsalError) as error:
         raise DamagedRecord(f"{file.name} has no whole record at {offset}: {error}.") from error
+    return _taken_apart(file, offset, content)
+
+
+def _taken_apart(file: BinaryIO, offset: int, content: bytes) -> Record:
+    try:
+        named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
+        fields = dict([line.split(": ", 1) for line in named.decode().split("\r\n")[1:]])
+        media_type = fields["Content-Type"]
     except (ValueError, KeyError) as error:
         raise DamagedRecord(f"{file.name} has something else than a record at {offset}.") from error
     if not media_type.startswith("application/http"):
