@@ -34,6 +34,8 @@ class Copies:
 
     def extension(self, url: str, media_type: str | None) -> str:
         """Return the extension of the copy of a document of this type."""
+        if media_type and (known := self.types.get(media_type)):
+            return known[0]
         return intern(extension_for(url, media_type, self.types, self._known))
 
     def path(self, url: str, media_type: str | None) -> str:

@@ -19,7 +19,7 @@ from tarantula.garbage import look_rarely
 
 FEW = 1000
 """Copies for which no other process is started."""
-AT_A_TIME = 50
+AT_A_TIME = 100
 """Copies that are handed to a process at a time."""
 
 
@@ -30,6 +30,8 @@ class Crew:
         self._pool: ProcessPoolExecutor | None = None
         self._copier: Copier | None = None
         cores = len(os.sched_getaffinity(0))
+        self.at_hand = cores * AT_A_TIME
+        """Copies that all of them are busy with at a time."""
         if number <= FEW or cores == 1:
             self._copier = Copier(copies, folder)
         else:

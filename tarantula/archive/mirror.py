@@ -15,18 +15,15 @@ from tarantula.archive.copies import Copies
 from tarantula.archive.copying import Pending
 from tarantula.archive.crew import Crew
 from tarantula.archive.index_page import index_page
-from tarantula.archive.tasks import Tasks
+from tarantula.archive.tasks import ROWS, Tasks
 from tarantula.archive.workplace import State, Workplace
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import NotNow
 from tarantula.listings import find_item
 from tarantula.models import Document, Item
-from tarantula.reports import report
+from tarantula.reports import Report, report
 from tarantula.states import ItemState
-
-AHEAD = 1
-"""How many times some documents are asked for before what came of the first is known."""
 
 Progress = Callable[[int, int], None]
 """Hears how many documents have their copy, and of how many."""
@@ -113,12 +110,15 @@ class _Converter:
         with self._database.reading() as session:
             skipped = [Skipped(session.get_one(Document, number).url, why) for number, why in sorted(lost.items())]
             item = find_item(session, self._urn)
-            counted = report(session, item)
             base = self._copies.locate(item.configuration["base_url"], False)
-            page = index_page(item, counted, base, skipped)
-        self._workplace.write("report.json", json.dumps(counted.as_dict(), indent=2, ensure_ascii=False).encode())
+            page = index_page(item, self._report, base, skipped)
+        self._workplace.write("report.json", json.dumps(self._report.as_dict(), indent=2, ensure_ascii=False).encode())
         self._workplace.write("index.html", page.encode())
         return skipped
+
+    def _count(self) -> Report:
+        with self._database.reading() as session:
+            return report(session, find_item(session, self._urn))
 
     def _known_copies(self) -> Copies:
         with self._database.reading() as session:
@@ -128,13 +128,16 @@ class _Converter:
         """Write the copies that are still to be written; say whether some could not be, of which nobody knew."""
         known = len(self._state.skipped)
         left = self._plan.documents - self._state.documents
+        tasks = Tasks(self._database, self._items, self._urn, self._state.skipped)
         with Crew(self._copies, self._workplace.folder, left) as crew:
+            ahead = 1 + crew.at_hand // ROWS
             waiting: deque[tuple[int, Pending]] = deque()
-            tasks = Tasks(self._database, self._items, self._urn, self._state.skipped)
             for last, some in tasks.batches(max(self._state.done + 1, self._plan.first), self._plan.last):
                 waiting.append((last, crew.copy(some)))
-                if len(waiting) > AHEAD:
+                if len(waiting) > ahead:
                     self._note(*waiting.popleft(), progress)
+            # Nobody need wait for it later.
+            self._report = self._count()
             while waiting:
                 self._note(*waiting.popleft(), progress)
         return len(self._state.skipped) > known

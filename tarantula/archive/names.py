@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from base64 import b32decode
+from base64 import b32decode, b32encode
 from functools import lru_cache
-from string import ascii_lowercase
 from unicodedata import normalize
 from urllib.parse import unquote
 
@@ -31,10 +30,6 @@ _PLAIN_EXTENSION = re.compile(r"[a-z0-9]{1,8}")
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)")
 _UNKNOWN = "bin"
 _HASHED = re.compile(r"-([a-z2-7]{16})\.[a-z0-9]+$")
-_DIGITS = f"{ascii_lowercase}234567"
-_PAIRS = [first + second for first in _DIGITS for second in _DIGITS]
-_LAST = len(_PAIRS) - 1
-_SHIFTS = range(HASH_BYTES * 8 - 10, -1, -10)
 # What the other names are made of: nothing that means a folder above, however it is read.
 _PATH_OF_COPY = re.compile(rf"{FOLDER}(?:/(?!\.)[a-z0-9_.-]+)+")
 
@@ -45,9 +40,9 @@ def path_of_copy(url: str, extension: str, key: bytes | None = None) -> str:
     Folders have no dot in their names and files have one, so that no file stands in the way of a folder. The hash is
     of the whole URL: what differs in case or in the query alone has another name.
     """
-    *folders, last = path_of(url).split("/")[1:]
+    way, _, last = path_of(url)[1:].rpartition("/")
     stem = last.rpartition(".")[0] or last
-    folder = folder_of(server_of(url), "/".join(folders))
+    folder = folder_of(server_of(url), way)
     return f"{folder}{_part(stem) or 'index'}-{_hash(key or key_of(url))}.{extension}"
 
 
@@ -98,6 +93,4 @@ def _device_free(name: str) -> str:
 
 
 def _hash(key: bytes) -> str:
-    """Write the beginning of a key in Base32 (RFC 4648, 6), two characters at a time: there are many."""
-    bits = int.from_bytes(key[:HASH_BYTES], "big")
-    return "".join([_PAIRS[bits >> shift & _LAST] for shift in _SHIFTS])
+    return b32encode(key[:HASH_BYTES]).decode().lower()

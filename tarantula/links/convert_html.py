@@ -62,31 +62,30 @@ class HtmlPage(TagRewriting):
                 anchors.append(element)
             else:
                 self._places(element, places_of.get(element.tag, ANYWHERE), tree, at_home)
-        written = dict(zip(tree.places(anchors), anchors, strict=True))
-        for element in self._plain_anchors(markup, start, written, at_home):
+        for element in self._all_but_plain(anchors, tree.places(anchors), markup, start, at_home):
             self._places(element, places_of["a"], tree, at_home)
         for element in filter(is_policy, tree.document.select("meta[http-equiv]")):
             self.empty(tree.place(element), "content")
 
-    def _plain_anchors(
-        self, markup: str, start: int, anchors: dict[int | None, Element], at_home: bool
+    def _all_but_plain(
+        self, anchors: list[Element], places: list[int | None], markup: str, start: int, at_home: bool
     ) -> list[Element]:
         """Replace the references of those links that are written as most are; return the others."""
         pieces = plain_anchors(markup)
         ends = list(accumulate(map(len, pieces), initial=start))
-        addresses = pieces[2::3]
-        others = []
-        spans = zip(ends[1:-1:3], ends[2::3], ends[3::3], addresses, self.page.written(addresses), strict=True)
-        for tag, first, last, address, new in spans:
-            element = anchors.pop(tag, None)
-            if element is None:
-                continue
-            if new and new != address:
-                self.edits.append((first, last, new))
-            elif not new and (address or not at_home):
-                others.append(element)
-        anchors.pop(None, None)
-        return [*others, *anchors.values()]
+        tags, addresses = ends[1:-1:3], pieces[2::3]
+        written = self.page.written(addresses)
+        edits = list(zip(ends[2::3], ends[3::3], written, strict=True))
+        if tags == places and at_home and written.count("") == addresses.count(""):
+            self.edits += edits
+            return []
+        others = dict(zip(places, anchors, strict=True))
+        others.pop(None, None)
+        for tag, address, edit in zip(tags, addresses, edits, strict=True):
+            if tag in others and (edit[2] or (at_home and not address)):
+                self.edits.append(edit)
+                del others[tag]
+        return list(others.values())
 
     def _places(self, element: Element, places: tuple[Place, ...], tree: Tree, at_home: bool) -> None:
         """Replace the references of an element, wherever they are."""

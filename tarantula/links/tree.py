@@ -19,9 +19,7 @@ class Tree:
     def __init__(self, markup: str, start: int) -> None:
         self._line_end = "\n" if "\f" in markup else "\f"
         self.document = parsed(markup.replace("\n", self._line_end), positions=True)
-        # Where each line begins.
-        lengths = map(len, markup.split("\n")) if self._line_end == "\n" else ()
-        self._lines = [start + number + before for number, before in enumerate(accumulate(lengths, initial=0))]
+        self._lines = _beginnings(markup, start) if self._line_end == "\n" else [start]
 
     def place(self, element: Element) -> int | None:
         """Return where the start tag of an element is, if it is written at all."""
@@ -44,3 +42,8 @@ class Tree:
     def as_written(self, value: str) -> str:
         """Return a value with the line ends that it has."""
         return value.replace(self._line_end, "\n")
+
+
+def _beginnings(text: str, start: int) -> list[int]:
+    """Return where the lines of a text begin."""
+    return [start + number + before for number, before in enumerate(accumulate(map(len, text.split("\n")), initial=0))]
