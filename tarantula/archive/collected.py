@@ -42,7 +42,8 @@ def copies_of(session: Session, items: Path, item: Item, skipped: Collection[int
     copies = Copies(catalogue.extensions(session))
     columns = (Document.id, Document.key, Document.url, Document.type, Document.state, Document.rendered_offset)
     statement = select(*columns).where(Document.item_id == item.id, HAS_COPY)
-    for number, key, url, media_type, state, rendered in session.execute(statement.execution_options(yield_per=ROWS)):
+    rows = session.connection().execute(statement.execution_options(yield_per=ROWS))
+    for number, key, url, media_type, state, rendered in rows:
         if number in skipped:
             continue
         extension = copies.extension(url, media_type if rendered is None else RENDERED)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Select, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from tarantula.archive.collected import HAS_COPY, RENDERED
 from tarantula.archive.copying import Task
@@ -20,21 +20,16 @@ from tarantula.store.captures import archive_of, capture_of
 ROWS = 500
 """Documents that are asked for at a time, and after which a conversion that was interrupted goes on."""
 
-
-class Stored(NamedTuple):
-    """What the database knows of a document that has bytes."""
-
-    id: int
-    url: str
-    type: str | None
-    warc: str
-    warc_offset: int | None
-    warc_length: int | None
-    rendered_offset: int | None
-    refers_to_id: int | None
-
-
-_COLUMNS = [getattr(Document, name) for name in Stored._fields]
+_COLUMNS: Sequence[InstrumentedAttribute[Any]] = (
+    Document.id,
+    Document.url,
+    Document.type,
+    Document.warc,
+    Document.warc_offset,
+    Document.warc_length,
+    Document.rendered_offset,
+    Document.refers_to_id,
+)
 
 
 class Tasks:
@@ -51,16 +46,16 @@ class Tasks:
         while True:
             with self._database.reading() as session:
                 item = find_item(session, self._urn)
-                archive = archive_of(session, self._items, item.id)
-                found = [Stored._make(row) for row in session.execute(_rows(item, first, last))]
-                tasks = [task for stored in found if (task := self._task(session, stored, archive))]
-            if not found:
+                archive = str(archive_of(session, self._items, item.id))
+                rows = session.connection().execute(_rows(item, first, last)).all()
+                tasks = [task for row in rows if (task := self._task(session, archive, row))]
+            if not rows:
                 return
-            yield found[-1].id, tasks
-            first = found[-1].id + 1
+            yield rows[-1].id, tasks
+            first = rows[-1].id + 1
 
-    def _task(self, session: Session, stored: Stored, archive: Path) -> Task | None:
-        number, url, media_type, warc, offset, length, rendered, refers_to = stored
+    def _task(self, session: Session, archive: str, row: Sequence[Any]) -> Task | None:
+        number, url, media_type, warc, offset, length, rendered, refers_to = row
         if number in self._skipped:
             return None
         if refers_to is not None:

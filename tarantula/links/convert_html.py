@@ -21,6 +21,7 @@ from tarantula.links.tree import Tree
 from tarantula.links.values import SPACE
 
 _ONE, _STYLE = Form.ONE, Form.STYLE
+_ALL_BUT_ANCHORS = CONVERTED.without("a")
 
 
 def convert_html(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
@@ -55,15 +56,13 @@ class HtmlPage(TagRewriting):
             )
             self.rebase(base, tree.place(element) if element else None)
         at_home = self.page.base == self.page.url
-        elements, places_of = elements_and_places(tree.document, CONVERTED)
-        anchors = []
+        elements, places_of = elements_and_places(tree.document, _ALL_BUT_ANCHORS)
         for element in elements:
-            if element.tag == "a":
-                anchors.append(element)
-            else:
-                self._places(element, places_of.get(element.tag, ANYWHERE), tree, at_home)
+            self._places(element, places_of.get(element.tag, ANYWHERE), tree, at_home)
+        anchors = list(tree.document.iter_elements("a"))
+        places = (CONVERTED.html if places_of is _ALL_BUT_ANCHORS.html else CONVERTED.with_svg)["a"]
         for element in self._all_but_plain(anchors, tree.places(anchors), markup, start, at_home):
-            self._places(element, places_of["a"], tree, at_home)
+            self._places(element, places, tree, at_home)
         for element in filter(is_policy, tree.document.select("meta[http-equiv]")):
             self.empty(tree.place(element), "content")
 
@@ -75,16 +74,17 @@ class HtmlPage(TagRewriting):
         ends = list(accumulate(map(len, pieces), initial=start))
         tags, addresses = ends[1:-1:3], pieces[2::3]
         written = self.page.written(addresses)
-        edits = list(zip(ends[2::3], ends[3::3], written, strict=True))
+        spans = zip(ends[2::3], ends[3::3], addresses, written, strict=True)
         if tags == places and at_home and written.count("") == addresses.count(""):
-            self.edits += edits
+            self.edits += [(first, last, new) for first, last, address, new in spans if new != address]
             return []
         others = dict(zip(places, anchors, strict=True))
         others.pop(None, None)
-        for tag, address, edit in zip(tags, addresses, edits, strict=True):
-            if tag in others and (edit[2] or (at_home and not address)):
-                self.edits.append(edit)
+        for tag, (first, last, address, new) in zip(tags, spans, strict=True):
+            if tag in others and (new or (at_home and not address)):
                 del others[tag]
+                if new != address:
+                    self.edits.append((first, last, new))
         return list(others.values())
 
     def _places(self, element: Element, places: tuple[Place, ...], tree: Tree, at_home: bool) -> None:
