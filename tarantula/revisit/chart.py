@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 WIDTH, HEIGHT = 820, 480
-LEFT, RIGHT, TOP, BOTTOM = 60, 170, 72, 56
+LEFT, RIGHT, TOP, BOTTOM = 60, 180, 72, 56
 LEADING = 17
 """Between the names of two lines."""
 TICKS = 6
