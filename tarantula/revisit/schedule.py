@@ -57,15 +57,21 @@ def _freshness(times, pages, starts, rates, horizon, steady):  # type: ignore[no
             if np.isnan(last[page]):
                 first[page] = time
                 if not steady:
-                    fresh[page] += time * of_gap(rates[page] * time)
+                    fresh[page] += _fresh_in(time, rates[page])
             else:
                 gap = time - last[page]
-                fresh[page] += gap * of_gap(rates[page] * gap)
+                fresh[page] += _fresh_in(gap, rates[page])
             last[page] = time
     for page in prange(len(rates)):
         if np.isnan(last[page]):
             gap = 0.0 if steady else horizon
         else:
             gap = horizon - last[page] + (first[page] if steady else 0.0)
-        fresh[page] = (fresh[page] + gap * of_gap(rates[page] * gap)) / horizon
+        fresh[page] = (fresh[page] + _fresh_in(gap, rates[page])) / horizon
     return fresh
+
+
+@njit(cache=True)
+def _fresh_in(gap, rate):  # type: ignore[no-untyped-def]
+    """Return for how many seconds of a gap a page is fresh; in no time for none, however often it changes."""
+    return gap * of_gap(rate * gap) if gap > 0.0 else 0.0
