@@ -31,11 +31,12 @@ def prepare(rate, step, powers):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def is_tempted(worth, before, after, prices, powers):  # type: ignore[no-untyped-def]
+def is_tempted(worth, decay, before, after, prices, powers):  # type: ignore[no-untyped-def]
     """Tell whether any visit is worth its price: if none is alone, no more of them are together."""
     last = len(prices) - 1
+    never = before * powers[last] * after
     for point in range(len(prices)):
-        if worth * (1.0 - before * powers[point]) * (1.0 - after * powers[last - point]) > prices[point]:
+        if worth - decay * (before * powers[point] + after * powers[last - point] - never) > prices[point]:
             return True
     return False
 

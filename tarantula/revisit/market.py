@@ -82,8 +82,8 @@ def _ask_all(rates, weights, horizon, points, room, prices, push, due, starts, b
         rate, worth = rates[page], weights[page] / (rates[page] * horizon)
         before, after = exp(-rate * points[0]), exp(-rate * (horizon - points[-1]))
         prepare(rate, step, powers)
-        if not is_tempted(worth, before, after, now, powers):
-            asked[page] = is_tempted(worth / TEMPTED, before, after, now, powers)
+        if not is_tempted(worth, worth, before, after, now, powers):
+            asked[page] = is_tempted(worth / TEMPTED, worth / TEMPTED, before, after, now, powers)
             continue
         lot = best_visits(worth, worth, before, after, now, powers, worths, follows, hull)[0]
         while lot < lots and count < len(chosen):
