@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from time import monotonic
+from time import process_time
 
 import pytest
 
@@ -60,12 +60,13 @@ def test_the_order_of_the_policies(figure: Figure, theta: float, reading: Readin
 def test_the_baseline_is_planned_and_simulated_in_time() -> None:
     web, limits, crawlers = BASELINE.web(), BASELINE.limits(), BASELINE.speeds()
     run(Experiment(World(1_000, 10), rate=Span(0.01, 0.01)), "psp", with_bounds=False)
-    began = monotonic()
+    # Of the processor: what else the machine does is not ours.
+    began = process_time()
     schedule = POLICIES["psp"](web.pages, limits, Reading.FRESH)
     made(schedule, web, crawlers, limits)
-    dispatched = monotonic()
+    dispatched = process_time()
     found = simulate(schedule, web, crawlers, limits, Reading.FRESH)
-    ended = monotonic()
+    ended = process_time()
     print(f"all phases {dispatched - began:.1f} s, {found.visits:,} visits simulated in {ended - dispatched:.1f} s")
     assert dispatched - began < 15
     assert ended - dispatched < 120
