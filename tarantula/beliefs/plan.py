@@ -16,12 +16,12 @@ from tarantula.beliefs.reading import read
 from tarantula.errors import TarantulaError
 from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item, Publication
-from tarantula.revisit.aged import Believed, Pauses, aged, freshness_of, gaps_of
+from tarantula.revisit.aged import Believed, Pauses, freshness_of, gaps_of
 from tarantula.revisit.beliefs import Beliefs, beliefs_of
+from tarantula.revisit.choosers import chooser
 from tarantula.revisit.doubt import chances
 from tarantula.revisit.honesty import Honesty
 from tarantula.revisit.model import Floats, Ints, mean
-from tarantula.revisit.named import polite_policy
 from tarantula.revisit.schedule import Schedule
 from tarantula.revisit.uniform import uniform
 from tarantula.states import ItemState, Validation
@@ -48,10 +48,14 @@ class Plan:
     """The row of each visit's document in the item."""
     due: Floats
     """Seconds from the beginning."""
+    gaps: Floats
+    """Seconds since each visit's document was seen before, by then."""
     rates: Floats
-    """The rate of changes that gives just that chance of one in the gap of the visit."""
+    """How often it changes in a second, as is believed."""
+    changes: Floats
+    """As if so many changes had been seen: the more, the surer that rate."""
     believed: Floats
-    """The chance of a change."""
+    """The chance of a change in that gap."""
     pages: Ints
     """Which of the pages of `Beliefs` each visit is to."""
     beliefs: Beliefs
@@ -94,7 +98,7 @@ def plan_visits(
     """Plan visits to the pages of an item, the last one unless told, or say why that cannot be done."""
     begins_at = begins_at or datetime.now(UTC)
     item = item or last_item(session, publication)
-    choose = aged if policy == "aged" else uniform if policy == "uniform" else polite_policy(policy)
+    choose = chooser(policy)
     known = read(session, item)
     beliefs = beliefs_of(known.ledger)
     if not len(beliefs.histories):
@@ -108,7 +112,6 @@ def plan_visits(
     schedule = choose(believed, pauses)
     order = np.argsort(schedule.times, kind="stable")
     gaps, pages = gaps_of(schedule, believed)[order], schedule.pages[order]
-    foretold = chances(gaps, believed.shapes[pages], believed.scales[pages])
     own = believed.pages.order
     return Plan(
         publication=publication.name,
@@ -118,8 +121,10 @@ def plan_visits(
         policy=policy,
         documents=beliefs.histories.documents[own[pages]],
         due=schedule.times[order],
-        rates=_rates(foretold, gaps),
-        believed=foretold,
+        gaps=gaps,
+        rates=believed.pages.rates[pages],
+        changes=believed.shapes[pages],
+        believed=chances(gaps, believed.shapes[pages], believed.scales[pages]),
         pages=own[pages],
         beliefs=beliefs,
         ages=ages,
@@ -177,11 +182,6 @@ def _weigh(depths: Ints, weights: str) -> Floats:
 
 def _as_many(believed: Believed, pauses: Pauses, visits: int) -> Schedule:
     return uniform(believed, pauses._replace(visits=visits))
-
-
-def _rates(chance: Floats, gaps: Floats) -> Floats:
-    # A chance that rounding made certain would need an infinite rate.
-    return -np.log1p(-np.minimum(chance, 1.0 - 1e-12)) / np.maximum(gaps, 1e-6)
 
 
 def _in_order(fresh: Floats, order: Ints) -> Floats:

@@ -19,7 +19,6 @@ from tarantula.models import Document, Item, Visit
 from tarantula.revisit.ledger import Ledger, Wanted
 from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.sights import FIRST_BODY, Sights, faces_of, seconds_of
-from tarantula.states import NOT_REACHED, DocumentState
 
 ROWS = 100_000
 """How many are held at a time, about."""
@@ -29,8 +28,6 @@ SPACE = 1 << 64
 """Of keys, by their first eight bytes."""
 GONE_TYPE, REDIRECT_TYPE = "gone", "redirect"
 """What stands for a type where there is no page: they change as such things do, and not as pages do."""
-TRIED_IN_VAIN = (*NOT_REACHED, 408, 429, 500, 502, 503, 504)
-UNDER_WAY = (DocumentState.WAITING, DocumentState.COLLECTING)
 
 
 class Numbers:
@@ -124,7 +121,8 @@ def _take(
     in_time = np.argsort(when, kind="stable")
     in_time = in_time[faces[in_time] > 0]
     kinds[pages[in_time]] = types.of([_type(*one) for one in zip(states, mimes, strict=True)])[in_time]
-    own = np.flatnonzero((np.array(item_ids) == last) & _is_wanted(state))
+    # What could not be reached is asked for anew, and not visited again.
+    own = np.flatnonzero((np.array(item_ids) == last) & (faces > 0))
     wanted = Wanted(pages[own], np.array(ids, dtype=np.int64)[own], np.array(depths, dtype=np.int64)[own])
     ledger.add(sights, servers, kinds, wanted)
 
@@ -176,13 +174,7 @@ def _bodies(digests: Sequence[str | None]) -> Ints:
     )
 
 
-def _is_wanted(states: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which rows are of pages that are to be kept fresh: those that a server has, had, or could not give."""
-    answered = faces_of(states, np.full(len(states), FIRST_BODY)) > 0
-    return answered | np.isin(states, [*TRIED_IN_VAIN, *UNDER_WAY])
-
-
 def _type(state: int, mime: str | None) -> str:
     if 300 <= state < 400:
         return REDIRECT_TYPE
-    return GONE_TYPE if state in (404, 410) else mime or "unknown"
+    return GONE_TYPE if 400 <= state < 500 else mime or "unknown"

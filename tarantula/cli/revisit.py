@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from tarantula.cli.nouns import group
+from tarantula.cli.revisit_plan import plan
 
 app = group("revisit")
+app.command()(plan)
 
 
 @app.callback()
