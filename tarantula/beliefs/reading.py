@@ -12,7 +12,20 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Double, Select, Text, cast, func, null, select, true, type_coerce
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Double,
+    Integer,
+    Select,
+    Text,
+    cast,
+    func,
+    null,
+    select,
+    true,
+    type_coerce,
+)
 from sqlalchemy.orm import Session
 
 from tarantula.models import Document, Item, Visit
@@ -60,12 +73,10 @@ def read(session: Session, item: Item, most_pages: int | None = None) -> Read:
     rows = _count(session, items)
     own = session.scalar(select(func.count()).where(Document.item_id == item.id)) or 1
     share = min(1.0, most_pages / own) if most_pages is not None else 1.0
-    servers = list(session.scalars(select(Document.server_id).where(Document.item_id.in_(items)).distinct()))
-    ledger, types = Ledger(len(servers)), Numbers()
-    numbers = {server: number for number, server in enumerate(servers)}
+    ledger, servers, types = Ledger(), Numbers(), Numbers()
     for low, high in _ranges(share, max(ceil(rows * share / ROWS), 1)):
-        _take(connection, items, item.id, low, high, numbers, types, ledger)
-    return Read(ledger, servers, list(types.known), share)
+        _take(connection, items, item.id, low, high, servers, types, ledger)
+    return Read(ledger, list(servers.known), list(types.known), share)
 
 
 def _items(session: Session, item: Item) -> list[int]:
@@ -97,14 +108,14 @@ def _take(
     last: int,
     low: bytes,
     high: bytes | None,
-    numbers: dict[int, int],
+    numbers: Numbers,
     types: Numbers,
     ledger: Ledger,
 ) -> None:
     """Read one range of keys into the ledger."""
     rows = [
-        *connection.execute(_documents(connection, items, low, high)),
-        *connection.execute(_visits(connection, items, low, high)),
+        *connection.execute(_documents(connection, items, low, high)).all(),
+        *connection.execute(_visits(connection, items, low, high)).all(),
     ]
     if not rows:
         return
@@ -114,9 +125,9 @@ def _take(
     faces = faces_of(state, _bodies(digests))
     when = _moments(times)
     faces = np.where(np.isnan(when), 0, faces)
-    sights = Sights.of(pages, when, faces, seconds_of(list(dates)), np.array(unsent, dtype=np.bool_))
+    sights = Sights.of(pages, when, faces, seconds_of(dates), np.array(unsent, dtype=np.bool_))
     servers, kinds = np.zeros(len(known.known), dtype=np.int64), np.zeros(len(known.known), dtype=np.int64)
-    servers[pages] = np.array([numbers[server] for server in server_ids], dtype=np.int64)
+    servers[pages] = numbers.of(server_ids)
     # What a page is, it is since it was last seen.
     in_time = np.argsort(when, kind="stable")
     in_time = in_time[faces[in_time] > 0]
@@ -131,7 +142,7 @@ def _documents(connection: Connection, items: list[int], low: bytes, high: bytes
     return select(
         Document.key, Document.item_id, Document.id, Document.server_id, Document.depth, Document.state,
         Document.digest, _seconds(connection, Document.collected_at), Document.last_modified, Document.type,
-        func.coalesce(Document.unmodified, False),
+        type_coerce(Document.unmodified, Integer),
     ).where(Document.item_id.in_(items), *_within(low, high))  # fmt: skip
 
 
@@ -140,7 +151,7 @@ def _visits(connection: Connection, items: list[int], low: bytes, high: bytes | 
     return (
         select(
             Document.key, null(), Document.id, Document.server_id, Document.depth, Visit.state, Visit.digest,
-            _seconds(connection, Visit.made_at), null(), Visit.type, func.coalesce(Visit.unmodified, False),
+            _seconds(connection, Visit.made_at), null(), Visit.type, type_coerce(Visit.unmodified, Integer),
         )
         .join(Document, Document.id == Visit.document_id)
         .where(Visit.item_id.in_(items), Visit.made_at.is_not(None), Visit.state.is_not(None), *_within(low, high))

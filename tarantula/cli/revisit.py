@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from tarantula.cli.nouns import group
+from tarantula.cli.revisit_estimators import estimators
 from tarantula.cli.revisit_plan import plan
 
 app = group("revisit")
 app.command()(plan)
+app.command()(estimators)
 
 
 @app.callback()

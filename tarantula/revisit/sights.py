@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -80,9 +81,10 @@ def faces_of(states: Ints, bodies: Ints) -> Ints:
     return np.where((states >= 400) & (states < 500) & ~np.isin(states, IN_VAIN), GONE, faces)
 
 
-def seconds_of(dates: list[str | None]) -> Floats:
+def seconds_of(dates: Iterable[str | None]) -> Floats:
     """Read dates as HTTP writes them, many at a time; what is none becomes not a number."""
-    written = np.array([date if date and len(date) == _DATE else " " * _DATE for date in dates], dtype=f"S{_DATE}")
+    usable = (date if date and len(date) == _DATE and date.isascii() else " " * _DATE for date in dates)
+    written = np.array(list(usable), dtype=f"S{_DATE}")
     letters = written.view(np.uint8).reshape(-1, _DATE).astype(np.int64)
 
     def number(start: int, end: int) -> Ints:

@@ -1,0 +1,41 @@
+"""``tarantula revisit estimators``: by how much the estimators of rates miss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tarantula.cli.screen import console, table, write_json
+from tarantula.errors import TarantulaError
+
+if TYPE_CHECKING:
+    from tarantula.revisit.bias import Miss
+
+
+def estimators(
+    visits: Annotated[int, typer.Option("--visits", min=1, max=1000, help="How many, at even gaps.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """Show by how much the estimators of rates miss, counted over all that visits may find."""
+    try:
+        from tarantula.revisit.bias import misses
+    except ModuleNotFoundError as error:
+        raise TarantulaError(
+            f"Estimating needs {error.name}. Install it with: pip install 'tarantula[revisit]'"
+        ) from error
+    rows = misses(visits=visits)
+    if as_json:
+        write_json([row.as_dict() for row in rows])
+        return
+    numbers = ("Cho's", "most likely", "with a prior", "with a wrong prior")
+    title = f"Bias and error (in percent of the rate) after {visits} visits"
+    drawn = table("changes a gap", *numbers, numbers=("changes a gap", *numbers), title=title)
+    for row in rows:
+        drawn.add_row(f"{row.changes:g}", *map(_told, (row.cho, row.most_likely, row.with_prior, row.with_wrong_prior)))
+    console().print(drawn)
+
+
+def _told(miss: Miss) -> str:
+    endless = f", {100 * miss.infinite:.1f} % infinite" if miss.infinite > 0.0005 else ""
+    return f"{100 * miss.bias:+.1f} ± {100 * miss.error:.0f}{endless}"
