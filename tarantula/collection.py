@@ -37,6 +37,8 @@ from tarantula.store.leases import Leases
 from tarantula.store.rows import RowWriter
 from tarantula.store.shorter_ways import ShorterWays
 from tarantula.store.unmodified import NO_HEADERS, headers_to_keep, recall
+from tarantula.store.visited import Visited
+from tarantula.store.visits import Visits
 from tarantula.store.warc import WarcWriter
 from tarantula.store.writer import Writer
 from tarantula.urls import host_of
@@ -57,6 +59,7 @@ class Collection:
         urn: str,
         item_id: int,
         deadline: datetime | None = None,
+        visits: Visits | None = None,
     ) -> None:
         self.installation = installation
         self.database = database
@@ -69,6 +72,8 @@ class Collection:
         self._table = DocumentTable(item_id)
         self._leases = Leases(item_id)
         self._item_id = item_id
+        self.visits = visits
+        """Those of a refresh item."""
         self._wishes = CurrentWishes(item_id, deadline, self._leases, scope, self.politeness, self.discovery)
         self._writer: Writer | None = None
         self.counts: Counter[str] = Counter()
@@ -111,8 +116,9 @@ class Collection:
         self._on_work = on_work
         ways = ShorterWays(self._table, self.discovery.judge_again)
         earlier = EarlierCaptures(self.installation.items, self.config)
+        visited = Visited(self.visits) if self.visits is not None else None
         rows = RowWriter(
-            self._table, self._leases, ways, WINDOW, self._wishes.read, earlier.recall, self.politeness.unusual
+            self._table, self._leases, ways, WINDOW, self._wishes.read, earlier.recall, self.politeness.unusual, visited
         )
         with self.database.session() as session:
             earlier.begin(session.connection(), self._item_id)
@@ -237,8 +243,9 @@ class Collection:
         return self._leases.others(connection)
 
     def work_left(self, connection: Connection) -> bool:
-        """Whether some document of the item waits or is being collected."""
-        return self._leases.work_left(connection)
+        """Whether some document of the item waits or is being collected, or is to be visited again."""
+        to_come = self.visits is not None and self.visits.are_to_come(connection)
+        return to_come or self._leases.work_left(connection)
 
     def _warcinfo(self) -> dict[str, str]:
         return {

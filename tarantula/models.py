@@ -360,6 +360,8 @@ class Visit(Base):
     """Not before this."""
     rate: Mapped[float] = mapped_column(Float)
     """How often the document changes in a second, as it was believed when the visit was planned."""
+    changes: Mapped[float | None] = mapped_column(Float)
+    """As if so many changes had been seen: the more, the surer that rate; ``None`` if there was no doubt."""
     believed: Mapped[float] = mapped_column(Float)
     """The chance of a change that this foretold: when planned for the gap of the plan, when made for that which was."""
     released_at: Mapped[datetime | None] = mapped_column(Moment)
@@ -401,6 +403,12 @@ class Visit(Base):
             "document_id",
             sqlite_where=text(UNDER_WAY),
             postgresql_where=text(UNDER_WAY),
+        ),
+        Index(
+            "ix_visit_refers_to_id",
+            "refers_to_id",
+            sqlite_where=text("refers_to_id IS NOT NULL"),
+            postgresql_where=text("refers_to_id IS NOT NULL"),
         ),
     )
 

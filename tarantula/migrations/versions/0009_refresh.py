@@ -22,6 +22,7 @@ def upgrade() -> None:
         sa.Column("document_id", big_id, nullable=False),
         sa.Column("due_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("rate", sa.Float, nullable=False),
+        sa.Column("changes", sa.Float),
         sa.Column("believed", sa.Float, nullable=False),
         sa.Column("released_at", sa.DateTime(timezone=True)),
         sa.Column("before", sa.SmallInteger),
@@ -46,4 +47,8 @@ def upgrade() -> None:
     under_way = sa.text("released_at IS NOT NULL AND before IS NOT NULL AND made_at IS NULL")
     op.create_index(
         "ix_visit_under_way", "visit", ["item_id", "document_id"], sqlite_where=under_way, postgresql_where=under_way
+    )
+    referring = sa.text("refers_to_id IS NOT NULL")
+    op.create_index(
+        "ix_visit_refers_to_id", "visit", ["refers_to_id"], sqlite_where=referring, postgresql_where=referring
     )

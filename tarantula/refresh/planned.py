@@ -1,0 +1,58 @@
+"""The visits of a refresh item, written down before it is collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+from sqlalchemy.orm import Session
+
+from tarantula.models import Item
+from tarantula.store.bulk import chunks, execute
+from tarantula.store.visited import chance_of_change
+
+ROWS = 10_000
+"""Visits that are written at a time."""
+
+_INSERT = "INSERT INTO visit (item_id, document_id, due_at, rate, changes, believed) {rows}"
+_TYPES = ("integer", "bigint", "timestamptz", "float8", "float8", "float8")
+
+
+class PlannedVisit(NamedTuple):
+    """When a document is to be visited, and why."""
+
+    document_id: int
+    after: float
+    """Seconds from the beginning."""
+    gap: float
+    """Seconds since it was last visited, by then."""
+    rate: float
+    """Changes a second, as far as is known."""
+    changes: float | None = None
+    """As if so many had been seen."""
+
+
+Planner = Callable[[Session, Item, datetime, float], Iterable[PlannedVisit]]
+"""Chooses the visits of an item from a moment on, within so many seconds."""
+
+
+def write_plan(connection: Connection, item_id: int, planned: Iterable[PlannedVisit], begin: datetime) -> int:
+    """Store visits; return how many there are."""
+    number = 0
+    for chunk in chunks(planned, ROWS):
+        rows = [
+            (
+                item_id,
+                visit.document_id,
+                begin + timedelta(seconds=visit.after),
+                visit.rate,
+                visit.changes,
+                chance_of_change(visit.rate, visit.changes, visit.gap),
+            )
+            for visit in chunk
+        ]
+        execute(connection, _INSERT, rows, _TYPES)
+        number += len(rows)
+    return number

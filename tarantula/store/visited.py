@@ -1,0 +1,145 @@
+"""What a visit found: whether the document changed, and what its row then says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import expm1, log1p
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, select, update
+
+from tarantula.items import Entry
+from tarantula.models import Document, LinkRow, Visit
+from tarantula.states import NOT_REACHED, DocumentState
+from tarantula.store.documents import Outcome
+from tarantula.store.group import Finished
+from tarantula.store.visits import Visits
+
+REDIRECTS = range(300, 400)
+KEPT = NOT_REACHED | {
+    DocumentState.INVALID_RESPONSE,
+    DocumentState.NO_CODE,
+    DocumentState.EXCLUDED_BY_ROBOTS,
+    DocumentState.OVER_LIMIT,
+}
+"""The states that say nothing of a document that was collected before: what was collected stays."""
+
+
+@dataclass(slots=True)
+class _Rows:
+    """What is written of some documents and visits."""
+
+    whole: list[Outcome] = field(default_factory=list)
+    """Documents of which everything is written."""
+    kept: list[dict[str, Any]] = field(default_factory=list)
+    """Documents that stay what they were."""
+    waiting: list[dict[str, Any]] = field(default_factory=list)
+    """Documents that are to be tried again."""
+    visits: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Visited:
+    """Settles the visits of one item."""
+
+    def __init__(self, visits: Visits) -> None:
+        self._visits = visits
+
+    def release(self, connection: Connection) -> list[Entry]:
+        """Let the documents wait whose visits are due; return them."""
+        return self._visits.release(connection)
+
+    def are_to_come(self, connection: Connection) -> bool:
+        """Whether a visit is still to be released."""
+        return self._visits.are_to_come(connection)
+
+    def settle(self, connection: Connection, finished: Iterable[Finished]) -> list[Outcome]:
+        """Write what visits found; return the documents of which everything is to be written, as of any other."""
+        by_id = {one.outcome.id: one for one in finished}
+        visits = self._visits.under_way(connection, by_id)
+        rows = _Rows()
+        for identity, one in by_id.items():
+            visit, outcome = visits.get(identity), one.outcome
+            if visit is None:
+                rows.whole.append(outcome)
+            elif outcome.state == DocumentState.WAITING:
+                rows.waiting.append({"document": identity, "again": outcome.tries})
+            else:
+                changed = _changed(visit, outcome)
+                if changed is False and outcome.state in REDIRECTS:
+                    changed = _leads_elsewhere(connection, one)
+                _settle(visit, outcome, changed, rows)
+        _write(connection, rows)
+        return rows.whole
+
+
+def _settle(visit: Row[Any], outcome: Outcome, changed: bool | None, rows: _Rows) -> None:
+    rows.visits.append(_found(visit, outcome, changed))
+    if outcome.state in KEPT:
+        words = f"It could not be visited again, and is kept as it was collected before: {outcome.reason}"
+        rows.kept.append({"document": visit.document_id, "back": visit.before, "why": words, "again": outcome.tries})
+    elif outcome.refers_to_id is not None and visit.warc is not None:
+        # The item has a record of this body, of which its row tells; this one is told of by the visit.
+        rows.kept.append(
+            {"document": visit.document_id, "back": visit.before, "why": outcome.reason, "again": outcome.tries}
+        )
+    else:
+        rows.whole.append(outcome)
+
+
+def _found(visit: Row[Any], outcome: Outcome, changed: bool | None) -> dict[str, Any]:
+    at: Any = outcome.collected_at
+    before = max((moment for moment in (visit.collected_at, visit.last_made) if moment is not None), default=at)
+    gap = max((at - before).total_seconds(), 0.0)
+    return {
+        "visit": visit.id,
+        "made_at": at,
+        "gap": gap,
+        "believed": chance_of_change(visit.rate, visit.changes, gap),
+        "state": outcome.state,
+        "changed": changed,
+        "reason": outcome.reason,
+        "type": outcome.type,
+        "digest": outcome.digest,
+        "warc": outcome.warc,
+        "warc_offset": outcome.warc_offset,
+        "warc_length": outcome.warc_length,
+        "refers_to_id": outcome.refers_to_id,
+        "unmodified": outcome.unmodified,
+    }
+
+
+def chance_of_change(rate: float, changes: float | None, gap: float) -> float:
+    """Return how likely a document changes within a gap, if its rate is believed, or known where there is no doubt."""
+    passed = rate * gap
+    if changes is not None and changes > 0:
+        # The mean of e^(-λt) over the gamma distribution of the rates that may be true.
+        passed = changes * log1p(passed / changes)
+    return -expm1(-passed)
+
+
+def _changed(visit: Row[Any], outcome: Outcome) -> bool | None:
+    """Whether a document is another one now; a server in trouble says nothing of it."""
+    if outcome.state in KEPT or outcome.state >= 500 or outcome.state in (408, 429):
+        return None
+    return bool((outcome.state, outcome.digest) != (visit.before, visit.digest))
+
+
+def _leads_elsewhere(connection: Connection, redirect: Finished) -> bool:
+    """Whether a redirect leads to another address than before; it has no body that would tell."""
+    before = connection.execute(select(LinkRow.target).where(LinkRow.document_id == redirect.outcome.id))
+    return {bytes(target) for (target,) in before} != set(redirect.links)
+
+
+def _write(connection: Connection, rows: _Rows) -> None:
+    document = update(Document).where(Document.id == bindparam("document"))
+    if rows.waiting:
+        connection.execute(document.values(state=DocumentState.WAITING, tries=bindparam("again")), rows.waiting)
+    if rows.kept:
+        kept: dict[str, Any] = {"state": bindparam("back"), "reason": bindparam("why"), "tries": bindparam("again")}
+        connection.execute(document.values(kept), rows.kept)
+    if rows.visits:
+        names = [name for name in rows.visits[0] if name != "visit"]
+        found = {name: bindparam(f"new_{name}", type_=Visit.__table__.columns[name].type) for name in names}
+        given = [{"visit": one["visit"], **{f"new_{name}": one[name] for name in names}} for one in rows.visits]
+        connection.execute(update(Visit).where(Visit.id == bindparam("visit")).values(found), given)
