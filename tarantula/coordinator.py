@@ -35,7 +35,7 @@ from tarantula.refresh.planning import plan_visits
 from tarantula.scope.scope import Scope
 from tarantula.states import ItemState, check_move
 from tarantula.store.index import index_item
-from tarantula.store.leases import Leases
+from tarantula.store.leases import Leases, is_unfinished
 from tarantula.store.machine import this_machine
 from tarantula.store.read import repair
 from tarantula.store.visits import Visits
@@ -88,12 +88,15 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
         config = PublicationConfig.model_validate(item.configuration)
         now = datetime.now(UTC)
         is_new_refresh = is_to_refresh(session, item)
+        by_hand = _is_by_hand(item, now)
         _start(session, installation, item, config, now)
         if is_new_refresh:
             refresh(session, installation, item, now, plan_visits)
         scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
         visits = Visits(item.id, item.planned_at) if item.refreshes_id is not None else None
-        collection = Collection(installation, database, config, scope, item.urn, item.id, item.deadline, visits)
+        collection = Collection(
+            installation, database, config, scope, item.urn, item.id, item.deadline, visits, may_leave=not by_hand
+        )
         collection.join(session.connection())
     collection.directory.mkdir(parents=True, exist_ok=True)
     return collection
@@ -170,12 +173,29 @@ def _leave(collection: Collection) -> bool:
 
 
 def _finish(collection: Collection, reason: str | None) -> None:
+    if reason is None and _leave_until_next_visit(collection):
+        return
     with collection.database.reading() as session:
         index_item(session, find_item(session, collection.urn), collection.directory)
         left_early = reason is None and collection.work_left(session.connection())
     if left_early:
         collection.interruption = reason = "Its collector ended before its time."
     finish_item(collection.database, collection.urn, reason)
+
+
+def _leave_until_next_visit(collection: Collection) -> bool:
+    """Leave an item of which nothing is left but visits to a daemon, which goes on when the next one is due."""
+    if collection.visits is None:
+        return False
+    with collection.database.session() as session:
+        item, connection = hold(session, collection.urn), session.connection()
+        due = collection.visits.next_due(connection)
+        if due is None or item.state != ItemState.COLLECTING or is_unfinished(connection, item.id):
+            return False
+        item.launched_at = item.launched_on = None
+        item.retry_at = due
+        logger.info("The next visit of %s is due at %s.", item.urn, due.isoformat(timespec="seconds"))
+        return True
 
 
 def give_up(collection: Collection | None) -> None:
@@ -201,7 +221,7 @@ def _work_left(session: Session, item: Item) -> bool:
 def _start(session: Session, installation: Config, item: Item, config: PublicationConfig, now: datetime) -> None:
     """Let an item be collected; one that somebody resumes begins anew with its crashes and its time."""
     _check_can_collect(session, item)
-    by_hand = item.launched_at is None or item.launched_at <= now - ON_ITS_WAY
+    by_hand = _is_by_hand(item, now)
     if item.state != ItemState.COLLECTING:
         move(item, ItemState.COLLECTING, now)
     item.launched_at = item.launched_on = item.retry_at = None
@@ -214,6 +234,11 @@ def _start(session: Session, installation: Config, item: Item, config: Publicati
     elif is_over and by_hand and item.refreshes_id is not None:
         item.deadline = horizon_end(installation, item, now)
     item.started_at = item.started_at or now
+
+
+def _is_by_hand(item: Item, now: datetime) -> bool:
+    """Whether no daemon started the process that begins with an item now."""
+    return item.launched_at is None or item.launched_at <= now - ON_ITS_WAY
 
 
 def _mend_files(session: Session, item: Item, directory: Path) -> None:

@@ -82,8 +82,8 @@ class RowWriter:
 
     def work_left(self, connection: Connection) -> bool:
         """Whether something of the item is still to be done, by anybody."""
-        to_come = self._visited is not None and self._visited.are_to_come(connection)
-        return to_come or self._leases.work_left(connection)
+        waits = self._leases.work_left(connection)
+        return waits if self._visited is None else self._visited.work_left(connection, waits)
 
     def open_first(self, connection: Connection) -> News:
         """Take the first servers."""

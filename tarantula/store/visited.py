@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import expm1, log1p
+from time import monotonic
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, select, update
@@ -14,8 +15,10 @@ from tarantula.models import Document, LinkRow, Visit
 from tarantula.states import NOT_REACHED, DocumentState
 from tarantula.store.documents import Outcome
 from tarantula.store.group import Finished
-from tarantula.store.visits import Visits
+from tarantula.store.visits import Standing, Visits
 
+COUNT = 5.0
+"""Seconds between two counts of how many visits were made."""
 REDIRECTS = range(300, 400)
 KEPT = NOT_REACHED | {
     DocumentState.INVALID_RESPONSE,
@@ -44,14 +47,26 @@ class Visited:
 
     def __init__(self, visits: Visits) -> None:
         self._visits = visits
+        self._count_again = 0.0
+        self.standing = Standing(0, 0, None)
+        """How far they are, for those who watch."""
+        self.nothing_waits = False
+        """Whether nothing was left but visits that are to come, when somebody last looked."""
 
     def release(self, connection: Connection) -> list[Entry]:
         """Let the documents wait whose visits are due; return them."""
-        return self._visits.release(connection)
+        released = self._visits.release(connection)
+        if self._count_again <= monotonic():
+            self._count_again = monotonic() + COUNT
+            self.standing = self._visits.standing(connection)
+        else:
+            self.standing = self.standing._replace(next_due=self._visits.next_due(connection))
+        return released
 
-    def are_to_come(self, connection: Connection) -> bool:
-        """Whether a visit is still to be released."""
-        return self._visits.are_to_come(connection)
+    def work_left(self, connection: Connection, documents_wait: bool) -> bool:
+        """Whether a document waits or is being collected, or a visit is still to be released."""
+        self.nothing_waits = not documents_wait
+        return documents_wait or self._visits.are_to_come(connection)
 
     def settle(self, connection: Connection, finished: Iterable[Finished]) -> list[Outcome]:
         """Write what visits found; return the documents of which everything is to be written, as of any other."""

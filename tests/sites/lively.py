@@ -44,4 +44,7 @@ class LivelyWeb(Web):
                 where = "/same.html" if times == 1 else "/plain.html"
                 return Answer(status=301, headers={"Location": where})
             case _:
-                return Answer(page("Quick")) if times == 1 else await silence(visit, transport)
+                if times == 1:
+                    return Answer(page("Quick"))
+                await silence(visit, transport)
+                return None
