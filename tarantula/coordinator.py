@@ -31,7 +31,7 @@ from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.refresh.beginning import horizon_end, is_to_refresh, refresh
 from tarantula.refresh.earlier_item import is_followed_refresh
-from tarantula.refresh.planning import plan_visits
+from tarantula.refresh.planning import check_can_plan, planned_visits
 from tarantula.scope.scope import Scope
 from tarantula.states import ItemState, check_move
 from tarantula.store.index import index_item
@@ -91,7 +91,7 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
         by_hand = _is_by_hand(item, now)
         _start(session, installation, item, config, now)
         if is_new_refresh:
-            refresh(session, installation, item, now, plan_visits)
+            refresh(session, installation, item, now, planned_visits)
         scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
         visits = Visits(item.id, item.planned_at) if item.refreshes_id is not None else None
         collection = Collection(
@@ -141,6 +141,8 @@ def check_can_begin(installation: Config, name: str, urn: str | None = None) -> 
     strategy(config.strategy)
     if config.render:
         check_browser()
+    if config.refresh:
+        check_can_plan()
     check_components(config.settings)
 
 

@@ -359,9 +359,7 @@ class Visit(Base):
     due_at: Mapped[datetime] = mapped_column(Moment)
     """Not before this."""
     rate: Mapped[float] = mapped_column(Float)
-    """How often the document changes in a second, as it was believed when the visit was planned."""
-    changes: Mapped[float | None] = mapped_column(Float)
-    """As if so many changes had been seen: the more, the surer that rate; ``None`` if there was no doubt."""
+    """The rate of changes, in a second, that gives just the chance of one that was believed when it was planned."""
     believed: Mapped[float] = mapped_column(Float)
     """The chance of a change that this foretold: when planned for the gap of the plan, when made for that which was."""
     released_at: Mapped[datetime | None] = mapped_column(Moment)

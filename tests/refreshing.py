@@ -27,7 +27,7 @@ def chosen(visits: Mapping[str, Sequence[float]]) -> Planner:
 
     def plan(session: Session, item: Item, _now: datetime, _horizon: float) -> Iterable[PlannedVisit]:
         ids = dict(session.execute(select(Document.url, Document.id).where(Document.item_id == item.id)).all())
-        return [PlannedVisit(ids[url], after, after, RATE) for url, times in visits.items() for after in times]
+        return [PlannedVisit(ids[url], after, RATE, 0.5) for url, times in visits.items() for after in times]
 
     return plan
 

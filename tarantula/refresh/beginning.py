@@ -8,11 +8,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
+from tarantula.beliefs.limits import horizon_of
 from tarantula.config import Config
-from tarantula.life.planning import plan_of
 from tarantula.models import Item, Visit
-from tarantula.publications.config import PublicationConfig
-from tarantula.publications.due import next_due
 from tarantula.refresh.carrying import carry_over
 from tarantula.refresh.planned import Planner, write_plan
 
@@ -41,7 +39,4 @@ def refresh(session: Session, installation: Config, item: Item, now: datetime, p
 
 def horizon_end(installation: Config, item: Item, now: datetime) -> datetime:
     """Return until when an item keeps another fresh: the publication is due again, or its longest duration is over."""
-    config = PublicationConfig.model_validate(item.configuration)
-    ends = [now + timedelta(seconds=config.max_duration)] if config.max_duration else []
-    due = next_due(plan_of(installation, item.publication), now)
-    return min([*ends, due] if due is not None else ends, default=now + timedelta(days=1))
+    return now + timedelta(seconds=horizon_of(installation, item.publication, now))

@@ -11,13 +11,12 @@ from sqlalchemy.orm import Session
 
 from tarantula.models import Item
 from tarantula.store.bulk import chunks, execute
-from tarantula.store.visited import chance_of_change
 
 ROWS = 10_000
 """Visits that are written at a time."""
 
-_INSERT = "INSERT INTO visit (item_id, document_id, due_at, rate, changes, believed) {rows}"
-_TYPES = ("integer", "bigint", "timestamptz", "float8", "float8", "float8")
+_INSERT = "INSERT INTO visit (item_id, document_id, due_at, rate, believed) {rows}"
+_TYPES = ("integer", "bigint", "timestamptz", "float8", "float8")
 
 
 class PlannedVisit(NamedTuple):
@@ -26,12 +25,10 @@ class PlannedVisit(NamedTuple):
     document_id: int
     after: float
     """Seconds from the beginning."""
-    gap: float
-    """Seconds since it was last visited, by then."""
     rate: float
-    """Changes a second, as far as is known."""
-    changes: float | None = None
-    """As if so many had been seen."""
+    """The rate of changes, in a second, that gives this chance."""
+    believed: float
+    """The chance that it changed since it was last visited."""
 
 
 Planner = Callable[[Session, Item, datetime, float], Iterable[PlannedVisit]]
@@ -48,8 +45,7 @@ def write_plan(connection: Connection, item_id: int, planned: Iterable[PlannedVi
                 visit.document_id,
                 begin + timedelta(seconds=visit.after),
                 visit.rate,
-                visit.changes,
-                chance_of_change(visit.rate, visit.changes, visit.gap),
+                visit.believed,
             )
             for visit in chunk
         ]

@@ -60,7 +60,7 @@ class RowWriter:
             news.contested = self._leases.contested(connection) + self._leases.surplus(connection)
             self._leases.note_pauses(connection, self._unusual)
         waiting = self._write_documents(connection, group, news)
-        if beat and self._visited is not None:
+        if self._visited is not None:
             waiting += self._visited.release(connection)
         self._leases.note_visits(connection, _long_waits(group))
         for given_back in group.given_back:

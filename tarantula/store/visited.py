@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import expm1, log1p
+from math import expm1
 from time import monotonic
 from typing import Any
 
@@ -17,6 +17,8 @@ from tarantula.store.documents import Outcome
 from tarantula.store.group import Finished
 from tarantula.store.visits import Standing, Visits
 
+LOOK = 0.25
+"""Seconds between two looks for visits that are due."""
 COUNT = 5.0
 """Seconds between two counts of how many visits were made."""
 REDIRECTS = range(300, 400)
@@ -47,17 +49,21 @@ class Visited:
 
     def __init__(self, visits: Visits) -> None:
         self._visits = visits
-        self._count_again = 0.0
+        self._look_again = self._count_again = 0.0
         self.standing = Standing(0, 0, None)
         """How far they are, for those who watch."""
         self.nothing_waits = False
         """Whether nothing was left but visits that are to come, when somebody last looked."""
 
     def release(self, connection: Connection) -> list[Entry]:
-        """Let the documents wait whose visits are due; return them."""
+        """Let the documents wait whose visits are due, if nobody looked just now; return them."""
+        now = monotonic()
+        if now < self._look_again:
+            return []
+        self._look_again = now + LOOK
         released = self._visits.release(connection)
-        if self._count_again <= monotonic():
-            self._count_again = monotonic() + COUNT
+        if self._count_again <= now:
+            self._count_again = now + COUNT
             self.standing = self._visits.standing(connection)
         else:
             self.standing = self.standing._replace(next_due=self._visits.next_due(connection))
@@ -110,7 +116,7 @@ def _found(visit: Row[Any], outcome: Outcome, changed: bool | None) -> dict[str,
         "visit": visit.id,
         "made_at": at,
         "gap": gap,
-        "believed": chance_of_change(visit.rate, visit.changes, gap),
+        "believed": -expm1(-visit.rate * gap),
         "state": outcome.state,
         "changed": changed,
         "reason": outcome.reason,
@@ -122,15 +128,6 @@ def _found(visit: Row[Any], outcome: Outcome, changed: bool | None) -> dict[str,
         "refers_to_id": outcome.refers_to_id,
         "unmodified": outcome.unmodified,
     }
-
-
-def chance_of_change(rate: float, changes: float | None, gap: float) -> float:
-    """Return how likely a document changes within a gap, if its rate is believed, or known where there is no doubt."""
-    passed = rate * gap
-    if changes is not None and changes > 0:
-        # The mean of e^(-λt) over the gamma distribution of the rates that may be true.
-        passed = changes * log1p(passed / changes)
-    return -expm1(-passed)
 
 
 def _changed(visit: Row[Any], outcome: Outcome) -> bool | None:

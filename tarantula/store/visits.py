@@ -90,7 +90,6 @@ class Visits:
                     Visit.id,
                     Visit.document_id,
                     Visit.rate,
-                    Visit.changes,
                     Visit.before,
                     Document.digest,
                     Document.warc,

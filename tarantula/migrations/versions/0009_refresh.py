@@ -22,7 +22,6 @@ def upgrade() -> None:
         sa.Column("document_id", big_id, nullable=False),
         sa.Column("due_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("rate", sa.Float, nullable=False),
-        sa.Column("changes", sa.Float),
         sa.Column("believed", sa.Float, nullable=False),
         sa.Column("released_at", sa.DateTime(timezone=True)),
         sa.Column("before", sa.SmallInteger),
