@@ -359,7 +359,7 @@ class Visit(Base):
     due_at: Mapped[datetime] = mapped_column(Moment)
     """Not before this."""
     rate: Mapped[float] = mapped_column(Float)
-    """How often the document changes in a second, as it was believed when the visit was planned."""
+    """The rate of changes, in a second, that gives just the chance of one that was believed when it was planned."""
     believed: Mapped[float] = mapped_column(Float)
     """The chance of a change that this foretold: when planned for the gap of the plan, when made for that which was."""
     released_at: Mapped[datetime | None] = mapped_column(Moment)
@@ -401,6 +401,12 @@ class Visit(Base):
             "document_id",
             sqlite_where=text(UNDER_WAY),
             postgresql_where=text(UNDER_WAY),
+        ),
+        Index(
+            "ix_visit_refers_to_id",
+            "refers_to_id",
+            sqlite_where=text("refers_to_id IS NOT NULL"),
+            postgresql_where=text("refers_to_id IS NOT NULL"),
         ),
     )
 

@@ -18,7 +18,7 @@ from tarantula.errors import TarantulaError
 from tarantula.links.link import LinkKind
 from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item
-from tarantula.store.captures import capture_of
+from tarantula.store.captures import HAS_CAPTURE, capture_of
 from tarantula.store.payload import payload_of
 from tarantula.store.read import read_record
 from tarantula.urls import is_web, redirect_target
@@ -31,7 +31,7 @@ ROWS = 500
 RENDERED = "text/html"
 IS_ERROR = (Document.state >= 400) & (Document.kind != int(LinkKind.NAVIGATION))
 """What a page needs and a server refused: its answer is copied, so that the page does not ask the web again."""
-HAS_COPY: ColumnElement[bool] = or_(IS_COLLECTED, IS_ERROR) & Document.warc.is_not(None)
+HAS_COPY: ColumnElement[bool] = or_(IS_COLLECTED, IS_ERROR) & HAS_CAPTURE
 
 
 def copies_of(session: Session, items: Path, item: Item, skipped: Collection[int] = ()) -> Copies:
@@ -48,9 +48,7 @@ def copies_of(session: Session, items: Path, item: Item, skipped: Collection[int
 
 
 def _read_redirects(session: Session, items: Path, item: Item, copies: Copies) -> None:
-    statement = select(Document).where(
-        Document.item_id == item.id, Document.state.in_(REDIRECTS), Document.warc.is_not(None)
-    )
+    statement = select(Document).where(Document.item_id == item.id, Document.state.in_(REDIRECTS), HAS_CAPTURE)
     for document in session.scalars(statement.execution_options(yield_per=ROWS)):
         try:
             target = _target(session, items, document)
@@ -86,7 +84,7 @@ def plan_of(session: Session, item: Item) -> Plan:
     """Return what is to be copied of an item."""
     total, last, newest = session.execute(
         select(func.count(case((HAS_COPY, 1))), func.max(Document.id), func.max(Document.collected_at)).where(
-            Document.item_id == item.id, Document.warc.is_not(None)
+            Document.item_id == item.id, HAS_CAPTURE
         )
     ).one()
     return Plan(json.dumps([LAYOUT, __version__, total, last, str(newest), catalogue.extensions(session)]), total)

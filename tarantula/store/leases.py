@@ -198,13 +198,7 @@ class Leases:
 
     def work_left(self, connection: Connection) -> bool:
         """Whether some document of the item waits or is being collected, by anybody."""
-        states = (DocumentState.WAITING, DocumentState.COLLECTING)
-        return any(
-            connection.execute(
-                select(exists().where(Document.item_id == self._item_id, Document.state == state))
-            ).scalar_one()
-            for state in states
-        )
+        return is_unfinished(connection, self._item_id)
 
     def leave(self, connection: Connection) -> None:
         """Give back everything, and be no collector any more."""
@@ -259,3 +253,12 @@ class Leases:
             del self._avoided[identity]
             return False
         return True
+
+
+def is_unfinished(connection: Connection, item_id: int) -> bool:
+    """Whether some document of an item waits or is being collected, by anybody."""
+    states = (DocumentState.WAITING, DocumentState.COLLECTING)
+    return any(
+        connection.execute(select(exists().where(Document.item_id == item_id, Document.state == state))).scalar_one()
+        for state in states
+    )

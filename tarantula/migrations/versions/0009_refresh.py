@@ -47,3 +47,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_visit_under_way", "visit", ["item_id", "document_id"], sqlite_where=under_way, postgresql_where=under_way
     )
+    referring = sa.text("refers_to_id IS NOT NULL")
+    op.create_index(
+        "ix_visit_refers_to_id", "visit", ["refers_to_id"], sqlite_where=referring, postgresql_where=referring
+    )

@@ -1,0 +1,131 @@
+"""A week of a site whose rates are known: a plan finds as much more than even visits as it foretold.
+
+An hour of the week is a part of a second, in which the collector visits real pages and writes real files. The site has
+the same pages on two servers: one is visited by the plan, the other by a plan that believes all pages alike, with as
+many visits. With ``TARANTULA_FULL_SIZE=1`` there are 2,000 pages and the margin must be as foretold, within 5 %.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tarantula.config import Config
+from tarantula.coordinator import prepare_item
+from tarantula.db import Database
+from tarantula.life.moving import hold
+from tarantula.models import Document, Item
+from tarantula.publications import registry
+from tarantula.refresh.beginning import refresh
+from tarantula.refresh.planned import PlannedVisit
+from tarantula.revisit.aged import Believed, Pauses, aged, freshness_of
+from tarantula.revisit.model import Floats
+from tests.collecting import collect, describe
+from tests.refreshing import collect_item, visits_of
+from tests.sites.weekly import WeeklyWeb, rates_of
+
+FULL = "TARANTULA_FULL_SIZE" in os.environ
+PAGES, WEEK = (2000, 134.0) if FULL else (100, 6.0)
+VISITS = PAGES * 7 // 5
+"""A fifth of what it takes to collect all of them every day."""
+DELAY = 0.02
+SLACK = 0.01
+SEED = 2007
+SURE = 1e9
+"""Changes that are believed to be seen, where there is no doubt."""
+START = 5.0
+"""Seconds until the collector has surely begun."""
+
+
+class Planned(NamedTuple):
+    """Visits to the pages of one server."""
+
+    times: Floats
+    pages: np.ndarray
+    foretold: Floats
+
+
+def plan(rates: Floats, believed_rates: Floats) -> Planned:
+    """Plan by what is believed, and foretell what that finds by what is true."""
+    nowhere, sure = np.zeros(PAGES), np.full(PAGES, SURE)
+    believed, true = (
+        Believed.of(sure, sure / some, nowhere, nowhere.astype(np.int64)) for some in (believed_rates, rates)
+    )
+    schedule = aged(believed, Pauses(WEEK, np.array([DELAY]), VISITS, np.array([np.inf])))
+    assert schedule.closest() >= DELAY
+    return Planned(schedule.times, schedule.pages, freshness_of(schedule, true, WEEK))
+
+
+def test_a_week_is_as_fresh_as_the_plan_foretold(sqlite: Database, config: Config) -> None:
+    rates = rates_of(PAGES, SEED)
+    with WeeklyWeb(rates, WEEK, SEED, servers=2) as web:
+        describe(
+            sqlite, "week", base_url=web.url(), accept=["127.0.0.*"], robots=False, refresh=True, max_duration="1h"
+        )
+        collect("week", "-s", "LOG_LEVEL=WARNING")
+        with sqlite.session() as session:
+            registry.edit(session, "week", {"delay": DELAY})
+        plans = [plan(rates / WEEK, some / WEEK) for some in (rates, np.full(PAGES, rates.mean()))]
+        urn = begin(sqlite, config, web, plans)
+        before = len(web.visits)
+        collect_item("week", urn)
+    check_manners(web, before)
+    found = [freshness(sqlite, web, urn, server) for server in web.addresses]
+    by_plan, evenly = (one.foretold for one in plans)
+    margin, foretold = found[0].mean() - found[1].mean(), by_plan.mean() - evenly.mean()
+    error = (found[0] - found[1] - by_plan + evenly).std() / np.sqrt(PAGES)
+    print(f"\n{PAGES} pages, {VISITS} visits: fresh {found[0].mean():.4f} by the plan, {by_plan.mean():.4f} foretold;")
+    print(
+        f"{found[1].mean():.4f} evenly, {evenly.mean():.4f} foretold; margin {margin:.4f} of {foretold:.4f} ± {error:.4f}"
+    )
+    assert margin > 0
+    assert abs(margin - foretold) <= (0.05 * foretold if FULL else 3 * error)
+
+
+def begin(database: Database, config: Config, web: WeeklyWeb, plans: list[Planned]) -> str:
+    """Make the refresh item, whose horizon is the week."""
+    servers = [web.server(address) for address in web.addresses]
+
+    def planner(session: Session, item: Item, _now: datetime, _horizon: float) -> Iterable[PlannedVisit]:
+        rows = session.execute(select(Document.url, Document.id).where(Document.item_id == item.id))
+        ids = {(urlsplit(url).netloc, urlsplit(url).path): identity for url, identity in rows}
+        for server, planned in zip(servers, plans, strict=True):
+            for page, after in zip(planned.pages.tolist(), planned.times.tolist(), strict=True):
+                yield PlannedVisit(ids[server, f"/{page}"], after, 1.0, 0.5)
+
+    urn = prepare_item(config, "week")
+    web.begins = time.time() + START + 2 * PAGES / 1000
+    with database.session() as session:
+        refresh(session, config, hold(session, urn), datetime.fromtimestamp(web.begins, UTC), planner)
+    return urn
+
+
+def freshness(database: Database, web: WeeklyWeb, urn: str, address: str) -> Floats:
+    """Return how fresh each page of a server was, by its changes and by when the deposit got which of its versions."""
+    visits = visits_of(database, urn)
+    found = []
+    for number in range(PAGES):
+        versions, seen = web.versions(number), [(0.0, 0)]
+        for visit in visits.get(web.url(f"/{number}", address), ()):
+            assert visit.digest is not None
+            assert visit.made_at is not None
+            seen.append((min(visit.made_at.timestamp() - web.begins, WEEK), versions[visit.digest]))
+        found.append(web.freshness(number, seen))
+    return np.array(found)
+
+
+def check_manners(web: WeeklyWeb, before: int) -> None:
+    """No server was visited sooner than it may be, nor more often than was planned."""
+    for address in web.addresses:
+        times = [visit.time for visit in web.visits[before:] if visit.server == web.server(address)]
+        assert len(times) == VISITS
+        assert min(later - earlier for earlier, later in pairwise(times)) >= DELAY - SLACK
