@@ -50,12 +50,10 @@ class Plan:
     """Seconds from the beginning."""
     gaps: Floats
     """Seconds since each visit's document was seen before, by then."""
-    rates: Floats
-    """How often it changes in a second, as is believed."""
-    changes: Floats
-    """As if so many changes had been seen: the more, the surer that rate."""
     believed: Floats
     """The chance of a change in that gap."""
+    rates: Floats
+    """The rate of changes, in a second, that gives just this chance: near the mean of those that are believed in."""
     pages: Ints
     """Which of the pages of `Beliefs` each visit is to."""
     beliefs: Beliefs
@@ -112,6 +110,7 @@ def plan_visits(
     schedule = choose(believed, pauses)
     order = np.argsort(schedule.times, kind="stable")
     gaps, pages = gaps_of(schedule, believed)[order], schedule.pages[order]
+    foretold = chances(gaps, believed.shapes[pages], believed.scales[pages])
     own = believed.pages.order
     return Plan(
         publication=publication.name,
@@ -122,9 +121,8 @@ def plan_visits(
         documents=beliefs.histories.documents[own[pages]],
         due=schedule.times[order],
         gaps=gaps,
-        rates=believed.pages.rates[pages],
-        changes=believed.shapes[pages],
-        believed=chances(gaps, believed.shapes[pages], believed.scales[pages]),
+        believed=foretold,
+        rates=_rates(foretold, gaps),
         pages=own[pages],
         beliefs=beliefs,
         ages=ages,
@@ -182,6 +180,11 @@ def _weigh(depths: Ints, weights: str) -> Floats:
 
 def _as_many(believed: Believed, pauses: Pauses, visits: int) -> Schedule:
     return uniform(believed, pauses._replace(visits=visits))
+
+
+def _rates(chance: Floats, gaps: Floats) -> Floats:
+    # A chance that rounding made certain would need an infinite rate.
+    return -np.log1p(-np.minimum(chance, 1.0 - 1e-12)) / np.maximum(gaps, 1e-6)
 
 
 def _in_order(fresh: Floats, order: Ints) -> Floats:
