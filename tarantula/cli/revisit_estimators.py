@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tarantula.cli.needing import needing_numbers
 from tarantula.cli.screen import console, table, write_json
-from tarantula.errors import TarantulaError
 
 if TYPE_CHECKING:
     from tarantula.revisit.bias import Miss
@@ -18,12 +18,8 @@ def estimators(
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
 ) -> None:
     """Show by how much the estimators of rates miss, counted over all that visits may find."""
-    try:
+    with needing_numbers():
         from tarantula.revisit.bias import misses
-    except ModuleNotFoundError as error:
-        raise TarantulaError(
-            f"Estimating needs {error.name}. Install it with: pip install 'tarantula[revisit]'"
-        ) from error
     rows = misses(visits=visits)
     if as_json:
         write_json([row.as_dict() for row in rows])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from tarantula.cli.needing import needing_numbers
 from tarantula.cli.screen import console, table, write_json
 from tarantula.config import Config
 from tarantula.db import open_database
@@ -49,14 +50,10 @@ def _plan(name: str, horizon: float | None, visits: int | None, policy: str, wei
     installation, now = Config(), datetime.now(UTC)
     with open_database(installation) as database, database.reading() as session:
         publication = registry.get(session, name)
-        try:
+        with needing_numbers():
             from tarantula.beliefs.limits import horizon_of
             from tarantula.beliefs.plan import plan_visits
             from tarantula.beliefs.shown import shown
-        except ModuleNotFoundError as error:
-            raise TarantulaError(
-                f"Planning visits needs {error.name}. Install it with: pip install 'tarantula[revisit]'"
-            ) from error
         visits = registry.config_of(publication).refresh_visits if visits is None else visits
         seconds = horizon_of(installation, publication, now) if horizon is None else horizon
         made = plan_visits(

@@ -63,6 +63,12 @@ class Outcome:
     diary: tuple[tuple[float, Event, int], ...]
 
     @property
+    def closest(self) -> float | None:
+        """Seconds between the two nearest visits to one server, if any server was visited twice."""
+        seconds = self.made.closest()
+        return seconds if seconds < np.inf else None
+
+    @property
     def errors(self) -> float:
         """By how many standard errors what was found is off what was expected."""
         return (self.staleness - self.expected) / self.error if self.error else 0.0

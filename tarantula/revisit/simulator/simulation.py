@@ -38,12 +38,12 @@ def simulate(
     watch: Watch = lambda moment: None,
     diary: int = 0,
 ) -> Outcome:
-    """Visit documents as crawlers find the time, from a beginning of the horizon to its end, while they change."""
+    """Visit documents as crawlers find the time, from the beginning of the horizon to its end, while they change."""
     web.check_changes(limits)
     visited = np.zeros(len(web.pages))
     if reading is Reading.STEADY:
         visited = _the_day_before(made(schedule, web, crawlers, limits), web.pages, limits)
-    state = _begin(schedule, web, crawlers, limits, seed, diary)
+    state = _begin(schedule, web, crawlers, moments, diary, seed)
     documents.begin(state.documents, visited, state.line, limits.horizon)
     along = []
     for moment in _moments(state, web, crawlers, limits, moments):
@@ -55,20 +55,20 @@ def simulate(
 def made(schedule: Schedule, web: Web, crawlers: Floats, limits: Limits) -> Schedule:
     """Return when the visits of a schedule are made by crawlers: phase 3 alone, for nothing changes meanwhile."""
     still = replace(web.pages, rates=np.zeros(len(web.pages)))
-    state = _begin(schedule, replace(web, pages=still, laws=all_poisson(len(still))), crawlers, limits, 0, 0)
+    state = _begin(schedule, replace(web, pages=still, laws=all_poisson(len(still))), crawlers, others=1)
     add(state.line, limits.horizon, int(Event.END), 0)
     loop.run(state, _speeds(web, crawlers, limits))
     return schedule.at(state.visits.made)
 
 
-def _begin(schedule: Schedule, web: Web, crawlers: Floats, limits: Limits, seed: int, diary: int) -> loop.State:
-    """Line up the visits, and let every crawler be free."""
+def _begin(schedule: Schedule, web: Web, crawlers: Floats, others: int, diary: int = 0, seed: int = 0) -> loop.State:
+    """Line up the visits, and let every crawler be free; the line has room for so many *others* beside its changes."""
     if not len(crawlers):
         raise TarantulaError("At least one crawler is needed.")
     check_speeds(crawlers, "crawler")
     servers = len(schedule.starts) - 1
     state = loop.State(
-        empty(len(web.pages) + len(crawlers) + servers + 4),
+        empty(len(web.pages) + len(crawlers) + servers + others),
         queues(schedule),
         documents.all_of(web.pages.rates, web.laws, streams(len(web.pages), seed)),
         loop.Visits(schedule.pages, np.full(len(schedule.times), np.nan), np.full(servers, -np.inf)),
@@ -101,6 +101,6 @@ def _speeds(web: Web, crawlers: Floats, limits: Limits) -> loop.Speeds:
 def _the_day_before(schedule: Schedule, pages: Pages, limits: Limits) -> Floats:
     """Return when each page was last visited before the horizon, if the one before was like it; nan for never."""
     last = np.full(len(pages), np.nan)
-    order = np.argsort(schedule.times, kind="stable")
-    last[schedule.pages[order]] = schedule.times[order] - limits.horizon
+    # A page has all its visits at one server, in their order: the last one stays.
+    last[schedule.pages] = schedule.times - limits.horizon
     return last
