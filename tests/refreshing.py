@@ -16,7 +16,7 @@ from tarantula.listings import find_item
 from tarantula.models import Document, Item, Visit
 from tarantula.refresh.beginning import refresh
 from tarantula.refresh.planned import PlannedVisit, Planner
-from tests.collecting import SCRAPY, run
+from tests.collecting import PATIENCE, SCRAPY, start
 
 RATE = 0.1
 """Changes a second, believed of every page."""
@@ -40,10 +40,11 @@ def prepare(database: Database, config: Config, name: str, planner: Planner) -> 
     return urn
 
 
-def collect_item(name: str, urn: str) -> str:
+def collect_item(name: str, urn: str, patience: float = PATIENCE) -> str:
     """Collect an item to its end; return the log."""
-    code, _, log = run(SCRAPY, "crawl", name, "-a", f"item={urn}")
-    assert code == 0, log
+    process = start((SCRAPY, "crawl", name, "-a", f"item={urn}"))
+    _, log = process.communicate(timeout=patience)
+    assert process.returncode == 0, log
     assert "Traceback" not in log, log
     return log
 

@@ -16,11 +16,13 @@ from tarantula.archive.diff import ByUrl, Comparison
 from tarantula.archive.export import Format, export_item
 from tarantula.archive.indicators import indicators_of
 from tarantula.archive.removal import remove_item
+from tarantula.archive.replayed import path_of_document
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.listings import find_item
-from tests.collecting import collect, describe
+from tests.collecting import TARANTULA, collect, describe, run
 from tests.kept import bodies, documents, files, urns
+from tests.lives import item
 from tests.refreshing import chosen, collect_item, prepare, visits_of
 from tests.sites.lively import SLOW, LivelyWeb
 
@@ -152,3 +154,26 @@ def check_figures(database: Database, first: str, second: str) -> None:
 def tool(name: str, *arguments: str | Path) -> str:
     command: list[str | Path] = [Path(sys.executable).with_name(name), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_publication_is_crawled_again_and_again(sqlite: Database, config: Config, web: LivelyWeb) -> None:
+    describe(
+        sqlite, "site", base_url=web.url(), accept=[SLOW], robots=False, delay=DELAY, timeout=1,
+        refresh=True, max_duration=10, refresh_visits=5,
+    )  # fmt: skip
+    collect("site")
+    asked = len(web.visits)
+    code, out, err = run(TARANTULA, "crawl", "site")
+    assert code == 0, out + err
+    assert " of 5 visits made" in err
+    first, second = urns(sqlite)
+    made = [visit for visits in visits_of(sqlite, second).values() for visit in visits]
+    assert len(made) == 5
+    new = {web.url("/new.html"), web.url("/newer.html")} & documents(sqlite, second).keys()
+    assert len(web.visits) - asked == sum(visit.made_at is not None for visit in made) + len(new)
+    assert item(sqlite, second).state == "archived"
+    with sqlite.reading() as session:
+        for row in documents(sqlite, second).values():
+            if row.state == 200:
+                assert path_of_document(session, config.archived / second, row) is not None
+    assert len(bodies(sqlite, config, second)) == len(bodies(sqlite, config, first)) + len(new)
