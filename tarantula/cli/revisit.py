@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tarantula.cli import experiment_options as options
-from tarantula.cli.nouns import group
 from tarantula.cli.needing import needing_numbers
+from tarantula.cli.nouns import group
 from tarantula.cli.revisit_estimators import estimators
 from tarantula.cli.revisit_plan import plan
 from tarantula.cli.screen import console, counting, table, write_json
