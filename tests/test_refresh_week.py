@@ -27,7 +27,8 @@ from tarantula.models import Document, Item
 from tarantula.publications import registry
 from tarantula.refresh.beginning import refresh
 from tarantula.refresh.planned import PlannedVisit
-from tarantula.revisit.aged import Believed, Pauses, aged, freshness_of
+from tarantula.revisit.aged import aged
+from tarantula.revisit.believed import Believed, Pauses, freshness_of
 from tarantula.revisit.model import Floats
 from tests.collecting import PATIENCE, collect, describe
 from tests.refreshing import collect_item, visits_of

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from tarantula.errors import TarantulaError
-from tarantula.revisit.aged import Believed, Pauses, _worth, aged, allocate, freshness_of, gaps_of
+from tarantula.revisit.aged import _worth, aged, allocate
+from tarantula.revisit.believed import Believed, Pauses, freshness_of, gaps_of
 from tarantula.revisit.choosers import OWN, chooser
 from tarantula.revisit.doubt import chances, fresh_after, fresh_seconds, still
 from tarantula.revisit.model import Floats, Ints, mean

@@ -16,8 +16,8 @@ from tarantula.beliefs.reading import read
 from tarantula.errors import TarantulaError
 from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item, Publication
-from tarantula.revisit.aged import Believed, Pauses, freshness_of, gaps_of
 from tarantula.revisit.beliefs import Beliefs, beliefs_of
+from tarantula.revisit.believed import Believed, Pauses, freshness_of, gaps_of
 from tarantula.revisit.choosers import chooser
 from tarantula.revisit.doubt import chances
 from tarantula.revisit.honesty import Honesty

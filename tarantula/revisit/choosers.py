@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from tarantula.errors import TarantulaError
-from tarantula.revisit.aged import Believed, Pauses, aged, allocate, apart
+from tarantula.revisit.aged import aged, allocate
+from tarantula.revisit.apart import apart
+from tarantula.revisit.believed import Believed, Pauses
 from tarantula.revisit.model import Reading
 from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.policies import POLICIES, Policy
