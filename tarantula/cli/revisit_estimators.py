@@ -28,10 +28,11 @@ def estimators(
     title = f"Bias and error (in percent of the rate) after {visits} visits"
     drawn = table("changes a gap", *numbers, numbers=("changes a gap", *numbers), title=title)
     for row in rows:
-        drawn.add_row(f"{row.changes:g}", *map(_told, (row.cho, row.most_likely, row.with_prior, row.with_wrong_prior)))
+        drawn.add_row(f"{row.changes:g}", *map(told, row.all))
     console().print(drawn)
 
 
-def _told(miss: Miss) -> str:
+def told(miss: Miss) -> str:
+    """Write a bias, an error, and how often there is no bound."""
     endless = f", {100 * miss.infinite:.1f} % infinite" if miss.infinite > 0.0005 else ""
     return f"{100 * miss.bias:+.1f} ± {100 * miss.error:.0f}{endless}"

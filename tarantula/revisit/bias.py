@@ -40,6 +40,11 @@ class Misses:
     with_wrong_prior: Miss
     """The same if this one changes three times less often than they."""
 
+    @property
+    def all(self) -> tuple[Miss, ...]:
+        """The estimators, in this order."""
+        return self.cho, self.most_likely, self.with_prior, self.with_wrong_prior
+
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON; the keys are an interface."""
         return asdict(self)
