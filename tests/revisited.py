@@ -51,7 +51,9 @@ def collected(database: Database, at: datetime, sights: Sights, name: str = "fcu
         item = create_item(session, publication, at)
         item.state, item.started_at, item.finished_at = ItemState.ARCHIVED, at, at + timedelta(hours=1)
         session.query(Document).where(Document.item_id == item.id).delete()
-        session.execute(insert(Document), [_row(session, item, at, url, sight) for url, sight in sights.items()])
+        ids = {name: server_id(session, name) for name in {server_of(url) for url in sights}}
+        rows = [_row(item, at, url, ids[server_of(url)], sight) for url, sight in sights.items()]
+        session.execute(insert(Document), rows)
         return item.urn
 
 
@@ -65,12 +67,12 @@ def http_date(moment: datetime) -> str:
     return f"{moment:%a, %d %b %Y %H:%M:%S} GMT"
 
 
-def _row(session: Session, item: Item, at: datetime, url: str, sight: Sight) -> dict[str, object]:
+def _row(item: Item, at: datetime, url: str, server: int, sight: Sight) -> dict[str, object]:
     return {
         "item_id": item.id,
         "key": key_of(url),
         "url": url,
-        "server_id": server_id(session, server_of(url)),
+        "server_id": server,
         "depth": sight.depth,
         "kind": 0,
         "redirects": 0,

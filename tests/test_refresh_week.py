@@ -24,7 +24,8 @@ from tarantula.db import Database
 from tarantula.models import Collector, Document, Item
 from tarantula.publications import registry
 from tarantula.refresh.planned import PlannedVisit
-from tarantula.revisit.aged import Believed, Pauses, aged, freshness_of
+from tarantula.revisit.aged import aged
+from tarantula.revisit.believed import Believed, Pauses, freshness_of
 from tarantula.revisit.model import Floats
 from tests.collecting import PATIENCE, collect, describe, wait_until
 from tests.refreshing import begin_collecting, bring_forward, end_of, prepare, visits_of

@@ -16,12 +16,12 @@ from tarantula.beliefs.reading import read
 from tarantula.errors import TarantulaError
 from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item, Publication
-from tarantula.revisit.aged import Believed, Pauses, aged, freshness_of, gaps_of
 from tarantula.revisit.beliefs import Beliefs, beliefs_of
+from tarantula.revisit.believed import Believed, Pauses, freshness_of, gaps_of
+from tarantula.revisit.choosers import chooser
 from tarantula.revisit.doubt import chances
 from tarantula.revisit.honesty import Honesty
 from tarantula.revisit.model import Floats, Ints, mean
-from tarantula.revisit.named import polite_policy
 from tarantula.revisit.schedule import Schedule
 from tarantula.revisit.uniform import uniform
 from tarantula.states import ItemState, Validation
@@ -48,10 +48,12 @@ class Plan:
     """The row of each visit's document in the item."""
     due: Floats
     """Seconds from the beginning."""
-    rates: Floats
-    """The rate of changes that gives just that chance of one in the gap of the visit."""
+    gaps: Floats
+    """Seconds since each visit's document was seen before, by then."""
     believed: Floats
-    """The chance of a change."""
+    """The chance of a change in that gap."""
+    rates: Floats
+    """The rate of changes, in a second, that gives just this chance: near the mean of those that are believed in."""
     pages: Ints
     """Which of the pages of `Beliefs` each visit is to."""
     beliefs: Beliefs
@@ -94,7 +96,7 @@ def plan_visits(
     """Plan visits to the pages of an item, the last one unless told, or say why that cannot be done."""
     begins_at = begins_at or datetime.now(UTC)
     item = item or last_item(session, publication)
-    choose = aged if policy == "aged" else uniform if policy == "uniform" else polite_policy(policy)
+    choose = chooser(policy)
     known = read(session, item)
     beliefs = beliefs_of(known.ledger)
     if not len(beliefs.histories):
@@ -118,8 +120,9 @@ def plan_visits(
         policy=policy,
         documents=beliefs.histories.documents[own[pages]],
         due=schedule.times[order],
-        rates=_rates(foretold, gaps),
+        gaps=gaps,
         believed=foretold,
+        rates=_rates(foretold, gaps),
         pages=own[pages],
         beliefs=beliefs,
         ages=ages,

@@ -12,14 +12,26 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Double, Select, Text, cast, func, null, select, true, type_coerce
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Double,
+    Integer,
+    Select,
+    Text,
+    cast,
+    func,
+    null,
+    select,
+    true,
+    type_coerce,
+)
 from sqlalchemy.orm import Session
 
 from tarantula.models import Document, Item, Visit
 from tarantula.revisit.ledger import Ledger, Wanted
 from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.sights import FIRST_BODY, Sights, faces_of, seconds_of
-from tarantula.states import NOT_REACHED, DocumentState
 
 ROWS = 100_000
 """How many are held at a time, about."""
@@ -29,8 +41,6 @@ SPACE = 1 << 64
 """Of keys, by their first eight bytes."""
 GONE_TYPE, REDIRECT_TYPE = "gone", "redirect"
 """What stands for a type where there is no page: they change as such things do, and not as pages do."""
-TRIED_IN_VAIN = (*NOT_REACHED, 408, 429, 500, 502, 503, 504)
-UNDER_WAY = (DocumentState.WAITING, DocumentState.COLLECTING)
 
 
 class Numbers:
@@ -63,12 +73,10 @@ def read(session: Session, item: Item, most_pages: int | None = None) -> Read:
     rows = _count(session, items)
     own = session.scalar(select(func.count()).where(Document.item_id == item.id)) or 1
     share = min(1.0, most_pages / own) if most_pages is not None else 1.0
-    servers = list(session.scalars(select(Document.server_id).where(Document.item_id.in_(items)).distinct()))
-    ledger, types = Ledger(len(servers)), Numbers()
-    numbers = {server: number for number, server in enumerate(servers)}
+    ledger, servers, types = Ledger(), Numbers(), Numbers()
     for low, high in _ranges(share, max(ceil(rows * share / ROWS), 1)):
-        _take(connection, items, item.id, low, high, numbers, types, ledger)
-    return Read(ledger, servers, list(types.known), share)
+        _take(connection, items, item.id, low, high, servers, types, ledger)
+    return Read(ledger, list(servers.known), list(types.known), share)
 
 
 def _items(session: Session, item: Item) -> list[int]:
@@ -100,14 +108,14 @@ def _take(
     last: int,
     low: bytes,
     high: bytes | None,
-    numbers: dict[int, int],
+    numbers: Numbers,
     types: Numbers,
     ledger: Ledger,
 ) -> None:
     """Read one range of keys into the ledger."""
     rows = [
-        *connection.execute(_documents(connection, items, low, high)),
-        *connection.execute(_visits(connection, items, low, high)),
+        *connection.execute(_documents(connection, items, low, high)).all(),
+        *connection.execute(_visits(connection, items, low, high)).all(),
     ]
     if not rows:
         return
@@ -117,14 +125,15 @@ def _take(
     faces = faces_of(state, _bodies(digests))
     when = _moments(times)
     faces = np.where(np.isnan(when), 0, faces)
-    sights = Sights.of(pages, when, faces, seconds_of(list(dates)), np.array(unsent, dtype=np.bool_))
+    sights = Sights.of(pages, when, faces, seconds_of(dates), np.array(unsent, dtype=np.bool_))
     servers, kinds = np.zeros(len(known.known), dtype=np.int64), np.zeros(len(known.known), dtype=np.int64)
-    servers[pages] = np.array([numbers[server] for server in server_ids], dtype=np.int64)
+    servers[pages] = numbers.of(server_ids)
     # What a page is, it is since it was last seen.
     in_time = np.argsort(when, kind="stable")
     in_time = in_time[faces[in_time] > 0]
     kinds[pages[in_time]] = types.of([_type(*one) for one in zip(states, mimes, strict=True)])[in_time]
-    own = np.flatnonzero((np.array(item_ids) == last) & _is_wanted(state))
+    # What could not be reached is asked for anew, and not visited again.
+    own = np.flatnonzero((np.array(item_ids) == last) & (faces > 0))
     wanted = Wanted(pages[own], np.array(ids, dtype=np.int64)[own], np.array(depths, dtype=np.int64)[own])
     ledger.add(sights, servers, kinds, wanted)
 
@@ -133,7 +142,7 @@ def _documents(connection: Connection, items: list[int], low: bytes, high: bytes
     return select(
         Document.key, Document.item_id, Document.id, Document.server_id, Document.depth, Document.state,
         Document.digest, _seconds(connection, Document.collected_at), Document.last_modified, Document.type,
-        func.coalesce(Document.unmodified, False),
+        type_coerce(Document.unmodified, Integer),
     ).where(Document.item_id.in_(items), *_within(low, high))  # fmt: skip
 
 
@@ -142,7 +151,7 @@ def _visits(connection: Connection, items: list[int], low: bytes, high: bytes | 
     return (
         select(
             Document.key, null(), Document.id, Document.server_id, Document.depth, Visit.state, Visit.digest,
-            _seconds(connection, Visit.made_at), null(), Visit.type, func.coalesce(Visit.unmodified, False),
+            _seconds(connection, Visit.made_at), null(), Visit.type, type_coerce(Visit.unmodified, Integer),
         )
         .join(Document, Document.id == Visit.document_id)
         .where(Visit.item_id.in_(items), Visit.made_at.is_not(None), Visit.state.is_not(None), *_within(low, high))
@@ -176,13 +185,7 @@ def _bodies(digests: Sequence[str | None]) -> Ints:
     )
 
 
-def _is_wanted(states: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which rows are of pages that are to be kept fresh: those that a server has, had, or could not give."""
-    answered = faces_of(states, np.full(len(states), FIRST_BODY)) > 0
-    return answered | np.isin(states, [*TRIED_IN_VAIN, *UNDER_WAY])
-
-
 def _type(state: int, mime: str | None) -> str:
     if 300 <= state < 400:
         return REDIRECT_TYPE
-    return GONE_TYPE if state in (404, 410) else mime or "unknown"
+    return GONE_TYPE if 400 <= state < 500 else mime or "unknown"

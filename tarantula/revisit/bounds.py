@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from tarantula.revisit import allocate
+from tarantula.revisit.merge import merge
 from tarantula.revisit.model import Ints, Reading, freshness, mean
 from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.policies import psp
 from tarantula.revisit.schedule import staleness_of
+
+NON_POLITE, WEAK_POLITENESS, INFINITE_CRAWLERS = "NonPolite", "WP", "InfCrawlers"
 
 
 def non_polite(pages: Pages, limits: Limits, reading: Reading) -> float:
@@ -22,6 +25,16 @@ def weak_politeness(pages: Pages, limits: Limits, reading: Reading) -> float:
 def infinite_crawlers(pages: Pages, limits: Limits, reading: Reading) -> float:
     """Return the staleness if a crawler were free whenever PSP has a page due: InfCrawlers."""
     return staleness_of(psp(pages, limits, reading), pages, limits, reading)
+
+
+def bounds(pages: Pages, limits: Limits, reading: Reading) -> dict[str, float]:
+    """Return all of them by their names of 2007."""
+    visits = allocate.polite(pages, limits, reading)
+    return {
+        NON_POLITE: non_polite(pages, limits, reading),
+        WEAK_POLITENESS: evenly(visits, pages, limits, reading),
+        INFINITE_CRAWLERS: staleness_of(merge(visits, pages, limits, reading), pages, limits, reading),
+    }
 
 
 def evenly(visits: Ints, pages: Pages, limits: Limits, reading: Reading) -> float:

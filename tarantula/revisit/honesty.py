@@ -80,11 +80,13 @@ class Honesty:
 
     FIELDS = ("answers", "future", "answered", "checked", "moved", "stayed", "proofs")
 
-    def __init__(self, servers: int) -> None:
-        self._counts = np.zeros((len(self.FIELDS), servers), dtype=np.int64)
+    def __init__(self) -> None:
+        self._counts = np.zeros((len(self.FIELDS), 0), dtype=np.int64)
 
     def hear(self, sights: Sights, pairs: Pairs, servers: Ints) -> Self:
         """Take note of what visits saw; *servers* are those of the pages."""
+        new = int(servers.max(initial=-1)) + 1 - self._counts.shape[1]
+        self._counts = np.pad(self._counts, ((0, 0), (0, max(new, 0))))
         with np.errstate(invalid="ignore"):
             early = sights.times - sights.modified
             told = ~np.isnan(sights.modified) & (sights.faces >= FIRST_BODY) & ~sights.unsent

@@ -72,8 +72,8 @@ class Tally(NamedTuple):
 class Ledger:
     """Takes what visits saw a part at a time, whole pages each; servers and types are numbered from zero on."""
 
-    def __init__(self, servers: int) -> None:
-        self.honesty = Honesty(servers)
+    def __init__(self) -> None:
+        self.honesty = Honesty()
         self._parts: list[Histories] = []
         self._tally: dict[int, list[float]] = {}
         self._pages = 0

@@ -7,7 +7,6 @@ the pages of one pool differ is one number for all of them, the shape of a Gamma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,10 +50,21 @@ class Priors:
 
 
 def priors_of(histories: Histories, tally: Tally) -> Priors:
-    """Return what is believed of pages by what was seen of all; first as if they were much alike, then as they are."""
-    believed = _pooled(histories, tally, DEFAULT.changes)
-    shape = _shape(histories, believed.rates)
-    return believed if shape == believed.shape else _pooled(histories, tally, shape)
+    """Return what is believed of pages by what was seen of all of them, with the shape that makes it most likely."""
+    # They are in the order of hashes: the first of them are a fair sample.
+    chosen = np.flatnonzero(histories.visits >= 2)[:SAMPLE]
+    place = SHAPES.index(DEFAULT.changes)
+    best = _pooled(histories, tally, DEFAULT.changes)
+    if not len(chosen):
+        return best
+    likely = _likelihood(histories, chosen, best)
+    for step in (-1, 1):
+        while 0 <= place + step < len(SHAPES):
+            other = _pooled(histories, tally, SHAPES[place + step])
+            if (found := _likelihood(histories, chosen, other)) <= likely:
+                break
+            best, likely, place = other, found, place + step
+    return best
 
 
 def _pooled(histories: Histories, tally: Tally, shape: float) -> Priors:
@@ -118,29 +128,14 @@ def _most_likely(tally: Tally, places: Ints, parents: Floats, shape: float) -> F
     return found
 
 
-def _shape(histories: Histories, rates: Floats) -> float:
-    """Return how much pages of a pool differ, by those that were visited more than once."""
-    chosen = np.flatnonzero(histories.visits >= 2)
-    if not len(chosen):
-        return DEFAULT.changes
-    # They are in the order of hashes: any of them are a fair sample.
-    chosen = chosen[:SAMPLE]
-    return max(SHAPES, key=lambda shape: _likelihood(histories, chosen, rates, shape))
-
-
-def _likelihood(histories: Histories, chosen: Ints, rates: Floats, shape: float) -> float:
+def _likelihood(histories: Histories, chosen: Ints, priors: Priors) -> float:
     """Return the logarithm of the chance of what was seen of some pages, over all rates that each may have."""
-    nodes, weights = roots_genlaguerre(NODES, shape - 1.0)
+    nodes, weights = roots_genlaguerre(NODES, priors.shape - 1.0)
     own = np.isin(histories.changed, chosen)
     places, gaps = np.searchsorted(chosen, histories.changed[own]), histories.gaps[own]
     terms = np.empty((len(chosen), len(nodes)))
     for number, node in enumerate(nodes):
-        tried = rates[chosen] * node / shape
+        tried = priors.rates[chosen] * node / priors.shape
         changed = np.log(-np.expm1(np.minimum(-tried[places] * gaps, -1e-300)))
         terms[:, number] = np.bincount(places, changed, len(chosen)) - tried * histories.quiet[chosen]
-    return float(logsumexp(terms, axis=1, b=np.maximum(weights / weights.sum(), 0.0)).sum())
-
-
-def names_of(levels: Sequence[int]) -> list[str]:
-    """Return which pools levels are of."""
-    return [LEVELS[level] for level in levels]
+    return float(logsumexp(terms, axis=1, b=weights / weights.sum()).sum())

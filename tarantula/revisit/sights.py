@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -18,7 +19,8 @@ REDIRECT = 1
 GONE = 2
 FIRST_BODY = 3
 """From here on each number is a body, the same for the same bytes."""
-GONE_STATES = (404, 410)
+IN_VAIN = (408, 425, 429)
+"""Answers that say to come again, and nothing of the page; what a server refuses otherwise is gone."""
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DATE = len("Sun, 06 Nov 1994 08:49:37 GMT")
@@ -76,12 +78,13 @@ def faces_of(states: Ints, bodies: Ints) -> Ints:
     """Return what visits saw: of a page its body, numbered from `FIRST_BODY`, and where it led or that it was gone."""
     faces = np.where((states >= 200) & (states < 300), bodies, NOTHING)
     faces = np.where((states >= 300) & (states < 400), REDIRECT, faces)
-    return np.where(np.isin(states, GONE_STATES), GONE, faces)
+    return np.where((states >= 400) & (states < 500) & ~np.isin(states, IN_VAIN), GONE, faces)
 
 
-def seconds_of(dates: list[str | None]) -> Floats:
+def seconds_of(dates: Iterable[str | None]) -> Floats:
     """Read dates as HTTP writes them, many at a time; what is none becomes not a number."""
-    written = np.array([date if date and len(date) == _DATE else " " * _DATE for date in dates], dtype=f"S{_DATE}")
+    usable = (date if date and len(date) == _DATE and date.isascii() else " " * _DATE for date in dates)
+    written = np.array(list(usable), dtype=f"S{_DATE}")
     letters = written.view(np.uint8).reshape(-1, _DATE).astype(np.int64)
 
     def number(start: int, end: int) -> Ints:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tarantula.revisit.aged import Believed, Pauses
+from tarantula.revisit.believed import Believed, Pauses
 from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.pages import TICKS
 from tarantula.revisit.schedule import Schedule

@@ -1,5 +1,4 @@
-"""Policies that suppose one pause for all servers, and pages that were all seen just now, for servers and pages as they
-are."""
+"""Whatever chooses visits, by its name, for pages of different ages and servers with pauses of their own."""
 
 from __future__ import annotations
 
@@ -7,17 +6,28 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tarantula.revisit.aged import Believed, Pauses, allocate, apart
+from tarantula.errors import TarantulaError
+from tarantula.revisit.aged import aged, allocate
+from tarantula.revisit.apart import apart
+from tarantula.revisit.believed import Believed, Pauses
 from tarantula.revisit.model import Reading
 from tarantula.revisit.pages import Limits, Pages
-from tarantula.revisit.policies import Policy, policy_named
+from tarantula.revisit.policies import POLICIES, Policy
 from tarantula.revisit.schedule import Schedule
+from tarantula.revisit.uniform import uniform
+
+Chooser = Callable[[Believed, Pauses], Schedule]
+
+OWN: dict[str, Chooser] = {"aged": aged, "uniform": uniform}
 
 
-def polite_policy(name: str) -> Callable[[Believed, Pauses], Schedule]:
-    """Return a policy by its name, for servers with pauses of their own."""
-    policy = policy_named(name)
-    return lambda believed, pauses: _by_pause(policy, believed, pauses)
+def chooser(name: str) -> Chooser:
+    """Return what chooses visits by that name: it knows ages, or supposes that all pages were seen just now."""
+    if name in OWN:
+        return OWN[name]
+    if name not in POLICIES:
+        raise TarantulaError(f"There is no policy {name[:40]}. There are: {', '.join((*OWN, *POLICIES))}.")
+    return lambda believed, pauses: _by_pause(POLICIES[name], believed, pauses)
 
 
 def _by_pause(policy: Policy, believed: Believed, pauses: Pauses) -> Schedule:
@@ -26,7 +36,7 @@ def _by_pause(policy: Policy, believed: Believed, pauses: Pauses) -> Schedule:
     times, takers = [np.empty(0)], [np.empty(0, dtype=np.int64)]
     for pause in np.unique(of_page[np.isfinite(of_page)]):
         own = np.flatnonzero(of_page == pause)
-        if pause > pauses.horizon or not visits[own].sum():
+        if not visits[own].sum():
             continue
         _, servers = np.unique(believed.pages.servers[own], return_inverse=True)
         pages = Pages.of(believed.pages.rates[own], servers, believed.pages.weights[own])
