@@ -29,7 +29,7 @@ from tarantula.new_items import create_item
 from tarantula.own_components import check_components
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.refresh.beginning import horizon_end, is_to_refresh, refresh
+from tarantula.refresh.beginning import Foreseen, foresee, horizon_end, is_to_refresh, refresh, to_be_refreshed
 from tarantula.refresh.earlier_item import is_followed_refresh
 from tarantula.refresh.planning import check_can_plan, planned_visits
 from tarantula.scope.scope import Scope
@@ -80,6 +80,7 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
     """Begin a new item of a publication, or go on with the one named *urn*."""
     installation.make_home()
     database = open_database(installation)
+    foreseen = _foresee(installation, database, name, urn)
     with database.session() as session:
         publication = registry.get(session, name)
         item = hold(session, urn) if urn else create_item(session, publication, datetime.now(UTC))
@@ -87,11 +88,10 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
             _mend_files(session, item, installation.items / item.urn)
         config = PublicationConfig.model_validate(item.configuration)
         now = datetime.now(UTC)
-        is_new_refresh = is_to_refresh(session, item)
-        by_hand = _is_by_hand(item, now)
+        is_new_refresh, by_hand = is_to_refresh(session, item), _is_by_hand(item, now)
         _start(session, installation, item, config, now)
         if is_new_refresh:
-            refresh(session, installation, item, now, planned_visits)
+            _refresh(session, installation, item, foreseen, now)
         scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
         visits = Visits(item.id, item.planned_at) if item.refreshes_id is not None else None
         collection = Collection(
@@ -100,6 +100,27 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
         collection.join(session.connection())
     collection.directory.mkdir(parents=True, exist_ok=True)
     return collection
+
+
+def _foresee(installation: Config, database: Database, name: str, urn: str | None) -> Foreseen | None:
+    """Plan what an item is to begin with, if it keeps another one fresh, while nobody waits for the database."""
+    with database.reading() as session:
+        item = find_item(session, urn) if urn else None
+        earlier = to_be_refreshed(session, registry.get(session, name), item)
+        if earlier is None:
+            return None
+        return foresee(session, installation, earlier, datetime.now(UTC), planned_visits)
+
+
+def _refresh(session: Session, installation: Config, item: Item, foreseen: Foreseen | None, now: datetime) -> None:
+    earlier = session.get(Item, item.refreshes_id)
+    if earlier is None:
+        # What it was to begin with was removed: it collects anew.
+        item.refreshes_id = None
+        return
+    if foreseen is None or foreseen.item_id != earlier.id:
+        foreseen = foresee(session, installation, earlier, now, planned_visits)
+    refresh(session, item, foreseen)
 
 
 def prepare_item(installation: Config, name: str) -> str:
@@ -234,7 +255,7 @@ def _start(session: Session, installation: Config, item: Item, config: Publicati
         whole = now + timedelta(seconds=config.max_duration)
         item.deadline = max(item.deadline or whole, whole)
     elif is_over and by_hand and item.refreshes_id is not None:
-        item.deadline = horizon_end(installation, item, now)
+        item.deadline = horizon_end(installation, item.publication, now)
     item.started_at = item.started_at or now
 
 

@@ -20,16 +20,16 @@ from tarantula.archive.replayed import path_of_document
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.listings import find_item
-from tests.collecting import TARANTULA, collect, describe, run
+from tests.collecting import TARANTULA, collect, describe, run, wait_until
 from tests.kept import bodies, documents, files, urns
 from tests.lives import item
-from tests.refreshing import chosen, collect_item, prepare, visits_of
+from tests.refreshing import begin_collecting, bring_forward, chosen, end_of, made, prepare, visits_of
 from tests.sites.lively import SLOW, LivelyWeb
 
 DELAY = 0.15
 SLACK = 0.02
-LATER = 7.0
-"""Seconds after which the collector has surely begun, and made the first visits."""
+LATER = 3600.0
+"""Seconds until some pages are visited once more, unless that is brought forward."""
 
 
 @pytest.fixture
@@ -55,7 +55,10 @@ def test_an_item_is_kept_fresh(database: Database, database_config: Config, web:
     plan = {web.url(path): [0.0] for path in at_once} | {web.url("/slow.html", SLOW): [0.0]}
     plan |= {web.url(path): [0.0, LATER] for path in ("/twice.html", "/same.html")}
     second = prepare(database, config, "site", chosen(plan))
-    collect_item("site", second)
+    process = begin_collecting("site", second)
+    wait_until(lambda: made(database, second) == len(plan), process)
+    bring_forward(database, second, LATER)
+    end_of(process)
     check_what_was_asked(web, asked)
     check_visits(database, web, second)
     check_documents(database, web, first, second)

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from tarantula.beliefs.limits import horizon_of
 from tarantula.config import Config
-from tarantula.models import Item, Visit
+from tarantula.models import Item, Publication, Visit
+from tarantula.publications.registry import config_of
 from tarantula.refresh.carrying import carry_over
-from tarantula.refresh.planned import Planner, write_plan
+from tarantula.refresh.earlier_item import item_to_refresh
+from tarantula.refresh.planned import PlannedVisit, Planner, write_plan
 
 logger = logging.getLogger(__name__)
+
+
+class Foreseen(NamedTuple):
+    """What is to be done with an item to keep it fresh."""
+
+    item_id: int
+    begins_at: datetime
+    ends_at: datetime
+    """When the publication is due again, or its longest duration is over."""
+    visits: list[PlannedVisit]
 
 
 def is_to_refresh(session: Session, item: Item) -> bool:
@@ -24,19 +37,28 @@ def is_to_refresh(session: Session, item: Item) -> bool:
     return not session.scalar(select(exists().where(Visit.item_id == item.id)))
 
 
-def refresh(session: Session, installation: Config, item: Item, now: datetime, planner: Planner) -> None:
-    """Carry over what the last item has, and plan visits; if that item is gone, this one collects anew."""
-    earlier = session.get(Item, item.refreshes_id)
-    if earlier is None:
-        item.refreshes_id = None
-        return
-    carry_over(session.connection(), earlier.id, item.id)
-    item.deadline = horizon_end(installation, item, now)
-    horizon = (item.deadline - now).total_seconds()
-    number = write_plan(session.connection(), item.id, planner(session, item, now, horizon), now)
-    logger.info("%s keeps %s fresh until %s, with %d visits.", item.urn, earlier.urn, item.deadline, number)
+def to_be_refreshed(session: Session, publication: Publication, item: Item | None) -> Item | None:
+    """Return what an item would be given when it begins, or a new one if there is none yet."""
+    if item is None:
+        return item_to_refresh(session, publication, config_of(publication))
+    return session.get(Item, item.refreshes_id) if is_to_refresh(session, item) else None
 
 
-def horizon_end(installation: Config, item: Item, now: datetime) -> datetime:
-    """Return until when an item keeps another fresh: the publication is due again, or its longest duration is over."""
-    return now + timedelta(seconds=horizon_of(installation, item.publication, now))
+def foresee(session: Session, installation: Config, earlier: Item, now: datetime, planner: Planner) -> Foreseen:
+    """Plan how an item is kept fresh from now on; it takes long for a large one, and writes nothing."""
+    ends_at = horizon_end(installation, earlier.publication, now)
+    visits = planner(session, earlier, now, (ends_at - now).total_seconds())
+    return Foreseen(earlier.id, now, ends_at, list(visits))
+
+
+def refresh(session: Session, item: Item, foreseen: Foreseen) -> None:
+    """Give an item what the last one has, and the visits that were planned."""
+    item.deadline = foreseen.ends_at
+    carry_over(session.connection(), foreseen.item_id, item.id)
+    number = write_plan(session.connection(), item.id, foreseen.visits, foreseen.begins_at)
+    logger.info("%s begins with what the last item has; %d visits until %s.", item.urn, number, item.deadline)
+
+
+def horizon_end(installation: Config, publication: Publication, now: datetime) -> datetime:
+    """Return until when an item of a publication would be kept fresh."""
+    return now + timedelta(seconds=horizon_of(installation, publication, now))

@@ -15,7 +15,12 @@ from tarantula.store.bulk import chunks, execute
 ROWS = 10_000
 """Visits that are written at a time."""
 
-_INSERT = "INSERT INTO visit (item_id, document_id, due_at, rate, believed) {rows}"
+_INSERT = (
+    "INSERT INTO visit (item_id, document_id, due_at, rate, believed)"
+    " SELECT own.item_id, own.id, planned.column3, planned.column4, planned.column5 FROM ({rows}) AS planned"
+    " JOIN document ON document.id = planned.column2"
+    " JOIN document AS own ON own.item_id = planned.column1 AND own.key = document.key"
+)
 _TYPES = ("integer", "bigint", "timestamptz", "float8", "float8")
 
 
@@ -23,6 +28,7 @@ class PlannedVisit(NamedTuple):
     """When a document is to be visited, and why."""
 
     document_id: int
+    """Of the item that is kept fresh."""
     after: float
     """Seconds from the beginning."""
     rate: float
@@ -32,11 +38,11 @@ class PlannedVisit(NamedTuple):
 
 
 Planner = Callable[[Session, Item, datetime, float], Iterable[PlannedVisit]]
-"""Chooses the visits of an item from a moment on, within so many seconds."""
+"""Chooses visits to the pages of an item from a moment on, within so many seconds."""
 
 
 def write_plan(connection: Connection, item_id: int, planned: Iterable[PlannedVisit], begin: datetime) -> int:
-    """Store visits; return how many there are."""
+    """Store visits to the documents of an item that have the same URLs; return how many there are."""
     number = 0
     for chunk in chunks(planned, ROWS):
         rows = [

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.errors import TarantulaError
 from tarantula.models import Item
-from tarantula.publications.config import PublicationConfig
+from tarantula.publications.registry import config_of
 from tarantula.refresh.planned import PlannedVisit
 
 PACKAGES = ("numpy", "scipy", "numba")
@@ -27,11 +27,11 @@ def check_can_plan() -> None:
 
 
 def planned_visits(session: Session, item: Item, now: datetime, horizon: float) -> Iterable[PlannedVisit]:
-    """Choose the visits of an item, within what its publication and its servers allow."""
+    """Choose visits to the pages of an item, within what its publication and its servers allow."""
     check_can_plan()
     from tarantula.beliefs.plan import plan_visits
 
-    most = PublicationConfig.model_validate(item.configuration).refresh_visits
+    most = config_of(item.publication).refresh_visits
     try:
         plan = plan_visits(session, item.publication, horizon=horizon, begins_at=now, visits=most, item=item)
     except TarantulaError as error:
