@@ -29,13 +29,14 @@ from tarantula.new_items import create_item
 from tarantula.own_components import check_components
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.refresh.beginning import Foreseen, foresee, horizon_end, is_to_refresh, refresh, to_be_refreshed
+from tarantula.refresh.beginning import begin_refresh, foresee_item, horizon_end, is_to_refresh
 from tarantula.refresh.earlier_item import is_followed_refresh
-from tarantula.refresh.planning import check_can_plan, planned_visits
+from tarantula.refresh.leaving import leave_until_next_visit
+from tarantula.refresh.planning import check_can_plan
 from tarantula.scope.scope import Scope
 from tarantula.states import ItemState, check_move
 from tarantula.store.index import index_item
-from tarantula.store.leases import Leases, is_unfinished
+from tarantula.store.leases import Leases
 from tarantula.store.machine import this_machine
 from tarantula.store.read import repair
 from tarantula.store.visits import Visits
@@ -80,18 +81,19 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
     """Begin a new item of a publication, or go on with the one named *urn*."""
     installation.make_home()
     database = open_database(installation)
-    foreseen = _foresee(installation, database, name, urn)
+    arrived = datetime.now(UTC)
+    with database.reading() as session:
+        foreseen = foresee_item(session, installation, name, urn, arrived)
     with database.session() as session:
         publication = registry.get(session, name)
         item = hold(session, urn) if urn else create_item(session, publication, datetime.now(UTC))
         if urn:
             _mend_files(session, item, installation.items / item.urn)
         config = PublicationConfig.model_validate(item.configuration)
-        now = datetime.now(UTC)
-        is_new_refresh, by_hand = is_to_refresh(session, item), _is_by_hand(item, now)
-        _start(session, installation, item, config, now)
+        is_new_refresh, by_hand = is_to_refresh(session, item), _is_by_hand(item, arrived)
+        _start(session, installation, item, config, by_hand)
         if is_new_refresh:
-            _refresh(session, installation, item, foreseen, now)
+            begin_refresh(session, installation, item, foreseen)
         scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
         visits = Visits(item.id, item.planned_at) if item.refreshes_id is not None else None
         collection = Collection(
@@ -100,27 +102,6 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
         collection.join(session.connection())
     collection.directory.mkdir(parents=True, exist_ok=True)
     return collection
-
-
-def _foresee(installation: Config, database: Database, name: str, urn: str | None) -> Foreseen | None:
-    """Plan what an item is to begin with, if it keeps another one fresh, while nobody waits for the database."""
-    with database.reading() as session:
-        item = find_item(session, urn) if urn else None
-        earlier = to_be_refreshed(session, registry.get(session, name), item)
-        if earlier is None:
-            return None
-        return foresee(session, installation, earlier, datetime.now(UTC), planned_visits)
-
-
-def _refresh(session: Session, installation: Config, item: Item, foreseen: Foreseen | None, now: datetime) -> None:
-    earlier = session.get(Item, item.refreshes_id)
-    if earlier is None:
-        # What it was to begin with was removed: it collects anew.
-        item.refreshes_id = None
-        return
-    if foreseen is None or foreseen.item_id != earlier.id:
-        foreseen = foresee(session, installation, earlier, now, planned_visits)
-    refresh(session, item, foreseen)
 
 
 def prepare_item(installation: Config, name: str) -> str:
@@ -196,7 +177,7 @@ def _leave(collection: Collection) -> bool:
 
 
 def _finish(collection: Collection, reason: str | None) -> None:
-    if reason is None and _leave_until_next_visit(collection):
+    if reason is None and leave_until_next_visit(collection.database, collection.urn, collection.visits):
         return
     with collection.database.reading() as session:
         index_item(session, find_item(session, collection.urn), collection.directory)
@@ -204,21 +185,6 @@ def _finish(collection: Collection, reason: str | None) -> None:
     if left_early:
         collection.interruption = reason = "Its collector ended before its time."
     finish_item(collection.database, collection.urn, reason)
-
-
-def _leave_until_next_visit(collection: Collection) -> bool:
-    """Leave an item of which nothing is left but visits to a daemon, which goes on when the next one is due."""
-    if collection.visits is None:
-        return False
-    with collection.database.session() as session:
-        item, connection = hold(session, collection.urn), session.connection()
-        due = collection.visits.next_due(connection)
-        if due is None or item.state != ItemState.COLLECTING or is_unfinished(connection, item.id):
-            return False
-        item.launched_at = item.launched_on = None
-        item.retry_at = due
-        logger.info("The next visit of %s is due at %s.", item.urn, due.isoformat(timespec="seconds"))
-        return True
 
 
 def give_up(collection: Collection | None) -> None:
@@ -241,10 +207,10 @@ def _work_left(session: Session, item: Item) -> bool:
     return to_come or Leases(item.id).work_left(connection)
 
 
-def _start(session: Session, installation: Config, item: Item, config: PublicationConfig, now: datetime) -> None:
+def _start(session: Session, installation: Config, item: Item, config: PublicationConfig, by_hand: bool) -> None:
     """Let an item be collected; one that somebody resumes begins anew with its crashes and its time."""
     _check_can_collect(session, item)
-    by_hand = _is_by_hand(item, now)
+    now = datetime.now(UTC)
     if item.state != ItemState.COLLECTING:
         move(item, ItemState.COLLECTING, now)
     item.launched_at = item.launched_on = item.retry_at = None

@@ -20,12 +20,13 @@ from tarantula.publications import registry
 from tarantula.states import ItemState
 from tarantula.store.documents import Outcome
 from tarantula.store.group import Finished
+from tarantula.store.machine import this_machine
 from tarantula.store.visited import Visited
 from tarantula.store.visits import Visits, put_back
 from tarantula.urls import key_of
 from tests.collecting import describe
 from tests.lives import Noted, change, item
-from tests.refreshing import chosen, prepare, visits_of
+from tests.refreshing import begin_collecting, chosen, end_of, prepare, visits_of
 
 BASE = "http://site.example/"
 NOW = datetime.now(UTC)
@@ -275,7 +276,8 @@ def test_a_daemons_process_leaves_until_the_next_visit_is_due(sqlite: Database, 
     finish(sqlite, urn)
     with sqlite.reading() as session:
         due = visits.next_due(session.connection())
-    end_item(begin_item(config, "site", urn), None)
+    change(sqlite, urn, launched_at=datetime.now(UTC), launched_on=this_machine())
+    assert "is due at" in end_of(begin_collecting("site", urn))
     left = item(sqlite, urn)
     assert (left.state, left.retry_at, left.launched_at) == ("collecting", due, None)
     assert due is not None

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
+import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -28,6 +29,7 @@ from tarantula.revisit.aged import aged
 from tarantula.revisit.believed import Believed, Pauses, freshness_of
 from tarantula.revisit.model import Floats
 from tests.collecting import PATIENCE, collect, describe, wait_until
+from tests.kept import urns
 from tests.refreshing import begin_collecting, bring_forward, end_of, prepare, visits_of
 from tests.sites.weekly import WeeklyWeb, rates_of
 
@@ -43,6 +45,8 @@ SEED = 2007
 SURE = 1e9
 """Changes that are believed to be seen, where there is no doubt."""
 MUCH_LATER = 3600.0
+DAY, BETWEEN = 19, 7
+"""Seconds of an item that learns, and about as many until the next one has begun."""
 
 
 class Planned(NamedTuple):
@@ -53,15 +57,15 @@ class Planned(NamedTuple):
     foretold: Floats
 
 
-def plan(rates: Floats, believed_rates: Floats) -> Planned:
+def plan(rates: Floats, believed_rates: Floats, week: float = WEEK) -> Planned:
     """Plan by what is believed, and foretell what that finds by what is true."""
     nowhere, sure = np.zeros(PAGES), np.full(PAGES, SURE)
     believed, true = (
         Believed.of(sure, sure / some, nowhere, nowhere.astype(np.int64)) for some in (believed_rates, rates)
     )
-    schedule = aged(believed, Pauses(WEEK, np.array([DELAY]), VISITS, np.array([np.inf])))
+    schedule = aged(believed, Pauses(week, np.array([DELAY]), VISITS, np.array([np.inf])))
     assert schedule.closest() >= DELAY
-    return Planned(schedule.times, schedule.pages, freshness_of(schedule, true, WEEK))
+    return Planned(schedule.times, schedule.pages, freshness_of(schedule, true, week))
 
 
 def test_a_week_is_as_fresh_as_the_plan_foretold(sqlite: Database, config: Config) -> None:
@@ -90,6 +94,29 @@ def test_a_week_is_as_fresh_as_the_plan_foretold(sqlite: Database, config: Confi
     print(f"margin {margin:.4f}, {foretold:.4f} foretold, ± {error:.4f} by chance")
     assert margin > 0
     assert abs(margin - foretold) <= (0.05 * foretold if FULL else max(3 * error, 0.25 * foretold))
+
+
+@pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it")
+def test_a_week_of_items_that_learn_the_rates(sqlite: Database, config: Config) -> None:
+    """Each day is an item that plans by what those before it saw; nobody tells it a rate."""
+    rates, week = rates_of(PAGES, SEED), 7 * (DAY + BETWEEN)
+    with WeeklyWeb(rates, week, SEED, servers=1) as web:
+        describe(sqlite, "week", base_url=web.url(), robots=False, refresh=True, max_duration=DAY, convert=False)
+        collect("week", "-s", "LOG_LEVEL=WARNING")
+        with sqlite.session() as session:
+            registry.edit(session, "week", {"delay": DELAY, "refresh_visits": VISITS // 7})
+        web.begins = time.time()
+        for _ in range(7):
+            collect("week", "-s", "LOG_LEVEL=WARNING")
+    seen = [made for urn in urns(sqlite)[1:] for made in seen_in(sqlite, web, urn, web.addresses[0])]
+    by_page: dict[int, list[tuple[float, int]]] = {number: [(0.0, 0)] for number in range(PAGES)}
+    for number, at, version in sorted(seen):
+        by_page[number].append((at, version))
+    found = np.array([web.freshness(number, captures) for number, captures in by_page.items()])
+    known, evenly = (plan(rates / week, some / week, week) for some in (rates, np.full(PAGES, rates.mean())))
+    print(f"\n{len(seen)} visits by rates that were learned: fresh {found.mean():.4f};")
+    print(f"{known.foretold.mean():.4f} foretold if they are known, {evenly.foretold.mean():.4f} if believed alike")
+    assert 0.9 * VISITS <= len(seen) <= VISITS
 
 
 def prepare_week(database: Database, config: Config, web: WeeklyWeb, plans: list[Planned]) -> str:
@@ -121,17 +148,20 @@ def begin_week(database: Database, web: WeeklyWeb, urn: str) -> None:
 
 def freshness(database: Database, web: WeeklyWeb, urn: str, address: str) -> Floats:
     """Return how fresh each page of a server was, by its changes and by when the deposit got which of its versions."""
+    by_page: dict[int, list[tuple[float, int]]] = {number: [(0.0, 0)] for number in range(PAGES)}
+    for number, at, version in seen_in(database, web, urn, address):
+        by_page[number].append((at, version))
+    return np.array([web.freshness(number, captures) for number, captures in by_page.items()])
+
+
+def seen_in(database: Database, web: WeeklyWeb, urn: str, address: str) -> Iterator[tuple[int, float, int]]:
+    """Yield which version of which page the deposit got in which second of the week."""
     visits = visits_of(database, urn)
-    found = []
     for number in range(PAGES):
-        versions, seen = web.versions(number), [(0.0, 0)]
+        versions = web.versions(number)
         for visit in visits.get(web.url(f"/{number}", address), ()):
-            if visit.made_at is None:
-                continue
-            assert visit.digest is not None
-            seen.append((min(visit.made_at.timestamp() - web.begins, WEEK), versions[visit.digest]))
-        found.append(web.freshness(number, seen))
-    return np.array(found)
+            if visit.made_at is not None and visit.digest is not None:
+                yield number, min(visit.made_at.timestamp() - web.begins, web.week), versions[visit.digest]
 
 
 def check_manners(web: WeeklyWeb, before: int) -> None:

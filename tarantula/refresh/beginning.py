@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import exists, select
@@ -11,11 +11,13 @@ from sqlalchemy.orm import Session
 
 from tarantula.beliefs.limits import horizon_of
 from tarantula.config import Config
+from tarantula.listings import find_item
 from tarantula.models import Item, Publication, Visit
-from tarantula.publications.registry import config_of
+from tarantula.publications import registry
 from tarantula.refresh.carrying import carry_over
 from tarantula.refresh.earlier_item import item_to_refresh
 from tarantula.refresh.planned import PlannedVisit, Planner, write_plan
+from tarantula.refresh.planning import planned_visits
 
 logger = logging.getLogger(__name__)
 
@@ -37,11 +39,15 @@ def is_to_refresh(session: Session, item: Item) -> bool:
     return not session.scalar(select(exists().where(Visit.item_id == item.id)))
 
 
-def to_be_refreshed(session: Session, publication: Publication, item: Item | None) -> Item | None:
-    """Return what an item would be given when it begins, or a new one if there is none yet."""
-    if item is None:
-        return item_to_refresh(session, publication, config_of(publication))
-    return session.get(Item, item.refreshes_id) if is_to_refresh(session, item) else None
+def foresee_item(session: Session, installation: Config, name: str, urn: str | None, now: datetime) -> Foreseen | None:
+    """Plan what an item begins with, or a new one of the publication, if it is to keep another one fresh."""
+    publication = registry.get(session, name)
+    if urn is None:
+        earlier = item_to_refresh(session, publication, registry.config_of(publication))
+    else:
+        item = find_item(session, urn)
+        earlier = session.get(Item, item.refreshes_id) if is_to_refresh(session, item) else None
+    return foresee(session, installation, earlier, now, planned_visits) if earlier is not None else None
 
 
 def foresee(session: Session, installation: Config, earlier: Item, now: datetime, planner: Planner) -> Foreseen:
@@ -49,6 +55,17 @@ def foresee(session: Session, installation: Config, earlier: Item, now: datetime
     ends_at = horizon_end(installation, earlier.publication, now)
     visits = planner(session, earlier, now, (ends_at - now).total_seconds())
     return Foreseen(earlier.id, now, ends_at, list(visits))
+
+
+def begin_refresh(session: Session, installation: Config, item: Item, foreseen: Foreseen | None) -> None:
+    """Let an item begin with what was foreseen; if the item that it was to keep fresh is gone, it collects anew."""
+    earlier = session.get(Item, item.refreshes_id)
+    if earlier is None:
+        item.refreshes_id = None
+        return
+    if foreseen is None or foreseen.item_id != earlier.id:
+        foreseen = foresee(session, installation, earlier, datetime.now(UTC), planned_visits)
+    refresh(session, item, foreseen)
 
 
 def refresh(session: Session, item: Item, foreseen: Foreseen) -> None:
