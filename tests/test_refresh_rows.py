@@ -15,17 +15,18 @@ from tarantula.db import Database
 from tarantula.errors import NotNow
 from tarantula.life.moving import OVER, STOPPED
 from tarantula.listings import find_item
-from tarantula.models import Document, LinkRow
+from tarantula.models import Collector, Document, LinkRow, Server
 from tarantula.publications import registry
 from tarantula.states import ItemState
 from tarantula.store.documents import Outcome
 from tarantula.store.group import Finished
+from tarantula.store.leases import Leases
 from tarantula.store.machine import this_machine
 from tarantula.store.visited import Visited
 from tarantula.store.visits import Visits, put_back
 from tarantula.urls import key_of
 from tests.collecting import describe
-from tests.lives import Noted, change, item
+from tests.lives import Noted, change, item, join
 from tests.refreshing import begin_collecting, chosen, end_of, prepare, visits_of
 
 BASE = "http://site.example/"
@@ -287,3 +288,19 @@ def test_a_daemons_process_leaves_until_the_next_visit_is_due(sqlite: Database, 
     assert starter.started == []
     coordinator.round(due)
     assert starter.started == [(urn, ItemState.COLLECTING)]
+
+
+def test_visits_to_a_server_are_released_by_whoever_has_it(database: Database, database_config: Config) -> None:
+    first_item(database, database_config)
+    urn, visits = refreshed(database, database_config, {"200": [-5.0]})
+    join(database, urn)
+    leases = Leases(item(database, urn).id)
+    with database.session() as session:
+        other = session.scalars(select(Collector)).one()
+        session.execute(update(Server).values(collector_id=other.id))
+    with database.session() as session:
+        connection = session.connection()
+        assert visits.release(connection, leases.are_of_others(connection)) == []
+        # Nobody waits for the dead.
+        session.execute(update(Collector).values(heartbeat_at=DAY_AGO))
+        assert [entry.url for entry in visits.release(connection, leases.are_of_others(connection))] == [url("200")]

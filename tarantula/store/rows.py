@@ -61,7 +61,8 @@ class RowWriter:
             self._leases.note_pauses(connection, self._unusual)
         waiting = self._write_documents(connection, group, news)
         if self._visited is not None:
-            waiting += self._visited.release(connection)
+            # Whoever has a server on lease must hear of what waits there.
+            waiting += self._visited.release(connection, lambda: self._leases.are_of_others(connection))
         self._leases.note_visits(connection, _long_waits(group))
         for given_back in group.given_back:
             self._leases.give_back(connection, given_back.waits, given_back.shy)
