@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
@@ -73,6 +73,7 @@ def test_no_other_times_are_better_for_a_page_alone(visits: int, age: float, sha
     assert fresh <= _worth(visits, shape, scale, age, DAY) + 1e-6
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 1000), st.integers(1, 3000))
 def test_no_pause_is_ever_broken_and_no_limit(seed: int, visits: int) -> None:
     believed, limits = world(seed=seed), pauses(visits)

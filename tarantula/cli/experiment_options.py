@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -51,18 +52,23 @@ CHOICES = {
 }
 
 
-def of_an_experiment(command: Command) -> Command:
+def of_an_experiment(*leaving_out: str) -> Callable[[Command], Command]:
     """Give a command that ends in ``**typed`` an option for each choice."""
-    signature = inspect.signature(command, eval_str=True)
-    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    choices = [_parameter(name, choice) for name, choice in CHOICES.items()]
-    keyword_only = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
-    command.__signature__ = signature.replace(parameters=[*choices, *keyword_only])  # type: ignore[attr-defined]
-    return command
+
+    def decorate(command: Command) -> Command:
+        signature = inspect.signature(command, eval_str=True)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        choices = [_parameter(name, choice) for name, choice in CHOICES.items() if name not in leaving_out]
+        keyword_only = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+        command.__signature__ = signature.replace(parameters=[*choices, *keyword_only])  # type: ignore[attr-defined]
+        return command
+
+    return decorate
 
 
 def read(**typed: Any) -> Experiment:
-    """Return the experiment that was typed."""
+    """Return the experiment that was typed; what cannot be is as usual."""
+    typed = {name: choice.usual for name, choice in CHOICES.items()} | typed
     from tarantula.revisit.experiments import Experiment
     from tarantula.revisit.model import Reading
     from tarantula.revisit.worlds import World
@@ -85,6 +91,17 @@ def read(**typed: Any) -> Experiment:
         _shares(typed["mixture"]),
         Reading(typed["reading"]),
     )
+
+
+def numbers(text: str, flag: str) -> list[float]:
+    """Read ``0;0.5;1``: at least two numbers, each above the one before."""
+    try:
+        found = [float(part) for part in text.split(";") if part.strip()]
+    except ValueError:
+        found = []
+    if len(found) < 2 or not all(one < next_one for one, next_one in pairwise(found)):
+        raise TarantulaError(f"{flag} is two numbers or more, with semicolons, the lowest first.")
+    return found
 
 
 def _parameter(name: str, choice: Choice) -> inspect.Parameter:

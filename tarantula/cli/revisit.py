@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,11 +28,11 @@ def revisit() -> None:
 
 
 @app.command()
-@options.of_an_experiment
+@options.of_an_experiment()
 def simulate(
-    policy: Annotated[str, typer.Option("--policy", help="psp, mp2 or m-wolf.")] = "psp",
+    policy: Annotated[str, typer.Option("--policy", help="psp, mp2, m-wolf or slotted.")] = "psp",
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
-    **typed: str,
+    **typed: Any,
 ) -> None:
     """Simulate a policy on a web that does not exist, and hold what it does against the bounds."""
     with needing_numbers():
@@ -46,6 +47,32 @@ def simulate(
         write_json({"policy": policy, "experiment": experiment.as_json(), **found.as_json()})
     else:
         _draw(policy, found)
+
+
+@app.command()
+@options.of_an_experiment("reading")
+def figures(
+    thetas: Annotated[str, typer.Option("--thetas", metavar="'A;B'", help="What is varied.")] = "0;0.5;1;1.5;2",
+    output: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="Where revisit.md and its pictures are.")
+    ] = Path("docs"),
+    **typed: Any,
+) -> None:
+    """Draw how stale every policy leaves a web, and write the numbers into revisit.md."""
+    with needing_numbers():
+        from tarantula.revisit import figures_page
+
+        experiment, varied = options.read(**typed), options.numbers(thetas, "--thetas")
+        done = 0
+        with counting("Measuring") as count:
+
+            def tell() -> None:
+                nonlocal done
+                done += 1
+                count(done, figures_page.steps(varied))
+
+            for path in figures_page.write(output, experiment, varied, tell):
+                print(f"{path} is written.")
 
 
 def _draw(policy: str, found: Finding) -> None:

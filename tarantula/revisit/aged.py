@@ -9,7 +9,7 @@ the limits of servers and of all, is the best choice; each visit is then made as
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, vectorize
+from numba import njit
 
 from tarantula.revisit.apart import apart
 from tarantula.revisit.believed import Believed, Pauses
@@ -42,15 +42,10 @@ def spread(visits: Ints, believed: Believed, pauses: Pauses) -> Schedule:
     """Make each visit as near as can be to the time that is best for its page alone, never breaking a pause."""
     takers = np.repeat(np.arange(len(visits)), visits)
     number = np.arange(len(takers)) - np.repeat(np.cumsum(visits) - visits, visits)
-    gaps = _best_gaps(visits, believed.ages, pauses.horizon)[takers]
-    return apart(pauses.horizon - (visits[takers] - number) * gaps, takers, believed, pauses)
-
-
-@njit(cache=True)
-def best_gap(visits: int, age: float, horizon: float) -> float:
-    """Return how far apart so many visits are best made."""
-    even = (age + horizon) / (visits + 1)
-    return even if even > age else horizon / visits
+    even = (believed.ages + pauses.horizon) / (visits + 1)
+    gaps = np.where(even > believed.ages, even, pauses.horizon / np.maximum(visits, 1))[takers]
+    times = pauses.horizon - (visits[takers] - number) * gaps
+    return apart(times.astype(np.float64), takers, believed, pauses)
 
 
 @njit(cache=True)
@@ -58,7 +53,8 @@ def _worth(visits, shape, scale, age, horizon):  # type: ignore[no-untyped-def]
     """Return for how long of the horizon a page is fresh that is visited so often, at the best times."""
     if visits == 0:
         return fresh_after(age, horizon, shape, scale)
-    gap = best_gap(visits, age, horizon)
+    even = (age + horizon) / (visits + 1)
+    gap = even if even > age else horizon / visits
     first = max(horizon - visits * gap, 0.0)
     return fresh_after(age, first, shape, scale) + visits * fresh_seconds(gap, shape, scale)
 
@@ -66,11 +62,6 @@ def _worth(visits, shape, scale, age, horizon):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _gain(visits, shape, scale, age, weight, horizon):  # type: ignore[no-untyped-def]
     return weight * (_worth(visits + 1, shape, scale, age, horizon) - _worth(visits, shape, scale, age, horizon))
-
-
-@vectorize(cache=True)  # type: ignore[no-untyped-call]
-def _best_gaps(visits, age, horizon):  # type: ignore[no-untyped-def]
-    return best_gap(visits, age, horizon) if visits else 0.0
 
 
 @njit(cache=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from tarantula.revisit.believed import Believed, Pauses
 from tarantula.revisit.model import Floats, Ints
@@ -17,31 +17,22 @@ def apart(times: Floats, takers: Ints, believed: Believed, pauses: Pauses) -> Sc
     Times that are too near to each other become a block around their mean: the least sum of squares.
     """
     servers = believed.pages.servers[takers]
-    order = np.argsort(servers, kind="stable")
+    order = np.lexsort((times, servers))
     counts = np.bincount(servers, minlength=len(believed.pages.starts) - 1)
-    _sort(times, order, np.cumsum(counts) - counts, counts)
     number = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
     # Of too many visits those are kept that are spread evenly among them.
     room = np.repeat(np.minimum(pauses.budgets, counts), counts)
-    sorted_counts = np.repeat(counts, counts)
-    kept = order[(number + 1) * room // np.maximum(sorted_counts, 1) > number * room // np.maximum(sorted_counts, 1)]
+    of_server = np.repeat(counts, counts)
+    kept = order[(number + 1) * room // of_server > number * room // of_server]
     starts = np.concatenate([[0], np.cumsum(np.minimum(pauses.budgets, counts))]).astype(np.int64)
     moved = times[kept]
     _set_all_apart(moved, starts, np.minimum(pauses.ticks, pauses.horizon), pauses.horizon, float(TICKS))
     return Schedule(moved, takers[kept], starts)
 
 
-@njit(cache=True, parallel=True)
-def _sort(times, order, starts, counts):  # type: ignore[no-untyped-def]
-    """Put the visits of each server in the order of their times; equal ones stay as they are."""
-    for server in prange(len(counts)):
-        own = order[starts[server] : starts[server] + counts[server]]
-        own[:] = own[np.argsort(times[own], kind="mergesort")]
-
-
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def _set_all_apart(times, starts, pauses, horizon, ticks):  # type: ignore[no-untyped-def]
-    for server in prange(len(starts) - 1):
+    for server in range(len(starts) - 1):
         _set_apart(times[starts[server] : starts[server + 1]], pauses[server], horizon, ticks)
 
 

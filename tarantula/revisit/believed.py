@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from tarantula.errors import TarantulaError
 from tarantula.revisit.doubt import fresh_after, fresh_seconds
@@ -85,11 +85,11 @@ def gaps_of(schedule: Schedule, believed: Believed) -> Floats:
     return gaps
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def _freshness(times, pages, starts, shapes, scales, ages, horizon):  # type: ignore[no-untyped-def]
     last = np.full(len(shapes), -1.0)
     fresh = np.zeros(len(shapes))
-    for server in prange(len(starts) - 1):
+    for server in range(len(starts) - 1):
         for visit in range(starts[server], starts[server + 1]):
             page, time = pages[visit], times[visit]
             if last[page] < 0.0:
@@ -97,7 +97,7 @@ def _freshness(times, pages, starts, shapes, scales, ages, horizon):  # type: ig
             else:
                 fresh[page] += fresh_seconds(time - last[page], shapes[page], scales[page])
             last[page] = time
-    for page in prange(len(shapes)):
+    for page in range(len(shapes)):
         if last[page] < 0.0:
             fresh[page] = fresh_after(ages[page], horizon, shapes[page], scales[page])
         else:

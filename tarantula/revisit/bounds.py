@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from tarantula.revisit import allocate
-from tarantula.revisit.merge import merge
+from tarantula.revisit.bound import polite_bound
 from tarantula.revisit.model import Ints, Reading, freshness, mean
 from tarantula.revisit.pages import Limits, Pages
-from tarantula.revisit.policies import psp
+from tarantula.revisit.policies import phase_1, psp
 from tarantula.revisit.schedule import staleness_of
 
-NON_POLITE, WEAK_POLITENESS, INFINITE_CRAWLERS = "NonPolite", "WP", "InfCrawlers"
+
+class Bound(Protocol):
+    """Says how stale pages are at least."""
+
+    def __call__(self, pages: Pages, limits: Limits, reading: Reading) -> float:
+        """Return the staleness."""
+        ...
 
 
 def non_polite(pages: Pages, limits: Limits, reading: Reading) -> float:
-    """Return the staleness if only the visits in all were limited: NonPolite."""
-    return evenly(allocate.impolite(pages, limits, reading), pages, limits, reading)
+    """Return the staleness if only the visits in all were limited."""
+    return evenly(phase_1(allocate.impolite, pages, limits, reading), pages, limits, reading)
 
 
 def weak_politeness(pages: Pages, limits: Limits, reading: Reading) -> float:
-    """Return the staleness if servers limited how often they are asked, but not when: WP."""
-    return evenly(allocate.polite(pages, limits, reading), pages, limits, reading)
+    """Return the staleness if servers limited how often they are asked, but not when."""
+    return evenly(phase_1(allocate.polite, pages, limits, reading), pages, limits, reading)
 
 
 def infinite_crawlers(pages: Pages, limits: Limits, reading: Reading) -> float:
-    """Return the staleness if a crawler were free whenever PSP has a page due: InfCrawlers."""
+    """Return the staleness if a crawler were free whenever PSP has a page due."""
     return staleness_of(psp(pages, limits, reading), pages, limits, reading)
 
 
+BOUNDS: dict[str, Bound] = {
+    "NonPolite": non_polite,
+    "WP": weak_politeness,
+    "PoliteBound": polite_bound,
+    "InfCrawlers": infinite_crawlers,
+}
+
+
 def bounds(pages: Pages, limits: Limits, reading: Reading) -> dict[str, float]:
-    """Return all of them by their names of 2007."""
-    visits = allocate.polite(pages, limits, reading)
-    return {
-        NON_POLITE: non_polite(pages, limits, reading),
-        WEAK_POLITENESS: evenly(visits, pages, limits, reading),
-        INFINITE_CRAWLERS: staleness_of(merge(visits, pages, limits, reading), pages, limits, reading),
-    }
+    """Return all of them by their names."""
+    return {name: bound(pages, limits, reading) for name, bound in BOUNDS.items()}
 
 
 def evenly(visits: Ints, pages: Pages, limits: Limits, reading: Reading) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
-from math import exp, expm1, floor, inf, log
+from math import exp, expm1, inf, log
 
 import numpy as np
 from numba import njit
@@ -103,15 +103,15 @@ def next_change(law, rate, states, page):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _refusals(states, page):  # type: ignore[no-untyped-def]
     """Return how often a page does not change although it may, before it does."""
-    return floor(log(draw(states, page)) / log(1.0 - CHANCE))
+    return np.floor(log(draw(states, page)) / log(1.0 - CHANCE))
 
 
 @njit(cache=True)
 def fresh_seconds(law, rate, gap):  # type: ignore[no-untyped-def]
     """Return for how long a page is expected to be as it was when it was visited, of a gap to the next visit."""
-    changes = rate * gap
-    if changes <= 0.0:
+    if rate <= 0.0 or gap <= 0.0:
         return gap
+    changes = rate * gap
     if changes == inf:
         return 0.0
     if law == POISSON:
@@ -120,7 +120,7 @@ def fresh_seconds(law, rate, gap):  # type: ignore[no-untyped-def]
         scale = (SHAPE - 1.0) / rate
         return scale / (2.0 - SHAPE) * expm1((2.0 - SHAPE) * np.log1p(gap / scale))
     period = CHANCE / rate
-    whole = floor(gap / period)
+    whole = np.floor(gap / period)
     part = gap / period - whole
     unchanged = exp(whole * log(1.0 - CHANCE))
     rests = (1.0 - unchanged) / CHANCE * (1.0 - CHANCE / 2.0)

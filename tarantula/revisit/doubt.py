@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from math import exp, expm1, log1p
 
-from numba import njit, vectorize
+import numpy as np
+from numba import njit
 
 from tarantula.revisit.model import Floats
 
@@ -44,12 +45,9 @@ def fresh_after(age: float, seconds: float, shape: float, scale: float) -> float
     return still(age, shape, scale) * fresh_seconds(seconds, shape, scale + age)
 
 
-@vectorize(cache=True)  # type: ignore[no-untyped-call]
-def _still(seconds, shape, scale):  # type: ignore[no-untyped-def]
-    return still(seconds, shape, scale)
-
-
 def chances(seconds: Floats, shapes: Floats, scales: Floats) -> Floats:
     """Return the chances that pages changed at least once in so long."""
-    changed: Floats = 1.0 - _still(seconds, shapes, scales)
-    return changed
+    with np.errstate(divide="ignore", invalid="ignore"):
+        changed = -np.expm1(-shapes * np.log1p(seconds / scales))
+    changed = np.where(scales > 0.0, changed, 1.0)
+    return np.where((seconds > 0.0) & (shapes > 0.0), changed, 0.0)

@@ -7,7 +7,7 @@ from math import exp, expm1, inf, log
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from tarantula.revisit.model import Floats, Ints
 
@@ -116,9 +116,9 @@ def _worth(rate, known, gaps):  # type: ignore[no-untyped-def]
     return worth
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def _of_pages(known, quiet, starts, gaps, rates, shapes):  # type: ignore[no-untyped-def]
-    for page in prange(len(known)):
+    for page in range(len(known)):
         own = gaps[starts[page] : starts[page + 1]]
         rates[page] = most_likely(known[page], quiet[page], own)
         shapes[page] = _worth(rates[page], known[page], own)

@@ -142,7 +142,9 @@ def _writable(number: float) -> float | str:
     return number if isfinite(number) else "infinite"
 
 
-def run(experiment: Experiment, policy: str, watch: Watch = lambda moment: None) -> Finding:
+def run(
+    experiment: Experiment, policy: str, watch: Watch = lambda moment: None, *, with_bounds: bool = True
+) -> Finding:
     """Plan by a policy, simulate, and say within which bounds that is."""
     chosen, limits, crawlers = policy_named(policy), experiment.limits(), experiment.speeds()
     web = experiment.web()
@@ -152,4 +154,5 @@ def run(experiment: Experiment, policy: str, watch: Watch = lambda moment: None)
     planned = monotonic()
     outcome = simulate(schedule, web, crawlers, limits, experiment.reading, seed=experiment.world.seed, watch=watch)
     ended = monotonic()
-    return Finding(outcome, bounds(web.pages, limits, experiment.reading), planned - began, ended - planned)
+    known = bounds(web.pages, limits, experiment.reading) if with_bounds else {}
+    return Finding(outcome, known, planned - began, ended - planned)

@@ -25,7 +25,7 @@ SHAPES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0, 16.0)
 """From pages that differ very much to pages that are nearly alike."""
 LEVELS = ("default", "publication", "type", "server", "server and type")
 SAMPLE = 20_000
-"""Pages that say how much pages differ."""
+"""Pages that say how much pages differ, at most."""
 NODES = 32
 _STEPS = np.linspace(-4.0, 4.0, 161)
 """Powers of ten by which a pool may differ from the one above it, at most."""
@@ -51,8 +51,8 @@ class Priors:
 
 def priors_of(histories: Histories, tally: Tally) -> Priors:
     """Return what is believed of pages by what was seen of all of them, with the shape that makes it most likely."""
-    # They are in the order of hashes: the first of them are a fair sample.
-    chosen = np.flatnonzero(histories.visits >= 2)[:SAMPLE]
+    chosen = np.flatnonzero(histories.visits >= 2)
+    chosen = chosen[:: len(chosen) // SAMPLE + 1]
     place = SHAPES.index(DEFAULT.changes)
     best = _pooled(histories, tally, DEFAULT.changes)
     if not len(chosen):
@@ -131,8 +131,9 @@ def _most_likely(tally: Tally, places: Ints, parents: Floats, shape: float) -> F
 def _likelihood(histories: Histories, chosen: Ints, priors: Priors) -> float:
     """Return the logarithm of the chance of what was seen of some pages, over all rates that each may have."""
     nodes, weights = roots_genlaguerre(NODES, priors.shape - 1.0)
-    own = np.isin(histories.changed, chosen)
-    places, gaps = np.searchsorted(chosen, histories.changed[own]), histories.gaps[own]
+    places = np.minimum(np.searchsorted(chosen, histories.changed), len(chosen) - 1)
+    own = chosen[places] == histories.changed
+    places, gaps = places[own], histories.gaps[own]
     terms = np.empty((len(chosen), len(nodes)))
     for number, node in enumerate(nodes):
         tried = priors.rates[chosen] * node / priors.shape
