@@ -10,7 +10,15 @@ import pytest
 from sqlalchemy import select, update
 
 from tarantula.config import Config
-from tarantula.coordinator import Coordinator, begin_item, check_can_begin, end_item, prepare_item, reopen_item
+from tarantula.coordinator import (
+    Coordinator,
+    begin_item,
+    check_can_begin,
+    complete_item,
+    end_item,
+    prepare_item,
+    reopen_item,
+)
 from tarantula.db import Database
 from tarantula.errors import NotNow
 from tarantula.life.moving import OVER, STOPPED
@@ -251,6 +259,9 @@ def test_its_time_is_its_end_unless_new_pages_wait(sqlite: Database, config: Con
     Coordinator(config, sqlite, starter).round(NOW + timedelta(seconds=1))
     assert starter.started == [(urn, ItemState.CONVERTING)]
     assert rows(sqlite, urn)["200"].state == 200
+    complete_item(config, urn)
+    assert item(sqlite, urn).state == ItemState.ARCHIVED
+    assert (config.items / urn / "indexes" / "referred.cdxj").read_text().count("a.warc.gz") == 4
 
 
 def finish(database: Database, urn: str) -> None:
