@@ -10,22 +10,31 @@ import pytest
 from sqlalchemy import select, update
 
 from tarantula.config import Config
-from tarantula.coordinator import Coordinator, begin_item, check_can_begin, end_item, prepare_item, reopen_item
+from tarantula.coordinator import (
+    Coordinator,
+    begin_item,
+    check_can_begin,
+    complete_item,
+    end_item,
+    prepare_item,
+    reopen_item,
+)
 from tarantula.db import Database
 from tarantula.errors import NotNow
 from tarantula.life.moving import OVER, STOPPED
 from tarantula.listings import find_item
-from tarantula.models import Document, LinkRow
+from tarantula.models import Collector, Document, LinkRow, Server
 from tarantula.publications import registry
 from tarantula.states import ItemState
 from tarantula.store.documents import Outcome
 from tarantula.store.group import Finished
+from tarantula.store.leases import Leases
 from tarantula.store.machine import this_machine
 from tarantula.store.visited import Visited
 from tarantula.store.visits import Visits, put_back
 from tarantula.urls import key_of
 from tests.collecting import describe
-from tests.lives import Noted, change, item
+from tests.lives import Noted, change, item, join
 from tests.refreshing import begin_collecting, chosen, end_of, prepare, visits_of
 
 BASE = "http://site.example/"
@@ -210,8 +219,8 @@ def test_an_item_is_collected_anew_if_there_is_none_to_keep_fresh(sqlite: Databa
 def test_if_that_one_is_removed_before_it_begins_it_collects_anew(sqlite: Database, config: Config) -> None:
     first = first_item(sqlite, config)
     urn = prepare_item(config, "site")
-    with sqlite.session() as session:
-        session.delete(find_item(session, first))
+    # So a removal begins; the rows go last.
+    (config.items / first).rmdir()
     end_item(begin_item(config, "site", urn), STOPPED)
     assert item(sqlite, urn).refreshes_id is None
     assert [row.state for row in rows(sqlite, urn).values()] == [-6]
@@ -250,6 +259,9 @@ def test_its_time_is_its_end_unless_new_pages_wait(sqlite: Database, config: Con
     Coordinator(config, sqlite, starter).round(NOW + timedelta(seconds=1))
     assert starter.started == [(urn, ItemState.CONVERTING)]
     assert rows(sqlite, urn)["200"].state == 200
+    complete_item(config, urn)
+    assert item(sqlite, urn).state == ItemState.ARCHIVED
+    assert (config.items / urn / "indexes" / "referred.cdxj").read_text().count("a.warc.gz") == 4
 
 
 def finish(database: Database, urn: str) -> None:
@@ -287,3 +299,19 @@ def test_a_daemons_process_leaves_until_the_next_visit_is_due(sqlite: Database, 
     assert starter.started == []
     coordinator.round(due)
     assert starter.started == [(urn, ItemState.COLLECTING)]
+
+
+def test_visits_to_a_server_are_released_by_whoever_has_it(database: Database, database_config: Config) -> None:
+    first_item(database, database_config)
+    urn, visits = refreshed(database, database_config, {"200": [-5.0]})
+    join(database, urn)
+    leases = Leases(item(database, urn).id)
+    with database.session() as session:
+        other = session.scalars(select(Collector)).one()
+        session.execute(update(Server).values(collector_id=other.id))
+    with database.session() as session:
+        connection = session.connection()
+        assert visits.release(connection, leases.are_of_others(connection)) == []
+        # Nobody waits for the dead.
+        session.execute(update(Collector).values(heartbeat_at=DAY_AGO))
+        assert [entry.url for entry in visits.release(connection, leases.are_of_others(connection))] == [url("200")]

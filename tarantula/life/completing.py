@@ -20,6 +20,7 @@ from tarantula.listings import find_item
 from tarantula.models import Collector, Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.states import ItemState
+from tarantula.store.index import index_item
 from tarantula.store.leases import is_unfinished
 from tarantula.store.visits import put_back
 
@@ -79,7 +80,11 @@ def _end_visits(database: Database, urn: str, reason: str | None) -> str | None:
 
 def _convert(installation: Config, database: Database, urn: str, progress: Progress) -> None:
     with database.reading() as session:
-        wanted = _wants_conversion(find_item(session, urn))
+        item = find_item(session, urn)
+        wanted = _wants_conversion(item)
+        if item.refreshes_id is not None:
+            # Its time may have been over while nobody collected it who would have done so.
+            index_item(session, item, installation.items / urn)
     if wanted:
         convert_item(installation, database, urn, progress)
     indicators = _count(database, urn)

@@ -60,7 +60,8 @@ def foresee(session: Session, installation: Config, earlier: Item, now: datetime
 def begin_refresh(session: Session, installation: Config, item: Item, foreseen: Foreseen | None) -> None:
     """Let an item begin with what was foreseen; if the item that it was to keep fresh is gone, it collects anew."""
     earlier = session.get(Item, item.refreshes_id)
-    if earlier is None:
+    # A removal takes the files first.
+    if earlier is None or not (installation.items / earlier.urn).is_dir():
         item.refreshes_id = None
         return
     if foreseen is None or foreseen.item_id != earlier.id:

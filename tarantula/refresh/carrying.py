@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, delete, text
 
 from tarantula.models import Document
-from tarantula.states import NOT_REACHED
+from tarantula.states import NOT_REACHED, DocumentState
 
 _NUMBER = {
     "postgresql": "nextval('document_id_seq')",
@@ -20,9 +20,9 @@ _OF_THE_CAPTURE = (
     *("rule", "reason", "type", "size", "digest", "links", "collected_at", "rendered_offset"),
     *("charset", "etag", "last_modified"),
 )
+_WAITS = (DocumentState.COLLECTING, DocumentState.WAITING, *sorted(NOT_REACHED), 408, 429)
 # What nothing could be learned of is asked for at once; so is what was being collected, or waited.
-_AGAIN = f"document.state IN (0, -6, {', '.join(str(int(state)) for state in sorted(NOT_REACHED))})"
-_AGAIN_TOO = "document.state >= 500"
+_AGAIN = f"(document.state IN ({', '.join(str(int(state)) for state in _WAITS)}) OR document.state >= 500)"
 _DOCUMENTS = (
     f"INSERT INTO document (id, item_id, tries, via_id, state, refers_to_id, {', '.join(_AS_IT_IS + _OF_THE_CAPTURE)})"
     " SELECT carried.new, :new, 0, via.new, CASE WHEN {again} THEN -6 ELSE document.state END,"
@@ -32,7 +32,7 @@ _DOCUMENTS = (
     f" {', '.join(f'document.{name}' for name in _AS_IT_IS)},"
     f" {', '.join(f'CASE WHEN NOT ({{again}}) THEN document.{name} END' for name in _OF_THE_CAPTURE)}"
     " FROM carried JOIN document ON document.id = carried.old LEFT JOIN carried AS via ON via.old = document.via_id"
-).format(again=f"({_AGAIN} OR {_AGAIN_TOO})")
+).format(again=_AGAIN)
 _LINKS = (
     "INSERT INTO link (document_id, target, kind) SELECT carried.new, link.target, link.kind"
     " FROM carried JOIN link ON link.document_id = carried.old"

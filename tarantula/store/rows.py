@@ -59,9 +59,9 @@ class RowWriter:
             news.lost = self._leases.beat(connection)
             news.contested = self._leases.contested(connection) + self._leases.surplus(connection)
             self._leases.note_pauses(connection, self._unusual)
-        waiting = self._write_documents(connection, group, news)
-        if self._visited is not None:
-            waiting += self._visited.release(connection)
+        # Before what the group brings: the frontier has not heard yet that its documents are done with.
+        released = self._release(connection)
+        waiting = released + self._write_documents(connection, group, news)
         self._leases.note_visits(connection, _long_waits(group))
         for given_back in group.given_back:
             self._leases.give_back(connection, given_back.waits, given_back.shy)
@@ -104,6 +104,12 @@ class RowWriter:
         late, also_nearer = self._ways.missed(connection, done.items())
         more, news.nearer = self._ways.follow(connection, nearer + also_nearer)
         return waiting + late + more
+
+    def _release(self, connection: Connection) -> list[Entry]:
+        """Let documents wait whose visits are due, at servers of which no other collector would have to hear of it."""
+        if self._visited is None:
+            return []
+        return self._visited.release(connection, lambda: self._leases.are_of_others(connection))
 
     def _finish(self, connection: Connection, finished: list[Finished]) -> None:
         links = {one.outcome.id: one.links for one in finished if one.links}

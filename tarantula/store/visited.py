@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import expm1
 from time import monotonic
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, select, update
 
 from tarantula.items import Entry
 from tarantula.models import Document, LinkRow, Visit
@@ -55,13 +55,13 @@ class Visited:
         self.nothing_waits = False
         """Whether nothing was left but visits that are to come, when somebody last looked."""
 
-    def release(self, connection: Connection) -> list[Entry]:
-        """Let the documents wait whose visits are due, if nobody looked just now; return them."""
+    def release(self, connection: Connection, left_out: Callable[[], ColumnElement[bool]]) -> list[Entry]:
+        """Let the documents wait whose visits are due, unless one looked just now; return them."""
         now = monotonic()
         if now < self._look_again:
             return []
         self._look_again = now + LOOK
-        released = self._visits.release(connection)
+        released = self._visits.release(connection, left_out())
         if self._count_again <= now:
             self._count_again = now + COUNT
             self.standing = self._visits.standing(connection)

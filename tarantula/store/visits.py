@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, exists, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, exists, func, select, text, update
 
 from tarantula.items import Entry
 from tarantula.models import UNDER_WAY, Document, Server, Visit
@@ -53,16 +53,19 @@ class Visits:
         self._since = since
         """What ranks are counted from: the visit that is due first comes first."""
 
-    def release(self, connection: Connection) -> list[Entry]:
-        """Let the documents wait whose visits are due; return them."""
+    def release(self, connection: Connection, left_out: ColumnElement[bool] | None = None) -> list[Entry]:
+        """Let the documents wait whose visits are due, but those of servers that are *left_out*; return them."""
         now = clock(connection)
-        due = connection.execute(
-            select(Visit.id, Visit.document_id, Visit.due_at)
-            .where(Visit.item_id == self._item_id, Visit.released_at.is_(None), Visit.due_at <= now)
-            .order_by(Visit.due_at, Visit.id)
-            .limit(MOST)
-            .with_for_update(skip_locked=True)
-        ).all()
+        chosen = select(Visit.id, Visit.document_id, Visit.due_at).where(
+            Visit.item_id == self._item_id, Visit.released_at.is_(None), Visit.due_at <= now
+        )
+        if left_out is not None:
+            servers = chosen.join(Document, Document.id == Visit.document_id).join(
+                Server, Server.id == Document.server_id
+            )
+            chosen = servers.where(~left_out)
+        first = chosen.order_by(Visit.due_at, Visit.id).limit(MOST)
+        due = connection.execute(first.with_for_update(of=Visit, skip_locked=True)).all()
         if not due:
             return []
         documents = self._documents(connection, sorted({visit.document_id for visit in due}))
