@@ -67,6 +67,8 @@ def test_the_example_of_2001_in_one_command(tarantula: Tarantula, database_confi
         "attention": list(ATTENTION),
         "incomplete": list(INCOMPLETE),
         "keep_once": True,
+        "refresh": False,
+        "refresh_visits": None,
         "settings": {},
     }
 

@@ -19,7 +19,7 @@ from tarantula.errors import TarantulaError
 from tarantula.links.link import LinkKind
 from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item
-from tarantula.store.captures import capture_of
+from tarantula.store.captures import HAS_CAPTURE, capture_of
 from tarantula.store.payload import payload_of
 from tarantula.store.read import read_record
 from tarantula.urls import is_web, redirect_target
@@ -34,7 +34,7 @@ KNOWN = 1 << 16
 RENDERED = "text/html"
 IS_ERROR = (Document.state >= 400) & (Document.kind != int(LinkKind.NAVIGATION))
 """What a page needs and a server refused: its answer is copied, so that the page does not ask the web again."""
-HAS_COPY: ColumnElement[bool] = or_(IS_COLLECTED, IS_ERROR) & Document.warc.is_not(None)
+HAS_COPY: ColumnElement[bool] = or_(IS_COLLECTED, IS_ERROR) & HAS_CAPTURE
 
 
 def copies_of(session: Session, items: Path, item: Item, skipped: Collection[int] = ()) -> Copies:
@@ -58,9 +58,7 @@ def copies_of(session: Session, items: Path, item: Item, skipped: Collection[int
 
 
 def _read_redirects(session: Session, items: Path, item: Item, copies: Copies) -> None:
-    statement = select(Document).where(
-        Document.item_id == item.id, Document.state.in_(REDIRECTS), Document.warc.is_not(None)
-    )
+    statement = select(Document).where(Document.item_id == item.id, Document.state.in_(REDIRECTS), HAS_CAPTURE)
     for document in session.scalars(statement.execution_options(yield_per=ROWS)):
         try:
             target = _target(session, items, document)
@@ -99,9 +97,7 @@ def plan_of(session: Session, item: Item) -> Plan:
     """Return what is to be copied of an item."""
     ids, newest = (func.min(Document.id), func.max(Document.id)), func.max(Document.collected_at)
     total, first, last, at = session.execute(
-        select(func.count(case((HAS_COPY, 1))), *ids, newest).where(
-            Document.item_id == item.id, Document.warc.is_not(None)
-        )
+        select(func.count(case((HAS_COPY, 1))), *ids, newest).where(Document.item_id == item.id, HAS_CAPTURE)
     ).one()
     fingerprint = json.dumps([LAYOUT, __version__, total, last, str(at), catalogue.extensions(session)])
     return Plan(fingerprint, total, first or 0, last or 0)

@@ -77,6 +77,8 @@ class Tasks:
         if capture is None:
             self._skipped[number] = "Its bytes are not there."
             return None
+        if capture.rendered_offset is not None:
+            return Task(number, url, RENDERED, str(capture.path), capture.rendered_offset)
         return Task(number, url, media_type, str(capture.path), capture.offset)
 
 

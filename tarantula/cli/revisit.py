@@ -1,39 +1,30 @@
-"""``tarantula revisit``: simulate, figures."""
+"""``tarantula revisit``: plan, estimators, simulate, figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tarantula.cli import experiment_options as options
+from tarantula.cli.needing import needing_numbers
 from tarantula.cli.nouns import group
+from tarantula.cli.revisit_estimators import estimators
+from tarantula.cli.revisit_plan import plan
 from tarantula.cli.screen import console, counting, table, write_json
-from tarantula.errors import TarantulaError
 
 if TYPE_CHECKING:
     from tarantula.revisit.experiments import Finding
 
 app = group("revisit")
+app.command()(plan)
+app.command()(estimators)
 
 
 @app.callback()
 def revisit() -> None:
     """Take the verbs, however many there are."""
-
-
-@contextmanager
-def needing_numbers() -> Iterator[None]:
-    """Say what to install where the packages that count are missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise TarantulaError(
-            f"Revisits are planned with {error.name}. Install it with: pip install 'tarantula[revisit]'"
-        ) from error
 
 
 @app.command()
