@@ -18,6 +18,8 @@ from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.models import Document, Item, Server
 from tarantula.publications import registry
+from tarantula.revisit.choosers import OWN
+from tarantula.revisit.policies import POLICIES
 from tarantula.states import ItemState
 from tests.revisited import Sight, Sights, collected, days, publish
 
@@ -133,7 +135,7 @@ def test_pages_near_the_base_document_may_count_more(sqlite: Database) -> None:
     assert depths[by_depth.pages].mean() < depths[equal.pages].mean()
 
 
-@pytest.mark.parametrize("policy", ["aged", "uniform", "psp", "mp2", "m-wolf"])
+@pytest.mark.parametrize("policy", [*OWN, *POLICIES])
 def test_every_policy_makes_a_plan(sqlite: Database, policy: str) -> None:
     week(sqlite)
     plan = plan_of(sqlite, policy=policy, visits=40)

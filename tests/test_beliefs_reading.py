@@ -19,9 +19,9 @@ A, B, C = "http://www.fc.ul.pt/a", "http://www.fc.ul.pt/b", "http://www.di.fc.ul
 DAY = 86_400.0
 
 
-def read_of(database: Database, urn: str, most_pages: int | None = None) -> Read:
+def read_of(database: Database, urn: str, most_rows: int | None = None) -> Read:
     with database.reading() as session:
-        return read(session, find_item(session, urn), most_pages)
+        return read(session, find_item(session, urn), most_rows)
 
 
 def known_of(database: Database, urn: str) -> dict[str, tuple[int, int, float]]:

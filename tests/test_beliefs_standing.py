@@ -105,7 +105,7 @@ def test_how_fresh_pages_are_believed_to_be_falls_with_time(database: Database) 
 def test_a_large_item_is_judged_by_a_sample(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     urn = refreshed(database)
     whole = standing_in(database, urn, days(3)).freshness
-    monkeypatch.setattr(standing, "SAMPLE", 150)
+    monkeypatch.setattr(standing, "SAMPLE", 450)
     sample = standing_in(database, urn, days(3)).freshness
     assert whole is not None
     assert sample is not None

@@ -25,7 +25,11 @@ WITHOUT = """
 import sys
 import tarantula.reports, tarantula.cli.report, tarantula.management.reports, tarantula.refresh.planning
 assert not {"numba", "numpy", "scipy"} & sys.modules.keys(), "a report needs packages that it can do without"
-sys.modules["numba"] = None
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba":
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, Missing())
 from tarantula.cli import main
 main(sys.argv[1:])
 """

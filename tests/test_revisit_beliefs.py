@@ -109,6 +109,15 @@ def test_where_nothing_was_ever_visited_again_a_stated_rate_is_believed() -> Non
     assert beliefs.priors.levels.tolist() == [0, 0, 0]
 
 
+def test_a_few_visits_are_enough_to_see_that_pages_change_every_minute_and_not_every_month() -> None:
+    gaps = np.full((6, 3), 10.0)
+    faces = np.array([[3, 4, 5, 6]] * 3 + [[3, 3, 3, 3]] * 3)
+    times = np.concatenate([np.zeros((6, 1)), np.cumsum(gaps, axis=1)], axis=1)
+    beliefs = beliefs_of(ledger_of(times, faces, np.zeros(6, dtype=np.int64)))
+    assert (beliefs.priors.rates * DAY > 500).all()
+    assert (beliefs.rates[:3] > 5 * beliefs.rates[3:]).all()
+
+
 def test_regular_visits_are_estimated_by_cho_and_others_by_likelihood() -> None:
     gaps = np.full((3, 12), DAY)
     gaps[1] *= np.linspace(0.5, 2.0, 12)

@@ -96,7 +96,8 @@ def plan_visits(
     """Plan visits to the pages of an item, the last one unless told, or say why that cannot be done."""
     begins_at = begins_at or datetime.now(UTC)
     item = item or last_item(session, publication)
-    choose = chooser(policy)
+    choose, weigh = chooser(policy), _weights(weights)
+    _check(horizon, visits)
     known = read(session, item)
     beliefs = beliefs_of(known.ledger)
     if not len(beliefs.histories):
@@ -105,7 +106,7 @@ def plan_visits(
     servers, numbers = np.unique(beliefs.histories.servers, return_inverse=True)
     pauses = _pauses([limits[server] for server in servers], horizon, visits)
     ages = np.maximum(begins_at.timestamp() - beliefs.histories.seen, 0.0)
-    weighed = _weigh(beliefs.histories.depths, weights)
+    weighed = weigh(beliefs.histories.depths)
     believed = Believed.of(beliefs.shapes, beliefs.scales, ages, numbers.astype(np.int64), weighed)
     schedule = choose(believed, pauses)
     order = np.argsort(schedule.times, kind="stable")
@@ -155,11 +156,14 @@ def last_item(session: Session, publication: Publication) -> Item:
     )
 
 
-def _pauses(limits: list[ServerLimit], horizon: float, visits: int | None) -> Pauses:
+def _check(horizon: float, visits: int | None) -> None:
     if not 0 < horizon < inf:
         raise TarantulaError("The horizon is a time longer than nothing.")
     if visits is not None and visits < 1:
         raise TarantulaError("A plan has at least one visit.")
+
+
+def _pauses(limits: list[ServerLimit], horizon: float, visits: int | None) -> Pauses:
     shortest = min(limit.pause for limit in limits)
     if shortest == inf:
         raise TarantulaError("All servers that have pages of the item are excluded: nothing could be planned.")
@@ -172,10 +176,10 @@ def _pauses(limits: list[ServerLimit], horizon: float, visits: int | None) -> Pa
     return Pauses(horizon, np.array([limit.pause for limit in limits]), visits or MOST_VISITS, most)
 
 
-def _weigh(depths: Ints, weights: str) -> Floats:
-    if weights not in WEIGHTS:
-        raise TarantulaError(f"There are no weights {weights[:40]!r}. Choose {', '.join(WEIGHTS)}.")
-    return WEIGHTS[weights](depths)
+def _weights(name: str) -> Callable[[Ints], Floats]:
+    if name not in WEIGHTS:
+        raise TarantulaError(f"There are no weights {name[:40]!r}. Choose {', '.join(WEIGHTS)}.")
+    return WEIGHTS[name]
 
 
 def _as_many(believed: Believed, pauses: Pauses, visits: int) -> Schedule:

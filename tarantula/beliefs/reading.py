@@ -66,13 +66,12 @@ class Read(NamedTuple):
     """Of all pages that were read."""
 
 
-def read(session: Session, item: Item, most_pages: int | None = None) -> Read:
-    """Read what is known of the pages of an item; of *most_pages* if that is enough."""
+def read(session: Session, item: Item, most_rows: int | None = None) -> Read:
+    """Read what is known of the pages of an item; a sample of them, if about *most_rows* rows are enough."""
     connection = session.connection()
     items = _items(session, item)
     rows = _count(session, items)
-    own = session.scalar(select(func.count()).where(Document.item_id == item.id)) or 1
-    share = min(1.0, most_pages / own) if most_pages is not None else 1.0
+    share = min(1.0, most_rows / max(rows, 1)) if most_rows is not None else 1.0
     ledger, servers, types = Ledger(), Numbers(), Numbers()
     for low, high in _ranges(share, max(ceil(rows * share / ROWS), 1)):
         _take(connection, items, item.id, low, high, servers, types, ledger)
@@ -143,7 +142,7 @@ def _documents(connection: Connection, items: list[int], low: bytes, high: bytes
         Document.key, Document.item_id, Document.id, Document.server_id, Document.depth, Document.state,
         Document.digest, _seconds(connection, Document.collected_at), Document.last_modified, Document.type,
         type_coerce(Document.unmodified, Integer),
-    ).where(Document.item_id.in_(items), *_within(low, high))  # fmt: skip
+    ).where(Document.item_id.in_(items), Document.collected_at.is_not(None), *_within(low, high))  # fmt: skip
 
 
 def _visits(connection: Connection, items: list[int], low: bytes, high: bytes | None) -> Select[Any]:

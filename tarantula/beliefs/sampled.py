@@ -24,9 +24,9 @@ class Sampled(NamedTuple):
     is_sample: bool
 
 
-def sampled_freshness(session: Session, item: Item, at: datetime, most_pages: int) -> Sampled | None:
+def sampled_freshness(session: Session, item: Item, at: datetime, most_rows: int) -> Sampled | None:
     """Return the share of pages that are believed to be as they were last seen, and its error."""
-    known = read(session, item, most_pages)
+    known = read(session, item, most_rows)
     beliefs = beliefs_of(known.ledger)
     pages = len(beliefs.histories)
     if not pages:

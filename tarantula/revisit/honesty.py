@@ -16,9 +16,8 @@ from tarantula.revisit.model import Ints
 from tarantula.revisit.sights import FIRST_BODY, Pairs, Sights
 
 CLOCKS = 120.0
-"""Seconds by which the clock of an honest server may differ from ours."""
-AT_ONCE = 5.0
-"""Seconds; a page that was changed so shortly before it was asked for was made for the answer."""
+"""Seconds by which the clock of a server may differ from ours: a page that was changed so shortly before it was asked
+for may have been made for the answer."""
 PROOFS = 3
 """How many changes a server has to date rightly."""
 MOST_LIES = 0.05
@@ -93,7 +92,7 @@ class Honesty:
             ours = servers[sights.pages]
             self._add("answers", ours[told])
             self._add("future", ours[told & (early < -CLOCKS)])
-            self._add("answered", ours[told & (np.abs(early) <= AT_ONCE)])
+            self._add("answered", ours[told & (np.abs(early) <= CLOCKS)])
             before, after = pairs.later - 1, pairs.later
             both = told[after] & ~np.isnan(sights.modified[before]) & (sights.faces[before] >= FIRST_BODY)
             same = sights.modified[after] == sights.modified[before]
@@ -103,7 +102,7 @@ class Honesty:
             self._add("checked", of_pairs[both])
             self._add("moved", of_pairs[both & ~pairs.changed & ~same])
             self._add("stayed", of_pairs[both & pairs.changed & ~dated])
-            honest = dated & (early[after] >= -CLOCKS) & (early[after] > AT_ONCE)
+            honest = dated & (early[after] > CLOCKS)
             self._add("proofs", of_pairs[both & pairs.changed & honest])
         return self
 

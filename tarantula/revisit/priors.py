@@ -1,8 +1,8 @@
 """What is believed of a page before it is visited again, by what other pages did.
 
 Pages of the same server and type are believed to be alike, then those of the server, then those of the type, then all
-of the publication. Each of these pools has a mean rate, for which the pool above it counts as a few changes; how much
-the pages of one pool differ is one number for all of them, the shape of a Gamma distribution.
+of the publication. Each of these pools has a mean rate, which is that of the pool above it times a factor; how much the
+pages of one pool differ is one number for all of them, the shape of a Gamma distribution.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from tarantula.revisit.model import Floats, Ints
 DAY = 86_400.0
 DEFAULT = Prior(1.0, 30 * DAY)
 """Of pages of which nothing is known: they change once in thirty days, more or less."""
-WORTH_OF_PARENT = 2.0
-"""As how many changes the pool above counts."""
+FACTOR = 3.0
+"""By which the mean rate of a pool differs from that of the pool above it, more or less: one standard deviation."""
+FACTOR_OF_ALL = 100.0
+"""By which a publication differs from what is believed of pages of which nothing is known."""
 SHAPES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0, 16.0)
 """From pages that differ very much to pages that are nearly alike."""
 LEVELS = ("default", "publication", "type", "server", "server and type")
 SAMPLE = 20_000
 """Pages that say how much pages differ, at most."""
 NODES = 32
-_STEPS = np.linspace(-4.0, 4.0, 161)
+_STEPS = np.linspace(-6.0, 6.0, 121)
 """Powers of ten by which a pool may differ from the one above it, at most."""
 
 
@@ -72,7 +74,7 @@ def _pooled(histories: Histories, tally: Tally, shape: float) -> Priors:
     width = int(max(tally.types.max(initial=0), histories.types.max(initial=0))) + 1
     both = _pool(tally.servers * width + tally.types)
     nothing = np.zeros(len(tally.gaps), dtype=np.int64)
-    of_all = _most_likely(tally, nothing, np.array([DEFAULT.rate]), shape)
+    of_all = _most_likely(tally, nothing, np.array([DEFAULT.rate]), shape, FACTOR_OF_ALL)
     of_types = _most_likely(tally, types.places, np.repeat(of_all, len(types.names)), shape)
     of_servers = _most_likely(tally, servers.places, np.repeat(of_all, len(servers.names)), shape)
     parents = of_servers[servers.number_of(both.names // width)] if len(both.names) else of_servers
@@ -109,20 +111,21 @@ def _pool(names: Ints) -> _Pool:
     return _Pool(*np.unique(names, return_inverse=True))
 
 
-def _most_likely(tally: Tally, places: Ints, parents: Floats, shape: float) -> Floats:
-    """Return the mean rate of each pool, the rate of its parent being worth a few changes.
+def _most_likely(tally: Tally, places: Ints, parents: Floats, shape: float, factor: float = FACTOR) -> Floats:
+    """Return the mean rate of each pool, which differs from that of its parent by some factor.
 
     A page of the pool did not change for t seconds with the chance (1 + rt/shape)^−shape.
     """
     best, found = np.full(len(parents), -np.inf), parents.copy()
-    for width in (1.0, 0.02):
+    # First in steps of a tenth of a power of ten, then within the best of them.
+    for width in (1.0, 1 / 60):
         middle = found.copy()
         for power in _STEPS * width:
             rates = middle * 10.0**power
             still = -shape * np.log1p(rates[places] * tally.gaps / shape)
             seen = tally.unchanged * still + tally.changed * np.log(-np.expm1(np.minimum(still, -1e-300)))
-            ratio = rates / parents
-            likely = np.bincount(places, seen, len(parents)) + WORTH_OF_PARENT * (np.log(ratio) - ratio)
+            far = np.log(rates / parents) / np.log(factor)
+            likely = np.bincount(places, seen, len(parents)) - far**2 / 2
             better = likely > best
             best, found = np.where(better, likely, best), np.where(better, rates, found)
     return found
