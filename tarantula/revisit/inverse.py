@@ -14,6 +14,8 @@ _GAPS = np.linspace(0.0, LONGEST, 600_001)
 _ROOTS = np.sqrt(np.maximum(1.0 - (1.0 + _GAPS) * np.exp(-_GAPS), 0.0))
 TABLE = np.interp(np.linspace(0.0, 1.0, 16_385), _ROOTS, _GAPS)
 TABLE[-1] = LONGEST
+SMALL = 1e-4
+"""Below it the first terms of a series are nearer than the table."""
 STEEP = 0.96
 """Above it the table bends too much to be read between its lines."""
 
@@ -32,8 +34,9 @@ def gap_worth(share):  # type: ignore[no-untyped-def]
         return 0.0
     if share >= 1.0:
         return np.inf
-    if share < 1e-8:
-        return sqrt(2.0 * share)
+    if share < SMALL:
+        root = sqrt(2.0 * share)
+        return root + root**2 / 3 + 11 / 72 * root**3
     low, high = around(share)
     if share > STEEP:
         return low

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from math import exp, expm1, inf
+from math import exp, expm1
 
 import numpy as np
 from numba import njit
 
-from tarantula.revisit.model import Floats
+from tarantula.revisit.estimate import Prior
+from tarantula.revisit.model import mean
 from tarantula.revisit.pages import Pages
-from tarantula.revisit.ripening import ripest, visited
+from tarantula.revisit.ripening import Line, ripest, visited
 
 
 class Online:
@@ -20,7 +21,7 @@ class Online:
         self.pages = pages
         self.politeness = politeness
         self._free = np.full(len(pages.starts) - 1, now)
-        self._line = _line(pages, now)
+        self._line = Line.of(pages, pages.rates.copy(), now)
 
     def next(self, now: float) -> int | None:
         """Return the page to visit, among servers that may be asked now; none if no visit is worth anything."""
@@ -29,46 +30,28 @@ class Online:
 
     def visited(self, page: int, now: float, rate: float | None = None) -> None:
         """Take note of a visit, and of the rate that is believed after it."""
-        *_, rates, _ = self._line
         if rate is not None:
-            rates[page] = rate
+            self._line.rates[page] = rate
         server = self.pages.servers[page]
         self._free[server] = now + self.politeness
-        visited(page, server, now, *self._line)
+        visited(page, server, now, self._line)
 
 
 def keep(
-    pages: Pages, politeness: float, pause: float, until: float, counted_from: float, prior: Floats | None, seed: int = 0
+    pages: Pages, politeness: float, pause: float, until: float, counted_from: float, prior: Prior | None, seed: int = 0
 ) -> tuple[float, int]:
     """Let the policy run on pages that change at random; return how fresh it keeps them, and how many visits it makes.
 
-    *pause* is between any two visits, whatever the server. With a *prior*, changes and seconds, the rates are not known:
-    they are estimated from what the visits find.
+    *pause* is between any two visits, whatever the server. With a *prior* the rates are not known: they are estimated
+    from what the visits find.
     """
-    line = _line(pages, 0.0)
-    known = prior is None
-    changes, seconds = (0.0, 0.0) if prior is None else (float(prior[0]), float(prior[1]))
-    if not known:
-        line[6][:] = changes / seconds
+    believed = pages.rates.copy() if prior is None else np.full(len(pages), prior.rate)
+    line = Line.of(pages, believed, 0.0)
+    changes, seconds = prior or (0.0, 0.0)
     fresh, visits = _keep(
-        line, pages.servers, pages.rates, politeness, pause, until, counted_from, known, changes, seconds, seed
+        line, pages.rates, politeness, pause, until, counted_from, prior is None, float(changes), float(seconds), seed
     )
-    return float(fresh @ pages.weights / pages.weights.sum()), int(visits)
-
-
-def _line(pages: Pages, now: float):  # type: ignore[no-untyped-def]
-    """Return the pages of all servers, with nobody ripe: the arguments of ripest."""
-    count, servers = len(pages), len(pages.starts) - 1
-    return (
-        pages.starts,
-        np.arange(count),
-        np.diff(pages.starts),
-        np.zeros(servers),
-        np.full(count, inf),
-        np.full(count, now),
-        pages.rates.copy(),
-        pages.weights,
-    )
+    return mean(fresh, pages.weights), int(visits)
 
 
 @njit(cache=True)
@@ -77,17 +60,17 @@ def _best(now, free, line):  # type: ignore[no-untyped-def]
     best, where, most = -1, -1, 0.0
     for server in range(len(free)):
         if free[server] <= now:
-            page, value = ripest(server, now, *line)
+            page, value = ripest(server, now, line)
             if value > most:
                 best, where, most = page, server, value
     return best, where
 
 
 @njit(cache=True)
-def _keep(line, servers, truth, politeness, pause, until, begin, known, changes, seconds, seed):  # type: ignore[no-untyped-def]
-    np.random.seed(seed)  # noqa: NPY002 - numba knows no other in compiled code
-    last, rates = line[5], line[6]
-    free, fresh = np.zeros(len(line[0]) - 1), np.zeros(len(truth))
+def _keep(line, truth, politeness, pause, until, begin, known, changes, seconds, seed):  # type: ignore[no-untyped-def]
+    np.random.seed(seed)
+    last, rates = line.last, line.rates
+    free, fresh = np.zeros(len(line.starts) - 1), np.zeros(len(truth))
     seen, spent = np.full(len(truth), changes), np.full(len(truth), seconds)
     now, visits = politeness, 0
     while now < until:
@@ -98,11 +81,11 @@ def _keep(line, servers, truth, politeness, pause, until, begin, known, changes,
         gap = now - last[page]
         fresh[page] += _fresh(truth[page], last[page], now, begin)
         if not known:
-            if np.random.random() < -expm1(-truth[page] * gap):  # noqa: NPY002
+            if np.random.random() < -expm1(-truth[page] * gap):
                 seen[page] += _changes(rates[page] * gap)
             spent[page] += gap
             rates[page] = seen[page] / spent[page]
-        visited(page, server, now, *line)
+        visited(page, server, now, line)
         free[server] = now + politeness
         now = max(now + pause, free.min())
         visits += 1

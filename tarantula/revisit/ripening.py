@@ -3,21 +3,58 @@
 Worths grow at different speeds, so an order of pages does not last. But the moment at which a page is worth a given
 price is known from its last visit on. Each server has a price: pages that are not worth it yet wait in a heap by that
 moment, and the few that are *ripe* are compared one by one. If none is ripe, or too many, the price is chosen anew.
-
-The pages of a server are in one stretch of *line*: those that wait first, as a heap, then the ripe ones.
 """
 
 from __future__ import annotations
 
 from math import exp, inf
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from tarantula.revisit.inverse import gap_worth
+from tarantula.revisit.model import Floats, Ints
+from tarantula.revisit.pages import Pages
 
 FEW, MANY = 12, 64
 """Ripe pages after a price was chosen, and when it is chosen anew."""
+
+
+class Line(NamedTuple):
+    """The pages of all servers."""
+
+    starts: Ints
+    """Where the stretch of each server begins."""
+    places: Ints
+    """Pages: in each stretch those that wait, as a heap, and then the ripe ones."""
+    waiting: Ints
+    """How many of each server."""
+    prices: Floats
+    """Of each server."""
+    moments: Floats
+    """At which each page is worth its server's price."""
+    last: Floats
+    """Visit to each page."""
+    rates: Floats
+    """As they are believed."""
+    weights: Floats
+
+    @classmethod
+    def of(cls, pages: Pages, rates: Floats, now: float) -> Line:
+        """Begin with nobody ripe."""
+        count, servers = len(pages), len(pages.starts) - 1
+        moments, last = np.full(count, inf), np.full(count, now)
+        return cls(
+            pages.starts,
+            np.arange(count),
+            np.diff(pages.starts),
+            np.zeros(servers),
+            moments,
+            last,
+            rates,
+            pages.weights,
+        )
 
 
 @njit(cache=True)
@@ -32,105 +69,109 @@ def worth(rate, weight, since):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def ripest(server, now, starts, line, waiting, prices, moments, last, rates, weights):  # type: ignore[no-untyped-def]
+def ripest(server, now, line):  # type: ignore[no-untyped-def]
     """Return the page of a server to which a visit is worth most now, and what; of equal ones the first."""
-    begin, end = starts[server], starts[server + 1]
-    _ripen(server, now, begin, line, waiting, moments)
-    ripe = end - begin - waiting[server]
+    begin, end = line.starts[server], line.starts[server + 1]
+    _ripen(server, now, line)
+    ripe = end - begin - line.waiting[server]
     if ripe == 0 or ripe > MANY:
-        _choose_price(server, now, begin, end, line, waiting, prices, moments, last, rates, weights)
+        _choose_price(server, now, line)
     best, most = -1, 0.0
-    for place in range(begin + waiting[server], end):
-        page = line[place]
-        value = worth(rates[page], weights[page], now - last[page])
+    for place in range(begin + line.waiting[server], end):
+        page = line.places[place]
+        value = worth(line.rates[page], line.weights[page], now - line.last[page])
         if value > most or (value == most and 0 <= page < best):
             best, most = page, value
     return best, most
 
 
 @njit(cache=True)
-def visited(page, server, now, starts, line, waiting, prices, moments, last, rates, weights):  # type: ignore[no-untyped-def]
+def visited(page, server, now, line):  # type: ignore[no-untyped-def]
     """Let a page wait again from now on; its rate may have become another."""
-    begin, end = starts[server], starts[server + 1]
-    last[page] = now
-    moments[page] = _moment(page, prices[server], last, rates, weights)
-    for place in range(begin + waiting[server], end):
-        if line[place] == page:
-            line[place] = line[begin + waiting[server]]
-            _rise(line, begin, waiting[server], page, moments)
-            waiting[server] += 1
+    heap = line.places[line.starts[server] : line.starts[server + 1]]
+    size = line.waiting[server]
+    line.last[page] = now
+    line.moments[page] = _moment(page, line.prices[server], line)
+    for place in range(size, len(heap)):
+        if heap[place] == page:
+            heap[place] = heap[size]
+            _rise(heap, size, page, line.moments)
+            line.waiting[server] += 1
             return
-    # It was not ripe, and was visited all the same: it waits longer than it did.
-    for place in range(waiting[server]):
-        if line[begin + place] == page:
-            _sink(line, begin, waiting[server], _rise(line, begin, place, page, moments), moments)
+    # It was not ripe, and was visited all the same.
+    for place in range(size):
+        if heap[place] == page:
+            _sink(heap, size, _rise(heap, place, page, line.moments), line.moments)
             return
 
 
 @njit(cache=True)
-def _moment(page, price, last, rates, weights):  # type: ignore[no-untyped-def]
+def _moment(page, price, line):  # type: ignore[no-untyped-def]
     """Return when a page is worth a price."""
-    rate = rates[page]
-    if not 0.0 < rate < inf or weights[page] <= 0.0:
+    rate = line.rates[page]
+    if not 0.0 < rate < inf or line.weights[page] <= 0.0:
         return inf
-    return last[page] + gap_worth(price * rate / weights[page]) / rate
+    return line.last[page] + gap_worth(price * rate / line.weights[page]) / rate
 
 
 @njit(cache=True)
-def _ripen(server, now, begin, line, waiting, moments):  # type: ignore[no-untyped-def]
-    while waiting[server] > 0 and moments[line[begin]] <= now:
-        waiting[server] -= 1
-        size = waiting[server]
-        line[begin], line[begin + size] = line[begin + size], line[begin]
-        _sink(line, begin, size, 0, moments)
+def _ripen(server, now, line):  # type: ignore[no-untyped-def]
+    """Take the pages from the heap that have become worth the price."""
+    heap = line.places[line.starts[server] : line.starts[server + 1]]
+    while line.waiting[server] > 0 and line.moments[heap[0]] <= now:
+        line.waiting[server] -= 1
+        size = line.waiting[server]
+        heap[0], heap[size] = heap[size], heap[0]
+        _sink(heap, size, 0, line.moments)
 
 
 @njit(cache=True)
-def _choose_price(server, now, begin, end, line, waiting, prices, moments, last, rates, weights):  # type: ignore[no-untyped-def]
+def _choose_price(server, now, line):  # type: ignore[no-untyped-def]
     """Take a price that a few pages are worth now."""
-    pages = line[begin:end].copy()
-    values = np.empty(len(pages))
+    heap = line.places[line.starts[server] : line.starts[server + 1]]
+    pages, values = heap.copy(), np.empty(len(heap))
     for number in range(len(pages)):
         page = pages[number]
-        values[number] = worth(rates[page], weights[page], now - last[page])
+        values[number] = worth(line.rates[page], line.weights[page], now - line.last[page])
     few = min(FEW, len(pages))
     price = np.partition(values, len(pages) - few)[len(pages) - few]
-    prices[server] = price
-    size, ripe = 0, end
+    size, ripe = 0, len(pages)
     for number in range(len(pages)):
         page = pages[number]
-        moments[page] = _moment(page, price, last, rates, weights)
+        line.moments[page] = _moment(page, price, line)
         if values[number] >= price and values[number] > 0.0:
             ripe -= 1
-            line[ripe] = page
+            heap[ripe] = page
         else:
-            line[begin + size] = page
+            heap[size] = page
             size += 1
-    waiting[server] = size
+    line.prices[server], line.waiting[server] = price, size
     for place in range(size // 2 - 1, -1, -1):
-        _sink(line, begin, size, place, moments)
+        _sink(heap, size, place, line.moments)
 
 
 @njit(cache=True)
-def _sink(line, begin, size, place, moments):  # type: ignore[no-untyped-def]
+def _sink(heap, size, place, moments):  # type: ignore[no-untyped-def]
+    """Let a page find its place below those that are ripe before it."""
     if place >= size:
         return
-    page = line[begin + place]
+    page = heap[place]
     while 2 * place + 1 < size:
         child = 2 * place + 1
-        if child + 1 < size and moments[line[begin + child + 1]] < moments[line[begin + child]]:
+        if child + 1 < size and moments[heap[child + 1]] < moments[heap[child]]:
             child += 1
-        if moments[line[begin + child]] >= moments[page]:
+        if moments[heap[child]] >= moments[page]:
             break
-        line[begin + place] = line[begin + child]
+        heap[place] = heap[child]
         place = child
-    line[begin + place] = page
+    heap[place] = page
 
 
 @njit(cache=True)
-def _rise(line, begin, place, page, moments):  # type: ignore[no-untyped-def]
-    while place > 0 and moments[line[begin + (place - 1) // 2]] > moments[page]:
-        line[begin + place] = line[begin + (place - 1) // 2]
+def _rise(heap, place, page, moments):  # type: ignore[no-untyped-def]
+    """Let a page find its place above those that are ripe after it, and return the place."""
+    while place > 0 and moments[heap[(place - 1) // 2]] > moments[page]:
+        heap[place] = heap[(place - 1) // 2]
         place = (place - 1) // 2
-    line[begin + place] = page
+    heap[place] = page
     return place
