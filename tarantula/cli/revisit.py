@@ -39,7 +39,7 @@ def needing_numbers() -> Iterator[None]:
 @app.command()
 @options.of_an_experiment()
 def simulate(
-    policy: Annotated[str, typer.Option("--policy", help="psp, mp2 or m-wolf.")] = "psp",
+    policy: Annotated[str, typer.Option("--policy", help="psp, mp2, m-wolf or slotted.")] = "psp",
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
     **typed: Any,
 ) -> None:

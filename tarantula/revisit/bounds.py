@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from tarantula.revisit import allocate
+from tarantula.revisit.bound import polite_bound
 from tarantula.revisit.model import Ints, Reading, freshness, mean
 from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.policies import phase_1, psp
@@ -37,6 +38,7 @@ def infinite_crawlers(pages: Pages, limits: Limits, reading: Reading) -> float:
 BOUNDS: dict[str, Bound] = {
     "NonPolite": non_polite,
     "WP": weak_politeness,
+    "PoliteBound": polite_bound,
     "InfCrawlers": infinite_crawlers,
 }
 

@@ -12,6 +12,8 @@ LEFT, RIGHT, TOP, BOTTOM = 60, 180, 72, 56
 LEADING = 17
 """Between the names of two lines."""
 TICKS = 6
+LEAST = 0.01
+"""Of the axis: what hardly moves looks like it."""
 INK, GREY, GRID = "#1f2933", "#616e7c", "#e4e7eb"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
@@ -65,7 +67,7 @@ def _in_words(chart: Chart) -> str:
 def _ticks(lines: Sequence[Line]) -> list[float]:
     """Return round numbers from below the lowest value to above the highest."""
     low, high = min(min(line.values) for line in lines), max(max(line.values) for line in lines)
-    rough = max(high - low, 1e-6) / (TICKS - 1)
+    rough = max(high - low, LEAST) / (TICKS - 1)
     unit = 10.0 ** floor(log10(rough))
     step = next(unit * round_step for round_step in (1, 2, 5, 10) if unit * round_step >= rough)
     first = floor(low / step + 1e-9)

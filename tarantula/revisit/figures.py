@@ -23,9 +23,10 @@ COLOURS = {
     "slotted": "#0f766e",
     "InfCrawlers": "#7c8fd6",
     "WP": "#52606d",
+    "PoliteBound": "#7b3f98",
     "NonPolite": "#9aa5b1",
 }
-OTHER = "#7b3f98"
+OTHER = "#1f2933"
 TIMES = {Reading.FRESH: "all fresh at first", Reading.STEADY: "in the steady state"}
 
 Found = dict[str, float]
@@ -109,6 +110,15 @@ def table(head: str, rows: Sequence[tuple[str, Found]]) -> str:
         above = 100 * (found["psp"] / found["WP"] - 1) if found["WP"] else 0.0
         lines.append(f"| {label} | {' | '.join(f'{found[name]:.4f}' for name in names)} | {above:.1f} % |")
     return "\n".join(lines)
+
+
+def size_of(experiment: Experiment) -> str:
+    """Say in a sentence of what size the tables are."""
+    world, limits = experiment.world, experiment.limits()
+    return (
+        f"The numbers below are of {world.documents:,} documents on {world.servers:,} servers, "
+        f"and {limits.visits:,} visits in {limits.horizon / 3600:g} hours."
+    )
 
 
 def simulated(experiment: Experiment, tell: Tell) -> str:

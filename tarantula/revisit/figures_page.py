@@ -9,7 +9,18 @@ from itertools import product
 from pathlib import Path
 
 from tarantula.revisit.experiments import Experiment
-from tarantula.revisit.figures import FIGURES, Tell, measure, picture, points, simulated, steps, table, variants
+from tarantula.revisit.figures import (
+    FIGURES,
+    Tell,
+    measure,
+    picture,
+    points,
+    simulated,
+    size_of,
+    steps,
+    table,
+    variants,
+)
 from tarantula.revisit.model import Reading
 
 PAGE = "revisit.md"
@@ -22,6 +33,7 @@ def write(directory: Path, experiment: Experiment, thetas: Sequence[float], tell
     """Measure everything, and yield each file once it is written."""
     (directory / PICTURES).mkdir(parents=True, exist_ok=True)
     page = directory / PAGE
+    put(page, "size", size_of(experiment))
     for reading, figure in product(Reading, FIGURES):
         supposed, name = replace(experiment, reading=reading), f"{figure.name}-{reading}"
         found = points(figure, supposed, thetas, tell)

@@ -12,6 +12,7 @@ from tarantula.revisit.merge import merge, wished
 from tarantula.revisit.model import Ints, Reading
 from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.schedule import Schedule
+from tarantula.revisit.slotted import slotted
 
 
 class Policy(Protocol):
@@ -37,7 +38,7 @@ def m_wolf(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
     return wished(phase_1(allocate.impolite, pages, limits, reading), pages, limits, reading)
 
 
-POLICIES: dict[str, Policy] = {"psp": psp, "mp2": mp2, "m-wolf": m_wolf}
+POLICIES: dict[str, Policy] = {"psp": psp, "mp2": mp2, "m-wolf": m_wolf, "slotted": slotted}
 
 Allocation = Callable[[Pages, Limits, Reading], Ints]
 

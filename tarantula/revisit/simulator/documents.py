@@ -49,9 +49,8 @@ def begin(documents, visited, line, horizon):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def modify(documents, document, now, line, horizon):  # type: ignore[no-untyped-def]
-    """Let the document on top of the line change, and put its next change in its place; whether it was fresh."""
-    was_fresh = documents.fresh_since[document] != STALE
-    if was_fresh:
+    """Let the document on top of the line change, and put its next change in its place."""
+    if documents.fresh_since[document] != STALE:
         documents.fresh_for[document] += now - documents.fresh_since[document]
         documents.fresh_since[document] = STALE
     time = now + next_change(documents.laws[document], documents.rates[document], documents.draws, document)
@@ -59,7 +58,6 @@ def modify(documents, document, now, line, horizon):  # type: ignore[no-untyped-
         replace(line, time, (MODIFIED << SHIFT) | document)
     else:
         pop(line)
-    return was_fresh
 
 
 @njit(cache=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-import numpy as np
 from numba import njit
 
-from tarantula.revisit.heaps import Heap, push
+from tarantula.revisit.heaps import push
 
 
 class Event(IntEnum):
@@ -35,13 +34,3 @@ WHOSE = (1 << SHIFT) - 1
 def add(line, time, event, whose):  # type: ignore[no-untyped-def]
     """Put an event on the line."""
     push(line, time, (event << SHIFT) | whose)
-
-
-def upcoming(line: Heap) -> list[tuple[float, Event, int]]:
-    """Return every event on the line, in their order; for small lines, to look at."""
-    numbers = line.numbers[: line.size[0]]
-    times = line.times[: line.size[0]]
-    return [
-        (float(times[place]), Event(int(numbers[place]) >> SHIFT), int(numbers[place]) & WHOSE)
-        for place in np.lexsort((numbers, times))
-    ]
