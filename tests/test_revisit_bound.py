@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.revisit import allocate
-from tarantula.revisit.bound import polite_bound
+from tarantula.revisit.bound import left, paid, polite_bound
 from tarantula.revisit.demand import best_visits, desk, is_tempted, prepare
 from tarantula.revisit.model import Floats, Reading, freshness, mean
 from tarantula.revisit.pages import Limits, Pages
@@ -129,3 +129,33 @@ def test_a_page_finds_its_best_visits(rate: float, prices: list[float], slack: f
     assert worth_of(found) == pytest.approx(best, abs=1e-12 * worth)
     if not is_tempted(worth, worth, edge, edge, np.array(prices), powers) and slack == 0:
         assert found == []
+
+
+@given(
+    nodes=st.lists(st.floats(0.0, 5.0), min_size=2, max_size=9).map(np.array),
+    pause=st.sampled_from([0.5, 1.0, 1.7, 4.0, 10.0]),
+)
+def test_no_visits_that_are_apart_pay_more(nodes: Floats, pause: float) -> None:
+    times = np.linspace(0.0, HORIZON, 201)
+    prices = np.interp(times, np.linspace(0.0, HORIZON, len(nodes)), nodes)
+    steps = int(np.ceil(pause / 0.05 - 1e-9))
+    most = np.zeros(len(times) + steps + 1)
+    for place in range(len(times) - 1, -1, -1):
+        most[place] = max(most[place + 1], prices[place] + most[place + steps])
+    assert most[0] <= paid(nodes, HORIZON, pause) + 1e-9
+
+
+@given(
+    rate=st.floats(0.001, 30.0),
+    weight=st.sampled_from([0.1, 1.0, 20.0]),
+    nodes=st.lists(st.floats(0.01, 0.6), min_size=3, max_size=9).map(np.array),
+)
+def test_no_page_has_more_left_than_it_is_said_to(rate: float, weight: float, nodes: Floats) -> None:
+    points, worth = 4001, weight / (rate * HORIZON)
+    prices = np.interp(np.linspace(0.0, HORIZON, points), np.linspace(0.0, HORIZON, len(nodes)), nodes)
+    powers, worths, follows, hull = desk(points)
+    prepare(rate, HORIZON / (points - 1), powers)
+    _, most = best_visits(worth, worth, 1.0, 1.0, prices, powers, worths, follows, hull)
+    told = left(nodes, np.array([rate]), np.array([weight]), HORIZON)
+    assert most <= told + 1e-12
+    assert told <= most + 0.05 * weight

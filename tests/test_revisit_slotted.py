@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from time import process_time
 
 import numpy as np
 import pytest
@@ -10,15 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.revisit import allocate
+from tarantula.revisit.bound import polite_bound
+from tarantula.revisit.experiments import Experiment, Span
+from tarantula.revisit.figures import FIGURES, THETAS, Figure
 from tarantula.revisit.merge import merge
 from tarantula.revisit.model import Reading, freshness, mean
 from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.policies import psp
 from tarantula.revisit.schedule import freshness_of, staleness_of
 from tarantula.revisit.seats import polish
+from tarantula.revisit.simulator.simulation import made
 from tarantula.revisit.slotted import slotted
-from tarantula.revisit.worlds import uniform_rates, zipf
+from tarantula.revisit.worlds import World, uniform_rates, zipf
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
+# As many documents a server, and visits a document, on a fiftieth of the servers.
+BASELINE = Experiment() if FULL else Experiment(World(20_000, 40), rate=Span(0.2, 0.2))
 READINGS = pytest.mark.parametrize("reading", list(Reading))
 HOUR = 3600.0
 
@@ -95,6 +104,46 @@ def test_changing_slots_makes_pages_fresher_and_takes_none_away(reading: Reading
     polished = type(before)(before.times, takers, before.starts)
     assert np.array_equal(np.bincount(takers), np.bincount(before.pages))
     assert staleness_of(polished, pages, limits, reading) < staleness_of(shuffled, pages, limits, reading)
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+@pytest.mark.parametrize("theta", THETAS if FULL else (0.0, 2.0))
+def test_it_is_never_above_psp_in_either_figure(figure: Figure, theta: float) -> None:
+    supposed = replace(BASELINE, world=figure.worlds(BASELINE.world, theta))
+    web, limits, crawlers = supposed.web(), supposed.limits(), supposed.speeds()
+    found = {}
+    for policy in (psp, slotted):
+        planned = policy(web.pages, limits, Reading.FRESH)
+        dispatched = made(planned, web, crawlers, limits)
+        found[policy] = [staleness_of(one, web.pages, limits, Reading.FRESH) for one in (planned, dispatched)]
+    bound = polite_bound(web.pages, limits, Reading.FRESH)
+    print(f"planned and dispatched: PSP {found[psp]}, slotted {found[slotted]}; not under {bound:.5f}")
+    assert bound <= found[slotted][0] <= found[psp][0]
+    assert found[slotted][1] <= found[psp][1]
+
+
+@pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it; small ones are above")
+@pytest.mark.parametrize("weighed", [False, True])
+@READINGS
+def test_the_baseline_at_full_size(reading: Reading, weighed: bool) -> None:
+    world = replace(BASELINE.world, weight_theta=1.0 if weighed else 0.0)
+    pages, limits = world.pages(), BASELINE.limits()
+    slotted(Pages.of(np.full(9, 1e-4), np.zeros(9, dtype=int)), limits, reading)
+    began = process_time()
+    allocate.polite(pages, limits, reading)
+    allocated = process_time()
+    slotted(pages, limits, reading)
+    planned = process_time()
+    bound, merged, chosen = excesses(pages, limits, reading)
+    print(f"WP {bound:.5f}, PSP {merged:.5f} above, slotted {chosen:.5f}; {planned - allocated:.1f} s of processors")
+    assert allocated - began < 3
+    # Two processors share the work.
+    assert planned - allocated < 2 * 15
+    assert chosen <= merged
+    if reading is Reading.STEADY:
+        assert chosen < 0.001 * bound
+    elif weighed:
+        assert chosen < 0.4 * merged
 
 
 def test_a_million_pages_on_one_server_are_no_trouble() -> None:

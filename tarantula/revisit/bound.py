@@ -60,8 +60,8 @@ def _lower(servers, visits, starts, rates, weights, horizon, pause, price, most)
         server = servers[number]
         first, last = starts[server], starts[server + 1]
         nodes = _prices(visits[first:last], rates[first:last], weights[first:last], horizon, pause, price)
-        left = _left(nodes, rates[first:last], weights[first:last], horizon)
-        most[server] = min(most[server], left + _paid(nodes - price, horizon, pause))
+        remains = left(nodes, rates[first:last], weights[first:last], horizon)
+        most[server] = min(most[server], remains + paid(nodes - price, horizon, pause))
 
 
 @njit(cache=True)
@@ -78,7 +78,7 @@ def _prices(visits, rates, weights, horizon, pause, price):  # type: ignore[no-u
 
 
 @njit(cache=True)
-def _paid(nodes, horizon, pause):  # type: ignore[no-untyped-def]
+def paid(nodes, horizon, pause):  # type: ignore[no-untyped-def]
     """Return more than visits that are a pause apart can pay at prices that are straight between the nodes.
 
     A visit pays the mean of the prices half a pause before and after it, but for bends within: where the slope falls
@@ -95,25 +95,25 @@ def _paid(nodes, horizon, pause):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _left(nodes, rates, weights, horizon):  # type: ignore[no-untyped-def]
+def left(nodes, rates, weights, horizon):  # type: ignore[no-untyped-def]
     """Return more than pages have left of their worth when they are visited as they like and pay for it."""
-    left, cheapest = 0.0, nodes.min()
+    total, cheapest = 0.0, nodes.min()
     finer = np.empty(len(rates), np.int64)
     for page in range(len(rates)):
         finer[page] = _fineness(rates[page], weights[page], horizon, len(nodes) - 1, cheapest)
         if finer[page] == 0:
-            left += weights[page] * (gain(0, rates[page] * horizon, True) if rates[page] < np.inf else 0.0)
+            total += weights[page] * (gain(0, rates[page] * horizon, True) if rates[page] < np.inf else 0.0)
         elif finer[page] * (len(nodes) - 1) > TOO_MANY:
-            left += weights[page]
+            total += weights[page]
     times = 1
     while times * (len(nodes) - 1) <= TOO_MANY:
         chosen = np.flatnonzero(finer == times)
         if len(chosen):
             points = times * (len(nodes) - 1) + 1
             prices = np.interp(np.arange(points) / times, np.arange(len(nodes)) * 1.0, nodes)
-            left += _left_at(prices, rates[chosen], weights[chosen], horizon)
+            total += _left_at(prices, rates[chosen], weights[chosen], horizon)
         times *= 2
-    return left
+    return total
 
 
 @njit(cache=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, sqrt
+from math import sqrt
 
 import numpy as np
 from numba import njit
@@ -14,7 +14,10 @@ _GAPS = np.linspace(0.0, LONGEST, 600_001)
 _ROOTS = np.sqrt(np.maximum(1.0 - (1.0 + _GAPS) * np.exp(-_GAPS), 0.0))
 TABLE = np.interp(np.linspace(0.0, 1.0, 16_385), _ROOTS, _GAPS)
 TABLE[-1] = LONGEST
-STEPS = 40
+SMALL = 1e-4
+"""Below it the first terms of a series are nearer than the table."""
+STEEP = 0.96
+"""Above it the table bends too much to be read between its lines."""
 
 
 @njit(cache=True)
@@ -31,13 +34,11 @@ def gap_worth(share):  # type: ignore[no-untyped-def]
         return 0.0
     if share >= 1.0:
         return np.inf
-    if share < 1e-8:
-        return sqrt(2.0 * share)
+    if share < SMALL:
+        root = sqrt(2.0 * share)
+        return root + root**2 / 3 + 11 / 72 * root**3
     low, high = around(share)
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        if 1.0 - (1.0 + middle) * exp(-middle) < share:
-            low = middle
-        else:
-            high = middle
-    return low
+    if share > STEEP:
+        return low
+    place = sqrt(share) * (len(TABLE) - 1)
+    return (low + (place - int(place)) * (high - low)) * (1.0 - 1e-6)
