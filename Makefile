@@ -3,9 +3,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # Many tests wait for servers and processes: more workers than cores keep the cores busy.
 WORKERS ?= 4
+# Compiling them takes longer than testing them: one process does it, while others do the checks.
+NUMERIC := tests/test_beliefs_*.py tests/test_revisit_*.py tests/test_cli_revisit*.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench profile lock clean
+.PHONY: help setup demo test numeric others lint format bench profile lock clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -16,8 +18,14 @@ setup:  ## build .venv from the locked versions, if they changed
 demo: setup  ## serve a small web on loopback, collect it, show the report
 	@$(BIN)/python -m tools.demo
 
-test: lint  ## every test, after every check
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+test: setup  ## every check and every test
+	@$(MAKE) --no-print-directory --jobs 2 numeric others
+
+numeric: setup
+	$(BIN)/python -m pytest -q $(NUMERIC)
+
+others: lint
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(foreach files,$(NUMERIC),--ignore-glob='$(files)')
 
 lint: setup  ## style, types, and who may import what
 	$(BIN)/ruff check

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import AbstractEventLoop, get_running_loop, sleep, to_thread
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -36,11 +36,15 @@ from tarantula.store.leases import Leases
 from tarantula.store.rows import RowWriter
 from tarantula.store.shorter_ways import ShorterWays
 from tarantula.store.unmodified import NO_HEADERS, headers_to_keep, recall
+from tarantula.store.visited import Visited
+from tarantula.store.visits import Standing, Visits
 from tarantula.store.warc import WarcWriter
 from tarantula.store.writer import Writer
 
 PATIENCE = 0.5
 """Seconds between two looks for work, while others have all of it."""
+LONG = timedelta(minutes=5)
+"""For a longer time no process of a daemon's waits until the next visit is due."""
 
 
 class Collection:
@@ -55,6 +59,8 @@ class Collection:
         urn: str,
         item_id: int,
         deadline: datetime | None = None,
+        visits: Visits | None = None,
+        may_leave: bool = False,
     ) -> None:
         self.installation = installation
         self.database = database
@@ -67,6 +73,10 @@ class Collection:
         self._table = DocumentTable(item_id)
         self._leases = Leases(item_id)
         self._item_id = item_id
+        self.visits = visits
+        """Those of a refresh item."""
+        self._may_leave = may_leave
+        self._visited = Visited(visits) if visits is not None else None
         self._wishes = CurrentWishes(item_id, deadline, self._leases, scope, self.politeness, self.discovery)
         self._writer: Writer | None = None
         self.counts: Counter[str] = Counter()
@@ -103,8 +113,9 @@ class Collection:
         self._on_work = on_work
         ways = ShorterWays(self._table, self.discovery.judge_again)
         earlier = EarlierCaptures(self.installation.items, self.config)
+        unusual = self.politeness.unusual
         rows = RowWriter(
-            self._table, self._leases, ways, WINDOW, self._wishes.read, earlier.recall, self.politeness.unusual
+            self._table, self._leases, ways, WINDOW, self._wishes.read, earlier.recall, unusual, self._visited
         )
         with self.database.session() as session:
             earlier.begin(session.connection(), self._item_id)
@@ -155,9 +166,21 @@ class Collection:
         """Wait until there is something to do, or nothing left to do for anybody."""
         while self.frontier.is_empty() and self.trouble is None and not self.over:
             self.tidy()
-            if not await self.writer.seek() or not self.frontier.is_empty():
+            if not await self.writer.seek() or not self.frontier.is_empty() or self._is_long_to_next_visit():
                 return
             await sleep(PATIENCE)
+
+    @property
+    def standing(self) -> Standing | None:
+        """How far the visits of a refresh item are."""
+        return self._visited.standing if self._visited is not None else None
+
+    def _is_long_to_next_visit(self) -> bool:
+        """Whether a process that others will start again had better end until then."""
+        if self._visited is None or not (self._may_leave and self._visited.nothing_waits):
+            return False
+        due = self._visited.standing.next_due
+        return due is not None and due > datetime.now(UTC) + LONG
 
     def release(self, entry: Entry) -> None:
         """Hear that a visit is over; the server is left alone for a while."""
@@ -229,8 +252,9 @@ class Collection:
         return self._leases.others(connection)
 
     def work_left(self, connection: Connection) -> bool:
-        """Whether some document of the item waits or is being collected."""
-        return self._leases.work_left(connection)
+        """Whether some document of the item waits or is being collected, or is to be visited again."""
+        to_come = self.visits is not None and self.visits.are_to_come(connection)
+        return to_come or self._leases.work_left(connection)
 
     def _warcinfo(self) -> dict[str, str]:
         return {

@@ -29,12 +29,17 @@ from tarantula.new_items import create_item
 from tarantula.own_components import check_components
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
+from tarantula.refresh.beginning import begin_refresh, foresee_item, horizon_end, is_to_refresh
+from tarantula.refresh.earlier_item import is_followed_refresh
+from tarantula.refresh.leaving import leave_until_next_visit
+from tarantula.refresh.planning import check_can_plan
 from tarantula.scope.scope import Scope
 from tarantula.states import ItemState, check_move
 from tarantula.store.index import index_item
 from tarantula.store.leases import Leases
 from tarantula.store.machine import this_machine
 from tarantula.store.read import repair
+from tarantula.store.visits import Visits
 
 __all__ = [
     "Coordinator",
@@ -76,15 +81,24 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
     """Begin a new item of a publication, or go on with the one named *urn*."""
     installation.make_home()
     database = open_database(installation)
+    arrived = datetime.now(UTC)
+    with database.reading() as session:
+        foreseen = foresee_item(session, installation, name, urn, arrived)
     with database.session() as session:
         publication = registry.get(session, name)
         item = hold(session, urn) if urn else create_item(session, publication, datetime.now(UTC))
         if urn:
             _mend_files(session, item, installation.items / item.urn)
         config = PublicationConfig.model_validate(item.configuration)
-        _start(item, config, datetime.now(UTC))
+        is_new_refresh, by_hand = is_to_refresh(session, item), _is_by_hand(item, arrived)
+        _start(session, installation, item, config, by_hand)
+        if is_new_refresh:
+            begin_refresh(session, installation, item, foreseen)
         scope = Scope.of(config, catalogue.extensions(session), catalogue.wanted(session, config))
-        collection = Collection(installation, database, config, scope, item.urn, item.id, item.deadline)
+        visits = Visits(item.id, item.planned_at) if item.refreshes_id is not None else None
+        collection = Collection(
+            installation, database, config, scope, item.urn, item.id, item.deadline, visits, may_leave=not by_hand
+        )
         collection.join(session.connection())
     collection.directory.mkdir(parents=True, exist_ok=True)
     return collection
@@ -113,7 +127,7 @@ def reopen(session: Session, urn: str) -> tuple[str, ItemState]:
     item = hold(session, urn)
     if item.stop_wanted_at is not None and item.state != ItemState.INTERRUPTED:
         raise NotNow(f"Item {urn} is being stopped. Resume it when it has stopped.")
-    if item.state == ItemState.INTERRUPTED and not _work_left(session, item):
+    if item.state == ItemState.INTERRUPTED and (is_followed_refresh(session, item) or not _work_left(session, item)):
         move(item, ItemState.CONVERTING, datetime.now(UTC))
         item.crashes = 0
     return item.publication.name, ItemState(item.state)
@@ -125,10 +139,12 @@ def check_can_begin(installation: Config, name: str, urn: str | None = None) -> 
     with open_database(installation) as database, database.session() as session:
         config = registry.config_of(registry.get(session, name))
         if urn:
-            _check_can_collect(find_item(session, urn))
+            _check_can_collect(session, find_item(session, urn))
     strategy(config.strategy)
     if config.render:
         check_browser()
+    if config.refresh:
+        check_can_plan()
     check_components(config.settings)
 
 
@@ -161,6 +177,8 @@ def _leave(collection: Collection) -> bool:
 
 
 def _finish(collection: Collection, reason: str | None) -> None:
+    if reason is None and leave_until_next_visit(collection.database, collection.urn, collection.visits):
+        return
     with collection.database.reading() as session:
         index_item(session, find_item(session, collection.urn), collection.directory)
         left_early = reason is None and collection.work_left(session.connection())
@@ -175,20 +193,24 @@ def give_up(collection: Collection | None) -> None:
         end_item(collection, "Its collector could not be started; the log says why.")
 
 
-def _check_can_collect(item: Item) -> None:
+def _check_can_collect(session: Session, item: Item) -> None:
+    if item.state == ItemState.INTERRUPTED and is_followed_refresh(session, item):
+        raise NotNow(f"Item {item.urn} is not refreshed any more: a later one goes on from it.")
     # An item whose collector was killed is still being collected, says its row.
     if item.state != ItemState.COLLECTING:
         check_move(item.urn, ItemState(item.state), ItemState.COLLECTING)
 
 
 def _work_left(session: Session, item: Item) -> bool:
-    return Leases(item.id).work_left(session.connection())
+    connection = session.connection()
+    to_come = item.refreshes_id is not None and Visits(item.id, item.planned_at).are_to_come(connection)
+    return to_come or Leases(item.id).work_left(connection)
 
 
-def _start(item: Item, config: PublicationConfig, now: datetime) -> None:
+def _start(session: Session, installation: Config, item: Item, config: PublicationConfig, by_hand: bool) -> None:
     """Let an item be collected; one that somebody resumes begins anew with its crashes and its time."""
-    _check_can_collect(item)
-    by_hand = item.launched_at is None or item.launched_at <= now - ON_ITS_WAY
+    _check_can_collect(session, item)
+    now = datetime.now(UTC)
     if item.state != ItemState.COLLECTING:
         move(item, ItemState.COLLECTING, now)
     item.launched_at = item.launched_on = item.retry_at = None
@@ -198,7 +220,14 @@ def _start(item: Item, config: PublicationConfig, now: datetime) -> None:
     if config.max_duration and (item.started_at is None or (by_hand and is_over)):
         whole = now + timedelta(seconds=config.max_duration)
         item.deadline = max(item.deadline or whole, whole)
+    elif is_over and by_hand and item.refreshes_id is not None:
+        item.deadline = horizon_end(installation, item.publication, now)
     item.started_at = item.started_at or now
+
+
+def _is_by_hand(item: Item, now: datetime) -> bool:
+    """Whether no daemon started the process that begins with an item now."""
+    return item.launched_at is None or item.launched_at <= now - ON_ITS_WAY
 
 
 def _mend_files(session: Session, item: Item, directory: Path) -> None:

@@ -108,7 +108,7 @@ class ProgressDisplay(Component):
 
     def spider_opened(self) -> None:
         """Begin to draw."""
-        self._progress = Progress(self.collection.urn, self.collection.frontier)
+        self._progress = Progress(self.collection.urn, self.collection.frontier, lambda: self.collection.standing)
         if self._console.is_terminal:
             self._live = Live(self._progress.draw(), console=self._console, auto_refresh=False)
             self._live.start()
@@ -131,7 +131,7 @@ class ProgressDisplay(Component):
     def _draw(self) -> None:
         if self._live is not None:
             self._live.update(self._progress.draw(), refresh=True)
-        elif self._progress.done:
+        elif self._progress.done or self.collection.standing is not None:
             self._console.print(self._progress.line(), highlight=False, soft_wrap=True)
         seconds = 0.5 if self._live is not None else 10.0
         self._loop = asyncio.get_running_loop().call_later(seconds, self._draw)

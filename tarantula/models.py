@@ -53,6 +53,8 @@ _ALIVE = "state IN ('waiting', 'collecting', 'converting')"
 _NEWS = "news IS NOT NULL"
 TRIED = "state NOT IN (0, -5, -6, -9)"
 """Of documents whose turn came, or that a rule refused in a way that is seldom."""
+UNDER_WAY = "released_at IS NOT NULL AND before IS NOT NULL AND made_at IS NULL"
+"""Of visits because of which a document waits, or is being collected."""
 
 BigId = BigInteger().with_variant(Integer, "sqlite")
 
@@ -145,6 +147,8 @@ class Item(Base):
     """The rules of its publication that fired."""
     last_document_id: Mapped[int | None] = mapped_column(BigId)
     """The last document that it has; ``None`` while there may be more."""
+    refreshes_id: Mapped[int | None] = mapped_column(Integer)
+    """The item that it keeps fresh, if it does not collect anew; that one may be removed since."""
     publication: Mapped[Publication] = relationship(back_populates="items")
 
     __table_args__ = (
@@ -340,6 +344,72 @@ class InheritedRecord(Base):
     warc: Mapped[str] = mapped_column(String(200))
     warc_offset: Mapped[int] = mapped_column(BigInteger)
     warc_length: Mapped[int] = mapped_column(BigInteger)
+    rendered_offset: Mapped[int | None] = mapped_column(BigInteger)
+    """Where the browser's version of it is, in the same file."""
+
+
+class Visit(Base):
+    """A document of a refresh item is to be visited again, or was."""
+
+    __tablename__ = "visit"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    # No foreign keys, as in `document`.
+    item_id: Mapped[int] = mapped_column(Integer)
+    document_id: Mapped[int] = mapped_column(BigId, index=True)
+    due_at: Mapped[datetime] = mapped_column(Moment)
+    """Not before this."""
+    rate: Mapped[float] = mapped_column(Float)
+    """The rate of changes, in a second, that gives just the chance of one that was believed when it was planned."""
+    believed: Mapped[float] = mapped_column(Float)
+    """The chance of a change that this foretold: when planned for the gap of the plan, when made for that which was."""
+    released_at: Mapped[datetime | None] = mapped_column(Moment)
+    """Since when its document waits because of it."""
+    before: Mapped[int | None] = mapped_column(SmallInteger)
+    """The state that its document had until then."""
+    made_at: Mapped[datetime | None] = mapped_column(Moment)
+    """When the document was asked for; ``None`` if it was not."""
+    gap: Mapped[float | None] = mapped_column(Float)
+    """Seconds between that and the capture before."""
+    state: Mapped[int | None] = mapped_column(SmallInteger)
+    """What became of it, as a document's state."""
+    changed: Mapped[bool | None] = mapped_column(Boolean)
+    """``None`` if it was not made, or nothing can be said."""
+    reason: Mapped[str | None] = mapped_column(Text)
+    type: Mapped[str | None] = mapped_column(String(127))
+    digest: Mapped[str | None] = mapped_column(String(60))
+    warc: Mapped[str | None] = mapped_column(String(200))
+    """The file that holds what was answered, below the item's ``archive`` directory."""
+    warc_offset: Mapped[int | None] = mapped_column(BigInteger)
+    warc_length: Mapped[int | None] = mapped_column(BigInteger)
+    refers_to_id: Mapped[int | None] = mapped_column(BigId)
+    """The document whose record has the body, if this one is a revisit."""
+    unmodified: Mapped[bool | None] = mapped_column(Boolean)
+    """Whether the server said that it had not changed, and sent nothing."""
+
+    __table_args__ = (
+        Index("ix_visit_made", "item_id", "made_at"),
+        Index(
+            "ix_visit_to_come",
+            "item_id",
+            "due_at",
+            sqlite_where=text("released_at IS NULL"),
+            postgresql_where=text("released_at IS NULL"),
+        ),
+        Index(
+            "ix_visit_under_way",
+            "item_id",
+            "document_id",
+            sqlite_where=text(UNDER_WAY),
+            postgresql_where=text(UNDER_WAY),
+        ),
+        Index(
+            "ix_visit_refers_to_id",
+            "refers_to_id",
+            sqlite_where=text("refers_to_id IS NOT NULL"),
+            postgresql_where=text("refers_to_id IS NOT NULL"),
+        ),
+    )
 
 
 class LinkRow(Base):

@@ -14,6 +14,7 @@ from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, Publication, Server
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.registry import config_of
+from tarantula.refresh.earlier_item import item_to_refresh
 from tarantula.states import DocumentState, ItemState, Validation
 from tarantula.urls import key_of
 
@@ -22,6 +23,9 @@ def create_item(session: Session, publication: Publication, now: datetime, *, at
     """Begin an item: its urn says when in UTC, and its base document waits, unless it begins with other URLs."""
     config = config_of(publication)
     item = _store_item(session, publication, config, now)
+    earlier = item_to_refresh(session, publication, config)
+    # Until it begins its base document waits, as that of any other.
+    item.refreshes_id = earlier.id if earlier is not None else None
     if at_base:
         session.add(_base_document(item.id, config, _server_id(session, config.base_server)))
     publication.last_scheduled_at = now

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable
+from datetime import UTC, datetime
 from time import monotonic
 from typing import NamedTuple, Protocol
 
@@ -12,7 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tarantula.items import CollectedDocument
+from tarantula.publications.times import format_duration
 from tarantula.states import DocumentState, meaning
+from tarantula.store.visits import Standing
 
 SECONDS = 10.0
 """Over how long the speed is measured."""
@@ -37,9 +41,10 @@ class Waiting(Protocol):
 class Progress:
     """Counts documents as they are stored, and draws them."""
 
-    def __init__(self, urn: str, frontier: Waiting) -> None:
+    def __init__(self, urn: str, frontier: Waiting, standing: Callable[[], Standing | None] = lambda: None) -> None:
         self._urn = urn
         self._frontier = frontier
+        self._standing = standing
         self._began = monotonic()
         self._ticks: deque[_Tick] = deque([_Tick(self._began, 0)])
         self._states: Counter[int] = Counter()
@@ -77,6 +82,7 @@ class Progress:
             f"{self._urn}: {self.done} {'document' if self.done == 1 else 'documents'} done, "
             f"{self._frontier.waiting} waiting, "
             f"{self._frontier.in_flight} under way, {self.speed():.1f} documents/s, {decimal(self.bytes)}"
+            f"{self._visits()}"
         )
 
     def draw(self) -> RenderableType:
@@ -89,10 +95,22 @@ class Progress:
             (f"{self._frontier.waiting:,}", "bold yellow"), " waiting  ",
             (f"{self.speed():.1f}", "bold cyan"), " documents/s  ",
             (decimal(self.bytes), "bold"),
+            self._visits().replace(", ", "  "),
         )  # fmt: skip
         tables = Table.grid(padding=(0, 4))
         tables.add_row(self._state_table(), self._server_table())
         return Group(head, tables)
+
+    def _visits(self) -> str:
+        """Say how far the visits of a refresh item are."""
+        standing = self._standing()
+        if standing is None:
+            return ""
+        words = f", {standing.made:,} of {standing.planned:,} visits made"
+        if standing.next_due is None:
+            return words
+        seconds = int((standing.next_due - datetime.now(UTC)).total_seconds())
+        return f"{words}, next in {format_duration(seconds)}" if seconds > 0 else f"{words}, next now"
 
     def _state_table(self) -> Table:
         table = Table("state", "meaning", "documents", box=None, header_style="dim")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from tarantula.beliefs.standing import Standing, standing_of
 from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item, Server
 from tarantula.states import COLLECTED, DocumentState, meaning
@@ -92,14 +93,16 @@ class Report:
     types: list[TypeCount]
     sizes: list[SizeCount]
     servers: list[ServerCount]
+    belief: Standing | None = None
+    """How fresh it is believed to be, and how that belief did, if it is a refresh item and that was asked for."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON; the keys are an interface."""
         return asdict(self)
 
 
-def report(session: Session, item: Item, servers: int | None = None) -> Report:
-    """Count an item's documents; *servers* limits that table to the busiest."""
+def report(session: Session, item: Item, servers: int | None = None, belief: bool = False) -> Report:
+    """Count an item's documents; *servers* limits that table to the busiest. What is believed takes a little longer."""
     tally = _tally(session, item.id)
     collected = [row for row in tally if row.state in COLLECTED]
     busiest, number_of_servers = _servers(session, item.id, servers)
@@ -122,6 +125,7 @@ def report(session: Session, item: Item, servers: int | None = None) -> Report:
         types=_types(collected),
         sizes=_sizes(collected),
         servers=busiest,
+        belief=standing_of(session, item) if belief else None,
     )
 
 

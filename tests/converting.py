@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tarantula.links.convert import convert_links
-from tarantula.links.relocate import Destination, Relocator
+from tarantula.links.moved import Destination
+from tarantula.links.relocate import Relocator
 from tarantula.urls import path_of
 
 URL = "http://fc.ul.pt/dir/page.html"

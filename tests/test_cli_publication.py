@@ -67,6 +67,8 @@ def test_the_example_of_2001_in_one_command(tarantula: Tarantula, database_confi
         "attention": list(ATTENTION),
         "incomplete": list(INCOMPLETE),
         "keep_once": True,
+        "refresh": False,
+        "refresh_visits": None,
         "settings": {},
     }
 
@@ -76,9 +78,11 @@ def test_the_other_options(tarantula: Tarantula, database_config: Config) -> Non
         *FCUL, "--no-robots", "--no-convert", "--render", "--no-keep-refused", "--allow-private", "--delay", "0",
         "--per-server", "4", "--accept", "a.pt", "--accept", "b.pt;c.pt", "--set", "LOG_LEVEL=INFO",
         "--set", 'SPIDER_MIDDLEWARES={"my.middleware": 500, "other": null}', "--set", "DEPTH_PRIORITY=1",
+        "--refresh", "--refresh-visits", "500", "--every", "weekly",
     )  # fmt: skip
     assert outcome.code == 0
     config = stored(database_config)
+    assert (config.refresh, config.refresh_visits) == (True, 500)
     assert (config.robots, config.convert, config.render) == (False, False, True)
     assert (config.keep_refused, config.allow_private) == (False, True)
     assert (config.delay, config.per_server, config.accept) == (0, 4, ["a.pt", "b.pt", "c.pt"])
@@ -126,6 +130,9 @@ def test_help_names_every_field(tarantula: Tarantula, monkeypatch: pytest.Monkey
         (["fcul", "a.pt", "--exclude-types", "image/bmp;png"], "'png' is not a type"),
         (["fcul", "a.pt", "--start", "2026-02-30 22:00"], "There is no 2026-02-30 in the calendar"),
         (["fcul", "a.pt", "--max-duration", "long"], "'long' is not a duration"),
+        (["fcul", "a.pt", "--refresh"], "What is kept fresh needs to know for how long"),
+        (["fcul", "a.pt", "--refresh", "--every", "daily", "--no-keep-once"], "cannot do without keeping them once"),
+        (["fcul", "a.pt", "--refresh-visits", "0"], "The number of visits must be more than 0"),
         (["fcul", "a.pt", "--every", "often"], "'often' is not a period"),
         (["fcul", "a.pt", "--profile", "HTLM"], "There is no profile 'HTLM'. Did you mean HTML"),
         (["fcul", "a.pt", "--strategy", "fastest"], "'fastest' is not a strategy"),

@@ -14,7 +14,11 @@ import pytest
 
 from tarantula import catalogue, reports, scope
 from tarantula.archive.mirror import Conversion
+from tarantula.beliefs.calibration import Calibration, ChanceClass
+from tarantula.beliefs.shown import ShownPlan, ShownServer, ShownVisit
+from tarantula.beliefs.standing import Freshness, Standing
 from tarantula.cli.options import FLAGS
+from tarantula.cli.revisit_estimators import told
 from tarantula.db import Database
 from tarantula.items import CollectedDocument, Entry
 from tarantula.links import grammar
@@ -22,6 +26,9 @@ from tarantula.links.link import LinkKind
 from tarantula.listings import DocumentRow, ItemRow
 from tarantula.models import Base
 from tarantula.publications.config import PublicationConfig
+from tarantula.revisit.bias import misses
+from tarantula.revisit.choosers import OWN
+from tarantula.revisit.policies import POLICIES
 from tarantula.scope.patterns import ServerPatterns
 from tarantula.scope.too_deep import STEPS_PAST
 from tarantula.states import MEANINGS, MOVES, DocumentState, ItemState, Validation
@@ -175,12 +182,35 @@ def test_every_column_is_listed(table: Any) -> None:
         ("types", [field.name for field in fields(reports.TypeCount)]),
         ("sizes", [field.name for field in fields(reports.SizeCount)]),
         ("servers", [field.name for field in fields(reports.ServerCount)]),
+        ("belief", [field.name for field in fields(Standing)]),
+        ("freshness", [field.name for field in fields(Freshness)]),
+        ("calibration", [field.name for field in fields(Calibration)]),
+        ("classes", [field.name for field in fields(ChanceClass)]),
         ("Items", list(ItemRow.model_fields)),
         ("Documents", list(DocumentRow._fields)),
     ],
 )
 def test_every_key_of_the_json_is_listed(heading: str, keys: Iterable[str]) -> None:
     assert pages.first_column(pages.section(pages.read("reports.md"), heading)) == keys
+
+
+@pytest.mark.parametrize(
+    ("heading", "shown"), [("JSON", ShownPlan), ("One server", ShownServer), ("One visit", ShownVisit)]
+)
+def test_every_key_of_a_plan_is_listed(heading: str, shown: Any) -> None:
+    keys = [field.name for field in fields(shown)]
+    assert pages.first_column(pages.section(pages.read("beliefs.md"), heading)) == keys
+
+
+def test_the_table_of_estimators_is_what_the_command_prints() -> None:
+    listed = pages.rows(pages.section(pages.read("beliefs.md"), "Estimators"))
+    printed = [[f"{row.changes:g}", *map(told, row.all)] for row in misses()]
+    assert listed == printed
+
+
+def test_every_policy_of_a_plan_is_listed() -> None:
+    listed = pages.rows(pages.section(pages.read("beliefs.md"), "The plan"))
+    assert {name for row in listed for name in pages.spans(row[0])} == {*OWN, *POLICIES}
 
 
 def test_every_key_of_a_conversion_is_listed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tarantula.links.relocate import relative, ways_up
+from tarantula.links.ways import relative, ways_up
 from tests.converting import converted
 
 

@@ -27,6 +27,9 @@ configs = st.builds(
     max_duration=st.none() | st.integers(1, 3_000_000_000),
     accept=st.lists(st.sampled_from([".ul.pt", "a.pt:8080", "127.0.0.*", "[::1]"])),
     robots=st.booleans(),
+    every=st.just("weekly"),
+    refresh=st.booleans(),
+    refresh_visits=st.none() | st.integers(1, 10**9),
     settings=st.dictionaries(st.from_regex("[A-Z][A-Z0-9_]{0,9}", fullmatch=True), json, max_size=3),
 )
 

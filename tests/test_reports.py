@@ -70,7 +70,7 @@ def test_the_keys_are_an_interface(database: Database) -> None:
     told = report_of(database).as_dict()
     assert list(told) == [
         *("urn", "publication", "state", "validation", "started_at", "finished_at", "totals"),
-        *("states", "types", "sizes", "servers"),
+        *("states", "types", "sizes", "servers", "belief"),
     ]  # fmt: skip
     assert list(told["totals"]) == ["documents", "collected", "waiting", "links", "bytes", "servers"]
     assert list(told["states"][0]) == ["state", "meaning", "documents", "percent"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heapreplace
 from itertools import product
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tarantula.errors import TarantulaError
 from tarantula.revisit import allocate
-from tarantula.revisit.model import Ints, Reading, freshness, mean
+from tarantula.revisit.model import Ints, Reading, freshness, gain, mean
 from tarantula.revisit.pages import Limits, Pages
 
 READINGS = pytest.mark.parametrize("reading", list(Reading))
@@ -43,6 +44,57 @@ def test_nothing_that_can_be_tried_is_better(
         if sum(counts) <= visits and sum(counts[:2]) <= 3 and sum(counts[2:]) <= 3
     )
     assert worth(found, pages, limits, reading) == pytest.approx(best, abs=1e-12)
+
+
+def one_by_one(pages: Pages, limits: Limits, reading: Reading) -> Ints:
+    """Take the best visit again and again: of equal ones that of the first server, and of its first page."""
+    visits = np.zeros(len(pages), dtype=np.int64)
+    changes, left = pages.changes(limits.horizon), np.full(len(pages.starts) - 1, limits.of_server)
+
+    def worth_of(page: int) -> tuple[float, int, int]:
+        one_more = gain(int(visits[page]), changes[page], reading is Reading.STEADY)
+        return -pages.weights[page] * one_more, int(pages.servers[page]), page
+
+    heap = [worth_of(page) for page in range(len(pages))]
+    heapify(heap)
+    while heap[0][0] < 0 and visits.sum() < limits.visits:
+        page = heap[0][2]
+        if left[pages.servers[page]] > 0:
+            visits[page] += 1
+            left[pages.servers[page]] -= 1
+            heapreplace(heap, worth_of(page))
+        else:
+            heapreplace(heap, (0.0, 0, page))
+    return visits
+
+
+@READINGS
+@settings(max_examples=80, deadline=None)
+@given(
+    rates=st.lists(
+        st.floats(0.0, 3.0) | st.sampled_from([0.0, 1e-300, 1e-9, 0.1, 0.5, 2.0, 5e3, np.inf]), min_size=1, max_size=40
+    ),
+    servers=st.lists(st.integers(0, 4), min_size=40, max_size=40),
+    weights=st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0, 100.0]), min_size=40, max_size=40),
+    politeness=st.sampled_from([0.05, 0.5, 3.0]),
+    visits=st.integers(0, 900),
+)
+def test_a_head_start_ends_where_one_by_one_does(
+    reading: Reading, rates: list[float], servers: list[int], weights: list[float], politeness: float, visits: int
+) -> None:
+    count = len(rates)
+    pages = Pages.of(rates, servers[:count], [*weights[: count - 1], 1.0])
+    limits = Limits(20.0, politeness, visits)
+    assert allocate.polite(pages, limits, reading).tolist() == one_by_one(pages, limits, reading).tolist()
+
+
+@READINGS
+@pytest.mark.parametrize("visits", [700, 3_000, 10**6])
+def test_a_head_start_is_right_where_prices_are_guessed_from_some_pages(reading: Reading, visits: int) -> None:
+    chance = np.random.default_rng(3)
+    pages = Pages.of(chance.uniform(0.0, 2.0, 5_000) ** 4, chance.integers(0, 3, 5_000), chance.pareto(1.0, 5_000))
+    limits = Limits(100.0, 0.05, visits)
+    assert np.array_equal(allocate.polite(pages, limits, reading), one_by_one(pages, limits, reading))
 
 
 @READINGS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,25 +13,28 @@ from sqlalchemy.orm import Session
 from tarantula import __version__, catalogue
 from tarantula.answers import REDIRECTS
 from tarantula.archive.copies import Copies
+from tarantula.archive.names import path_of_copy
 from tarantula.download.errors import DownloadError
 from tarantula.errors import TarantulaError
 from tarantula.links.link import LinkKind
 from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item
-from tarantula.store.captures import capture_of
+from tarantula.store.captures import HAS_CAPTURE, capture_of
 from tarantula.store.payload import payload_of
 from tarantula.store.read import read_record
 from tarantula.urls import is_web, redirect_target
 
 LAYOUT = 1
 """Of the mirror: half of one and half of another would not be whole."""
-ROWS = 500
-"""Documents that are asked for at a time, and after which a conversion that was interrupted goes on."""
+ROWS = 1000
+"""Documents that are asked for at a time."""
+KNOWN = 1 << 16
+"""Copies whose paths are known beforehand, some 25 MB of them: most links lead to what was found first."""
 
 RENDERED = "text/html"
 IS_ERROR = (Document.state >= 400) & (Document.kind != int(LinkKind.NAVIGATION))
 """What a page needs and a server refused: its answer is copied, so that the page does not ask the web again."""
-HAS_COPY: ColumnElement[bool] = or_(IS_COLLECTED, IS_ERROR) & Document.warc.is_not(None)
+HAS_COPY: ColumnElement[bool] = or_(IS_COLLECTED, IS_ERROR) & HAS_CAPTURE
 
 
 def copies_of(session: Session, items: Path, item: Item, skipped: Collection[int] = ()) -> Copies:
@@ -39,18 +42,23 @@ def copies_of(session: Session, items: Path, item: Item, skipped: Collection[int
     copies = Copies(catalogue.extensions(session))
     columns = (Document.id, Document.key, Document.url, Document.type, Document.state, Document.rendered_offset)
     statement = select(*columns).where(Document.item_id == item.id, HAS_COPY)
-    for number, key, url, media_type, state, rendered in session.execute(statement.execution_options(yield_per=ROWS)):
-        if number not in skipped:
-            known = copies.collected if state < 300 else copies.errors
-            known[key] = copies.extension(url, media_type if rendered is None else RENDERED)
+    rows = session.connection().execute(statement.execution_options(yield_per=ROWS))
+    for number, key, url, media_type, state, rendered in rows:
+        if number in skipped:
+            continue
+        extension = copies.extension(url, media_type if rendered is None else RENDERED)
+        if state >= 300:
+            copies.errors[key] = extension
+            continue
+        copies.collected[key] = extension
+        if len(copies.paths) < KNOWN:
+            copies.paths[url] = path_of_copy(url, extension, key)
     _read_redirects(session, items, item, copies)
     return copies
 
 
 def _read_redirects(session: Session, items: Path, item: Item, copies: Copies) -> None:
-    statement = select(Document).where(
-        Document.item_id == item.id, Document.state.in_(REDIRECTS), Document.warc.is_not(None)
-    )
+    statement = select(Document).where(Document.item_id == item.id, Document.state.in_(REDIRECTS), HAS_CAPTURE)
     for document in session.scalars(statement.execution_options(yield_per=ROWS)):
         try:
             target = _target(session, items, document)
@@ -80,19 +88,16 @@ class Plan(NamedTuple):
     fingerprint: str
     """Another one, if something is to be copied otherwise."""
     documents: int
+    first: int
+    last: int
+    """Between these numbers are all of them."""
 
 
 def plan_of(session: Session, item: Item) -> Plan:
     """Return what is to be copied of an item."""
-    total, last, newest = session.execute(
-        select(func.count(case((HAS_COPY, 1))), func.max(Document.id), func.max(Document.collected_at)).where(
-            Document.item_id == item.id, Document.warc.is_not(None)
-        )
+    ids, newest = (func.min(Document.id), func.max(Document.id)), func.max(Document.collected_at)
+    total, first, last, at = session.execute(
+        select(func.count(case((HAS_COPY, 1))), *ids, newest).where(Document.item_id == item.id, HAS_CAPTURE)
     ).one()
-    return Plan(json.dumps([LAYOUT, __version__, total, last, str(newest), catalogue.extensions(session)]), total)
-
-
-def documents(session: Session, item: Item, after: int) -> Sequence[Document]:
-    """Return the next documents of an item that have a copy, after the one with this number."""
-    statement = select(Document).where(Document.item_id == item.id, Document.id > after, HAS_COPY)
-    return session.scalars(statement.order_by(Document.id).limit(ROWS)).all()
+    fingerprint = json.dumps([LAYOUT, __version__, total, last, str(at), catalogue.extensions(session)])
+    return Plan(fingerprint, total, first or 0, last or 0)

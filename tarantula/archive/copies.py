@@ -7,7 +7,7 @@ from functools import cached_property
 from sys import intern
 
 from tarantula.archive.names import extension_for, path_of_copy
-from tarantula.links.relocate import Destination
+from tarantula.links.moved import Destination
 from tarantula.media import Extensions, Types, by_extension
 from tarantula.urls import key_of
 
@@ -19,6 +19,8 @@ class Copies:
     types: Types
     collected: dict[bytes, str] = field(default_factory=dict)
     """The extensions of the copies of what was collected."""
+    paths: dict[str, str] = field(default_factory=dict)
+    """Where the copies of the first of them are, by their URLs: most links lead there."""
     errors: dict[bytes, str] = field(default_factory=dict)
     """The extensions of the copies of what a page needs and a server refused."""
     redirects: dict[bytes, tuple[str, str]] = field(default_factory=dict)
@@ -32,14 +34,18 @@ class Copies:
 
     def extension(self, url: str, media_type: str | None) -> str:
         """Return the extension of the copy of a document of this type."""
+        if media_type and (known := self.types.get(media_type)):
+            return known[0]
         return intern(extension_for(url, media_type, self.types, self._known))
 
     def path(self, url: str, media_type: str | None) -> str:
         """Return where the copy of a document of this type is, below the mirror."""
-        return path_of_copy(url, self.extension(url, media_type))
+        return self.paths.get(url) or path_of_copy(url, self.extension(url, media_type))
 
     def locate(self, url: str, requisite: bool) -> Destination:
         """Return where an address leads, for a page that needs it or only names it."""
+        if path := self.paths.get(url):
+            return Destination(url, path)
         key, place, fragment = key_of(url), url, ""
         if key in self.redirects:
             place, fragment = self._end_of_redirects(url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from tarantula.errors import TarantulaError
 from tarantula.links.convert import convert_links
 from tarantula.links.relocate import Relocator
 from tarantula.media import charset_of
-from tarantula.store.payload import payload_of
+from tarantula.store.payload import Payload, payload_of
 from tarantula.store.read import Records
 
 
@@ -23,19 +24,22 @@ class Task(NamedTuple):
     id: int
     url: str
     media_type: str | None
-    warc: Path
+    warc: str
     offset: int
+    length: int | None = None
+    """Of the record, if that is known."""
 
 
-class Outcome(NamedTuple):
-    """What came of it."""
+@dataclass(slots=True)
+class Outcome:
+    """What came of some tasks."""
 
-    id: int
-    size: int = 0
-    """Bytes of the document, before."""
-    changed: bool = False
-    problem: str = ""
-    """Why it could not be read."""
+    documents: int = 0
+    changed: int = 0
+    bytes: int = 0
+    """Of the documents, before."""
+    skipped: dict[int, str] = field(default_factory=dict)
+    """Those that could not be read, and why."""
 
 
 class Copier:
@@ -44,29 +48,36 @@ class Copier:
     def __init__(self, copies: Copies, folder: Path) -> None:
         self._copies = copies
         self._folder = folder
-        self._relocator = Relocator(copies.locate)
+        self._relocator = Relocator(copies.locate, copies.paths)
         self._records = Records()
 
     def close(self) -> None:
         """Let go of the files that were read."""
         self._records.close()
 
-    def copy_all(self, tasks: Iterable[Task]) -> list[Outcome]:
+    def copy_all(self, tasks: Iterable[Task]) -> Outcome:
         """Write some copies."""
-        return [self._copy(task) for task in tasks]
+        outcome = Outcome()
+        for task in tasks:
+            try:
+                payload = payload_of(self._records.read(task.warc, task.offset, task.length))
+            except (TarantulaError, DownloadError) as error:
+                outcome.skipped[task.id] = str(error)
+            else:
+                outcome.documents += 1
+                outcome.changed += self._copy(task, payload)
+                outcome.bytes += len(payload.body)
+        return outcome
 
-    def _copy(self, task: Task) -> Outcome:
-        try:
-            payload = payload_of(self._records.read(task.warc, task.offset))
-        except (TarantulaError, DownloadError) as error:
-            return Outcome(task.id, problem=str(error))
+    def _copy(self, task: Task, payload: Payload) -> bool:
+        """Write one copy; say whether it is other than the document."""
         path = self._copies.path(task.url, task.media_type)
         folder = path[: path.rindex("/") + 1]
         charset = charset_of(payload.get(b"content-type"))
         copy = convert_links(payload.body, task.media_type, task.url, charset, self._relocator, folder)
         write_file(f"{self._folder}/{path}", copy)
-        return Outcome(task.id, len(payload.body), copy != payload.body)
+        return copy != payload.body
 
 
-Pending = Callable[[], list[Outcome]]
+Pending = Callable[[], Iterable[Outcome]]
 """Waits for what comes of some tasks."""

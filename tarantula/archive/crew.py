@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread, active_count
-from typing import Self
+from typing import Any, Self
 
 from tarantula.archive.copies import Copies
 from tarantula.archive.copying import Copier, Outcome, Pending, Task
@@ -19,7 +19,7 @@ from tarantula.garbage import look_rarely
 
 FEW = 1000
 """Copies for which no other process is started."""
-AT_A_TIME = 50
+AT_A_TIME = 100
 """Copies that are handed to a process at a time."""
 
 
@@ -30,6 +30,8 @@ class Crew:
         self._pool: ProcessPoolExecutor | None = None
         self._copier: Copier | None = None
         cores = len(os.sched_getaffinity(0))
+        self.at_hand = cores * AT_A_TIME
+        """Copies that all of them are busy with at a time."""
         if number <= FEW or cores == 1:
             self._copier = Copier(copies, folder)
         else:
@@ -50,17 +52,18 @@ class Crew:
         """Begin with some copies; what is returned waits for them."""
         if self._pool is None:
             assert self._copier is not None
-            outcomes = self._copier.copy_all(tasks)
-            return lambda: outcomes
-        pool = self._pool
-        parts = [tasks[start : start + AT_A_TIME] for start in range(0, len(tasks), AT_A_TIME)]
-        futures = [pool.submit(_copy_all, part) for part in parts]
+            outcome = self._copier.copy_all(tasks)
+            return lambda: [outcome]
+        # What is plain is handed over in a quarter of the time.
+        plain = list(map(tuple, tasks))
+        parts = [plain[start : start + AT_A_TIME] for start in range(0, len(plain), AT_A_TIME)]
+        futures = [self._pool.submit(_copy_all, part) for part in parts]
         return lambda: _results(futures)
 
 
-def _results(futures: list[Future[list[Outcome]]]) -> list[Outcome]:
+def _results(futures: list[Future[Outcome]]) -> list[Outcome]:
     try:
-        return [outcome for future in futures for outcome in future.result()]
+        return [future.result() for future in futures]
     except BrokenProcessPool as error:
         raise TarantulaError("A process that was converting has ended. Convert the item again to go on.") from error
 
@@ -85,5 +88,5 @@ def _leave_with_parent() -> None:
         os._exit(1)
 
 
-def _copy_all(tasks: Sequence[Task]) -> list[Outcome]:
-    return _copier.copy_all(tasks)
+def _copy_all(tasks: list[tuple[Any, ...]]) -> Outcome:
+    return _copier.copy_all(map(Task._make, tasks))

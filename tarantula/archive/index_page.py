@@ -7,7 +7,7 @@ from html import escape
 
 from rich.filesize import decimal
 
-from tarantula.links.relocate import Destination
+from tarantula.links.moved import Destination
 from tarantula.models import Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.reports import Report

@@ -11,15 +11,15 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any, BinaryIO, NamedTuple
 
-from sqlalchemy import delete, func, insert, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import delete, func, insert, select, union, union_all
+from sqlalchemy.orm import Session
 
 from tarantula.config import Config
 from tarantula.errors import TarantulaError
 from tarantula.models import Document, InheritedRecord, Item, Publication
 from tarantula.states import ItemState
 from tarantula.store.disk import writing
-from tarantula.store.index import index_item
+from tarantula.store.index import REFERRING, index_item
 from tarantula.store.read import DamagedRecord, copy_bytes, end_of_record, open_record
 
 ROWS = 1000
@@ -32,6 +32,7 @@ class Copy(NamedTuple):
     warc: str
     warc_offset: int
     warc_length: int
+    rendered_offset: int | None
 
 
 @dataclass(slots=True)
@@ -108,15 +109,16 @@ def _hold(session: Session, item: Item) -> None:
 
 def _wanted(session: Session, item: Item) -> Iterator[Any]:
     """Yield the item's records that others refer to, each with the oldest item that does, in the order of the files."""
-    other = aliased(Document)
+    referring = (select(one.refers_to_id, one.item_id, one.digest) for one in REFERRING)
+    other = union_all(*(rows.where(rows.selected_columns.refers_to_id.is_not(None)) for rows in referring)).subquery()
     for source in (Document, InheritedRecord):
         columns = [getattr(source, column.name) for column in InheritedRecord.__table__.columns]
-        heir = func.min(other.item_id).label("heir_id")
+        heir = func.min(other.c.item_id).label("heir_id")
         rows = session.execute(
             select(*columns, heir)
-            .join(other, other.refers_to_id == source.id)
-            .where(source.item_id == item.id, other.item_id != item.id, source.warc.is_not(None))
-            .where(other.digest == source.digest)
+            .join(other, other.c.refers_to_id == source.id)
+            .where(source.item_id == item.id, other.c.item_id != item.id, source.warc.is_not(None))
+            .where(other.c.digest == source.digest)
             .group_by(*columns)
             .order_by(heir, source.warc, source.warc_offset)
         )
@@ -128,8 +130,8 @@ def _referring_items(session: Session, item: Item) -> list[Item]:
         select(Document.id).where(Document.item_id == item.id),
         select(InheritedRecord.id).where(InheritedRecord.item_id == item.id),
     )
-    referring = [select(Document.item_id).where(Document.refers_to_id.in_(some)) for some in ids]
-    chosen = select(Item).where(Item.id.in_(referring[0]) | Item.id.in_(referring[1]), Item.id != item.id)
+    referring = [select(one.item_id).where(one.refers_to_id.in_(some)) for some in ids for one in REFERRING]
+    chosen = select(Item).where(Item.id.in_(union(*referring)), Item.id != item.id)
     return list(session.scalars(chosen.order_by(Item.id)))
 
 
@@ -186,7 +188,17 @@ def _copy(path: Path, row: Any, target: _Target, handover: Handover) -> None:
             with writing(Path(file.name)):
                 offset = file.tell()
                 copy_bytes(source, row.warc_offset, end, file)
+                rendered = _copy_rendered(source, row, file)
     except DamagedRecord as error:
         handover.lost[row.id] = str(error)
     else:
-        handover.copies[row.id] = Copy(row.heir_id, Path(file.name).name, offset, end - row.warc_offset)
+        handover.copies[row.id] = Copy(row.heir_id, Path(file.name).name, offset, end - row.warc_offset, rendered)
+
+
+def _copy_rendered(source: BinaryIO, row: Any, file: IO[bytes]) -> int | None:
+    """Copy the browser's version as well: a document that was carried over is shown by it."""
+    if row.rendered_offset is None:
+        return None
+    offset = file.tell()
+    copy_bytes(source, row.rendered_offset, end_of_record(source, row.rendered_offset), file)
+    return offset

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from sqlalchemy.orm import Session
-
-from tarantula.archive.collected import RENDERED, copies_of, documents, plan_of
+from tarantula.archive.collected import copies_of, plan_of
 from tarantula.archive.copies import Copies
-from tarantula.archive.copying import Pending, Task
+from tarantula.archive.copying import Pending
 from tarantula.archive.crew import Crew
 from tarantula.archive.index_page import index_page
+from tarantula.archive.tasks import ROWS, Tasks
 from tarantula.archive.workplace import State, Workplace
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.errors import NotNow, TarantulaError
+from tarantula.errors import NotNow
 from tarantula.listings import find_item
 from tarantula.models import Document, Item
-from tarantula.reports import report
+from tarantula.reports import Report, report
 from tarantula.states import ItemState
-from tarantula.store.captures import capture_of
-
-AHEAD = 1
-"""How many times some documents are asked for before what came of the first is known."""
 
 Progress = Callable[[int, int], None]
 """Hears how many documents have their copy, and of how many."""
@@ -115,12 +110,15 @@ class _Converter:
         with self._database.reading() as session:
             skipped = [Skipped(session.get_one(Document, number).url, why) for number, why in sorted(lost.items())]
             item = find_item(session, self._urn)
-            counted = report(session, item)
             base = self._copies.locate(item.configuration["base_url"], False)
-            page = index_page(item, counted, base, skipped)
-        self._workplace.write("report.json", json.dumps(counted.as_dict(), indent=2, ensure_ascii=False).encode())
+            page = index_page(item, self._report, base, skipped)
+        self._workplace.write("report.json", json.dumps(self._report.as_dict(), indent=2, ensure_ascii=False).encode())
         self._workplace.write("index.html", page.encode())
         return skipped
+
+    def _count(self) -> Report:
+        with self._database.reading() as session:
+            return report(session, find_item(session, self._urn))
 
     def _known_copies(self) -> Copies:
         with self._database.reading() as session:
@@ -130,12 +128,16 @@ class _Converter:
         """Write the copies that are still to be written; say whether some could not be, of which nobody knew."""
         known = len(self._state.skipped)
         left = self._plan.documents - self._state.documents
+        tasks = Tasks(self._database, self._items, self._urn, self._state.skipped)
         with Crew(self._copies, self._workplace.folder, left) as crew:
+            ahead = 1 + crew.at_hand // ROWS
             waiting: deque[tuple[int, Pending]] = deque()
-            for last, tasks in self._batches():
-                waiting.append((last, crew.copy(tasks)))
-                if len(waiting) > AHEAD:
+            for last, some in tasks.batches(max(self._state.done + 1, self._plan.first), self._plan.last):
+                waiting.append((last, crew.copy(some)))
+                if len(waiting) > ahead:
                     self._note(*waiting.popleft(), progress)
+            # Nobody need wait for it later.
+            self._report = self._count()
             while waiting:
                 self._note(*waiting.popleft(), progress)
         return len(self._state.skipped) > known
@@ -143,40 +145,10 @@ class _Converter:
     def _note(self, last: int, pending: Pending, progress: Progress) -> None:
         state = self._state
         for outcome in pending():
-            if outcome.problem:
-                state.skipped[outcome.id] = outcome.problem
-            else:
-                state.documents += 1
-                state.changed += outcome.changed
-                state.bytes += outcome.size
+            state.documents += outcome.documents
+            state.changed += outcome.changed
+            state.bytes += outcome.bytes
+            state.skipped.update(outcome.skipped)
         state.done = last
         self._workplace.keep(state)
         progress(state.documents, self._plan.documents)
-
-    def _batches(self) -> Iterator[tuple[int, list[Task]]]:
-        """Yield what is to be copied, some at a time, with the number of the last document of each time."""
-        last = self._state.done
-        while True:
-            with self._database.reading() as session:
-                item = find_item(session, self._urn)
-                found = documents(session, item, last)
-                tasks = [task for one in found if (task := self._task(session, one))]
-            if not found:
-                return
-            last = found[-1].id
-            yield last, tasks
-
-    def _task(self, session: Session, document: Document) -> Task | None:
-        if document.id in self._state.skipped:
-            return None
-        try:
-            capture = capture_of(session, self._items, document)
-        except TarantulaError as error:
-            self._state.skipped[document.id] = str(error)
-            return None
-        if capture is None:
-            self._state.skipped[document.id] = "Its bytes are not there."
-            return None
-        if capture.rendered_offset is not None:
-            return Task(document.id, document.url, RENDERED, capture.path, capture.rendered_offset)
-        return Task(document.id, document.url, document.type, capture.path, capture.offset)

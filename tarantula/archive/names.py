@@ -34,15 +34,16 @@ _HASHED = re.compile(r"-([a-z2-7]{16})\.[a-z0-9]+$")
 _PATH_OF_COPY = re.compile(rf"{FOLDER}(?:/(?!\.)[a-z0-9_.-]+)+")
 
 
-def path_of_copy(url: str, extension: str) -> str:
-    """Return where the copy of a canonical URL is, below the mirror.
+def path_of_copy(url: str, extension: str, key: bytes | None = None) -> str:
+    """Return where the copy of a canonical URL is, below the mirror; its *key* need not be told.
 
     Folders have no dot in their names and files have one, so that no file stands in the way of a folder. The hash is
     of the whole URL: what differs in case or in the query alone has another name.
     """
-    *folders, last = path_of(url).split("/")[1:]
+    way, _, last = path_of(url)[1:].rpartition("/")
     stem = last.rpartition(".")[0] or last
-    return f"{folder_of(server_of(url), '/'.join(folders))}{_part(stem) or 'index'}-{_hash(url)}.{extension}"
+    folder = folder_of(server_of(url), way)
+    return f"{folder}{_part(stem) or 'index'}-{_hash(key or key_of(url))}.{extension}"
 
 
 def is_path_of_copy(path: str) -> bool:
@@ -91,5 +92,5 @@ def _device_free(name: str) -> str:
     return f"_{name}" if _DEVICES.match(name) else name
 
 
-def _hash(url: str) -> str:
-    return b32encode(key_of(url)[:HASH_BYTES]).decode().lower()
+def _hash(key: bytes) -> str:
+    return b32encode(key[:HASH_BYTES]).decode().lower()

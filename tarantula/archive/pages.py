@@ -15,7 +15,7 @@ from tarantula.links.charset import encoding_of
 from tarantula.media import charset_of
 from tarantula.models import Document, Item
 from tarantula.store.answer import read_answer
-from tarantula.store.captures import Capture, capture_of
+from tarantula.store.captures import HAS_CAPTURE, Capture, capture_of
 from tarantula.store.read import read_record
 
 HTML = ("text/html", "application/xhtml+xml")
@@ -38,7 +38,7 @@ def pages(session: Session, items: Path, item: Item) -> Iterator[Page | Tarantul
     assert item in known
     documents = (
         select(Document)
-        .where(Document.item_id == item.id, Document.state == 200, Document.type.in_(HTML), Document.warc.is_not(None))
+        .where(Document.item_id == item.id, Document.state == 200, Document.type.in_(HTML), HAS_CAPTURE)
         .order_by(Document.id)
         .execution_options(yield_per=500)
     )

@@ -13,7 +13,7 @@ from tarantula.db import Database
 from tarantula.errors import NotNow
 from tarantula.life.moving import hold
 from tarantula.listings import find_item
-from tarantula.models import Base, Document, Item, LinkRow, LinkWeight, ReadText
+from tarantula.models import Base, Document, Item, LinkRow, LinkWeight, ReadText, Visit
 from tarantula.states import REMOVABLE, ItemState
 from tarantula.store.journal import Happened, note_of
 
@@ -56,6 +56,7 @@ def _remove_rows(session: Session, item: Item) -> None:
     documents = select(Document.id).where(Document.item_id == item.id)
     session.execute(delete(LinkRow).where(LinkRow.document_id.in_(documents)))
     session.execute(delete(Document).where(Document.item_id == item.id))
+    session.execute(delete(Visit).where(Visit.item_id == item.id))
     for table in reversed(Base.metadata.sorted_tables):
         for key in table.foreign_keys:
             if key.column is Item.__table__.c.id:

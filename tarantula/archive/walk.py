@@ -12,9 +12,10 @@ from tarantula.archive.pages import HTML
 from tarantula.errors import TarantulaError
 from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item
+from tarantula.store.captures import HAS_CAPTURE
 from tarantula.urls import key_of
 
-IS_PAGE: ColumnElement[bool] = and_(IS_COLLECTED, Document.type.in_(HTML), Document.warc.is_not(None))
+IS_PAGE: ColumnElement[bool] = and_(IS_COLLECTED, Document.type.in_(HTML), HAS_CAPTURE)
 LARGEST_NUMBER = 2**63
 """No document has it."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from tarantula.errors import TarantulaError
-from tarantula.store.disk import writing
+from tarantula.store.disk import unwritable, writing
 
 STATE = ".conversion.json"
 
@@ -108,15 +108,21 @@ class Workplace:
 
 def write_file(path: str, content: bytes) -> None:
     """Write a file, in a folder that need not be there yet."""
-    with writing(Path(path)):
+    try:
+        file = _opened(path)
         try:
-            file = os.open(path, _NEW_FILE, 0o666)
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            file = os.open(path, _NEW_FILE, 0o666)
-        try:
-            rest = memoryview(content)
-            while rest:
-                rest = rest[os.write(file, rest) :]
+            written = os.write(file, content)
+            while written < len(content):
+                written += os.write(file, memoryview(content)[written:])
         finally:
             os.close(file)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def _opened(path: str) -> int:
+    try:
+        return os.open(path, _NEW_FILE, 0o666)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return os.open(path, _NEW_FILE, 0o666)

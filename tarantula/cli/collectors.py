@@ -20,6 +20,7 @@ from tarantula.listings import find_item
 from tarantula.progress import Progress
 from tarantula.reports import report
 from tarantula.states import DocumentState, is_final
+from tarantula.store.visits import Standing, Visits
 
 LOOK = 1.0
 """Seconds between two looks at the table."""
@@ -31,6 +32,8 @@ class Tally:
     def __init__(self) -> None:
         self.waiting = 0
         self.in_flight = 0
+        self.standing: Standing | None = None
+        """How far the visits of a refresh item are."""
 
     def waiting_at(self, server: str) -> int:
         """Nobody counts them by server."""
@@ -78,7 +81,7 @@ def _forwarding(processes: list[subprocess.Popen[bytes]]) -> Iterator[None]:
 
 def _watch(database: Database, urn: str, processes: list[subprocess.Popen[bytes]]) -> None:
     console, tally = Console(stderr=True), Tally()
-    progress = Progress(urn, tally)
+    progress = Progress(urn, tally, lambda: tally.standing)
     with Live(console=console, auto_refresh=False, transient=not console.is_terminal) as live:
         while any(process.poll() is None for process in processes):
             _count(database, urn, progress, tally)
@@ -91,7 +94,10 @@ def _watch(database: Database, urn: str, processes: list[subprocess.Popen[bytes]
 
 def _count(database: Database, urn: str, progress: Progress, tally: Tally) -> None:
     with database.reading() as session:
-        counted = report(session, find_item(session, urn), servers=5)
+        item = find_item(session, urn)
+        counted = report(session, item, servers=5)
+        if item.refreshes_id is not None:
+            tally.standing = Visits(item.id, item.planned_at).standing(session.connection())
     states = {row.state: row.documents for row in counted.states}
     tally.waiting = states.get(DocumentState.WAITING, 0)
     tally.in_flight = states.get(DocumentState.COLLECTING, 0)

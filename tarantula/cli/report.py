@@ -11,6 +11,7 @@ from rich.filesize import decimal
 from rich.text import Text
 
 from tarantula import listings
+from tarantula.beliefs.standing import Standing
 from tarantula.cli.screen import console, table, write_json
 from tarantula.db import open_database
 from tarantula.reports import Report, Totals
@@ -43,11 +44,13 @@ def show_report(urn: str, servers: int = BUSIEST) -> None:
     screen.print(_summary(drawn.totals))
     for title, headings, rows in _tables(drawn):
         _draw(screen, title, headings, rows)
+    if drawn.belief is not None:
+        _draw_belief(screen, drawn.belief)
 
 
 def _count(urn: str, servers: int | None) -> Report:
     with open_database() as database, database.reading() as session:
-        return count(session, listings.find_item(session, urn), servers)
+        return count(session, listings.find_item(session, urn), servers, belief=True)
 
 
 def _summary(totals: Totals) -> str:
@@ -81,6 +84,20 @@ def _draw(screen: Console, title: str, headings: tuple[str, ...], rows: list[Row
     for said, number, percent in rows:
         drawn.add_row(*said, f"{number:,}", f"{percent:.1f}", Text(_bar(number, most), style="green"))
     screen.print(drawn)
+
+
+def _draw_belief(screen: Console, belief: Standing) -> None:
+    screen.print("\nFreshness", style="bold")
+    for sentence in belief.sentences:
+        screen.print(sentence)
+    if belief.calibration.classes:
+        numbers = ("visits", "foretold", "found", "error")
+        drawn = table("chance", *numbers, numbers=("chance", *numbers), title="\nChances of a change")
+        for row in belief.calibration.classes:
+            chance = f"{100 * row.at_least:.0f} - {100 * row.below:.0f} %"
+            shares = (f"{100 * share:.1f} %" for share in (row.foretold, row.found, row.error))
+            drawn.add_row(chance, f"{row.visits:,}", *shares)
+        screen.print(drawn)
 
 
 def _bar(number: int, most: int) -> str:

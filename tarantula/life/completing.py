@@ -13,13 +13,16 @@ from tarantula.archive.mirror import Progress, convert_item, unseen
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.finding import last_document
-from tarantula.life.moving import News, announce, hold, interrupt, move
+from tarantula.life.moving import OVER, News, announce, hold, interrupt, move
 from tarantula.life.telling import tell
 from tarantula.life.workers import completing
 from tarantula.listings import find_item
 from tarantula.models import Collector, Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.states import ItemState
+from tarantula.store.index import index_item
+from tarantula.store.leases import is_unfinished
+from tarantula.store.visits import put_back
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +46,7 @@ def complete_item(installation: Config, urn: str, progress: Progress = unseen) -
 
 def finish_item(database: Database, urn: str, reason: str | None) -> None:
     """End the collection of an item: it is converted next, or archived, or interrupted for a *reason*."""
+    reason = _end_visits(database, urn, reason)
     with database.reading() as session:
         is_to_convert = reason is None and _wants_conversion(find_item(session, urn))
     # An item that is to be converted is counted when that is done.
@@ -63,9 +67,24 @@ def finish_item(database: Database, urn: str, reason: str | None) -> None:
             _archive(session, item, indicators)
 
 
+def _end_visits(database: Database, urn: str, reason: str | None) -> str | None:
+    """Let documents whose visits were not made be what they were; for these alone no item is interrupted at its end."""
+    with database.session() as session:
+        item = hold(session, urn)
+        joined = session.scalar(select(exists().where(Collector.item_id == item.id)))
+        if item.refreshes_id is None or item.state != ItemState.COLLECTING or joined:
+            return reason
+        put_back(session.connection(), item.id)
+        return None if reason == OVER and not is_unfinished(session.connection(), item.id) else reason
+
+
 def _convert(installation: Config, database: Database, urn: str, progress: Progress) -> None:
     with database.reading() as session:
-        wanted = _wants_conversion(find_item(session, urn))
+        item = find_item(session, urn)
+        wanted = _wants_conversion(item)
+        if item.refreshes_id is not None:
+            # Its time may have been over while nobody collected it who would have done so.
+            index_item(session, item, installation.items / urn)
     if wanted:
         convert_item(installation, database, urn, progress)
     indicators = _count(database, urn)

@@ -6,12 +6,13 @@ import logging
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, object_session
 
 from tarantula.listings import find_item
 from tarantula.models import Item
 from tarantula.states import ALIVE, ItemState, check_move
 from tarantula.store.journal import Happened, note_of
+from tarantula.store.visits import put_back
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +54,8 @@ def move(item: Item, new: ItemState, now: datetime) -> None:
 def interrupt(item: Item, reason: str, now: datetime) -> None:
     """Interrupt an item, with the reason; any but the usual ones needs attention."""
     move(item, ItemState.INTERRUPTED, now)
+    if item.refreshes_id is not None and (session := object_session(item)) is not None:
+        put_back(session.connection(), item.id)
     item.reason = reason
     announce(item, News.INTERRUPTED if reason in (STOPPED, OVER) else News.ATTENTION, reason)
     logger.info("%s: %s", item.urn, reason)

@@ -10,11 +10,13 @@ from sqlalchemy.orm import Session
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.life.moving import OVER, STOPPED, hold, interrupt
+from tarantula.life.moving import OVER, STOPPED, hold, interrupt, move
 from tarantula.life.starting import LOG, Starter
 from tarantula.life.workers import forget_dead, has_collector, is_completing, kill, living
 from tarantula.models import Item
 from tarantula.states import ALIVE, ItemState
+from tarantula.store.leases import is_unfinished
+from tarantula.store.visits import put_back
 
 logger = logging.getLogger(__name__)
 
@@ -61,9 +63,19 @@ class Watcher:
         if item.stop_wanted_at is not None:
             interrupt(item, STOPPED, now)
         elif item.state == ItemState.COLLECTING and item.deadline is not None and item.deadline <= now:
-            interrupt(item, OVER, now)
+            self._end_in_time(session, item, now)
         elif item.retry_at is None:
             self._try_again(item, now)
+
+    def _end_in_time(self, session: Session, item: Item, now: datetime) -> None:
+        """End an item whose time is over: nothing is missing of a refresh item of which only visits were not made."""
+        if item.refreshes_id is not None:
+            put_back(session.connection(), item.id)
+            if not is_unfinished(session.connection(), item.id):
+                move(item, ItemState.CONVERTING, now)
+                item.retry_at = now
+                return
+        interrupt(item, OVER, now)
 
     def _has_worker(self, session: Session, item: Item) -> bool:
         if item.state == ItemState.CONVERTING:

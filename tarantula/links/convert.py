@@ -11,7 +11,8 @@ from tarantula.links.feeds import xml_links
 from tarantula.links.grammar import Form
 from tarantula.links.link import LinkKind
 from tarantula.links.markup import html_links, xml_markup_links
-from tarantula.links.relocate import Page, Relocator
+from tarantula.links.page import Page
+from tarantula.links.relocate import Relocator
 from tarantula.links.rewriting import Rewriting, as_is
 from tarantula.links.source import Source
 

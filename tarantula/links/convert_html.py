@@ -10,15 +10,18 @@ from turbohtml import Element
 
 from tarantula.links.convert_tags import CONVERTED, TagRewriting, is_policy
 from tarantula.links.escapes import escaped, unescaped
-from tarantula.links.grammar import ANYWHERE, NAVIGATION, Form, Place
-from tarantula.links.markup import DEEPEST_MARKUP, base_of, elements_and_places, parsed
-from tarantula.links.relocate import UNKNOWN, Page, Relocator
+from tarantula.links.grammar import ANYWHERE, Form, Place
+from tarantula.links.markup import DEEPEST_MARKUP, base_of, elements_and_places
+from tarantula.links.page import Page
+from tarantula.links.relocate import Relocator
 from tarantula.links.rewriting import as_is
 from tarantula.links.source import Source
-from tarantula.links.start_tags import Value, end_of_tag
+from tarantula.links.start_tags import Value, end_of_tag, plain_anchors
+from tarantula.links.tree import Tree
 from tarantula.links.values import SPACE
 
 _ONE, _STYLE = Form.ONE, Form.STYLE
+_ALL_BUT_ANCHORS = CONVERTED.without("a")
 
 
 def convert_html(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
@@ -46,50 +49,52 @@ class HtmlPage(TagRewriting):
 
     def _convert(self, start: int, end: int, whole: bool = False) -> None:
         markup = self.source.shape[start:end]
-        document = parsed(markup, positions=True)
-        tags = StartTags(markup, start)
+        tree = Tree(markup, start)
         if whole:
-            base, element = base_of(document, self.page.url, self.source.decoded)
-            self.rebase(base, tags.place(element) if element else None)
+            base, element = base_of(
+                tree.document, self.page.url, lambda href: self.source.decoded(tree.as_written(href))
+            )
+            self.rebase(base, tree.place(element) if element else None)
         at_home = self.page.base == self.page.url
-        elements, places_of = elements_and_places(document, CONVERTED)
+        elements, places_of = elements_and_places(tree.document, _ALL_BUT_ANCHORS)
         for element in elements:
-            if element.tag != "a" or not self._anchor(element, tags):
-                self._places(element, places_of.get(element.tag, ANYWHERE), tags, at_home)
-        for element in filter(is_policy, document.select("meta[http-equiv]")):
-            self.empty(tags.place(element), "content")
+            self._places(element, places_of.get(element.tag, ANYWHERE), tree, at_home)
+        anchors = list(tree.document.iter_elements("a"))
+        places = (CONVERTED.html if places_of is _ALL_BUT_ANCHORS.html else CONVERTED.with_svg)["a"]
+        for element in self._all_but_plain(anchors, tree.places(anchors), markup, start, at_home):
+            self._places(element, places, tree, at_home)
+        for element in filter(is_policy, tree.document.select("meta[http-equiv]")):
+            self.empty(tree.place(element), "content")
 
-    def _anchor(self, element: Element, tags: StartTags) -> bool:
-        """Replace the reference of a link that is written as most are; say whether it is."""
-        value = element.attr("href")
-        if not value or element.attr("ping") is not None or not value.isascii():
-            return False
-        address, sharp, _ = value.partition("#")
-        moved = self.page.named.get(address, UNKNOWN)
-        if moved is UNKNOWN:
-            if value[0] <= " " or value[-1] <= " ":
-                return False
-            moved = self.page.moved(address, NAVIGATION)
-        if moved is None:
-            return True
-        tag = tags.place(element)
-        if tag is None or not moved.to_copy or not self.source.shape.startswith(f'<a href="{value}"', tag):
-            return False
-        start = tag + 9
-        if start not in self.done:
-            self.done.add(start)
-            new = moved.address if sharp else moved.address + moved.fragment
-            self.edits.append((start, start + len(address), new))
-        return True
+    def _all_but_plain(
+        self, anchors: list[Element], places: list[int | None], markup: str, start: int, at_home: bool
+    ) -> list[Element]:
+        """Replace the references of those links that are written as most are; return the others."""
+        pieces = plain_anchors(markup)
+        ends = list(accumulate(map(len, pieces), initial=start))
+        tags, addresses = ends[1:-1:3], pieces[2::3]
+        written = self.page.written(addresses)
+        spans = zip(ends[2::3], ends[3::3], addresses, written, strict=True)
+        if tags == places and at_home and written.count("") == addresses.count(""):
+            self.edits += [(first, last, new) for first, last, address, new in spans if new != address]
+            return []
+        others = dict(zip(places, anchors, strict=True))
+        others.pop(None, None)
+        for tag, (first, last, address, new) in zip(tags, spans, strict=True):
+            if tag in others and (new or (at_home and not address)):
+                del others[tag]
+                if new != address:
+                    self.edits.append((first, last, new))
+        return list(others.values())
 
-    def _places(self, element: Element, places: tuple[Place, ...], tags: StartTags, at_home: bool) -> None:
+    def _places(self, element: Element, places: tuple[Place, ...], tree: Tree, at_home: bool) -> None:
         """Replace the references of an element, wherever they are."""
         for place in places:
             attribute, kind, form, _, _ = place
             if attribute is None:
-                self._text(element, place, tags)
+                self._text(element, place, tree)
                 continue
-            value, moved = element.attr(attribute), None
+            value, moved = tree.value(element, attribute), None
             if not value and (value is None or at_home):
                 continue
             if form is _ONE:
@@ -99,11 +104,11 @@ class HtmlPage(TagRewriting):
                     continue
             elif form is _STYLE and "(" not in value:
                 continue
-            if (tag := tags.place(element)) is not None:
+            if (tag := tree.place(element)) is not None:
                 self.attribute(element, tag, place, value, moved)
 
-    def _text(self, element: Element, place: Place, tags: StartTags) -> None:
-        tag = tags.place(element)
+    def _text(self, element: Element, place: Place, tree: Tree) -> None:
+        tag = tree.place(element)
         start = end_of_tag(self.source.shape, tag) if tag is not None else None
         if start is None or start in self.done or (place.when and not place.when(element.attr)):
             return
@@ -129,22 +134,6 @@ class HtmlPage(TagRewriting):
         inner.convert_inner()
         for start, end, new in inner.edits:
             self.edits.append((at + shape.place(start), at + shape.place(end), escaped(new, quote)))
-
-
-class StartTags:
-    """Knows where the elements of a piece of the document are written."""
-
-    def __init__(self, markup: str, offset: int) -> None:
-        self._offset = offset - 1
-        self._lines = list(accumulate(map(len, markup.split("\n")), initial=0))
-
-    def place(self, element: Element) -> int | None:
-        """Return where the start tag of an element is, if it is written at all."""
-        position = element.position
-        if position is None:
-            return None
-        line, column = position
-        return self._offset + self._lines[line - 1] + line + column
 
 
 @cache

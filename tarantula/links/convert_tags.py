@@ -8,7 +8,8 @@ from tarantula.links.escapes import escaped, unescaped
 from tarantula.links.grammar import PROMISES, UNVISITED, Form, Place
 from tarantula.links.link import LinkKind
 from tarantula.links.markup import Tables
-from tarantula.links.relocate import Moved, Page
+from tarantula.links.moved import Moved
+from tarantula.links.page import Page
 from tarantula.links.rewriting import Rewriting, in_quotes
 from tarantula.links.source import Source
 from tarantula.links.start_tags import Value, span_of, value_of
@@ -40,7 +41,8 @@ class TagRewriting(Rewriting):
 
     def rebase(self, base: str, tag: int | None, attribute: str = "href") -> None:
         """Take references as relative to *base*, and let a copy's be relative to itself: an empty base is none."""
-        self.page.rebase(base)
+        if base != self.page.base:
+            self.page.rebase(base)
         if tag is not None:
             self.empty(tag, attribute)
 

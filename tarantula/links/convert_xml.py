@@ -15,7 +15,8 @@ from tarantula.links.convert_tags import CONVERTED, is_policy
 from tarantula.links.entities import mended
 from tarantula.links.escapes import escaped, unescaped
 from tarantula.links.grammar import ANYWHERE, XML_ROOTS, Form, Place, Places
-from tarantula.links.relocate import Page, Relocator
+from tarantula.links.page import Page
+from tarantula.links.relocate import Relocator
 from tarantula.links.rewriting import as_is
 from tarantula.links.source import Source
 from tarantula.links.start_tags import ATTRIBUTES, value_of

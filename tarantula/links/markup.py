@@ -39,6 +39,10 @@ class Tables(NamedTuple):
         html, with_svg = _together(HTML, *grammars), _together(HTML, SVG, *grammars)
         return cls(html, with_svg, {tag: places + ANYWHERE for tag, places in with_svg.items()})
 
+    def without(self, tag: str) -> Self:
+        """Leave out the places of one element."""
+        return type(self)(*({name: places for name, places in table.items() if name != tag} for table in self))
+
 
 def _together(*grammars: Places) -> Places:
     return {tag: sum((grammar.get(tag, ()) for grammar in grammars), ()) for tag in ChainMap(*grammars)}

@@ -1,53 +1,23 @@
-"""Where a reference leads in a mirror: to a copy beside it, or to the web."""
+"""Where references lead in a mirror: to a copy beside them, or to the web."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 
-from tarantula.links.absolute import joined, server_and_directory
-from tarantula.links.charset import encode_query, query_encoder
-from tarantula.links.link import LinkKind
-from tarantula.links.values import SPACE
+from tarantula.links.absolute import ANYWHERE, joined, server_and_directory
+from tarantula.links.moved import UNKNOWN, Destination, Moved, Written
+from tarantula.links.ways import Ways, relative, to_other_servers, to_own_server, ways_up
 from tarantula.urls import SCHEMES
 
 ADDRESSES = 1 << 17
 """Addresses whose destination is remembered."""
-CACHED = 1 << 12
+ELSEWHERE = 1 << 15
+"""Addresses on other servers whose way from folders of one depth is remembered."""
+CACHED = 1 << 11
 """References that are remembered for a folder."""
 FOLDERS = 512
 """Folders for which references are remembered."""
-
-SERVER = 3
-"""The folder of a server, counted from the end of the ways up: it is in that of all copies, and that in the root."""
-
-_ANY_PAGE = "http://localhost/"
-
-Ways = list[tuple[str, str]]
-"""How to reach the folders above one from there; the last is the root of the mirror."""
-
-
-class Destination(NamedTuple):
-    """Where an address leads, after its redirects."""
-
-    url: str
-    path: str | None
-    """Of the copy, below the mirror; nothing if there is none."""
-    fragment: str = ""
-    """What a redirect added to the address."""
-
-
-class Moved(NamedTuple):
-    """What stands in the place of a reference; nothing if it stays."""
-
-    address: str
-    fragment: str
-    """For references that have none of their own."""
-    to_copy: bool
-
-
-UNKNOWN = Moved("", "", False)
 
 Locate = Callable[[str, bool], Destination]
 """Says where a canonical URL leads, for a page that needs it (or only names it)."""
@@ -56,10 +26,13 @@ Locate = Callable[[str, bool], Destination]
 class Relocator:
     """Remembers what became of references: the pages of a directory share most of theirs."""
 
-    def __init__(self, locate: Locate) -> None:
+    def __init__(self, locate: Locate, paths: Mapping[str, str] | None = None) -> None:
+        """Ask *locate* where addresses lead whose copies are not among *paths*."""
         self._locate = locate
+        self._paths = paths or {}
+        self._elsewhere = cache(self._written_elsewhere)
         self.found = lru_cache(ADDRESSES)(self._found)
-        self.memory = lru_cache(FOLDERS)(_Memory)
+        self.memory = lru_cache(FOLDERS)(self._new_memory)
 
     def _found(self, base: str, address: str, requisite: bool) -> Destination | None:
         """Return where a reference on a page at *base* leads; nothing if it stays as it is."""
@@ -70,92 +43,81 @@ class Relocator:
         stays = found.path is None and found.url == target and address.lower().startswith(SCHEMES)
         return None if stays else found
 
+    def guessed(self, url: str, base: str, address: str, requisite: bool) -> Destination | None:
+        """Return where a reference leads that means *url*, if that is a canonical URL."""
+        path = self._paths.get(url)
+        return Destination(url, path) if path else self.found(base, address, requisite)
 
-class _Memory:
+    def _new_memory(self, folder: str, directory: str) -> Memory:
+        ways = ways_up(folder)
+        return Memory(self, ways, directory, self._elsewhere(to_other_servers(ways)))
+
+    def _written_elsewhere(self, ways: Ways) -> Written:
+        def named(address: str) -> Moved | None:
+            if not address.startswith(SCHEMES):
+                return UNKNOWN
+            return moved(self.guessed(address, ANYWHERE, address, False), ways)
+
+        return Written(named, ELSEWHERE)
+
+
+class Memory:
     """What became of references in the copies of one folder, from pages of one directory."""
 
-    __slots__ = ("named", "needed", "ways")
+    __slots__ = ("_directory", "_elsewhere", "_here", "_named", "_needed", "_own", "_relocator", "_server", "_ways")
 
-    def __init__(self, folder: str, directory: str) -> None:
-        self.named: dict[str, Moved | None] = {}
-        self.needed: dict[str, Moved | None] = {}
-        self.ways = ways_up(folder)
-
-    def moved(self, found: Destination | None) -> Moved | None:
-        """Return what stands in the place of a reference that leads there."""
-        if found is None:
-            return None
-        url, path, fragment = found
-        return Moved(url, fragment, False) if path is None else Moved(relative(path, self.ways), fragment, True)
-
-
-class Page:
-    """A document whose references are converted."""
-
-    __slots__ = ("_codec", "_directory", "_memory", "_relocator", "_server", "base", "folder", "url")
-
-    def __init__(self, relocator: Relocator, url: str, folder: str, encoding: str = "") -> None:
+    def __init__(self, relocator: Relocator, ways: Ways, directory: str, elsewhere: Written) -> None:
         self._relocator = relocator
-        self._codec = query_encoder(encoding or None)
-        self.url = url
-        self.folder = folder
-        self.rebase(url)
+        self._ways = ways
+        self._server, self._directory = server_and_directory(directory)
+        self._named: dict[str, Moved | None] = {}
+        self._needed: dict[str, Moved | None] = {}
+        self._here = Written(self._named_here, CACHED)
+        self._elsewhere = elsewhere
+        self._own = to_own_server(ways)
 
-    def rebase(self, base: str) -> None:
-        """Take references as relative to *base* from now on."""
-        self.base = base
-        self._server, self._directory = server_and_directory(base)
-        self._memory = self._relocator.memory(self.folder, self._directory)
+    def written(self, addresses: list[str]) -> list[str]:
+        """Return what is written in the place of plain references; nothing for those of which more has to be known."""
+        here, elsewhere, own = self._here, self._elsewhere, self._own
+        return [
+            here[address] if not (far := elsewhere[address]) or far.startswith(own) else far for address in addresses
+        ]
 
-    def moved(self, address: str, kind: LinkKind) -> Moved | None:
-        """Return what stands in the place of a reference without its fragment."""
-        if self._codec and not address.isascii():
-            address = encode_query(address, self._codec)
-        memory = self._memory.needed if kind else self._memory.named
+    def moved(self, address: str, requisite: bool) -> Moved | None:
+        """Return what stands in the place of a reference, unknown if that differs among the pages of the directory."""
+        memory = self._needed if requisite else self._named
         known = memory.get(address, UNKNOWN)
         if known is not UNKNOWN:
             return known
-        if not address:
-            return None if kind or self.base == self.url else self._to_base()
+        guess = self._guess(address)
+        if guess is None:
+            return UNKNOWN
         if len(memory) >= CACHED:
             memory.clear()
+        known = memory[address] = self.moved_to(self._relocator.guessed(*guess, address, requisite))
+        return known
+
+    def moved_to(self, found: Destination | None) -> Moved | None:
+        """Return what stands in the place of a reference that leads there."""
+        return moved(found, self._ways)
+
+    def _named_here(self, address: str) -> Moved | None:
+        return self.moved(address, False)
+
+    def _guess(self, address: str) -> tuple[str, str] | None:
+        """Return what a reference means on every page of the directory, if it is a canonical URL, and its base."""
         if address.startswith(SCHEMES):
-            base = _ANY_PAGE
-        elif address[0] == "/":
-            base = self._server
-        elif address[0] in "?\\" or ":" in address:
-            return self._memory.moved(self._relocator.found(self.base, address, bool(kind)))
-        else:
-            base = self._directory
-        # It means the same on every page of the directory.
-        moved = memory[address] = self._memory.moved(self._relocator.found(base, address, bool(kind)))
-        return moved
-
-    @property
-    def named(self) -> dict[str, Moved | None]:
-        """What is known of references that only name something, without their fragments."""
-        return self._memory.named
-
-    def _to_base(self) -> Moved:
-        return self._memory.moved(self._relocator.found(self.base, self.base, False)) or Moved(self.base, "", False)
-
-    def absolute(self, address: str) -> str | None:
-        """Return the web address that a reference means."""
-        return joined(self.base, address.strip(SPACE))
+            return address, ANYWHERE
+        if not address or address[0] in "?\\" or ":" in address:
+            return None
+        if address[0] != "/":
+            return self._directory + address, self._directory
+        return ("" if address.startswith("//") else self._server + address[1:]), self._server
 
 
-def ways_up(folder: str) -> Ways:
-    """Return every folder that a folder is in, the nearest first, and the way there."""
-    parts = folder.split("/")[:-1]
-    return [("".join(f"{part}/" for part in parts[: len(parts) - up]), "../" * up) for up in range(len(parts) + 1)]
-
-
-def relative(path: str, ways: Ways) -> str:
-    """Return the way from a folder to a file below the same root."""
-    if len(ways) > SERVER and not path.startswith(ways[-SERVER][0]):
-        # Another server's: there is nothing in between to try.
-        ways = ways[1 - SERVER :]
-    for above, way in ways:
-        if path.startswith(above):
-            return way + path[len(above) :]
-    return path
+def moved(found: Destination | None, ways: Ways) -> Moved | None:
+    """Return what stands in the place of a reference that leads there, in a folder with these ways to others."""
+    if found is None:
+        return None
+    url, path, fragment = found
+    return Moved(url, fragment, False) if path is None else Moved(relative(path, ways), fragment, True)

@@ -9,7 +9,8 @@ from tarantula.links import css
 from tarantula.links.escapes import escaped, unescaped
 from tarantula.links.grammar import Form
 from tarantula.links.link import LinkKind
-from tarantula.links.relocate import Moved, Page
+from tarantula.links.moved import Moved
+from tarantula.links.page import Page
 from tarantula.links.source import Edit, Source
 from tarantula.links.values import SPACE, SPANS
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from turbohtml import parse
 
@@ -14,6 +13,7 @@ from tarantula.links.charset import MARKS, encoding_in, encoding_of
 PRESCANNED = 1024
 """HTML, "prescan a byte stream": in so many bytes a page may name its own charset."""
 
+_MARKED = tuple(mark for mark, _ in MARKS)
 _UTF_16 = ("UTF-16LE", "UTF-16BE")
 _PAIRS = "[\x81-\xfe][\x40-\x7e\x80-\xfe]"
 # The second byte of a character, or any byte after an escape, may look like a quote, a bracket or a backslash.
@@ -31,8 +31,7 @@ Edit = tuple[int, int, str]
 """Where a part of the text begins and ends, and what stands there instead: ASCII, the same in almost any encoding."""
 
 
-@dataclass(slots=True, frozen=True)
-class Source:
+class Source(NamedTuple):
     """The text of a document, one character a byte (or, in UTF-16, a pair of them)."""
 
     mark: bytes
@@ -47,9 +46,8 @@ class Source:
     @classmethod
     def of_html(cls, body: bytes, label: str | None) -> Self:
         """Take an HTML document, whose HTTP header names the charset *label*."""
-        for mark, encoding in MARKS:
-            if body.startswith(mark):
-                return cls._of(body, mark, encoding)
+        if body.startswith(_MARKED):
+            return cls._of(body, *next(mark for mark in MARKS if body.startswith(mark[0])))
         named = encoding_of(label) or parse(body[:PRESCANNED]).encoding
         return cls._of(body, b"", named or "windows-1252")
 

@@ -15,6 +15,12 @@ _ATTRIBUTE = rf"{_NAME}(?:{_EQUALS}{_VALUE}?+)?+"
 ATTRIBUTES = rf"(?:{_GAP}{_ATTRIBUTE})*+"
 """What may stand between the name of a tag and its end."""
 
+# As most links are written: lower case, double quotes, one reference in plain ASCII that means what it says.
+_OTHER = r'(?:[ \n]++(?!href=|ping=|style=)[a-z][a-z0-9-]*+="[^"]*+")*+'
+_ADDRESS = r"[!$%'-\[\]-~]*+"
+_FRAGMENT = r"(?:#[ !#-%'-\[\]-~]*+)?+"
+_PLAIN_ANCHOR = re.compile(rf'(<a(?: href="|{_OTHER}[ \n]++href="))({_ADDRESS})(?=">|{_FRAGMENT}"{_OTHER}[ \n]*+>)')
+
 _TAG = re.compile(rf"{_OPEN}{ATTRIBUTES}{_GAP}>")
 _QUOTES = ("", '"', "'", "")
 _END = r"(?=[ \t\n\f/>=])"
@@ -22,6 +28,14 @@ _END = r"(?=[ \t\n\f/>=])"
 
 Value = tuple[int, int, str]
 """Where a value begins and ends, and between which quotes it is."""
+
+
+def plain_anchors(markup: str) -> list[str]:
+    """Cut markup where there may be links: what is before one, its tag up to the address, the address, and so on.
+
+    Whether it is a tag, or stands in a comment, is for a parser to say.
+    """
+    return _PLAIN_ANCHOR.split(markup)
 
 
 def end_of_tag(text: str, start: int) -> int | None:

@@ -15,7 +15,7 @@ from tarantula.errors import NotThere
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, LinkRow, Server
 from tarantula.states import meaning
-from tarantula.store.captures import archive_of
+from tarantula.store.captures import MissingCapture, has_capture, record_of
 from tarantula.store.read import DamagedRecord, read_head
 
 MOST_LINKS = 200
@@ -116,7 +116,7 @@ def detail_of(session: Session, items: Path, item: Item, document_id: int) -> Do
         collected_at=document.collected_at,
         warc=document.warc,
         warc_offset=document.warc_offset,
-        has_body=document.warc is not None,
+        has_body=has_capture(document),
         is_revisit=document.refers_to_id is not None,
         status_line=status_line,
         headers=headers,
@@ -129,14 +129,15 @@ def detail_of(session: Session, items: Path, item: Item, document_id: int) -> Do
 
 
 def _head(session: Session, items: Path, document: Document) -> tuple[str | None, list[tuple[str, str]], str | None]:
-    if document.warc is None or document.warc_offset is None:
-        return None, [], None
     try:
-        head = read_head(archive_of(session, items, document.item_id) / document.warc, document.warc_offset)
+        record = record_of(session, items, document)
+        if record is None:
+            return None, [], None
+        head = read_head(*record)
         line = head.partition(b"\n")[0].strip().decode("latin-1")
         pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in parse_head(head).headers]
         return line, pairs, None
-    except (DamagedRecord, DownloadError) as error:
+    except (DamagedRecord, DownloadError, MissingCapture) as error:
         return None, [], str(error)
 
 

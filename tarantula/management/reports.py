@@ -47,10 +47,10 @@ TABLES: Mapping[str, Table] = {
 _ended: dict[tuple[str, str, str, datetime | None], Report] = {}
 
 
-def of_item(desk: Desk, urn: str, servers: int | None = BUSIEST) -> Report:
-    """Return an item's tables."""
+def of_item(desk: Desk, urn: str, servers: int | None = BUSIEST, belief: bool = True) -> Report:
+    """Return an item's tables, and what is believed of it."""
     with desk.reading() as session:
-        return reports.report(session, listings.find_item(session, urn), servers)
+        return reports.report(session, listings.find_item(session, urn), servers, belief)
 
 
 def over_time(desk: Desk, publication: str) -> list[Report]:
@@ -91,7 +91,7 @@ def _remembered(desk: Desk, item: Item) -> Report:
     """Return an item's report; one that has ended is counted once."""
     key = (desk.installation.url, item.urn, item.validation, item.finished_at)
     if item.state in ALIVE or key not in _ended:
-        counted = of_item(desk, item.urn, BUSIEST_IN_TIME)
+        counted = of_item(desk, item.urn, BUSIEST_IN_TIME, belief=False)
         if item.state in ALIVE:
             return counted
         if len(_ended) >= REMEMBERED:

@@ -21,6 +21,7 @@ from tarantula.publications.fields import (
     Start,
     Strategy,
     Types,
+    Visits,
     Words,
     Zone,
     at_least,
@@ -95,6 +96,10 @@ class PublicationConfig(BaseModel):
     """Rules on indicators that keep an item from being called complete."""
     keep_once: bool = True
     """Whether a body that an earlier item has is asked for only if it changed, and not kept twice."""
+    refresh: bool = False
+    """Whether an item keeps the last one fresh, and visits its pages when they may have changed, not all anew."""
+    refresh_visits: Visits = None
+    """Most visits that an item makes to pages that are known; what the delay allows unless told."""
     settings: Settings = Field(default_factory=dict)
     """Scrapy settings of its own."""
 
@@ -113,6 +118,12 @@ class PublicationConfig(BaseModel):
         for mime in self.exclude_types:
             if mime in self.add_types:
                 raise ValueError(f"The type {mime} is both added and excluded.")
+        if self.refresh and not self.keep_once:
+            raise ValueError("What is kept fresh has bodies of earlier items: it cannot do without keeping them once.")
+        if self.refresh and self.every == "once" and self.max_duration is None:
+            raise ValueError(
+                "What is kept fresh needs to know for how long: say how often an item is due, or its longest duration."
+            )
         return self
 
     def _is_base_server(self, pattern: ServerPattern) -> bool:

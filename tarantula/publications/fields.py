@@ -144,6 +144,16 @@ def read_start(value: object, info: ValidationInfo) -> datetime | None:
     return parse_moment(value, zone_named(info.data.get("zone", "")))
 
 
+def read_visits(value: object) -> object:
+    """Read a number of visits; nothing means no limit."""
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+def check_visits(number: int | None) -> int | None:
+    """Refuse zero and below."""
+    return None if number is None else int(more_than_nothing("The number of visits")(number))
+
+
 def at_least(least: float, what: str) -> Callable[[Any], Any]:
     """Refuse numbers below *least*."""
 
@@ -176,6 +186,7 @@ Addresses = Annotated[list[Annotated[str, AfterValidator(check_address)]], Befor
 Duration = Annotated[int | None, BeforeValidator(parse_duration)]
 Types = Annotated[list[Annotated[str, AfterValidator(check_type)]], BeforeValidator(split_list)]
 Servers = Annotated[list[Annotated[str, AfterValidator(check_pattern)]], BeforeValidator(split_list)]
+Visits = Annotated[int | None, BeforeValidator(read_visits), AfterValidator(check_visits)]
 Strategy = Annotated[str, AfterValidator(check_strategy)]
 Settings = Annotated[dict[str, Any], AfterValidator(check_settings)]
 Rules = Annotated[list[Annotated[str, AfterValidator(check_rule)]], BeforeValidator(split_list)]

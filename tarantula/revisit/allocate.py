@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from tarantula.revisit.head_start import Start, head_start
 from tarantula.revisit.model import Floats, Ints, Reading, gain
 from tarantula.revisit.pages import Limits, Pages
 
@@ -26,19 +27,38 @@ def impolite(pages: Pages, limits: Limits, reading: Reading) -> Ints:
 
 
 def _allocate(pages: Pages, starts: Ints, budgets: Ints, limits: Limits, reading: Reading) -> Ints:
-    chosen = np.zeros(len(budgets) + 1, dtype=np.int64)
-    np.cumsum(np.where(np.diff(starts) > 0, budgets, 0), out=chosen[1:])
-    gains = np.zeros(chosen[-1])
-    takers = np.full(chosen[-1], -1, dtype=np.int64)
-    _take_the_best(
-        starts, pages.changes(limits.horizon), pages.weights, chosen, reading is Reading.STEADY, gains, takers
-    )
-    return np.bincount(takers[_best(gains, takers, limits.visits)], minlength=len(pages))
+    budgets = np.where(np.diff(starts) > 0, budgets, 0)
+    changes, steady = pages.changes(limits.horizon), reading is Reading.STEADY
+    start = head_start(starts, changes, pages.weights, budgets, limits.visits, steady)
+    visits = _from(start, pages, starts, changes, budgets, limits.visits, steady)
+    if visits is None:
+        # The guess was wrong: begin at the beginning, and go to the end.
+        nowhere = Start(np.zeros(len(pages), dtype=np.int64), np.inf, 0.0)
+        visits = _from(nowhere, pages, starts, changes, budgets, limits.visits, steady)
+        assert visits is not None
+    return visits
 
 
-def _best(gains: Floats, takers: Ints, most: int) -> Ints:
-    """Return which visits are among the best of all; of equal ones those of the first server."""
+def _from(
+    start: Start, pages: Pages, starts: Ints, changes: Floats, budgets: Ints, most: int, steady: bool
+) -> Ints | None:
+    """Return how often each page is visited, or nothing if it cannot be found from where this starts."""
+    sure = int(start.visits.sum())
+    rooms = budgets - np.add.reduceat(np.append(start.visits, 0), starts[:-1]) * (np.diff(starts) > 0)
+    chosen = np.concatenate([[0], np.cumsum(rooms)])
+    gains, takers = np.zeros(chosen[-1]), np.full(chosen[-1], -1, dtype=np.int64)
+    _take_the_best(starts, changes, pages.weights, chosen, steady, start.visits, start.cheap, gains, takers)
     taken = np.flatnonzero(takers >= 0)
+    if sure > most or (start.cheap > 0.0 and sure + len(taken) < most):
+        return None
+    best = _best(gains, taken, most - sure)
+    if len(best) < len(taken) and not start.cheap <= gains[best].min(initial=np.inf) <= start.dear:
+        return None
+    return start.visits + np.bincount(takers[best], minlength=len(pages))
+
+
+def _best(gains: Floats, taken: Ints, most: int) -> Ints:
+    """Return which visits are among the best of all; of equal ones those of the first server."""
     if len(taken) <= most:
         return taken
     if most == 0:
@@ -49,21 +69,24 @@ def _best(gains: Floats, takers: Ints, most: int) -> Ints:
 
 
 @njit(cache=True, parallel=True)
-def _take_the_best(starts, changes, weights, chosen, steady, gains, takers):  # type: ignore[no-untyped-def]
-    """Write down the best visits of each server, the best first; a visit that adds nothing is not made."""
+def _take_the_best(starts, changes, weights, chosen, steady, begun, cheap, gains, takers):  # type: ignore[no-untyped-def]
+    """Write down the best visits of each server after those that are begun with, the best first.
+
+    A visit that adds nothing is not made, nor one that is known to be too cheap.
+    """
     for server in prange(len(starts) - 1):
         first = starts[server]
         size = starts[server + 1] - first
         heap = np.arange(size)
-        visits = np.zeros(size, dtype=np.int64)
+        visits = begun[first : first + size].copy()
         value = np.empty(size)
         for page in range(size):
-            value[page] = weights[first + page] * gain(0, changes[first + page], steady)
+            value[page] = weights[first + page] * gain(visits[page], changes[first + page], steady)
         for root in range(size // 2 - 1, -1, -1):
             _sink(heap, value, root, size)
         for slot in range(chosen[server], chosen[server + 1]):
             page = heap[0]
-            if value[page] <= 0.0:
+            if value[page] <= 0.0 or value[page] < cheap:
                 break
             gains[slot] = value[page]
             takers[slot] = first + page

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit, prange
 
-from tarantula.revisit.model import Floats, Ints, Reading, mean, of_gap
+from tarantula.revisit.changes import Laws, all_poisson, fresh_seconds
+from tarantula.revisit.model import Floats, Ints, Reading, mean
 from tarantula.revisit.pages import Limits, Pages
 
 
@@ -20,6 +21,12 @@ class Schedule:
     starts: Ints
     """Where the visits of each server begin, and where those of the last end."""
 
+    def at(self, times: Floats) -> Schedule:
+        """Return the visits at other times, in the same order; those whose time is nan are not made."""
+        made = ~np.isnan(times)
+        before = np.concatenate([[0], np.cumsum(made)])
+        return Schedule(times[made], self.pages[made], before[self.starts])
+
     def closest(self) -> float:
         """Return how many seconds are between the two nearest visits to one server."""
         gaps = np.diff(self.times)
@@ -28,13 +35,16 @@ class Schedule:
         return float(gaps.min(initial=np.inf))
 
 
-def freshness_of(schedule: Schedule, pages: Pages, limits: Limits, reading: Reading) -> Floats:
-    """Return how fresh each page is when it is visited at exactly these times."""
+def freshness_of(
+    schedule: Schedule, pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None
+) -> Floats:
+    """Return how fresh each page is when it is visited at exactly these times; Poisson's law holds unless told."""
     fresh: Floats = _freshness(
         schedule.times,
         schedule.pages,
         schedule.starts,
         pages.rates,
+        all_poisson(len(pages)) if laws is None else laws,
         limits.horizon,
         reading is Reading.STEADY,
     )
@@ -47,7 +57,7 @@ def staleness_of(schedule: Schedule, pages: Pages, limits: Limits, reading: Read
 
 
 @njit(cache=True, parallel=True)
-def _freshness(times, pages, starts, rates, horizon, steady):  # type: ignore[no-untyped-def]
+def _freshness(times, pages, starts, rates, laws, horizon, steady):  # type: ignore[no-untyped-def]
     first = np.full(len(rates), np.nan)
     last = np.full(len(rates), np.nan)
     fresh = np.zeros(len(rates))
@@ -57,15 +67,15 @@ def _freshness(times, pages, starts, rates, horizon, steady):  # type: ignore[no
             if np.isnan(last[page]):
                 first[page] = time
                 if not steady:
-                    fresh[page] += time * of_gap(rates[page] * time)
+                    fresh[page] += fresh_seconds(laws[page], rates[page], time)
             else:
                 gap = time - last[page]
-                fresh[page] += gap * of_gap(rates[page] * gap)
+                fresh[page] += fresh_seconds(laws[page], rates[page], gap)
             last[page] = time
     for page in prange(len(rates)):
         if np.isnan(last[page]):
             gap = 0.0 if steady else horizon
         else:
             gap = horizon - last[page] + (first[page] if steady else 0.0)
-        fresh[page] = (fresh[page] + gap * of_gap(rates[page] * gap)) / horizon
+        fresh[page] = (fresh[page] + fresh_seconds(laws[page], rates[page], gap)) / horizon
     return fresh

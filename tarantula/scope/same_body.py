@@ -28,10 +28,16 @@ class SameBody:
         self._size = size
         self._copies: OrderedDict[tuple[str, int, int], int] = OrderedDict()
         self._barren: OrderedDict[int, None] = OrderedDict()
+        self._met: OrderedDict[int, None] = OrderedDict()
 
     def learn(self, server: str, url: str, body: bytes) -> None:
         """Take note of a page."""
         key = (server, len(body), hash(body))
+        # A page that is visited again is no other address.
+        if (known := hash((url, key))) in self._met:
+            return
+        self._met[known] = None
+        _shorten(self._met, self._size)
         copies = self._copies[key] = self._copies.get(key, 0) + 1
         self._copies.move_to_end(key)
         _shorten(self._copies, self._size)

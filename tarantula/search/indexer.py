@@ -68,6 +68,10 @@ class Indexer:
             entries = list(entries_of(session, chunk))
             self._index.put(entries)
             pages |= {entry.page for entry in entries}
+            # What is there no more, or says nothing any more, is found no more.
+            gone = set(chunk) - {entry.number for entry in entries}
+            if gone:
+                self._index.remove(self._index.terms(Field.NUMBER, gone))
         return pages
 
     def _forget(self, item_id: int) -> set[int]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, suppress
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, Select, delete, insert, not_, select
 from sqlalchemy.orm import Session
 
 from tarantula.config import Config
@@ -55,9 +55,10 @@ class Reader:
     def _read(self, item_id: int, numbers: list[int]) -> int:
         with self._database.reading() as session:
             texts = self._texts(session, numbers)
-        if texts:
+            gone = session.scalars(_gone(numbers)).all()
+        if texts or gone:
             with self._database.session() as session:
-                store_texts(session.connection(), item_id, texts)
+                store_texts(session.connection(), item_id, texts, gone)
         return len(texts)
 
     def _texts(self, session: Session, numbers: list[int]) -> dict[int, Content]:
@@ -75,18 +76,25 @@ class Reader:
 def _content(records: Records, document: Document, capture: Capture) -> Content | None:
     is_rendered = capture.rendered_offset is not None
     offset = capture.rendered_offset if capture.rendered_offset is not None else capture.offset
-    payload = payload_of(records.read(capture.path, offset))
+    payload = payload_of(records.read(str(capture.path), offset))
     charset = "utf-8" if is_rendered else document.charset
     return content_of(payload.body, RENDERED if is_rendered else document.type, document.url, charset)
 
 
-def store_texts(connection: Connection, item_id: int, texts: dict[int, Content]) -> None:
-    """Store texts, unless their item was removed meanwhile."""
+def _gone(numbers: list[int]) -> Select[int]:
+    """Select the documents that were read once and have nothing to read any more."""
+    known = select(ReadText.document_id).join(Document, Document.id == ReadText.document_id)
+    return known.where(Document.id.in_(numbers), not_(IS_READ))
+
+
+def store_texts(
+    connection: Connection, item_id: int, texts: dict[int, Content], gone: Collection[int] = frozenset()
+) -> None:
+    """Store texts and forget others, unless their item was removed meanwhile."""
     if connection.scalar(select(Item.id).where(Item.id == item_id).with_for_update(read=True)) is None:
         return
-    connection.execute(delete(ReadText).where(ReadText.document_id.in_(texts)))
-    rows = [
-        {"document_id": number, "item_id": item_id, "content": content.packed()} for number, content in texts.items()
-    ]
-    connection.execute(insert(ReadText), rows)
-    note(connection, Happened.READ, item_id, texts)
+    connection.execute(delete(ReadText).where(ReadText.document_id.in_([*texts, *gone])))
+    rows = [{"document_id": number, "item_id": item_id, "content": text.packed()} for number, text in texts.items()]
+    if rows:
+        connection.execute(insert(ReadText), rows)
+    note(connection, Happened.READ, item_id, [*texts, *gone])

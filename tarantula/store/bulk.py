@@ -98,6 +98,8 @@ def _element(value: object) -> str:
     match value:
         case int():
             return str(int(value))
+        case float():
+            return repr(value)
         case str():
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
         case datetime():

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from tarantula.errors import TarantulaError
 from tarantula.models import Document, InheritedRecord, Item
+
+HAS_CAPTURE: ColumnElement[bool] = or_(Document.warc.is_not(None), Document.refers_to_id.is_not(None))
+"""Of documents whose bytes were kept: by their own record, or carried over from an item before."""
 
 
 class Capture(NamedTuple):
@@ -36,15 +39,28 @@ class MissingCapture(TarantulaError):
 def capture_of(session: Session, items: Path, document: Document) -> Capture | None:
     """Return where the bytes of a document are, below the folder of all items; nothing if none were kept.
 
-    A revisit leads to the record that has its body, in whatever item that is.
+    A revisit leads to the record that has its body, in whatever item that is; so does a document that was carried over.
     """
-    if document.warc is None or document.warc_offset is None:
+    if not has_capture(document):
         return None
     kept = body_of(session, document)
     assert kept.warc is not None
     assert kept.warc_offset is not None
-    rendered = kept.rendered_offset if kept is document else None
+    rendered = kept.rendered_offset if kept is document or document.warc is None else None
     return Capture(archive_of(session, items, kept.item_id) / kept.warc, kept.warc_offset, rendered)
+
+
+def has_capture(document: Document) -> bool:
+    """Whether bytes of a document were kept."""
+    return document.warc is not None or document.refers_to_id is not None
+
+
+def record_of(session: Session, items: Path, document: Document) -> tuple[Path, int] | None:
+    """Return the file and the place of the record of a document: its own, or that from which it was carried over."""
+    if document.warc is not None and document.warc_offset is not None:
+        return archive_of(session, items, document.item_id) / document.warc, document.warc_offset
+    capture = capture_of(session, items, document)
+    return None if capture is None else (capture.path, capture.offset)
 
 
 def archive_of(session: Session, items: Path, item_id: int) -> Path:

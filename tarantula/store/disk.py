@@ -15,7 +15,12 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise TarantulaError(
-            f"{path} cannot be written ({error.strerror}). "
-            "Make room on its disk or mend its permissions, then resume: what was stored before is whole."
-        ) from error
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path | str, error: OSError) -> TarantulaError:
+    """Return what is said when the system refused to write *path*."""
+    return TarantulaError(
+        f"{path} cannot be written ({error.strerror}). "
+        "Make room on its disk or mend its permissions, then resume: what was stored before is whole."
+    )

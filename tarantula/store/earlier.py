@@ -15,7 +15,9 @@ from sqlalchemy.orm import aliased
 from tarantula.items import Earlier, Entry
 from tarantula.models import Document, InheritedRecord, Item
 from tarantula.publications.config import PublicationConfig
+from tarantula.states import ALIVE, DocumentState
 from tarantula.store.bulk import chunks
+from tarantula.store.captures import HAS_CAPTURE
 from tarantula.urls import key_of
 
 logger = logging.getLogger(__name__)
@@ -42,7 +44,7 @@ _CAPTURES = (
     )
     .outerjoin(_root, _root.id == Document.refers_to_id)
     .outerjoin(InheritedRecord, InheritedRecord.id == Document.refers_to_id)
-    .where(Document.warc.is_not(None), Document.digest.is_not(None))
+    .where(HAS_CAPTURE, Document.digest.is_not(None))
     .order_by(Document.item_id)
 )
 
@@ -62,9 +64,13 @@ class EarlierCaptures:
         if not self._config.keep_once:
             return
         publication = select(Item.publication_id).where(Item.id == item_id).scalar_subquery()
-        rows = connection.execute(select(Item.id, Item.urn).where(Item.publication_id == publication))
-        self._urns = dict(rows.all())
-        self._newest_first = sorted((identity for identity in self._urns if identity < item_id), reverse=True)
+        items = select(Item.id, Item.urn, Item.state, Item.refreshes_id).where(Item.publication_id == publication)
+        rows = connection.execute(items).all()
+        self._urns = {row.id: row.urn for row in rows}
+        # What an item has that is being refreshed may be something else before long; its own it may ask about.
+        moving = {row.id for row in rows if row.refreshes_id is not None and row.state in ALIVE}
+        earlier = {row.id for row in rows if row.id < item_id} - moving
+        self._newest_first = sorted(earlier | (moving & {item_id}), reverse=True)
 
     def recall(self, connection: Connection, entries: Iterable[Entry]) -> None:
         """Tell entries what there is of them: the newest item is asked first, and most know nothing beyond it."""
@@ -102,7 +108,9 @@ class EarlierCaptures:
     def _may_ask(self, row: Row[Any]) -> bool:
         """Whether nothing but its body is wanted of a document: what it is now, it was then."""
         needs_browser = self._config.render and row.type in HTML
-        return row.state == 200 and not needs_browser and (row.size or 0) <= self._config.max_size
+        # Only what was 200 has validators, also if it is to be visited again.
+        was_whole = row.state in (200, DocumentState.WAITING, DocumentState.COLLECTING)
+        return was_whole and not needs_browser and (row.size or 0) <= self._config.max_size
 
     def _is_there(self, urn: str, warc: str, end: int) -> bool:
         path = self._items / urn / "archive" / warc

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, and_, or_, select, union
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
-from tarantula.models import Document, InheritedRecord, Item
+from tarantula.models import Document, InheritedRecord, Item, Visit
 from tarantula.store.cdxj import IndexRow, write_index
 
 REVISIT = "warc/revisit"
 ROWS = 5000
 """How many rows are read at a time."""
+REFERRING: tuple[Any, ...] = (Document, Visit)
+"""Whose records may be revisits."""
 
 _FIELDS = ("url", "collected_at", "type", "state", "digest", "warc_length", "warc_offset", "warc")
 
@@ -41,13 +43,28 @@ def own_records(session: Session, item: Item) -> Iterator[IndexRow]:
     for row in session.execute(documents):
         if row.collected_at is None or row.warc_length is None or row.warc_offset is None:
             continue
-        found = _index_row(row)
-        if row.refers_to_id is not None:
-            found = found._replace(mime=REVISIT, status=0 if row.unmodified else row.state)
-        yield found
+        yield _as_revisit(row) if row.refers_to_id is not None else _index_row(row)
+    yield from _visited_records(session, item)
     inherited = select(*_columns(InheritedRecord)).where(InheritedRecord.item_id == item.id)
     for row in session.execute(inherited.execution_options(yield_per=ROWS)):
         yield _index_row(row)
+
+
+def _visited_records(session: Session, item: Item) -> Iterator[IndexRow]:
+    """Yield the records of visits beside those of which the documents tell."""
+    found = ("type", "state", "digest", "warc_length", "warc_offset", "warc", "refers_to_id", "unmodified")
+    is_told_of = and_(Document.warc == Visit.warc, Document.warc_offset == Visit.warc_offset)
+    visits = (
+        select(Document.url, Visit.made_at.label("collected_at"), *(getattr(Visit, name) for name in found))
+        .join(Document, Document.id == Visit.document_id)
+        .where(Visit.item_id == item.id, Visit.warc.is_not(None), or_(Document.warc.is_(None), ~is_told_of))
+    )
+    for row in session.execute(visits.execution_options(yield_per=ROWS)):
+        yield _as_revisit(row) if row.refers_to_id is not None else _index_row(row)
+
+
+def _as_revisit(row: Any) -> IndexRow:
+    return _index_row(row)._replace(mime=REVISIT, status=0 if row.unmodified else row.state)
 
 
 def referred_records(session: Session, item: Item) -> Iterator[tuple[str, IndexRow]]:
@@ -61,11 +78,13 @@ def referred_records(session: Session, item: Item) -> Iterator[tuple[str, IndexR
 
 
 def _referred(source: Any, item: Item) -> Select[Any]:
-    referring = select(Document.refers_to_id).where(Document.item_id == item.id, Document.refers_to_id.is_not(None))
+    referring = [
+        select(one.refers_to_id).where(one.item_id == item.id, one.refers_to_id.is_not(None)) for one in REFERRING
+    ]
     return (
         select(*_columns(source), Item.urn)
         .join(Item, Item.id == source.item_id)
-        .where(source.id.in_(referring), source.item_id != item.id, source.warc.is_not(None))
+        .where(source.id.in_(union(*referring)), source.item_id != item.id, source.warc.is_not(None))
         .order_by(source.item_id, source.warc, source.warc_offset)
     )
 

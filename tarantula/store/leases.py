@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, func, insert, or_, select, text, update
 
 from tarantula.models import Collector, Document, Item, Server
 from tarantula.politeness import Pause
@@ -198,13 +198,7 @@ class Leases:
 
     def work_left(self, connection: Connection) -> bool:
         """Whether some document of the item waits or is being collected, by anybody."""
-        states = (DocumentState.WAITING, DocumentState.COLLECTING)
-        return any(
-            connection.execute(
-                select(exists().where(Document.item_id == self._item_id, Document.state == state))
-            ).scalar_one()
-            for state in states
-        )
+        return is_unfinished(connection, self._item_id)
 
     def leave(self, connection: Connection) -> None:
         """Give back everything, and be no collector any more."""
@@ -215,6 +209,11 @@ class Leases:
         connection.execute(delete(Collector).where(Collector.id == self._me))
         self._bury(connection)
         bury(connection, (Collector.item_id == self._item_id) & ~is_alive(connection))
+
+    def are_of_others(self, connection: Connection) -> ColumnElement[bool]:
+        """Return the condition that a server is on lease to another collector of the item that is alive."""
+        other = select(Collector.id).where(Collector.item_id == self._item_id, Collector.id != self._me)
+        return exists(other.where(Collector.id == Server.collector_id, is_alive(connection)))
 
     def others(self, connection: Connection) -> bool:
         """Whether somebody else collects the item, as far as is known."""
@@ -259,3 +258,12 @@ class Leases:
             del self._avoided[identity]
             return False
         return True
+
+
+def is_unfinished(connection: Connection, item_id: int) -> bool:
+    """Whether some document of an item waits or is being collected, by anybody."""
+    states = (DocumentState.WAITING, DocumentState.COLLECTING)
+    return any(
+        connection.execute(select(exists().where(Document.item_id == item_id, Document.state == state))).scalar_one()
+        for state in states
+    )

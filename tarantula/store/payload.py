@@ -22,7 +22,10 @@ class Payload(NamedTuple):
 
     def get(self, name: bytes) -> str | None:
         """Return the first header of that (lower-case) name, decoded as latin-1."""
-        return next((value.decode("latin-1") for key, value in self.headers if key.lower() == name), None)
+        for key, value in self.headers:
+            if key.lower() == name:
+                return value.decode("latin-1")
+        return None
 
 
 def payload_of(record: Record) -> Payload:

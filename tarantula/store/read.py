@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from os import pread
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from isal import isal_zlib
 
@@ -20,6 +21,8 @@ GZIP = 31
 IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]
 PIECE = 1 << 16
 SMALL = 1 << 13
+HTTP = b"\r\nContent-Type: application/http"
+"""What the records of answers have among their fields."""
 OPEN = 16
 """Files that `Records` has open at a time."""
 
@@ -35,15 +38,20 @@ class Target(Protocol):
         """Take some bytes."""
 
 
-@dataclass(slots=True, frozen=True)
-class Record:
+class Record(NamedTuple):
     """One record: its WARC fields, an HTTP head if it has one, and what follows it."""
 
-    fields: dict[str, str]
+    named: bytes
+    """The fields as they are written; few want to know what they say."""
     head: bytes
     """Status line and headers of an answer, up to and with the empty line; empty for a rendered page."""
     raw_body: bytes
     """As it was on the wire: chunked framing and compression are still there."""
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What the fields say."""
+        return dict([line.split(": ", 1) for line in self.named.decode().split("\r\n")[1:]])
 
 
 def read_record(path: Path, offset: int) -> Record:
@@ -56,15 +64,19 @@ class Records:
     """Reads records of a few files, which stay open: for whoever reads many, one after the other."""
 
     def __init__(self) -> None:
-        self._open: dict[Path, BinaryIO] = {}
+        self._open: dict[str, BinaryIO] = {}
 
-    def read(self, path: Path, offset: int) -> Record:
-        """Do what `read_record` does."""
+    def read(self, path: str, offset: int, length: int | None = None) -> Record:
+        """Do what `read_record` does, at once if the length of the record is known."""
         file = self._open.get(path)
         if file is None:
             if len(self._open) == OPEN:
                 self.close()
-            file = self._open[path] = open_record(path, offset)
+            file = self._open[path] = open_record(Path(path), offset)
+        if length:
+            # Whatever is wrong with it is told by the longer way.
+            with suppress(IsalError, DamagedRecord, OSError):
+                return _taken_apart(file, offset, isal_zlib.decompress(pread(file.fileno(), length, offset), GZIP))
         file.seek(offset)
         return _record(file, offset)
 
@@ -78,18 +90,26 @@ class Records:
 def _record(file: BinaryIO, offset: int) -> Record:
     try:
         content = b"".join(_member(file))
-        named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
-        fields = dict(line.split(": ", 1) for line in named.decode().split("\r\n")[1:])
-        media_type = fields["Content-Type"]
     except (EOFError, IsalError) as error:
         raise DamagedRecord(f"{file.name} has no whole record at {offset}: {error}.") from error
-    except (ValueError, KeyError) as error:
-        raise DamagedRecord(f"{file.name} has something else than a record at {offset}.") from error
-    if not media_type.startswith("application/http"):
-        return Record(fields, b"", block)
+    return _taken_apart(file, offset, content)
+
+
+def _taken_apart(file: BinaryIO, offset: int, content: bytes) -> Record:
+    named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
+    if HTTP not in named:
+        return _without_head(file, offset, Record(named, b"", block))
     head = END_OF_HEAD.search(block)
     end = head.end() if head else len(block)
-    return Record(fields, block[:end], block[end:])
+    return Record(named, block[:end], block[end:])
+
+
+def _without_head(file: BinaryIO, offset: int, record: Record) -> Record:
+    try:
+        record.fields["Content-Type"]
+    except (ValueError, KeyError) as error:
+        raise DamagedRecord(f"{file.name} has something else than a record at {offset}.") from error
+    return record
 
 
 def read_head(path: Path, offset: int) -> bytes:
@@ -101,7 +121,7 @@ def read_head(path: Path, offset: int) -> bytes:
                 content += piece
                 fields, blank, block = content.partition(b"\r\n\r\n")
                 head = END_OF_HEAD.search(block)
-                if blank and (head or b"\r\nContent-Type: application/http" not in fields):
+                if blank and (head or HTTP not in fields):
                     return block[: head.end()] if head else b""
     except (EOFError, IsalError) as error:
         raise DamagedRecord(f"{path} has no whole record at {offset}: {error}.") from error

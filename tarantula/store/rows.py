@@ -13,10 +13,11 @@ from tarantula.politeness import Pause
 from tarantula.states import COLLECTED
 from tarantula.store.collectors import DEAD
 from tarantula.store.documents import DocumentTable
-from tarantula.store.group import Group, News, Opened
+from tarantula.store.group import Finished, Group, News, Opened
 from tarantula.store.journal import Happened, note
 from tarantula.store.leases import Lease, Leases
 from tarantula.store.shorter_ways import ShorterWays
+from tarantula.store.visited import Visited
 
 
 class RowWriter:
@@ -31,6 +32,7 @@ class RowWriter:
         reread: Callable[[Connection], None] = lambda _: None,
         recall: Callable[[Connection, Iterable[Entry]], None] = lambda _connection, _entries: None,
         unusual: Callable[[str], Pause | None] = lambda _server: None,
+        visited: Visited | None = None,
     ) -> None:
         self._table = table
         self._leases = leases
@@ -39,6 +41,7 @@ class RowWriter:
         self._reread = reread
         self._recall = recall
         self._unusual = unusual
+        self._visited = visited
 
     @contextmanager
     def undoing(self) -> Iterator[None]:
@@ -58,7 +61,9 @@ class RowWriter:
             news.lost = self._leases.beat(connection)
             news.contested = self._leases.contested(connection) + self._leases.surplus(connection)
             self._leases.note_pauses(connection, self._unusual)
-        waiting = self._write_documents(connection, group, news)
+        # Before what the group brings: the frontier has not heard yet that its documents are done with.
+        released = self._release(connection)
+        waiting = released + self._write_documents(connection, group, news)
         self._leases.note_visits(connection, _long_waits(group))
         for given_back in group.given_back:
             self._leases.give_back(connection, given_back.waits, given_back.shy)
@@ -66,7 +71,7 @@ class RowWriter:
         self._take_new(connection, waiting, news)
         if group.seeks:
             self._open(connection, self._leases.seek(connection), news)
-            news.work_left = self._leases.work_left(connection)
+            news.work_left = self.work_left(connection)
         news.refilled = [
             self._table.next_waiting(connection, refill.server, refill.held, refill.limit)
             for refill, _ in group.refills
@@ -76,6 +81,11 @@ class RowWriter:
             self._reread(connection)
         self._recall(connection, news.entries())
         return news
+
+    def work_left(self, connection: Connection) -> bool:
+        """Whether something of the item is still to be done, by anybody."""
+        waits = self._leases.work_left(connection)
+        return waits if self._visited is None else self._visited.work_left(connection, waits)
 
     def open_first(self, connection: Connection) -> News:
         """Take the first servers."""
@@ -90,20 +100,32 @@ class RowWriter:
         """Write what became of documents and what they name; return what waits because of it."""
         done = {finished.outcome.id: finished.depth for finished in group.finished}
         self._table.mark_collecting(connection, [identity for identity in group.started if identity not in done])
-        links = {finished.outcome.id: finished.links for finished in group.finished if finished.links}
-        self._table.insert_links(connection, links)
-        self._table.finish(connection, [finished.outcome for finished in group.finished])
-        self._note(connection, group)
+        self._finish(connection, group.finished)
         found = list(chain(group.found, *(finished.found for finished in group.finished)))
         waiting, nearer = self._table.insert_found(connection, found)
         late, also_nearer = self._ways.missed(connection, done.items())
         more, news.nearer = self._ways.follow(connection, nearer + also_nearer)
         return waiting + late + more
 
-    def _note(self, connection: Connection, group: Group) -> None:
-        collected = [finished.outcome.id for finished in group.finished if finished.outcome.state in COLLECTED]
-        if collected:
-            note(connection, Happened.COLLECTED, self._table.item_id, collected)
+    def _release(self, connection: Connection) -> list[Entry]:
+        """Let documents wait whose visits are due, at servers of which no other collector would have to hear of it."""
+        if self._visited is None:
+            return []
+        return self._visited.release(connection, lambda: self._leases.are_of_others(connection))
+
+    def _finish(self, connection: Connection, finished: list[Finished]) -> None:
+        links = {one.outcome.id: one.links for one in finished if one.links}
+        outcomes = [one.outcome for one in finished]
+        if self._visited is not None and finished:
+            outcomes = self._visited.settle(connection, finished)
+            # What a document named before, it may not name any more.
+            links |= {one.outcome.id: {} for one in finished if one.exchange is not None and not one.links}
+        self._table.insert_links(connection, links)
+        self._table.finish(connection, outcomes)
+        # Of a page that is visited again it is told as well that it is gone.
+        told = [one.id for one in outcomes if one.state in COLLECTED or self._visited is not None]
+        if told:
+            note(connection, Happened.COLLECTED, self._table.item_id, told)
 
     def _take_new(self, connection: Connection, waiting: list[Entry], news: News) -> None:
         """Take the servers of which documents now wait, if nobody has them."""

@@ -110,7 +110,7 @@ def show_report(
     urn: Urn,
     servers: Annotated[int, Query(ge=1, le=1_000_000, description="How many of the busiest servers.")] = 50,
 ) -> Report:
-    """Return an item's states, types, sizes and servers."""
+    """Return an item's states, types, sizes and servers, and how fresh it is believed to be if it is kept so."""
     return reports.of_item(desk, urn, servers)
 
 
@@ -118,7 +118,7 @@ def show_report(
             response_class=Response, responses=CSV_ANSWER)  # fmt: skip
 def show_report_as_csv(desk: AskedDesk, urn: Urn, table: Table) -> Response:
     """Return one table of an item's report for a spreadsheet."""
-    return Response(reports.as_csv(reports.of_item(desk, urn, None), table), media_type=CSV)
+    return Response(reports.as_csv(reports.of_item(desk, urn, None, belief=False), table), media_type=CSV)
 
 
 @router.get("/publications/{name}/reports", summary="Reports over time", tags=["reports"])

@@ -12,6 +12,7 @@ from tarantula.management.desk import Desk
 from tarantula.reports import Report
 from tarantula.web.frame import heading, page
 from tarantula.web.parts.asking import later
+from tarantula.web.parts.belief_view import belief
 from tarantula.web.parts.charts import bars, stacked
 from tarantula.web.parts.figure_view import figure
 from tarantula.web.parts.figures import moment, number, size
@@ -62,6 +63,8 @@ def reports_in_time(desk: Desk, name: str) -> None:
 
 def _of_item(report: Report) -> None:
     _totals(report)
+    if report.belief is not None:
+        belief(report.belief)
     for table in reports.TABLES:
         rows = rows_of(report, table)
         chart = figure(

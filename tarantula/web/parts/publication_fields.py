@@ -15,7 +15,7 @@ from tarantula.web.words import mark
 GROUPS: Mapping[str, tuple[str, ...]] = {
     mark("The publication"): ("name", "base_url", "description"),
     mark("Which part of the web"): ("depth", "accept", "exclude", "allow_private"),
-    mark("When"): ("every", "start", "zone", "max_duration"),
+    mark("When"): ("every", "start", "zone", "max_duration", "refresh", "refresh_visits"),
     mark("Which documents"): ("profile", "add_types", "exclude_types", "max_size", "timeout"),
     mark("How servers are treated"): ("robots", "delay", "per_server", "strategy", "render"),
     mark("What is kept"): ("convert", "keep_refused", "keep_once"),
@@ -51,6 +51,8 @@ LABELS: Mapping[str, str] = {
     "attention": mark("Ask for attention when"),
     "incomplete": mark("Call incomplete when"),
     "keep_once": mark("Keep the same body once"),
+    "refresh": mark("Keep the last item fresh"),
+    "refresh_visits": mark("Most visits to known pages"),
     "settings": mark("Scrapy settings"),
 }
 

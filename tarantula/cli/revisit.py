@@ -1,0 +1,98 @@
+"""``tarantula revisit``: plan, estimators, simulate, figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tarantula.cli import experiment_options as options
+from tarantula.cli.needing import needing_numbers
+from tarantula.cli.nouns import group
+from tarantula.cli.revisit_estimators import estimators
+from tarantula.cli.revisit_plan import plan
+from tarantula.cli.screen import console, counting, table, write_json
+
+if TYPE_CHECKING:
+    from tarantula.revisit.experiments import Finding
+
+app = group("revisit")
+app.command()(plan)
+app.command()(estimators)
+
+
+@app.callback()
+def revisit() -> None:
+    """Take the verbs, however many there are."""
+
+
+@app.command()
+@options.of_an_experiment()
+def simulate(
+    policy: Annotated[str, typer.Option("--policy", help="psp, mp2, m-wolf or slotted.")] = "psp",
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    **typed: Any,
+) -> None:
+    """Simulate a policy on a web that does not exist, and hold what it does against the bounds."""
+    with needing_numbers():
+        from tarantula.revisit import experiments
+
+        experiment = options.read(**typed)
+        with counting("Planning, then simulating") as count:
+            found = experiments.run(
+                experiment, policy, lambda moment: count(int(moment.seconds), int(experiment.horizon))
+            )
+    if as_json:
+        write_json({"policy": policy, "experiment": experiment.as_json(), **found.as_json()})
+    else:
+        _draw(policy, found)
+
+
+@app.command()
+@options.of_an_experiment("reading")
+def figures(
+    thetas: Annotated[str, typer.Option("--thetas", metavar="'A;B'", help="What is varied.")] = "0;0.5;1;1.5;2",
+    output: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="Where revisit.md and its pictures are.")
+    ] = Path("docs"),
+    **typed: Any,
+) -> None:
+    """Draw how stale every policy leaves a web, and write the numbers into revisit.md."""
+    with needing_numbers():
+        from tarantula.revisit import figures_page
+
+        experiment, varied = options.read(**typed), options.numbers(thetas, "--thetas")
+        done = 0
+        with counting("Measuring") as count:
+
+            def tell() -> None:
+                nonlocal done
+                done += 1
+                count(done, figures_page.steps(varied))
+
+            for path in figures_page.write(output, experiment, varied, tell):
+                print(f"{path} is written.")
+
+
+def _draw(policy: str, found: Finding) -> None:
+    outcome = found.outcome
+    stale = table("", "staleness", numbers=("staleness",))
+    stale.add_row(policy, f"{outcome.staleness:.5f}")
+    stale.add_row("expected of these visits", f"{outcome.expected:.5f}")
+    stale.add_row("standard error", f"{outcome.error:.5f}")
+    for name, bound in found.bounds.items():
+        stale.add_row(name, f"{bound:.5f}")
+    visits = table("", "visits", numbers=("visits",))
+    visits.add_row("planned", f"{outcome.planned:,}")
+    visits.add_row("made", f"{outcome.visits:,}")
+    visits.add_row("found a change", f"{outcome.changed:,}")
+    visits.add_row("broke politeness", f"{outcome.breaches:,}")
+    screen = console()
+    for drawn in (stale, visits):
+        screen.print(drawn)
+        screen.print()
+    print(
+        f"Visits were {outcome.late:.1f} s late on average, {outcome.latest:.1f} s at most. "
+        f"Planning took {found.planning:.1f} s, simulating {found.simulating:.1f} s."
+    )

@@ -1,0 +1,132 @@
+"""When pages change: three laws with the same mean rate, each begun long ago.
+
+*Poisson*: whatever happened before, the next change is as near as ever. *Pareto*: changes come in bursts, with long
+rests between them. *Quasi-deterministic*: a page may change at even moments, and at each of them does or does not.
+
+Each page draws from a line of numbers of its own, so it changes at the same moments whatever policy is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from math import exp, expm1, inf, log
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tarantula.errors import TarantulaError
+
+SHAPE = 1.5
+"""Of Pareto's law: the mean rest is finite, its variance is not."""
+CHANCE = 0.8
+"""That a page of the quasi-deterministic kind changes when it may."""
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_UNIT = 2.0**-53
+
+Laws = NDArray[np.int8]
+States = NDArray[np.uint64]
+
+
+class Law(IntEnum):
+    """How the changes of a page are spread in time."""
+
+    POISSON = 0
+    PARETO = 1
+    QUASI_DETERMINISTIC = 2
+
+    @property
+    def word(self) -> str:
+        """Its name as it is typed."""
+        return self.name.lower().replace("_", "-")
+
+
+POISSON = int(Law.POISSON)
+PARETO = int(Law.PARETO)
+
+
+def mixture(count: int, shares: Mapping[Law, float], seed: int = 0) -> Laws:
+    """Return a law for each of some pages, by shares; which page has which is drawn."""
+    whole = sum(shares.values())
+    if not all(0 <= share < inf for share in shares.values()) or not 0 < whole < inf:
+        raise TarantulaError("Shares of a mixture are numbers from zero on, and at least one is above it.")
+    chance = np.random.default_rng([seed, 1])
+    laws = np.array(list(shares), dtype=np.int8)
+    borders = np.cumsum(np.array(list(shares.values())) / whole)
+    return laws[np.searchsorted(borders[:-1], chance.random(count), side="right")]
+
+
+def streams(count: int, seed: int) -> States:
+    """Return where the line of numbers of each page begins."""
+    states: States = np.random.default_rng([seed, 2]).integers(0, 2**64, count, dtype=np.uint64)
+    return states
+
+
+@njit(cache=True)
+def draw(states, page):  # type: ignore[no-untyped-def]
+    """Return the next number of a page, above 0 and up to 1: the generator SplitMix64."""
+    states[page] += _STEP
+    mixed = states[page]
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
+    mixed ^= mixed >> np.uint64(31)
+    return ((mixed >> np.uint64(11)) + np.uint64(1)) * _UNIT
+
+
+@njit(cache=True)
+def first_change(law, rate, states, page):  # type: ignore[no-untyped-def]
+    """Return how long after any moment the first change comes."""
+    if rate <= 0.0:
+        return inf
+    if law == POISSON:
+        return -log(draw(states, page)) / rate
+    if law == PARETO:
+        # What is left of a rest, at any moment, is again a Pareto, with a shape that is lower by one.
+        return (SHAPE - 1.0) / rate * (draw(states, page) ** (-1.0 / (SHAPE - 1.0)) - 1.0)
+    return CHANCE / rate * (draw(states, page) + _refusals(states, page))
+
+
+@njit(cache=True)
+def next_change(law, rate, states, page):  # type: ignore[no-untyped-def]
+    """Return how long after a change the next comes."""
+    if law == POISSON:
+        return -log(draw(states, page)) / rate
+    if law == PARETO:
+        return (SHAPE - 1.0) / rate * (draw(states, page) ** (-1.0 / SHAPE) - 1.0)
+    return CHANCE / rate * (1.0 + _refusals(states, page))
+
+
+@njit(cache=True)
+def _refusals(states, page):  # type: ignore[no-untyped-def]
+    """Return how often a page does not change although it may, before it does."""
+    return np.floor(log(draw(states, page)) / log(1.0 - CHANCE))
+
+
+@njit(cache=True)
+def fresh_seconds(law, rate, gap):  # type: ignore[no-untyped-def]
+    """Return for how long a page is expected to be as it was when it was visited, of a gap to the next visit."""
+    if rate <= 0.0 or gap <= 0.0:
+        return gap
+    changes = rate * gap
+    if changes == inf:
+        return 0.0
+    if law == POISSON:
+        return -expm1(-changes) / rate
+    if law == PARETO:
+        scale = (SHAPE - 1.0) / rate
+        return scale / (2.0 - SHAPE) * expm1((2.0 - SHAPE) * np.log1p(gap / scale))
+    period = CHANCE / rate
+    whole = np.floor(gap / period)
+    part = gap / period - whole
+    unchanged = exp(whole * log(1.0 - CHANCE))
+    rests = (1.0 - unchanged) / CHANCE * (1.0 - CHANCE / 2.0)
+    return period * (rests + unchanged * (part - CHANCE * part * part / 2.0))
+
+
+def all_poisson(count: int) -> Laws:
+    """Return Poisson's law for each of some pages."""
+    return np.full(count, POISSON, dtype=np.int8)

@@ -1,0 +1,75 @@
+"""A heap that compiled code can use: numbers by a time, the earliest first, and of equal ones the lowest."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tarantula.revisit.model import Floats, Ints
+
+
+class Heap(NamedTuple):
+    """Numbers and their times; the first is on top."""
+
+    times: Floats
+    numbers: Ints
+    size: Ints
+    """One number: how many there are."""
+
+
+def empty(room: int) -> Heap:
+    """Return a heap that has room for so many."""
+    return Heap(np.empty(room), np.empty(room, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
+
+@njit(cache=True)
+def push(heap, time, number):  # type: ignore[no-untyped-def]
+    """Put a number in."""
+    hole = heap.size[0]
+    heap.size[0] += 1
+    while hole > 0:
+        parent = (hole - 1) >> 1
+        if not _is_before(time, number, heap.times[parent], heap.numbers[parent]):
+            break
+        heap.times[hole] = heap.times[parent]
+        heap.numbers[hole] = heap.numbers[parent]
+        hole = parent
+    heap.times[hole] = time
+    heap.numbers[hole] = number
+
+
+@njit(cache=True)
+def pop(heap):  # type: ignore[no-untyped-def]
+    """Take the top away."""
+    heap.size[0] -= 1
+    last = heap.size[0]
+    if last > 0:
+        replace(heap, heap.times[last], heap.numbers[last])
+
+
+@njit(cache=True)
+def replace(heap, time, number):  # type: ignore[no-untyped-def]
+    """Take the top away and put another in, in one go."""
+    size = heap.size[0]
+    hole = 0
+    while True:
+        child = 2 * hole + 1
+        if child >= size:
+            break
+        other = min(child + 1, size - 1)
+        child += _is_before(heap.times[other], heap.numbers[other], heap.times[child], heap.numbers[child])
+        if not _is_before(heap.times[child], heap.numbers[child], time, number):
+            break
+        heap.times[hole] = heap.times[child]
+        heap.numbers[hole] = heap.numbers[child]
+        hole = child
+    heap.times[hole] = time
+    heap.numbers[hole] = number
+
+
+@njit(cache=True)
+def _is_before(time, number, other_time, other_number):  # type: ignore[no-untyped-def]
+    # Without a branch, which no processor could foretell.
+    return (time < other_time) | ((time == other_time) & (number < other_number))

@@ -1,0 +1,63 @@
+"""Policies: which page should be visited when. What happens when crawlers are late is phase 3, the same for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+from weakref import ref
+
+from tarantula.errors import TarantulaError
+from tarantula.revisit import allocate
+from tarantula.revisit.merge import merge, wished
+from tarantula.revisit.model import Ints, Reading
+from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.schedule import Schedule
+from tarantula.revisit.slotted import slotted
+
+
+class Policy(Protocol):
+    """Says when each page is due."""
+
+    def __call__(self, pages: Pages, limits: Limits, reading: Reading) -> Schedule:
+        """Return the visits of a horizon."""
+        ...
+
+
+def psp(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
+    """Give visits to pages within what their servers allow, and spread those of a server evenly: the policy of 2007."""
+    return merge(phase_1(allocate.polite, pages, limits, reading), pages, limits, reading)
+
+
+def mp2(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
+    """Give visits to pages as PSP does, and spread those of each page evenly, whatever else its server is asked for."""
+    return wished(phase_1(allocate.polite, pages, limits, reading), pages, limits, reading)
+
+
+def m_wolf(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
+    """Give visits to pages as Wolf does, as if servers had no limit, and spread those of each page evenly."""
+    return wished(phase_1(allocate.impolite, pages, limits, reading), pages, limits, reading)
+
+
+POLICIES: dict[str, Policy] = {"psp": psp, "mp2": mp2, "m-wolf": m_wolf, "slotted": slotted}
+
+Allocation = Callable[[Pages, Limits, Reading], Ints]
+
+_last: dict[Allocation, tuple[ref[Pages], Limits, Reading, Ints]] = {}
+
+
+def phase_1(allocation: Allocation, pages: Pages, limits: Limits, reading: Reading) -> Ints:
+    """Return how often each page is visited; what was found last is remembered, for policies and bounds share it."""
+    if allocation in _last:
+        known, *others, visits = _last[allocation]
+        if known() is pages and others == [limits, reading]:
+            return visits
+    visits = allocation(pages, limits, reading)
+    _last[allocation] = ref(pages), limits, reading, visits
+    return visits
+
+
+def policy_named(name: str) -> Policy:
+    """Return a policy by its name."""
+    if name not in POLICIES:
+        raise TarantulaError(f"There is no policy {name}. There are: {', '.join(POLICIES)}.")
+    return POLICIES[name]
