@@ -50,6 +50,8 @@ WORDS = 100_000
 """Different ones."""
 LENGTH = 350
 """Words of a document, on the average."""
+COMMONEST = 50
+"""Words that nobody asks for: they are what “the” and “of” are in a language."""
 SERVERS = 50
 TOGETHER = 100
 """Documents that are read in one transaction."""
@@ -66,9 +68,10 @@ class Texts:
         frequency = 1.0 / np.arange(1, WORDS + 1) ** 1.05
         self._up_to = np.cumsum(frequency / frequency.sum())
 
-    def words(self, number: int, rarest: float = 1.0) -> list[str]:
-        """Return so many words, as frequent as they are."""
-        drawn = np.searchsorted(self._up_to, self._random.random(number) * rarest)
+    def words(self, number: int, without: int = 0) -> list[str]:
+        """Return so many words, as frequent as they are, without some of the commonest."""
+        begin = self._up_to[without - 1] if without else 0.0
+        drawn = np.searchsorted(self._up_to, begin + self._random.random(number) * (1 - begin))
         return [str(word) for word in self._words[np.minimum(drawn, WORDS - 1)]]
 
     def content(self) -> Content:
@@ -79,7 +82,7 @@ class Texts:
 
     def question(self, number: int) -> str:
         """Return a question: some words, sometimes a phrase or a server."""
-        words = " ".join(self.words(1 + number % 4))
+        words = " ".join(self.words(1 + number % 4, COMMONEST))
         if number % 10 == 0:
             return f'"{words}"'
         return f"{words} site:s{number % SERVERS}.example" if number % 10 == 1 else words

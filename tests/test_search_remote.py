@@ -91,6 +91,12 @@ def test_an_address_that_is_none_is_refused(tarantula: Tarantula, address: str) 
     assert "is no address of a gateway. Write it as http://127.0.0.1:7700." in done.err
 
 
+def test_what_is_no_letter_in_any_encoding_is_asked_for_as_well() -> None:
+    with served((200, GOOD, False)) as (finder, asked):
+        finder.find(Request(query="caf\udce9 \ud800"))
+    assert asked[0][1] == "caf? ?"
+
+
 def test_that_there_is_no_gateway_is_said(tarantula: Tarantula) -> None:
     done = tarantula("search", "--gateway", "http://127.0.0.1:9", "x")
     assert done.code == 2

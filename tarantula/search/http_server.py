@@ -38,12 +38,14 @@ class Server:
         self._routes = routes
         self._open: set[asyncio.Task[None]] = set()
         self._busy: set[asyncio.Task[None]] = set()
+        self._is_ending = False
 
     async def run(self, taken: socket.socket, ending: asyncio.Event) -> None:
         """Serve on a socket until *ending*; then let what is under way come to its end, for a moment."""
         server = await asyncio.start_server(self._welcome, sock=taken, limit=LARGEST_HEAD)
         await ending.wait()
         server.close()
+        self._is_ending = True
         if self._busy:
             await asyncio.wait(self._busy, timeout=GRACE)
         for task in self._open:
@@ -81,7 +83,7 @@ class Server:
             if request is None:
                 return
             status, body = await self._answer(request)
-            is_last = request.is_last
+            is_last = request.is_last or self._is_ending
             await _send(writer, status, body, is_last)
             self._busy.discard(task)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 PER_PAGE = 10
 MOST_PAGES = 1_000
@@ -25,10 +26,15 @@ class Order(StrEnum):
     NEWEST = "newest"
 
 
+def _readable(query: object) -> object:
+    """Put a sign in the place of what is no letter in any encoding, as a command line may have it."""
+    return query.encode("utf-8", "replace").decode() if isinstance(query, str) else query
+
+
 class Request(BaseModel):
     """A wish."""
 
-    query: str
+    query: Annotated[str, BeforeValidator(_readable)]
     page: int = Field(default=1, ge=1, le=MOST_PAGES)
     order: Order = Order.BEST
     unfold: bool = False
