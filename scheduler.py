@@ -8,8 +8,9 @@ from argparse import ArgumentParser
 from threading import Event
 
 from tarantula.config import Config
-from tarantula.daemon import say_what_is_done, ticking
+from tarantula.daemon import ticking
 from tarantula.errors import TarantulaError
+from tarantula.saying import say_what_is_done
 
 
 def main() -> None:

@@ -16,8 +16,12 @@ from benchmarks import (
     frontier_queries,
     insertion,
     leasing,
+    likeness,
     live,
     memory,
+    pagerank,
+    ranking,
+    search,
     wget,
 )
 
@@ -32,7 +36,11 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "leasing": lambda options: leasing.measure(),
     "convert": lambda options: convert.measure(options.pages, options.servers),
     "documents": lambda options: documents.measure(options.rows),
+    "likeness": lambda options: likeness.measure(),
+    "pagerank": lambda options: pagerank.measure(),
+    "ranking": lambda options: ranking.measure(),
     "live": lambda options: live.measure(options.pages, options.servers),
+    "search": lambda options: search.measure(options.documents),
 }
 
 
@@ -44,6 +52,7 @@ def main() -> None:
     arguments.add_argument("--servers", type=int, default=64)
     arguments.add_argument("--rounds", type=int, default=1)
     arguments.add_argument("--rows", type=int, default=1_000_000, help="documents for frontier_queries and documents")
+    arguments.add_argument("--documents", type=int, default=100_000, help="for search")
     options = arguments.parse_args()
     if unknown := set(options.names) - BENCHMARKS.keys():
         arguments.error(f"there is no {', '.join(sorted(unknown))}")

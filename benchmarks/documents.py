@@ -71,7 +71,7 @@ FILTERS = {
 def measure(rows: int = 1_000_000) -> dict[str, Any]:
     """Ask every filter for its first answer, and go on to the end of the search."""
     results: dict[str, Any] = {"rows": rows}
-    for name, database in (("sqlite", _sqlite()), ("postgresql", _postgresql())):
+    for name, database in (("sqlite", on_sqlite()), ("postgresql", on_postgresql())):
         with database as opened:
             results[name] = _ask_all(opened, rows)
     results["worst_answer_ms"] = max(results[name]["worst_answer_ms"] for name in ("sqlite", "postgresql"))
@@ -79,7 +79,8 @@ def measure(rows: int = 1_000_000) -> dict[str, Any]:
 
 
 @contextmanager
-def _sqlite() -> Iterator[Database]:
+def on_sqlite() -> Iterator[Database]:
+    """Give an empty database on SQLite."""
     with (
         tempfile.TemporaryDirectory() as directory,
         open_database(Config(home=Path(directory), database_url="")) as database,
@@ -88,7 +89,8 @@ def _sqlite() -> Iterator[Database]:
 
 
 @contextmanager
-def _postgresql() -> Iterator[Database]:
+def on_postgresql() -> Iterator[Database]:
+    """Give an empty database on PostgreSQL."""
     with postgresql() as server, open_database(Config(database_url=server.url)) as database:
         yield database
 

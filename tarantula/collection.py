@@ -15,10 +15,8 @@ from tarantula.config import Config
 from tarantula.current_wishes import CurrentWishes
 from tarantula.db import Database
 from tarantula.discovery import Discovery
-from tarantula.download.addresses import is_public
 from tarantula.download.errors import Refused
 from tarantula.download.exchange import Exchange, Head
-from tarantula.download.resolve import look_up
 from tarantula.errors import TarantulaError
 from tarantula.frontier.frontier import Frontier
 from tarantula.frontier.queues import WINDOW
@@ -27,6 +25,7 @@ from tarantula.items import CollectedDocument, Entry
 from tarantula.links.link import Link
 from tarantula.media import media_type
 from tarantula.politeness import Politeness
+from tarantula.private_addresses import may_visit_private
 from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
 from tarantula.states import DocumentState
@@ -41,7 +40,6 @@ from tarantula.store.visited import Visited
 from tarantula.store.visits import Standing, Visits
 from tarantula.store.warc import WarcWriter
 from tarantula.store.writer import Writer
-from tarantula.urls import host_of
 
 PATIENCE = 0.5
 """Seconds between two looks for work, while others have all of it."""
@@ -96,13 +94,7 @@ class Collection:
     @property
     def may_visit_private(self) -> bool:
         """Whether the collector may be led to private addresses: not from a public base document, unless it says so."""
-        if self.config.allow_private:
-            return True
-        try:
-            addresses = look_up(host_of(self.config.base_server))
-        except OSError:
-            return False
-        return any(not is_public(address) for address in addresses)
+        return may_visit_private(self.config)
 
     @property
     def directory(self) -> Path:

@@ -45,6 +45,10 @@ class Config(BaseSettings):
     """The address of a page about this installation, for the owners of servers; without it the mail address stands."""
     mail: str = Field(default_factory=lambda: f"tarantula@{gethostname()}")
     """The mail address of whoever runs this installation, for the ``From`` header of every request."""
+    gateway: str = ""
+    """The gateway that the search pages ask, as ``http://127.0.0.1:7700``; the index in the home unless told."""
+    suggestions: str = "suggestions"
+    """The publication under which URLs are collected that people suggest."""
     on_decision: str = ""
     """Import paths of functions that are told when an item is validated or rejected, separated by semicolons."""
 

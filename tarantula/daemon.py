@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from tarantula.coordinator import Coordinator
 from tarantula.db import open_database
 from tarantula.db_errors import shown
 from tarantula.errors import TarantulaError
+from tarantula.life.indexing import Indexing
 from tarantula.life.starting import ProcessStarter
 from tarantula.life.telling import check_addresses
 
@@ -25,25 +25,16 @@ ROUND = 1.0
 logger = logging.getLogger(__name__)
 
 
-def say_what_is_done() -> None:
-    """Print a line for everything that the daemon does."""
-    logging.basicConfig(
-        stream=sys.stdout, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S", level=logging.INFO
-    )
-    for name in ("apscheduler", "apprise"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-
-
 @contextmanager
 def ticking(installation: Config) -> Iterator[None]:
     """Do one round after another, meanwhile."""
     installation.make_home()
     check_addresses(installation)
     starter = ProcessStarter(installation)
-    with open_database(installation) as database:
+    with open_database(installation) as database, Indexing(installation) as indexing:
         coordinator = Coordinator(installation, database, starter)
         scheduler = BackgroundScheduler(timezone=UTC)
-        for job in (lambda: coordinator.round(datetime.now(UTC)), coordinator.tell):
+        for job in (lambda: coordinator.round(datetime.now(UTC)), coordinator.tell, indexing.look):
             scheduler.add_job(
                 Patient(job), "interval", seconds=ROUND, next_run_time=datetime.now(UTC), misfire_grace_time=None
             )

@@ -14,15 +14,13 @@ from tarantula.archive.attention import attention_of, effects_of, is_complete
 from tarantula.errors import NotThere
 from tarantula.models import Document, Item, Publication, Server
 from tarantula.sentences import did_you_mean
-from tarantula.states import DocumentState
+from tarantula.states import COLLECTED, DocumentState
 
 ROWS = 1000
 """How many documents are held at a time."""
 
-COLLECTED = range(200, 300)
-"""The states of what a server gave."""
-
 IS_COLLECTED = Document.state.between(COLLECTED.start, COLLECTED.stop - 1)
+IS_REDIRECT = Document.state.between(300, 399)
 
 
 class Counts(BaseModel):

@@ -19,15 +19,15 @@ from tarantula.states import DocumentState, ItemState, Validation
 from tarantula.urls import key_of
 
 
-def create_item(session: Session, publication: Publication, now: datetime) -> Item:
-    """Begin an item: its urn says when in UTC, and its base document waits."""
+def create_item(session: Session, publication: Publication, now: datetime, *, at_base: bool = True) -> Item:
+    """Begin an item: its urn says when in UTC, and its base document waits, unless it begins with other URLs."""
     config = config_of(publication)
     item = _store_item(session, publication, config, now)
     earlier = item_to_refresh(session, publication, config)
     # Until it begins its base document waits, as that of any other.
     item.refreshes_id = earlier.id if earlier is not None else None
-    server = _server_id(session, config.base_server)
-    session.add(_base_document(item.id, config, server))
+    if at_base:
+        session.add(_base_document(item.id, config, _server_id(session, config.base_server)))
     publication.last_scheduled_at = now
     session.flush()
     return item

@@ -11,9 +11,9 @@ from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from tarantula.beliefs.standing import Standing, standing_of
-from tarantula.listings import COLLECTED, IS_COLLECTED
+from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item, Server
-from tarantula.states import DocumentState, meaning
+from tarantula.states import COLLECTED, DocumentState, meaning
 
 UNKNOWN = "unknown"
 KB = 1024

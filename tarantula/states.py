@@ -25,6 +25,9 @@ class DocumentState(IntEnum):
     SYSTEM_ERROR = -11
 
 
+COLLECTED = range(200, 300)
+"""The states of what a server gave."""
+
 NOT_REACHED = frozenset({DocumentState.TIMEOUT, DocumentState.SYSTEM_ERROR})
 """The states that say nothing of the document, only of the way to it."""
 

@@ -13,9 +13,9 @@ import uvicorn
 
 from tarantula.config import Config
 from tarantula.db import Database
+from tarantula.listening import listen
 from tarantula.web.replay.app import create_replay_app
 from tarantula.web.replay.tickets import Tickets
-from tarantula.web.serving import listen
 
 
 class Reply(NamedTuple):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, TimeoutError, expect
+from sqlalchemy import update
 
 from tarantula.config import Config
 from tarantula.db import open_database
+from tarantula.models import Document
+from tarantula.search.following import Following
 from tests.collecting import ROOT
 from tests.managing import office
 from tests.months import Page as Stored
 from tests.months import archive
+from tests.test_search_following import catch_up, tell
 
 GRAVE = ("serious", "critical")
 DESK, TELEPHONE = 1200, 390
@@ -25,13 +30,18 @@ def pages(urn: str) -> list[str]:
     sources = (path.read_text(encoding="utf-8") for path in (ROOT / "tarantula" / "web" / "pages").glob("*.py"))
     paths = sorted(path for source in sources for path in PAGE.findall(source))
     assert "/items/{urn}/documents/{number}" in paths
-    return ["/login", *(path.format(urn=urn, name="fcul", number=1) for path in paths)]
+    plain = ["/login", "/search", "/search?q=base", "/search/suggest", f"/search/suggested/{urn}/1"]
+    return [*plain, *(path.format(urn=urn, name="fcul", number=1) for path in paths)]
 
 
 def test_no_page_has_a_serious_fault_and_all_fit_a_telephone(sqlite_config: Config, window: Page) -> None:
     with open_database(sqlite_config) as database:
         images = {f"http://www.fc.ul.pt/{n}.gif": Stored(b"GIF89a" * n, "image/gif") for n in range(30)}
         urn = archive(sqlite_config, database, 6, images, every="monthly", start="2026-06-12 22:00")
+        with database.session() as session:
+            session.execute(update(Document).values(collected_at=datetime.now(UTC)))
+        tell(database, urn)
+        catch_up(Following(sqlite_config, database))
     with office() as place:
         place.enter(window)
         assert "button-name" in " ".join(_violations_of_a_bad_page(window))

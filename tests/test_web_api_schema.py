@@ -13,18 +13,20 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.people import accounts, sessions
 from tarantula.people.roles import Role
+from tarantula.search.following import Following
 from tarantula.web.door.gate import SESSION_COOKIE
 from tests.collecting import ROOT, collect, describe, only_item
 from tests.managing import office
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
+from tests.test_search_following import catch_up
 
 FULL = bool(os.environ.get("TARANTULA_FULL_SIZE"))
 # PostgreSQL refuses more of what strangers send.
 KINDS = ["sqlite", "postgresql"] if FULL else ["postgresql"]
 PHASES, EXAMPLES = ("coverage,fuzzing", "100") if FULL else ("fuzzing", "3")
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
-STARTING = "collect_publication|resume_item|convert_item|export_item|live"
+STARTING = "collect_publication|resume_item|convert_item|export_item|live|suggest_url"
 """What starts processes, or goes on without end, is tried elsewhere; as is what removes what the rest looks at."""
 REMOVING = "remove_item"
 SETTINGS = """
@@ -59,6 +61,7 @@ def test_nothing_that_is_sent_breaks_the_api(
     with Web(SITE) as web:
         describe(database, "fcul", base_url=web.url(), robots=False)
         collect("fcul")
+    catch_up(Following(database_config, database))
     urn = only_item(database).urn
     settings = tmp_path / "schemathesis.toml"
     settings.write_text(SETTINGS.format(urn=urn))

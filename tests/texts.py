@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tarantula.web.parts.publication_fields import help_of
 from tests.collecting import ROOT
 
 PACKAGE = ROOT / "tarantula"
+IN_TEMPLATE = re.compile(r"""_\("([^"]*)\"""")
 MARKING = frozenset({"_", "mark"})
 SAYING = frozenset(
     {"TarantulaError", "NotAllowed", "NotNow", "NotThere", "ValueError"}
@@ -37,14 +39,27 @@ OF_PYDANTIC = {
 COUNTED = {"link", "links", "unknown"}
 SENTENCES = (
     *("answers.py", "archive/rules.py", "catalogue.py", "download", "life", "management", "people"),
-    *("publications", "robots.py", "scope", "sentences.py", "servers.py", "states.py"),
+    *(
+        "publications",
+        "robots.py",
+        "scope",
+        "search/__init__.py",
+        "search/remote.py",
+        "sentences.py",
+        "servers.py",
+        "states.py",
+    ),
 )
 """Where sentences are said of what people write and do; those of other places are shown in English."""
+NOTES = ("search/finder.py", "search/query.py")
+"""Where notes are gathered of what was done with a query."""
 
 
 def marked() -> set[str]:
     """Return the texts that the pages themselves say: ``_("…")`` and ``mark("…")``."""
-    return {text for path in (PACKAGE / "web").rglob("*.py") for text in _arguments(path, MARKING)}
+    in_code = {text for path in (PACKAGE / "web").rglob("*.py") for text in _arguments(path, MARKING)}
+    templates = (path.read_text(encoding="utf-8") for path in (PACKAGE / "web" / "templates").glob("*.html"))
+    return in_code | {text for template in templates for text in IN_TEMPLATE.findall(template)}
 
 
 def words() -> set[str]:
@@ -60,6 +75,7 @@ def sentences() -> set[str]:
     paths = [path for name in SENTENCES for path in _files(PACKAGE / name)]
     said = {text for path in paths for text in (*_arguments(path, SAYING), *_named(path), *_returned(path))}
     measures = {f"{measure.sentence} ({{}})." for measure in (*MEASURES.values(), OF_A_STATE)}
+    said |= {text for name in NOTES for text in _arguments(PACKAGE / name, frozenset({"append"}))}
     return {text for text in said if " " in text.replace("{}", "").strip()} | measures | {STOPPED, OVER}
 
 

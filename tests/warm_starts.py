@@ -44,6 +44,15 @@ COLLECTING = (
 )
 SERVING = ("tarantula.cli.serve", "tarantula.cli.web", "tarantula.web.app", "tarantula.web.serving")
 
+SEARCHING = (
+    "tarantula.cli.barrel",
+    "tarantula.cli.gateway",
+    "tarantula.search.barrel_process",
+    "tarantula.search.gateway_process",
+)
+NEEDED = {"web": SERVING, "serve": SERVING, "barrel": SEARCHING, "gateway": SEARCHING}
+"""What is read beside the rest, when a noun is asked for that needs it."""
+
 
 class Start(NamedTuple):
     """A process that is to be started."""
@@ -135,8 +144,8 @@ def _fork_for_ever(asked: socket.socket) -> Callable[[], None]:
         if not told:
             sys.exit()
         start: Start = pickle.loads(told)
-        if {"web", "serve"} & set(start.arguments[1:2]):
-            _read_modules(SERVING)
+        for noun in start.arguments[1:2]:
+            _read_modules(NEEDED.get(noun, ()))
         if os.fork() == 0:
             return _fork_and_wait(start, files, asked)
         for file in files:

@@ -11,9 +11,9 @@ from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from tarantula.links.link import LinkKind
-from tarantula.listings import COLLECTED, IS_COLLECTED
+from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item, LinkRow, Server
-from tarantula.states import ItemState, Validation
+from tarantula.states import COLLECTED, ItemState, Validation
 from tarantula.urls import key_of
 
 LAST = 5
@@ -122,11 +122,10 @@ def percent(part: float, whole: float) -> float:
 
 
 def _base(session: Session, item: Item) -> Document:
-    key = key_of(item.configuration["base_url"])
+    document = _document(session, item, key_of(item.configuration["base_url"])) or _first(session, item)
     seen = set[bytes]()
     while True:
-        document = session.scalars(select(Document).where(Document.item_id == item.id, Document.key == key)).one()
-        seen.add(key)
+        seen.add(document.key)
         onward = session.scalar(
             select(LinkRow.target)
             .join(Document, and_(Document.item_id == item.id, Document.key == LinkRow.target))
@@ -135,7 +134,16 @@ def _base(session: Session, item: Item) -> Document:
         )
         if document.state not in range(300, 400) or onward is None or onward in seen or len(seen) > MOST_REDIRECTS:
             return document
-        key = onward
+        document = _document(session, item, onward) or document
+
+
+def _document(session: Session, item: Item, key: bytes) -> Document | None:
+    return session.scalar(select(Document).where(Document.item_id == item.id, Document.key == key))
+
+
+def _first(session: Session, item: Item) -> Document:
+    """Return the document with which an item began that did not begin with its base document."""
+    return session.scalars(select(Document).where(Document.item_id == item.id).order_by(Document.id).limit(1)).one()
 
 
 def _totals(session: Session, item: Item) -> tuple[int, int]:

@@ -26,8 +26,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
-from tarantula.listings import COLLECTED, IS_COLLECTED
+from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document
+from tarantula.states import COLLECTED
 
 BEFORE, AFTER = aliased(Document, name="earlier"), aliased(Document, name="later")
 

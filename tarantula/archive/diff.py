@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session, aliased
 from tarantula.archive import delta
 from tarantula.archive.delta import AFTER, BEFORE, DELTA, EARLIER, LATER, SHOWN, Change
 from tarantula.errors import TarantulaError
-from tarantula.listings import COLLECTED, ROWS
+from tarantula.listings import ROWS
 from tarantula.models import Document, Item
+from tarantula.states import COLLECTED
 from tarantula.urls import canonical, key_of
 
 

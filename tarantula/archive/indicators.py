@@ -14,11 +14,10 @@ from sqlalchemy.orm import Session
 from tarantula.archive.before import BaseDocument, Before, base_document, compare, percent, previous_items
 from tarantula.archive.requisites import FAILURES, Requisites, requisites
 from tarantula.archive.rules import Fired, judge
-from tarantula.listings import COLLECTED
 from tarantula.models import Decision, Document, Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.reports import StateCount, state_counts
-from tarantula.states import DocumentState, Validation
+from tarantula.states import COLLECTED, DocumentState, Validation
 
 PROGRAM = "tarantula"
 """Who decides when no person does."""

@@ -14,8 +14,8 @@ from tarantula.archive.indicators import Indicators
 from tarantula.archive.requisites import IS_FAILURE
 from tarantula.archive.walk import IS_PAGE
 from tarantula.links.link import LinkKind
-from tarantula.listings import COLLECTED
 from tarantula.models import Document, Item
+from tarantula.states import COLLECTED
 from tarantula.urls import key_of
 
 OF_EACH = 20

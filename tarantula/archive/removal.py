@@ -13,8 +13,9 @@ from tarantula.db import Database
 from tarantula.errors import NotNow
 from tarantula.life.moving import hold
 from tarantula.listings import find_item
-from tarantula.models import Base, Document, Item, LinkRow, Visit
+from tarantula.models import Base, Document, Item, LinkRow, LinkWeight, ReadText, Visit
 from tarantula.states import REMOVABLE, ItemState
+from tarantula.store.journal import Happened, note_of
 
 
 def check_removable(item: Item) -> None:
@@ -49,6 +50,9 @@ def remove_item(installation: Config, database: Database, urn: str) -> list[str]
 
 def _remove_rows(session: Session, item: Item) -> None:
     check_removable(item)
+    note_of(item, Happened.REMOVED)
+    session.execute(delete(ReadText).where(ReadText.item_id == item.id))
+    session.execute(delete(LinkWeight).where(LinkWeight.item_id == item.id))
     documents = select(Document.id).where(Document.item_id == item.id)
     session.execute(delete(LinkRow).where(LinkRow.document_id.in_(documents)))
     session.execute(delete(Document).where(Document.item_id == item.id))

@@ -8,7 +8,7 @@ from sqlalchemy import CTE, ColumnElement, Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from tarantula.links.link import LinkKind
-from tarantula.listings import IS_COLLECTED
+from tarantula.listings import IS_COLLECTED, IS_REDIRECT
 from tarantula.models import Document, Item, LinkRow
 from tarantula.states import DocumentState
 
@@ -23,7 +23,6 @@ FAILURES = (
 )
 """The states of what was asked for in vain, beside HTTP's own."""
 
-IS_REDIRECT = Document.state.between(300, 399)
 IS_FAILURE = or_(Document.state >= 400, Document.state.in_(FAILURES))
 IS_UNFINISHED = Document.state.in_((DocumentState.WAITING, DocumentState.COLLECTING))
 

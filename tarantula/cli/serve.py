@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tarantula.cli.web import USUAL, Host, Port, ReplayAddress, ReplayPort, Where, run_pages
 from tarantula.config import Config
-from tarantula.daemon import say_what_is_done, ticking
+from tarantula.daemon import ticking
+from tarantula.saying import say_what_is_done
 
 
 def serve(

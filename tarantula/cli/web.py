@@ -10,6 +10,7 @@ import typer
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.errors import TarantulaError
+from tarantula.listening import address_of, is_loopback
 
 Host = Annotated[str, typer.Option("--host", help="The address to listen on; only this machine reaches 127.0.0.1.")]
 Port = Annotated[int, typer.Option("--port", help="The port of the pages; 0 is any that is free.")]
@@ -62,9 +63,8 @@ def run_pages(installation: Config, where: Where, meanwhile: AbstractContextMana
         has_accounts = _check_accounts(database, where.host)
         gate = Gate(installation, database)
         served = both_origins(gate, *where)
-        host = f"[{where.host}]" if ":" in where.host else where.host
         way_in = "" if has_accounts else f"begin?code={gate.open_once()}"
-        print(f"http://{host}:{served[0][1].getsockname()[1]}/{way_in}", flush=True)
+        print(f"{address_of(where.host, served[0][1])}/{way_in}", flush=True)
         with meanwhile or nullcontext():
             serve(served)
 
@@ -72,7 +72,6 @@ def run_pages(installation: Config, where: Where, meanwhile: AbstractContextMana
 def _check_accounts(database: Database, host: str) -> bool:
     """Whether somebody can log in; refuse to be reached from elsewhere while nobody can."""
     from tarantula.people import accounts
-    from tarantula.web.serving import is_loopback
 
     with database.reading() as session:
         has_accounts = accounts.exist(session)

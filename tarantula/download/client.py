@@ -89,7 +89,8 @@ class Client:
         )
 
     async def _exchange(self, ask: Ask, request: Request, reader: AnswerReader, progress: Progress) -> Connection:
-        rested = self._pool.take(request.origin) if ask.method in SAFE_METHODS else None
+        is_repeatable = ask.is_repeatable or ask.method in SAFE_METHODS
+        rested = self._pool.take(request.origin) if is_repeatable else None
         if rested is not None:
             try:
                 return await self._converse(rested, request, reader, progress)

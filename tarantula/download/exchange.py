@@ -47,6 +47,8 @@ class Ask:
     """Called before the body is read; what it raises ends the download there."""
     proxy: str = ""
     """The URL of an HTTP proxy, with user and password if it wants them; empty asks the server itself."""
+    is_repeatable: bool = False
+    """Whether asking twice does no harm, whatever the method."""
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, object_session
 from tarantula.listings import find_item
 from tarantula.models import Item
 from tarantula.states import ALIVE, ItemState, check_move
+from tarantula.store.journal import Happened, note_of
 from tarantula.store.visits import put_back
 
 logger = logging.getLogger(__name__)
@@ -46,6 +47,7 @@ def move(item: Item, new: ItemState, now: datetime) -> None:
     else:
         item.finished_at = now
         item.stop_wanted_at = None
+        note_of(item, Happened.ENDED)
     logger.info("%s is %s.", item.urn, new)
 
 

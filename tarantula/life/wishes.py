@@ -27,7 +27,7 @@ def want_stop(session: Session, urn: str, now: datetime) -> bool:
     """Do so in a transaction of somebody else's."""
     item = hold(session, urn)
     check_move(urn, ItemState(item.state), ItemState.INTERRUPTED)
-    if _will_hear(session, item, now):
+    if will_hear(session, item, now):
         item.stop_wanted_at = item.stop_wanted_at or now
         return False
     interrupt(item, STOPPED, now)
@@ -54,7 +54,7 @@ def want_time(session: Session, installation: Config, urn: str, text: str, now: 
     return until
 
 
-def _will_hear(session: Session, item: Item, now: datetime) -> bool:
+def will_hear(session: Session, item: Item, now: datetime) -> bool:
     """Whether a collector is at work on an item or on its way to it."""
     if item.state == ItemState.CONVERTING:
         return False

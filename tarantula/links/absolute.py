@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from tarantula.links.charset import encode_query, query_encoder
 from tarantula.links.link import Link, LinkKind
 from tarantula.links.values import SPACE
 from tarantula.urls import SCHEMES, is_web, resolve
+
+T = TypeVar("T")
 
 Reference = tuple[str, LinkKind]
 """What a document says, and what for."""
@@ -24,7 +27,20 @@ _REQUISITE = LinkKind.REQUISITE
 def absolute_links(
     references: Iterable[Reference], url: str, base: str | None = None, encoding: str | None = None
 ) -> list[Link]:
-    """Return the links into the web that the references of the document at *url* mean, each once, in their order.
+    """Return the links into the web that the references of the document at *url* mean, each once, in their order."""
+    kinds: dict[str, LinkKind] = {}
+    for target, kind in targets(references, url, base, encoding):
+        if kind is _REQUISITE:
+            kinds[target] = kind
+        else:
+            kinds.setdefault(target, kind)
+    return list(map(Link._make, kinds.items()))
+
+
+def targets(
+    references: Iterable[tuple[str, T]], url: str, base: str | None = None, encoding: str | None = None
+) -> Iterator[tuple[str, T]]:
+    """Yield what the references of the document at *url* mean, of those that lead into the web, with what is beside it.
 
     What a reference means hardly ever depends on the whole address of its page. Asking about the
     server or the directory instead lets the pages of a site share what was resolved before.
@@ -32,8 +48,7 @@ def absolute_links(
     base = base or url
     server, directory = server_and_directory(base)
     codec = query_encoder(encoding)
-    kinds: dict[str, LinkKind] = {}
-    for written, kind in references:
+    for written, beside in references:
         reference = written.strip(SPACE)
         if codec and not reference.isascii():
             reference = encode_query(reference, codec)
@@ -48,13 +63,8 @@ def absolute_links(
             continue
         else:
             target = joined(base, reference)
-        if target is None or not target.startswith(SCHEMES):
-            continue
-        if kind is _REQUISITE:
-            kinds[target] = kind
-        else:
-            kinds.setdefault(target, kind)
-    return list(map(Link._make, kinds.items()))
+        if target is not None and target.startswith(SCHEMES):
+            yield target, beside
 
 
 def joined(base: str, reference: str) -> str | None:

@@ -15,10 +15,10 @@ from tarantula.archive.pages import HTML, title_in
 from tarantula.archive.text_diff import TextDiff
 from tarantula.archive.walk import find_document, first_page, place_of, same_document
 from tarantula.errors import TarantulaError
-from tarantula.listings import COLLECTED, find_item
+from tarantula.listings import find_item
 from tarantula.management.desk import Desk
 from tarantula.models import Document, Item
-from tarantula.states import meaning
+from tarantula.states import COLLECTED, meaning
 from tarantula.store.answer import read_answer
 from tarantula.store.captures import Capture, capture_of
 

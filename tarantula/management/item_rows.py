@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from tarantula.listings import COLLECTED, Counts, ItemRow
+from tarantula.listings import Counts, ItemRow
 from tarantula.models import Document, Item
-from tarantula.states import ALIVE, EXTENSIBLE, REMOVABLE, DocumentState, ItemState
+from tarantula.states import ALIVE, COLLECTED, EXTENSIBLE, REMOVABLE, DocumentState, ItemState
 
 
 class CollectorRow(BaseModel):

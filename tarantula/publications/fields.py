@@ -53,9 +53,7 @@ def check_name(name: str) -> str:
 
 def read_base_url(text: str) -> str:
     """Return the canonical URL of a base document; ``www.fc.ul.pt`` alone means ``http://www.fc.ul.pt/``."""
-    text, shown = text.strip(), repr(text.strip()[:80])
-    if not _SCHEME.match(text) and _BARE_HOST.fullmatch(text):
-        text = f"http://{text}"
+    text, shown = with_scheme(text), repr(text.strip()[:80])
     scheme = _SCHEME.match(text)
     if scheme and scheme[0].lower() not in ("http://", "https://"):
         raise ValueError(f"The base document {shown} is not on the web: its URL begins with http:// or https://.")
@@ -70,6 +68,12 @@ def read_base_url(text: str) -> str:
     if len(authority) > LONGEST_HOST:
         raise ValueError(f"The base document's host has {len(authority)} letters, and {LONGEST_HOST} is the limit.")
     return url
+
+
+def with_scheme(text: str) -> str:
+    """Return a URL as somebody typed it; ``www.fc.ul.pt`` alone means ``http://www.fc.ul.pt``."""
+    text = text.strip()
+    return f"http://{text}" if not _SCHEME.match(text) and _BARE_HOST.fullmatch(text) else text
 
 
 def check_text(text: str) -> str:

@@ -18,6 +18,7 @@ from tarantula.refresh.carrying import carry_over
 from tarantula.refresh.earlier_item import item_to_refresh
 from tarantula.refresh.planned import PlannedVisit, Planner, write_plan
 from tarantula.refresh.planning import planned_visits
+from tarantula.store.journal import Happened, note
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +74,7 @@ def refresh(session: Session, item: Item, foreseen: Foreseen) -> None:
     """Give an item what the last one has, and the visits that were planned."""
     item.deadline = foreseen.ends_at
     carry_over(session.connection(), foreseen.item_id, item.id)
+    note(session.connection(), Happened.COLLECTED, item.id)
     number = write_plan(session.connection(), item.id, foreseen.visits, foreseen.begins_at)
     logger.info("%s begins with what the last item has; %d visits until %s.", item.urn, number, item.deadline)
 

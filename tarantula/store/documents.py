@@ -75,7 +75,7 @@ class DocumentTable:
     """The rows of one item."""
 
     def __init__(self, item_id: int) -> None:
-        self._item_id = item_id
+        self.item_id = item_id
         self._servers: dict[str, int] = {}
 
     def insert_found(self, connection: Connection, found: Sequence[Found]) -> Added:
@@ -83,13 +83,13 @@ class DocumentTable:
         if not found:
             return Added([], [])
         self._learn_servers(connection, {row.server for row in found})
-        return add_found(connection, self._item_id, found, self._servers)
+        return add_found(connection, self.item_id, found, self._servers)
 
     def links_of(self, connection: Connection, document: int) -> list[Link]:
         """Return the links that a collected document names, as far as their targets have rows."""
         rows = connection.execute(
             select(Document.url, LinkRow.kind)
-            .join(Document, (Document.item_id == self._item_id) & (Document.key == LinkRow.target))
+            .join(Document, (Document.item_id == self.item_id) & (Document.key == LinkRow.target))
             .where(LinkRow.document_id == document)
         )
         return [Link(url, LinkKind(kind)) for url, kind in rows]
@@ -133,7 +133,7 @@ class DocumentTable:
         rows = connection.execute(
             select(*_ENTRY_COLUMNS)
             .where(
-                Document.item_id == self._item_id,
+                Document.item_id == self.item_id,
                 Document.server_id == self._servers[server],
                 Document.state == DocumentState.WAITING,
             )

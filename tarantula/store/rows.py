@@ -10,9 +10,11 @@ from sqlalchemy import Connection
 
 from tarantula.items import Entry
 from tarantula.politeness import Pause
+from tarantula.states import COLLECTED
 from tarantula.store.collectors import DEAD
 from tarantula.store.documents import DocumentTable
 from tarantula.store.group import Finished, Group, News, Opened
+from tarantula.store.journal import Happened, note
 from tarantula.store.leases import Lease, Leases
 from tarantula.store.shorter_ways import ShorterWays
 from tarantula.store.visited import Visited
@@ -120,6 +122,10 @@ class RowWriter:
             links |= {one.outcome.id: {} for one in finished if one.exchange is not None and not one.links}
         self._table.insert_links(connection, links)
         self._table.finish(connection, outcomes)
+        # Of a page that is visited again it is told as well that it is gone.
+        told = [one.id for one in outcomes if one.state in COLLECTED or self._visited is not None]
+        if told:
+            note(connection, Happened.COLLECTED, self._table.item_id, told)
 
     def _take_new(self, connection: Connection, waiting: list[Entry], news: News) -> None:
         """Take the servers of which documents now wait, if nobody has them."""

@@ -27,17 +27,19 @@ from tarantula.web.pages import (
     publication,
     publications,
     reports,
+    searches,
     servers,
     types,
     validate,
 )
+from tarantula.web.plain import search, suggest
 from tarantula.web.replay.addresses import Beside, Replay
 
 __all__ = ["create_app"]
 
 PAGES = (
     *(login, overview, publications, publication, types, reports, items, item, documents, document, servers),
-    *(browse, validate, account, people, audit),
+    *(browse, validate, searches, account, people, audit),
 )
 """Importing a page makes it known."""
 
@@ -56,7 +58,7 @@ def create_app(gate: Gate, replay: Replay) -> FastAPI:
         openapi_url="/api/openapi.json",
         generate_unique_id_function=lambda route: route.name,
     )
-    for router in (login.router, watching.router, live.router, api.router):
+    for router in (login.router, search.router, suggest.router, watching.router, live.router, api.router):
         app.include_router(router)
     refuse_in_sentences(app)
     app.mount("/static", StaticFiles(directory=live.STATIC))

@@ -26,11 +26,13 @@ QUASAR: dict[str, Language] = {"en": "en-GB", "pt": "pt"}
 
 NAVIGATION: list[tuple[str, str, str, Role]] = [
     ("/", mark("Overview"), "home", Role.READER),
+    ("/search", mark("Search"), "search", Role.READER),
     ("/publications", mark("Publications"), "library_books", Role.READER),
     ("/items", mark("Items"), "inventory_2", Role.READER),
     ("/reports", mark("Reports"), "bar_chart", Role.READER),
     ("/validation", mark("Validation"), "fact_check", Role.READER),
     ("/types", mark("Types and profiles"), "category", Role.READER),
+    ("/searches", mark("Search engine"), "monitor_heart", Role.ADMINISTRATOR),
     ("/people", mark("People"), "group", Role.ADMINISTRATOR),
     ("/audit", mark("Audit log"), "history", Role.ADMINISTRATOR),
 ]

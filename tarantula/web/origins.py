@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from starlette.types import ASGIApp
 
+from tarantula.listening import listen
 from tarantula.web.app import create_app
 from tarantula.web.door.gate import Gate
 from tarantula.web.replay.addresses import Replay, checked_address
 from tarantula.web.replay.app import create_replay_app
 from tarantula.web.replay.tickets import Tickets
-from tarantula.web.serving import listen
 
 Served = Sequence[tuple[ASGIApp, socket.socket]]
 

@@ -12,6 +12,7 @@ from tarantula.web.api import (
     items,
     people,
     publications,
+    searching,
     servers,
     types,
 )
@@ -20,5 +21,5 @@ from tarantula.web.api.common import GUARDS, REFUSALS
 __all__ = ["router"]
 
 router = APIRouter(prefix="/api", dependencies=GUARDS, responses=REFUSALS)
-for noun in (publications, types, items, documents, servers, decisions, comparing, exports, people):
+for noun in (publications, types, items, documents, servers, decisions, comparing, exports, people, searching):
     router.include_router(noun.router)

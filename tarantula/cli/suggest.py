@@ -1,0 +1,67 @@
+"""``tarantula suggest``."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from tarantula.cli.screen import write_json
+from tarantula.config import Config
+from tarantula.coordinator import check_can_begin
+from tarantula.db import Database, open_database
+from tarantula.errors import TarantulaError
+from tarantula.life.starting import ProcessStarter
+from tarantula.life.suggested import Suggestion, what_became
+from tarantula.life.suggesting import Suggested, checked_suggestion, take_suggestion
+from tarantula.listings import find_item
+from tarantula.states import ALIVE, ItemState
+
+LOOK = 0.2
+"""Seconds between two looks at what became of it."""
+
+
+def suggest(
+    url: Annotated[str, typer.Argument(metavar="URL", help="What should be collected.")],
+    wait: Annotated[bool, typer.Option("--wait", help="Until it is collected, or cannot be.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """Have a URL collected, under the publication for suggestions."""
+    installation = Config()
+    with open_database(installation) as database:
+        taken = _take(installation, database, url)
+        found = _awaited(database, taken) if wait else _became(database, taken)
+    if as_json:
+        write_json(found.model_dump())
+    elif found.is_final and not found.is_collected:
+        raise TarantulaError(f"{found.url} could not be collected: {found.reason}")
+    else:
+        print(f"{found.url} {'is' if found.is_final else 'will be'} collected in {found.urn}.")
+
+
+def _take(installation: Config, database: Database, url: str) -> Suggested:
+    wanted = checked_suggestion(installation, database, url)
+    check_can_begin(installation, installation.suggestions)
+    with database.session() as session:
+        taken = take_suggestion(session, installation.suggestions, wanted, datetime.now(UTC))
+    if taken.is_left_alone:
+        ProcessStarter(installation).start(taken.publication, taken.urn, ItemState.WAITING)
+    return taken
+
+
+def _awaited(database: Database, taken: Suggested) -> Suggestion:
+    """Look until it is done with; an item that ends without it says why."""
+    while not (found := _became(database, taken)).is_final:
+        with database.reading() as session:
+            item = find_item(session, taken.urn)
+        if item.state not in ALIVE:
+            raise TarantulaError(f"{taken.urn} has ended without it. {item.reason or ''}".strip())
+        time.sleep(LOOK)
+    return found
+
+
+def _became(database: Database, taken: Suggested) -> Suggestion:
+    with database.reading() as session:
+        return what_became(session, taken.urn, taken.document)

@@ -1,0 +1,114 @@
+"""What pages call the pages that they lead to, counted with little memory however many there are."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from typing import Self
+
+from tarantula.errors import TarantulaError
+
+LONGEST = 400
+"""Letters of all that a page is called."""
+HELD = 200_000
+"""Names that are counted in memory before they are put aside."""
+MOST_PAGES = 20
+"""What more pages are called, and more than one in a hundred, says nothing of any of them."""
+
+GENERIC = frozenset(
+    {
+        *("aqui", "clique aqui", "carregue aqui", "mais", "ler mais", "leia mais", "saber mais", "saiba mais"),
+        *("ver mais", "veja mais", "mais informações", "ver", "ver tudo", "ver todos", "continuar", "continuar a ler"),
+        *("seguinte", "próximo", "próxima", "anterior", "voltar", "topo", "início da página", "detalhes", "ligação"),
+        *("here", "click here", "more", "read more", "see more", "learn more", "find out more", "more info", "this"),
+        *("view", "view all", "see all", "continue", "continue reading", "next", "previous", "back", "top", "details"),
+        *("back to top", "link", "this link", "this page", "esta página", "este link", "permalink", "www", "http"),
+    }
+)
+"""What people write on a link to anything."""
+
+_WORDS = re.compile(r"[^\W_]+")
+_TABLES = """
+    PRAGMA journal_mode = OFF;
+    CREATE TABLE said (target INTEGER, words TEXT, times INTEGER);
+    CREATE TABLE name (target INTEGER, words TEXT, times INTEGER, PRIMARY KEY (target, words)) WITHOUT ROWID;
+    CREATE TABLE generic (words TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+_COUNT = """
+    INSERT INTO name SELECT target, words, sum(times) FROM said GROUP BY target, words ORDER BY target, words
+"""
+_FIND_GENERIC = "INSERT INTO generic SELECT words FROM name GROUP BY words HAVING count(*) > ?"
+_NAMES = """
+    SELECT target, words FROM name
+    WHERE target >= ? AND target < ? AND words NOT IN (SELECT words FROM generic)
+    ORDER BY target, times DESC, words
+"""
+
+
+class Anchors:
+    """Gathers names, then tells those of each page; what does not fit into memory is in a file without a name."""
+
+    def __init__(self) -> None:
+        # SQLite removes such a file as soon as it is open: nothing is left of it, whatever happens to the process.
+        self._file = sqlite3.connect("", isolation_level=None)
+        self._file.executescript(_TABLES)
+        self._held = Counter[tuple[int, str]]()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        self._file.close()
+        if isinstance(error, sqlite3.OperationalError):
+            raise TarantulaError(
+                f"The names of links cannot be counted in the folder for temporary files ({error}). "
+                "Make room there, or name another folder with SQLITE_TMPDIR."
+            ) from error
+
+    def add(self, named: Iterable[tuple[int, str]]) -> None:
+        """Count what one page calls others: each name once."""
+        self._held.update({(target, words) for target, text in named if (words := meant(text))})
+        if len(self._held) > HELD:
+            self._put_aside()
+
+    def count(self, pages: int) -> None:
+        """Count all of it; say first of how many pages there may be names."""
+        self._put_aside()
+        self._file.execute(_COUNT)
+        self._file.execute("DROP TABLE said")
+        self._file.execute(_FIND_GENERIC, (max(MOST_PAGES, pages // 100),))
+
+    def names(self, begin: int, end: int) -> dict[int, str]:
+        """Return what the pages from one number to another are called, the most usual first."""
+        rows: Iterator[tuple[int, str]] = self._file.execute(_NAMES, (begin, end))
+        return {target: _lines(words for _, words in group) for target, group in groupby(rows, itemgetter(0))}
+
+    def _put_aside(self) -> None:
+        self._file.execute("BEGIN")
+        rows = ((target, words, times) for (target, words), times in self._held.items())
+        self._file.executemany("INSERT INTO said VALUES (?, ?, ?)", rows)
+        self._file.execute("COMMIT")
+        self._held.clear()
+
+
+@lru_cache(100_000)
+def meant(text: str) -> str:
+    """Return the words of a link; none if they are only numbers, or what is written on links to anything."""
+    words = " ".join(_WORDS.findall(text.lower()))
+    return "" if words in GENERIC or words.replace(" ", "").isdigit() else words
+
+
+def _lines(names: Iterable[str]) -> str:
+    chosen: list[str] = []
+    left = LONGEST
+    for name in names:
+        left -= len(name) + 1
+        if left < 0:
+            break
+        chosen.append(name)
+    return "\n".join(chosen)

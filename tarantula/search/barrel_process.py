@@ -1,0 +1,88 @@
+"""A barrel as a process: one thread follows the journal, one gives signs of life, others answer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http import HTTPStatus
+from pathlib import Path
+from threading import Event
+
+from tarantula.errors import TarantulaError
+from tarantula.search.barrel import Barrel, NotReady
+from tarantula.search.checking import check
+from tarantula.search.http_request import NoAnswer
+from tarantula.search.http_server import Server, told_by_signals
+from tarantula.search.index import DamagedIndex, Index
+from tarantula.search.posted import request_of
+
+NOT_READY = "This barrel is catching up with the journal. Ask another."
+
+
+def opened(folder: Path, rebuild: bool) -> Index:
+    """Open a barrel's index for itself alone, or say why it cannot be; *rebuild* begins anew."""
+    if rebuild:
+        forget(folder)
+    try:
+        check(folder)
+        index = Index(folder)
+        index.hold()
+        index.seen()
+    except (DamagedIndex, ValueError) as error:
+        raise TarantulaError(
+            f"The index of this barrel, in {folder}, is damaged. Build it anew with `tarantula barrel --rebuild`."
+        ) from error
+    return index
+
+
+def forget(folder: Path) -> None:
+    """Remove an index, if it is one and nobody is at work on it."""
+    if not folder.exists():
+        return
+    names = {path.name for path in folder.iterdir()}
+    if names and not names & {"place.json", "meta.json"}:
+        raise TarantulaError(f"{folder} has other files than those of an index. Name another with --folder.")
+    # One that is damaged nobody can be at work on.
+    with suppress(DamagedIndex, ValueError):
+        Index(folder).hold()
+    shutil.rmtree(folder)
+
+
+async def run_barrel(barrel: Barrel, taken: socket.socket) -> None:
+    """Be a barrel until Ctrl-C."""
+    await serve_barrel(barrel, taken, told_by_signals())
+
+
+async def serve_barrel(barrel: Barrel, taken: socket.socket, told: asyncio.Event) -> None:
+    """Be a barrel until *told*, or until it cannot follow any more."""
+    loop, stopping, ending = asyncio.get_running_loop(), Event(), asyncio.Event()
+    answering = ThreadPoolExecutor(max(2, os.cpu_count() or 2), "answering")
+
+    async def find(body: bytes) -> bytes:
+        return await loop.run_in_executor(answering, _answer, barrel, body)
+
+    with ThreadPoolExecutor(2, "following") as following:
+        work = [loop.run_in_executor(following, job, stopping) for job in (barrel.follow, barrel.beat)]
+        serving = asyncio.create_task(Server({"/find": ("POST", find)}).run(taken, ending))
+        for job in work:
+            job.add_done_callback(lambda _: told.set())
+        await told.wait()
+        stopping.set()
+        # First nobody is told of it any more, then it answers nobody.
+        await asyncio.wait(work)
+        ending.set()
+        await serving
+    answering.shutdown(wait=False, cancel_futures=True)
+    for job in work:
+        job.result()
+
+
+def _answer(barrel: Barrel, body: bytes) -> bytes:
+    try:
+        return barrel.find(request_of(body)).model_dump_json().encode()
+    except NotReady:
+        raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY) from None

@@ -1,0 +1,139 @@
+"""Finds documents in an index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from tantivy import DocAddress, Query, Schema, Searcher
+
+from tarantula.search.asking import Asking, Needed
+from tarantula.search.citation import AskedWords, citation, forms_asked
+from tarantula.search.entry import Entry, entry_of
+from tarantula.search.facets import facets
+from tarantula.search.folding import Hit, folded
+from tarantula.search.index import Seen
+from tarantula.search.query import Asked, understood
+from tarantula.search.results import MOST_PAGES, PER_PAGE, Facets, Order, Request, Result, Results
+from tarantula.search.schema import Field
+
+AT_LEAST = 100
+"""Hits that are looked at, so that equal ones can be folded."""
+
+_ORDERED_BY = {Order.LINKS: Field.INLINKS, Order.NEWEST: Field.COLLECTED}
+
+
+class Source(Protocol):
+    """An index, or what of it may be seen."""
+
+    @property
+    def schema(self) -> Schema:
+        """Its fields."""
+
+    def seen(self) -> Seen:
+        """Return it as it is at this moment."""
+
+
+class Found(NamedTuple):
+    """How many documents answer, and the best of them."""
+
+    number: int
+    best: list[tuple[float, DocAddress]]
+
+
+class Finder:
+    """Answers requests from an index, as it is when they come."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._asking = Asking(source.schema)
+
+    def find(self, request: Request) -> Results:
+        """Return a page of what was found."""
+        asked = understood(request.query)
+        searcher, place = self._source.seen()
+        if asked.is_empty:
+            asked.notes.append("Type a word, or several.")
+            return _nothing(request, asked, place)
+        query, found = self._query(searcher, asked, request)
+        hits = _page(searcher, query, found, request)
+        number, forms = found.number, forms_asked(asked)
+        return Results(
+            query=request.query,
+            page=request.page,
+            pages=min(-(-number // PER_PAGE), MOST_PAGES),
+            documents=number,
+            results=[_result(entry_of(searcher.doc(hit.address)), hit, forms) for hit in hits],
+            facets=facets(searcher, query) if number else Facets(),
+            notes=asked.notes,
+            place=place,
+        )
+
+    def _query(self, searcher: Searcher, asked: Asked, request: Request) -> tuple[Query, Found]:
+        """Return a query for all of the words; for any of them, if no document has all; and what it finds first."""
+        most = max(AT_LEAST, request.page * PER_PAGE * 2)
+        query = self._asking.query(asked)
+        found = _search(searcher, query, request.order, most)
+        if found.number or len(asked.wanted) < 2:
+            return query, found
+        query = self._asking.query(asked, Needed.ANY)
+        found = _search(searcher, query, request.order, most)
+        if found.number:
+            asked.notes.append("No document has all of the words. These have some of them.")
+        return query, found
+
+
+def _page(searcher: Searcher, query: Query, found: Found, request: Request) -> list[Hit]:
+    begin, end = (request.page - 1) * PER_PAGE, request.page * PER_PAGE
+    while True:
+        hits = folded(searcher, found.best, request.unfold)
+        if len(hits) >= end or len(found.best) == found.number:
+            return hits[begin:end]
+        found = _search(searcher, query, request.order, len(found.best) * 2)
+
+
+def _search(searcher: Searcher, query: Query, order: Order, most: int) -> Found:
+    options: dict[str, Any] = {"limit": most}
+    if order in _ORDERED_BY:
+        options["order_by_field"] = _ORDERED_BY[order]
+    elif order is Order.BEST:
+        options["weight_by_field"] = Field.RANK
+    result = searcher.search(query, **options)
+    number: int = result.count or 0  # type: ignore[attr-defined]
+    return Found(number, [(float(score), address) for score, address in result.hits])
+
+
+def _result(entry: Entry, hit: Hit, forms: AskedWords) -> Result:
+    return Result(
+        document=entry.number,
+        url=entry.url,
+        title=entry.title or entry.url,
+        server=entry.server,
+        type=entry.type,
+        language=entry.language,
+        publication=entry.publication,
+        urn=entry.urn,
+        collected=entry.collected,
+        citation=citation(entry.main or entry.description or entry.rest, forms),
+        score=hit.score,
+        inlinks=entry.inlinks,
+        same=hit.same,
+        alike=hit.alike,
+    )
+
+
+def _nothing(request: Request, asked: Asked, place: int) -> Results:
+    return Results(
+        query=request.query,
+        page=request.page,
+        pages=0,
+        documents=0,
+        results=[],
+        facets=Facets(),
+        notes=asked.notes,
+        place=place,
+    )
+
+
+Find = Callable[[Request], Results]
+"""Whatever answers requests: an index here, or a gateway elsewhere."""

@@ -1,0 +1,83 @@
+"""The same page twice: what was found, with what is the same put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tantivy import DocAddress, Searcher
+
+from tarantula.search.likeness import are_alike, likeness_from
+from tarantula.search.schema import LIKENESS, Field
+
+
+@dataclass(slots=True)
+class Hit:
+    """A document that answers, and how many are folded into it."""
+
+    score: float
+    address: DocAddress
+    same: int = 0
+    """Others with the same bytes."""
+    alike: int = 0
+    """Others that are nearly equal."""
+    likeness: bytes = field(default=b"", repr=False)
+
+
+class Folding:
+    """Takes documents as they come, the best first, and lets the first of those that are the same stand for all."""
+
+    def __init__(self) -> None:
+        self.hits: list[Hit] = []
+        self._pages: dict[object, Hit] = {}
+        self._bodies: dict[object, Hit] = {}
+        self._bands: dict[tuple[int, int], list[Hit]] = {}
+
+    def add(self, hit: Hit, page: object, body: object, bands: Sequence[int]) -> None:
+        """Take a document; one without bands is like no other."""
+        first = self._pages.get(page)
+        if first is None and (first := self._bodies.get(body)) is not None:
+            first.same += 1
+        if first is None and (first := self._alike(hit, bands)) is not None:
+            first.alike += 1
+        if first is None:
+            self._keep(first := hit, bands)
+        # Whatever has the page or the bytes of one that is folded goes where that went.
+        self._pages.setdefault(page, first)
+        self._bodies.setdefault(body, first)
+
+    def _alike(self, hit: Hit, bands: Sequence[int]) -> Hit | None:
+        """Return the first hit that a document is nearly equal to."""
+        return next((other for other in self._sharing(bands) if are_alike(hit.likeness, other.likeness)), None)
+
+    def _sharing(self, bands: Sequence[int]) -> Iterator[Hit]:
+        """Yield hits that share a band, each once."""
+        seen: set[int] = set()
+        for band in enumerate(bands):
+            for other in self._bands.get(band, ()):
+                if id(other) not in seen:
+                    seen.add(id(other))
+                    yield other
+
+    def _keep(self, hit: Hit, bands: Sequence[int]) -> None:
+        self.hits.append(hit)
+        for band in enumerate(bands):
+            self._bands.setdefault(band, []).append(hit)
+
+
+def folded(searcher: Searcher, found: Sequence[tuple[float, DocAddress]], unfold: bool = False) -> list[Hit]:
+    """Let captures of one page and documents with the same bytes be one hit, and nearly equal ones unless unfolded."""
+    addresses = [address for _, address in found]
+    pages, bodies = (searcher.fast_field_values(name, addresses) for name in (Field.PAGE, Field.BODY))
+    likenesses = _bands(searcher, addresses, unfold)
+    folding = Folding()
+    for (score, address), page, body, bands in zip(found, pages, bodies, likenesses, strict=True):
+        folding.add(Hit(score, address, likeness=likeness_from(bands)), page, body, bands)
+    return folding.hits
+
+
+def _bands(searcher: Searcher, addresses: list[DocAddress], unfold: bool) -> list[list[int]]:
+    if unfold:
+        return [[] for _ in addresses]
+    columns = [searcher.fast_field_values(name, addresses) for name in LIKENESS]
+    return [[int(band) for band in row if band is not None] for row in zip(*columns, strict=True)]

@@ -1,0 +1,110 @@
+"""A gateway: asks a barrel, and another when that fails.
+
+What is guaranteed, with any number of gateways on one database: when an answer has come from a place in the journal,
+every question that is asked afterwards is answered from that place or a later one, as long as the barrel that gave
+the answer lives. So nobody is answered without documents with which another was answered already, unless they were
+removed. A barrel lives if it was heard of within the last seconds, by the database's clock. When none is left that has
+come so far, those that live are asked where they are: answers may go back, to what these had told of before.
+
+A question looks at the database first. A barrel tells its place there before it answers from it, so this look shows the
+furthest place of any answer that was given before; only barrels that have told it are asked, and an answer from
+before it is thrown away. While the database does not answer, the last look must do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from http import HTTPStatus
+
+from pydantic_core import from_json
+
+from tarantula.download.client import Client
+from tarantula.download.errors import DownloadError
+from tarantula.download.exchange import Ask
+from tarantula.search.counting import SearchCounts
+from tarantula.search.http_request import JSON, NoAnswer
+from tarantula.search.lookout import Look, Lookout
+from tarantula.search.posted import request_of
+from tarantula.search.results import Request
+from tarantula.store.barrels import Living
+
+ONE = 5.0
+"""Seconds that one barrel has for its answer."""
+ALL = 15.0
+"""Seconds for which barrels are tried, one after the other."""
+PAUSE = 0.05
+"""Seconds before those are tried again that failed."""
+LARGEST = 10_000_000
+"""Bytes of an answer."""
+
+NONE = "There is no barrel that can be asked. Start one with `tarantula barrel`."
+CATCHING_UP = "The barrels are catching up with what was collected. Ask again in a moment."
+NO_ANSWER = "The barrels do not answer. See what they say, or start another with `tarantula barrel`."
+
+
+class Gateway:
+    """Finds a barrel for every question."""
+
+    def __init__(self, lookout: Lookout, counts: SearchCounts) -> None:
+        self._lookout = lookout
+        self._counts = counts
+        self._client = Client(max_idle_per_server=32)
+        self._under_way = Counter[int]()
+
+    async def find(self, body: bytes) -> bytes:
+        """Return the answer of a barrel, or say that there is none."""
+        request = request_of(body)
+        self._counts.note(request)
+        try:
+            async with asyncio.timeout(ALL):
+                return await self._find(request, request.model_dump_json().encode())
+        except TimeoutError:
+            raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, NO_ANSWER) from None
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._client.close()
+
+    async def _find(self, request: Request, body: bytes) -> bytes:
+        failed: set[int] = set()
+        while True:
+            look = await self._lookout.look()
+            barrel = self._chosen(look, failed, request)
+            if barrel is None:
+                failed.clear()
+                await asyncio.sleep(PAUSE)
+            elif (answer := await self._ask(barrel, body, look.place)) is not None:
+                return answer
+            else:
+                failed.add(barrel.id)
+
+    def _chosen(self, look: Look, failed: set[int], request: Request) -> Living | None:
+        """Return the barrel with least to do; among equals, the pages of one query come from one."""
+        if not look.ready:
+            raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, CATCHING_UP if look.barrels else NONE)
+        untried = [barrel for barrel in look.ready if barrel.id not in failed]
+        return min(untried, key=lambda one: (self._under_way[one.id], hash((one.id, request.query))), default=None)
+
+    async def _ask(self, barrel: Living, body: bytes, place: int) -> bytes | None:
+        """Return a barrel's answer, from a place or a later one; nothing if none came."""
+        ask = Ask(
+            f"{barrel.address}/find",
+            headers=[(b"Content-Type", JSON.encode())],
+            method="POST",
+            body=body,
+            timeout=ONE,
+            max_size=LARGEST,
+            is_repeatable=True,
+        )
+        self._under_way[barrel.id] += 1
+        try:
+            exchange = await self._client.fetch(ask)
+            is_new_enough = exchange.status == HTTPStatus.OK and from_json(exchange.body)["place"] >= place
+        except (DownloadError, ValueError, KeyError, TypeError):
+            return None
+        finally:
+            self._under_way[barrel.id] -= 1
+            # Zeros go: barrels come and go for years.
+            self._under_way += Counter()
+        return exchange.body if is_new_enough else None

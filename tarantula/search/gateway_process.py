@@ -1,0 +1,29 @@
+"""A gateway as a process."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+from tarantula.db import Database
+from tarantula.search.counting import EVERY, SearchCounts
+from tarantula.search.gateway import Gateway
+from tarantula.search.http_server import Server, told_by_signals
+from tarantula.search.lookout import Lookout
+
+
+async def run_gateway(database: Database, taken: socket.socket) -> None:
+    """Be a gateway until Ctrl-C."""
+    counts = SearchCounts(database)
+    gateway = Gateway(Lookout(database), counts)
+    writing = asyncio.create_task(_write(counts))
+    await Server({"/find": ("POST", gateway.find)}).run(taken, told_by_signals())
+    writing.cancel()
+    await gateway.close()
+    await asyncio.to_thread(counts.write)
+
+
+async def _write(counts: SearchCounts) -> None:
+    while True:
+        await asyncio.sleep(EVERY)
+        await asyncio.to_thread(counts.write)

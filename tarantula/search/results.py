@@ -1,0 +1,103 @@
+"""What somebody asks for, and what was found: the same for the command, the pages, the barrels and the gateway."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+PER_PAGE = 10
+MOST_PAGES = 1_000
+
+
+class Order(StrEnum):
+    """What comes first."""
+
+    BEST = "best"
+    """By the words and the links together."""
+    WORDS = "words"
+    """By the words alone (BM25)."""
+    TF_IDF = "tf-idf"
+    """By how often the words are there, and how rare they are elsewhere."""
+    LINKS = "links"
+    """By how many documents lead there."""
+    NEWEST = "newest"
+
+
+def _readable(query: object) -> object:
+    """Put a sign in the place of what is no letter in any encoding, as a command line may have it."""
+    return query.encode("utf-8", "replace").decode() if isinstance(query, str) else query
+
+
+class Request(BaseModel):
+    """A wish."""
+
+    query: Annotated[str, BeforeValidator(_readable)]
+    page: int = Field(default=1, ge=1, le=MOST_PAGES)
+    order: Order = Order.BEST
+    unfold: bool = False
+    """Show nearly equal documents one by one."""
+    explain: bool = False
+
+
+class Piece(BaseModel):
+    """A piece of a citation; those that were asked for are marked."""
+
+    text: str
+    marked: bool = False
+
+
+class Result(BaseModel):
+    """A document that was found."""
+
+    document: int
+    url: str
+    title: str
+    server: str
+    type: str
+    language: str
+    publication: str
+    urn: str
+    collected: datetime
+    citation: list[Piece]
+    score: float
+    inlinks: int
+    same: int
+    """Others with the same bytes."""
+    alike: int
+    """Others that are nearly equal."""
+    explanation: str | None = None
+
+
+class Count(BaseModel):
+    """How many of a kind there are."""
+
+    value: str
+    documents: int
+
+
+class Facets(BaseModel):
+    """What was found, by kinds; the most frequent first."""
+
+    servers: list[Count] = []
+    types: list[Count] = []
+    years: list[Count] = []
+
+
+class Results(BaseModel):
+    """An answer."""
+
+    query: str
+    page: int
+    pages: int
+    documents: int
+    """How many were found."""
+    results: list[Result]
+    facets: Facets
+    notes: list[str] = []
+    """What was not understood as it may have been meant, and what was done instead."""
+    did_you_mean: str | None = None
+    place: int = 0
+    """Up to where the journal is in the index that answered."""

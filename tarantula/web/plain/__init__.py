@@ -1,0 +1,1 @@
+"""Pages in plain HTML, made on the server: quick, and usable without scripts."""

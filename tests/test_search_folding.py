@@ -1,0 +1,87 @@
+"""Nearly equal documents are one result, unless they are asked for one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tarantula.search.entry import Entry, document_of, entry_of
+from tarantula.search.finder import Finder
+from tarantula.search.index import Index
+from tarantula.search.likeness import likeness_of
+from tarantula.search.results import Request, Result
+from tarantula.search.schema import Field
+from tests.test_search_likeness import words
+
+STORY = words(Random(3), 300)
+OTHER = words(Random(4), 300)
+
+
+def entry(number: int, text: Sequence[str], page: int | None = None, body: int | None = None) -> Entry:
+    """Return an entry; the lower its number, the more it has of the word that is looked for."""
+    main = " ".join(["tarantula"] * (10 - number) + list(text))
+    return Entry(
+        number=number,
+        item=1,
+        publication="a",
+        urn="a-1",
+        url=f"http://a.example/{number}",
+        server="a.example",
+        type="text/html",
+        collected=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=number),
+        page=number if page is None else page,
+        body=number if body is None else body,
+        language="en",
+        main=main,
+        likeness=likeness_of(main),
+    )
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    """An index with a story in three versions, one of them twice, another story, and two notes."""
+    index = Index(tmp_path / "index")
+    index.put(
+        [
+            entry(1, STORY),
+            entry(2, [*STORY[:100], "corrected", *STORY[101:]]),
+            entry(3, OTHER),
+            entry(4, [*STORY, "printed", "today"]),
+            entry(5, [*STORY, "printed", "today"], body=4),
+            entry(6, ["short"]),
+            entry(7, ["brief"]),
+        ]
+    )
+    index.commit(1)
+    return index
+
+
+def found(index: Index, unfold: bool = False) -> list[Result]:
+    return Finder(index).find(Request(query="tarantula", unfold=unfold)).results
+
+
+def test_nearly_equal_documents_are_one_result_with_a_count(index: Index) -> None:
+    results = {result.document: (result.alike, result.same) for result in found(index)}
+    (story,) = results.keys() & {1, 2, 4, 5}
+    assert results.keys() == {story, 3, 6, 7}
+    assert sum(results[story]) == 3
+    assert [results[number] for number in (3, 6, 7)] == [(0, 0)] * 3
+
+
+def test_they_are_shown_one_by_one_if_somebody_wants_them(index: Index) -> None:
+    results = {result.document: (result.alike, result.same) for result in found(index, unfold=True)}
+    assert results.keys() in ({1, 2, 3, 4, 6, 7}, {1, 2, 3, 5, 6, 7})
+    assert sum(same for _, same in results.values()) == 1
+    assert not any(alike for alike, _ in results.values())
+
+
+def test_the_index_keeps_what_they_are_told_by(index: Index) -> None:
+    searcher = index.searcher()
+    for put in (entry(1, STORY), entry(6, ["short"])):
+        (address,) = index.addresses(searcher, index.term(Field.NUMBER, put.number))
+        assert entry_of(searcher.doc(address)) == put
+    assert document_of(entry(6, ["short"])).get_first("likeness_0") is None

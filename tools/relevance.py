@@ -1,0 +1,158 @@
+"""How well what is wanted is found, on a test collection in the format of SMART (Cranfield, CISI): nDCG at ten.
+
+    python -m tools.relevance cran.all.1400 cran.qry cranqrel
+
+The same collection is searched by bm25s with k1 = 1.2 and b = 0.75, for comparison.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from math import log2
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import bm25s
+import Stemmer
+
+from tarantula.search.asking import Asking, Needed
+from tarantula.search.entry import Entry, body_number, page_number
+from tarantula.search.index import Index
+from tarantula.search.query import Asked, Words
+from tarantula.search.words import exact
+
+TOP = 10
+_MARK = re.compile(r"^\.([A-Z])(?:\s+(\d+))?\s*$")
+
+Search = Callable[[str], list[int]]
+"""Returns the numbers of the best documents for a query."""
+Judgements = dict[int, dict[int, float]]
+"""By query and document: how much it is worth."""
+
+
+class Record(NamedTuple):
+    """A document or a query."""
+
+    number: int
+    title: str
+    text: str
+
+
+def records(path: Path) -> Iterator[Record]:
+    """Yield the records of a file: ``.I`` numbers one, ``.T`` begins its title, ``.W`` its text."""
+    number, part, parts = 0, "", dict[str, list[str]]()
+    for line in [*path.read_text(encoding="latin-1").splitlines(), ".I 0"]:
+        mark = _MARK.match(line)
+        if mark is None:
+            parts.setdefault(part, []).append(line)
+        elif mark[1] == "I":
+            if number:
+                yield Record(number, " ".join(parts.get("T", [])), " ".join(parts.get("W", [])))
+            number, part, parts = int(mark[2] or 0), "", {}
+        else:
+            part = mark[1]
+
+
+def judgements(path: Path) -> Judgements:
+    """Return what was judged. Cranfield gives grades from 1, the best, to 4; CISI lists what is relevant."""
+    judged: Judgements = {}
+    for line in filter(str.strip, path.read_text().splitlines()):
+        query, document, *grade = line.split()
+        code = float(grade[0]) if grade else 1.0
+        judged.setdefault(int(query), {})[int(document)] = 5.0 - code if code > 0 else float(code == 0)
+    return judged
+
+
+def ndcg(found: list[int], judged: dict[int, float]) -> float:
+    """Return how good the first ten are, against the best that ten could be."""
+    best = sum(gain / log2(place + 2) for place, gain in enumerate(sorted(judged.values(), reverse=True)[:TOP]))
+    reached = sum(judged.get(number, 0.0) / log2(place + 2) for place, number in enumerate(found[:TOP]))
+    return reached / best if best else 0.0
+
+
+def with_tarantula(documents: list[Record], folder: Path) -> Search:
+    """Index a collection as pages are, and search it by any of the words."""
+    index = Index(folder)
+    now = datetime.now(UTC)
+    index.put(
+        Entry(
+            number=document.number,
+            item=1,
+            publication="test",
+            urn="test",
+            url=f"http://test/{document.number}",
+            server="test",
+            type="text/plain",
+            collected=now,
+            page=page_number("test", str(document.number).encode()),
+            body=body_number(str(document.number)),
+            language="en",
+            title=document.title,
+            main=document.text,
+        )
+        for document in documents
+    )
+    index.commit(0)
+    searcher, asking = index.searcher(), Asking(index.schema)
+
+    def search(text: str) -> list[int]:
+        asked = Asked(wanted=[[Words(word)] for word in exact().analyze(text)])
+        hits = searcher.search(asking.query(asked, Needed.ANY), TOP, count=False).hits
+        return [int(number or 0) for number in searcher.fast_field_values("number", [where for _, where in hits])]
+
+    return search
+
+
+def with_bm25s(documents: list[Record], stem: bool) -> Search:
+    """Search by bm25s, with its own English stop words, and with the stems of Snowball or without."""
+    stemmer = Stemmer.Stemmer("english") if stem else None
+    texts = [f"{document.title} {document.text}" for document in documents]
+    retriever = bm25s.BM25(k1=1.2, b=0.75)
+    retriever.index(bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False)
+
+    def search(text: str) -> list[int]:
+        tokens = bm25s.tokenize(text, stopwords="en", stemmer=stemmer, show_progress=False)
+        found, _ = retriever.retrieve(tokens, k=TOP, show_progress=False)
+        return [documents[place].number for place in found[0]]
+
+    return search
+
+
+def mean_ndcg(search: Search, queries: list[Record], judged: Judgements) -> float:
+    """Return the mean over the queries that somebody judged, by their places in the file or by their numbers."""
+    numbers = {query.number for query in queries}
+    by_number = judged.keys() <= numbers
+    asked = [(query.number if by_number else place, query) for place, query in enumerate(queries, 1)]
+    values = [ndcg(search(query.text), judged[number]) for number, query in asked if number in judged]
+    return sum(values) / len(values)
+
+
+def main() -> None:
+    """Compare, and print the figures."""
+    parser = argparse.ArgumentParser(prog="python -m tools.relevance", description=__doc__.partition("\n")[0])
+    for name in ("documents", "queries", "judgements"):
+        parser.add_argument(name, type=Path)
+    given = parser.parse_args()
+    documents, queries, judged = (
+        list(records(given.documents)),
+        list(records(given.queries)),
+        judgements(given.judgements),
+    )
+    with TemporaryDirectory() as folder:
+        figures = {
+            "tarantula": mean_ndcg(with_tarantula(documents, Path(folder)), queries, judged),
+            "bm25s": mean_ndcg(with_bm25s(documents, stem=False), queries, judged),
+            "bm25s with stems": mean_ndcg(with_bm25s(documents, stem=True), queries, judged),
+        }
+    json.dump({"documents": len(documents), "queries": len(queries), **figures}, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main()
