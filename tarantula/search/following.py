@@ -31,11 +31,8 @@ class Done(NamedTuple):
     place: int
     head: int
     """The last entry of the journal: how far there is to go."""
-
-    @property
-    def is_everything(self) -> bool:
-        """Whether nothing was left to do."""
-        return not self.read and not self.indexed and self.place >= self.head
+    is_everything: bool
+    """Whether nothing was left to do; the place may lag behind, while others write."""
 
 
 class Following:
@@ -62,7 +59,8 @@ class Following:
         if self._to_read.place != self._place.read():
             self._place.write(self._to_read.place)
         step = self._indexer.step()
-        return Done(read, step.documents, min(step.place, self._to_read.place), last)
+        is_everything = not entries and step.is_up_to_date
+        return Done(read, step.documents, min(step.place, self._to_read.place), last, is_everything)
 
 
 def folder_of(installation: Config) -> Path:
