@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tarantula.archive.removal import remove_item
@@ -14,6 +16,7 @@ from tarantula.search.index import BusyIndex, DamagedIndex, Index
 from tarantula.search.results import Request, Results
 from tarantula.store.journal import Happened, note
 from tests.archived import archive, page
+from tests.collecting import PATIENCE
 
 PHYSICS = page("fisica", "<title>Física</title><p>Os cursos de física da faculdade, e os laboratórios.".encode())
 CHANGED = page("fisica", "<title>Física</title><p>Os cursos de astronomia da faculdade, e os telescópios.".encode())
@@ -33,6 +36,14 @@ def catch_up(following: Following) -> int:
     while not (done := following.step()).is_everything:
         indexed += done.indexed
     return indexed
+
+
+def settle(following: Following) -> None:
+    """Follow until the place is noted: others write to the same PostgreSQL."""
+    end = time.monotonic() + PATIENCE
+    while (done := following.step()).place != done.head:
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def find(following: Following, query: str) -> Results:
@@ -72,7 +83,7 @@ def test_what_was_collected_is_found_until_it_is_removed(database: Database, con
 def test_whoever_comes_back_goes_on_where_it_was(database: Database, config: Config) -> None:
     urn = archive(database, config, [PHYSICS])
     tell(database, urn)
-    catch_up(Following(config, database))
+    settle(Following(config, database))
     following = Following(config, database)
     assert catch_up(following) == 0
     later = archive(database, config, [LIBRARY], months=1)
