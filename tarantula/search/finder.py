@@ -10,15 +10,21 @@ from tantivy import DocAddress, Query, Schema, Searcher
 from tarantula.search.asking import Asking, Needed
 from tarantula.search.citation import AskedWords, citation, forms_asked
 from tarantula.search.entry import Entry, entry_of
+from tarantula.search.explaining import explanation
 from tarantula.search.facets import facets
 from tarantula.search.folding import Hit, folded
 from tarantula.search.index import Seen
 from tarantula.search.query import Asked, understood
 from tarantula.search.results import MOST_PAGES, PER_PAGE, Facets, Order, Request, Result, Results
 from tarantula.search.schema import Field
+from tarantula.search.spelling import did_you_mean
+from tarantula.search.tf_idf import BEST, by_tf_idf
 
 AT_LEAST = 100
 """Hits that are looked at, so that equal ones can be folded."""
+
+FEW = PER_PAGE
+"""Documents, at fewer than which somebody may have meant another word."""
 
 _ORDERED_BY = {Order.LINKS: Field.INLINKS, Order.NEWEST: Field.COLLECTED}
 
@@ -56,43 +62,48 @@ class Finder:
             asked.notes.append("Type a word, or several.")
             return _nothing(request, asked, place)
         query, found = self._query(searcher, asked, request)
-        hits = _page(searcher, query, found, request)
+        hits = _page(searcher, query, found, request, asked)
         number, forms = found.number, forms_asked(asked)
+        results = [_result(entry_of(searcher.doc(hit.address)), hit, forms) for hit in hits]
+        if request.explain:
+            for hit, result in zip(hits, results, strict=True):
+                result.explanation = _explanation(query, searcher, hit, request.order)
         return Results(
             query=request.query,
             page=request.page,
             pages=min(-(-number // PER_PAGE), MOST_PAGES),
             documents=number,
-            results=[_result(entry_of(searcher.doc(hit.address)), hit, forms) for hit in hits],
+            results=results,
             facets=facets(searcher, query) if number else Facets(),
             notes=asked.notes,
+            did_you_mean=did_you_mean(searcher, asked, request.query) if number < FEW else None,
             place=place,
         )
 
     def _query(self, searcher: Searcher, asked: Asked, request: Request) -> tuple[Query, Found]:
         """Return a query for all of the words; for any of them, if no document has all; and what it finds first."""
-        most = max(AT_LEAST, request.page * PER_PAGE * 2)
+        most = max(BEST if request.order is Order.TF_IDF else AT_LEAST, request.page * PER_PAGE * 2)
         query = self._asking.query(asked)
-        found = _search(searcher, query, request.order, most)
+        found = _search(searcher, query, asked, request.order, most)
         if found.number or len(asked.wanted) < 2:
             return query, found
         query = self._asking.query(asked, Needed.ANY)
-        found = _search(searcher, query, request.order, most)
+        found = _search(searcher, query, asked, request.order, most)
         if found.number:
             asked.notes.append("No document has all of the words. These have some of them.")
         return query, found
 
 
-def _page(searcher: Searcher, query: Query, found: Found, request: Request) -> list[Hit]:
+def _page(searcher: Searcher, query: Query, found: Found, request: Request, asked: Asked) -> list[Hit]:
     begin, end = (request.page - 1) * PER_PAGE, request.page * PER_PAGE
     while True:
         hits = folded(searcher, found.best, request.unfold)
         if len(hits) >= end or len(found.best) == found.number:
             return hits[begin:end]
-        found = _search(searcher, query, request.order, len(found.best) * 2)
+        found = _search(searcher, query, asked, request.order, len(found.best) * 2)
 
 
-def _search(searcher: Searcher, query: Query, order: Order, most: int) -> Found:
+def _search(searcher: Searcher, query: Query, asked: Asked, order: Order, most: int) -> Found:
     options: dict[str, Any] = {"limit": most}
     if order in _ORDERED_BY:
         options["order_by_field"] = _ORDERED_BY[order]
@@ -100,7 +111,8 @@ def _search(searcher: Searcher, query: Query, order: Order, most: int) -> Found:
         options["weight_by_field"] = Field.RANK
     result = searcher.search(query, **options)
     number: int = result.count or 0  # type: ignore[attr-defined]
-    return Found(number, [(float(score), address) for score, address in result.hits])
+    best = [(float(score), address) for score, address in result.hits]
+    return Found(number, by_tf_idf(searcher, asked, best) if order is Order.TF_IDF else best)
 
 
 def _result(entry: Entry, hit: Hit, forms: AskedWords) -> Result:
@@ -120,6 +132,11 @@ def _result(entry: Entry, hit: Hit, forms: AskedWords) -> Result:
         same=hit.same,
         alike=hit.alike,
     )
+
+
+def _explanation(query: Query, searcher: Searcher, hit: Hit, order: Order) -> str:
+    (rank,) = searcher.fast_field_values(Field.RANK, [hit.address])
+    return explanation(query, searcher, hit.address, float(rank or 0.0) if order is Order.BEST else None)
 
 
 def _nothing(request: Request, asked: Asked, place: int) -> Results:

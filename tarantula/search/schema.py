@@ -68,6 +68,12 @@ def stems(field: Field) -> str:
     return f"{field}_stems"
 
 
+def names() -> list[str]:
+    """Return the names of all fields, in the order in which the schema has them."""
+    raw = (Field.URN, Field.URL, Field.SITE, Field.LEADS_TO, Field.ADDRESS, Field.RANK)
+    return [*_NUMBERS, *_NAMES, *raw, *LIKENESS, *TEXTS, *map(stems, STEMMED), WHOLE]
+
+
 def schema() -> Schema:
     """Return the schema of an index."""
     builder = SchemaBuilder()

@@ -1,0 +1,101 @@
+"""What is found, in which order, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tarantula.search.entry import Entry, body_number, page_number
+from tarantula.search.finder import Finder
+from tarantula.search.index import Index
+from tarantula.search.results import Order, Request, Results
+
+TEXTS = {
+    "long": "Os cursos de física da faculdade. " + "Muitas outras palavras sobre tudo e mais nada. " * 20,
+    "short": "Cursos de física.",
+    "linked": "Os cursos de física, de química e de biologia.",
+    "library": "A biblioteca da faculdade está aberta todos os dias da semana.",
+}
+
+
+def entry(number: int, name: str, text: str) -> Entry:
+    return Entry(
+        number=number,
+        item=1,
+        publication="fcul",
+        urn="fcul-1",
+        url=f"http://www.fc.ul.pt/{name}",
+        server="www.fc.ul.pt",
+        type="text/html",
+        collected=datetime(2001, 1, number, tzinfo=UTC),
+        page=page_number("fcul", name.encode()),
+        body=body_number(name),
+        language="pt",
+        main=text,
+        rank=3.0 if name == "linked" else 0.0,
+        inlinks=7 if name == "linked" else 0,
+    )
+
+
+@pytest.fixture(scope="module")
+def finder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finder]:
+    folder: Path = tmp_path_factory.mktemp("index")
+    with closing(Index(folder)) as index:
+        index.put(entry(number, name, text) for number, (name, text) in enumerate(TEXTS.items(), 1))
+        index.commit(1)
+        yield Finder(index)
+
+
+def names(found: Results) -> list[str]:
+    return [result.url.rpartition("/")[2] for result in found.results]
+
+
+@pytest.mark.parametrize(
+    ("order", "first"),
+    [
+        (Order.BEST, "linked"),
+        (Order.WORDS, "short"),
+        (Order.TF_IDF, "short"),
+        (Order.LINKS, "linked"),
+        (Order.NEWEST, "linked"),
+    ],
+)
+def test_what_comes_first(finder: Finder, order: Order, first: str) -> None:
+    found = finder.find(Request(query="curso física", order=order))
+    assert names(found)[0] == first
+    assert sorted(names(found)) == ["linked", "long", "short"]
+
+
+def test_tf_idf_is_the_share_of_a_word_times_its_rarity(finder: Finder) -> None:
+    found = finder.find(Request(query="física", order=Order.TF_IDF))
+    scores = {name: result.score for name, result in zip(names(found), found.results, strict=True)}
+    assert list(scores) == ["short", "linked", "long"]
+    assert scores["short"] > 5 * scores["long"] > 0
+
+
+def test_a_score_is_explained_by_its_parts(finder: Finder) -> None:
+    (result,) = finder.find(Request(query="química", explain=True)).results
+    assert result.explanation is not None
+    total, *parts = result.explanation.splitlines()
+    assert float(total.partition(" ")[0]) == pytest.approx(result.score, abs=0.001)
+    assert "by its links" in total
+    by_words = float(total.split(" = ")[1].partition(" ")[0])
+    assert sum(float(part.partition(" ")[0]) for part in parts) == pytest.approx(by_words, abs=0.01)
+    assert any("'quimic' in whole_stems: 1 times" in part for part in parts)
+    assert finder.find(Request(query="química")).results[0].explanation is None
+
+
+def test_a_word_that_nobody_wrote_may_be_another(finder: Finder) -> None:
+    assert finder.find(Request(query="biblioteka aberta")).did_you_mean == "biblioteca aberta"
+    assert finder.find(Request(query="biblioteca")).did_you_mean is None
+    assert finder.find(Request(query="xyzzy")).did_you_mean is None
+
+
+def test_nothing_is_asked_for(finder: Finder) -> None:
+    found = finder.find(Request(query="  "))
+    assert found.notes == ["Type a word, or several."]
+    assert found.documents == 0
