@@ -12,11 +12,25 @@ from tarantula.columns import Base, BigId, Moment
 from tarantula.people.models import Account, AuditEntry, FailedLogin, LoginSession, Token
 from tarantula.search.models import Barrel, LinkWeight, ReadText, SearchCount
 from tarantula.store.models import TRIED, UNDER_WAY, Document, InheritedRecord, JournalEntry, LinkRow, Visit
+from tarantula.streams.models import (
+    Alert,
+    Event,
+    Firing,
+    Forgotten,
+    Level,
+    PutAside,
+    Series,
+    Source,
+    SourceState,
+    StaleLevel,
+    View,
+)
 
 __all__ = [
     "TRIED",
     "UNDER_WAY",
     "Account",
+    "Alert",
     "AuditEntry",
     "Barrel",
     "Base",
@@ -24,21 +38,31 @@ __all__ = [
     "Decision",
     "Document",
     "DocumentType",
+    "Event",
     "FailedLogin",
+    "Firing",
+    "Forgotten",
     "InheritedRecord",
     "Item",
     "JournalEntry",
+    "Level",
     "LinkRow",
     "LinkWeight",
     "LoginSession",
     "Moment",
     "Profile",
     "Publication",
+    "PutAside",
     "ReadText",
     "SearchCount",
+    "Series",
     "Server",
     "ServerSetting",
+    "Source",
+    "SourceState",
+    "StaleLevel",
     "Token",
+    "View",
     "Visit",
 ]
 

@@ -1,0 +1,22 @@
+"""A value on a page, followed over time: read again and again, typed, kept, summed up, drawn, watched."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from tarantula.errors import TarantulaError
+
+PACKAGES = ("babel", "dateparser", "feedparser", "icalendar", "jmespath", "parsel", "pint")
+
+
+def is_possible() -> bool:
+    """Whether the packages that streams need are here."""
+    return all(find_spec(package) is not None for package in PACKAGES)
+
+
+def check_possible() -> None:
+    """Say what is missing, if no value can be followed here."""
+    if not is_possible():
+        raise TarantulaError(
+            "Following values needs further packages. Install them with: pip install 'tarantula[streams]'"
+        )

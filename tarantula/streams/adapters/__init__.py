@@ -1,0 +1,44 @@
+"""The ways of reading, one file each."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from tarantula import sentences
+from tarantula.streams.adapter import Adapter
+
+if TYPE_CHECKING:
+    from tarantula.streams.source import SourceConfig
+
+ADAPTERS = {
+    "page": "tarantula.streams.adapters.page.PageAdapter",
+}
+"""Their classes by name: importing one imports the packages that it needs, and only those."""
+
+
+def adapter_named(name: str) -> Adapter:
+    """Return the adapter of that name, or say which there are."""
+    if name not in ADAPTERS:
+        near = sentences.did_you_mean(name, ADAPTERS)
+        raise ValueError(f"There is no adapter {name[:40]!r}.{near} There are: {', '.join(ADAPTERS)}.")
+    module, _, called = ADAPTERS[name].rpartition(".")
+    adapter: Adapter = getattr(import_module(module), called)()
+    return adapter
+
+
+def check_adapter(source: SourceConfig) -> None:
+    """Refuse options and places that the source's adapter does not understand."""
+    adapter = adapter_named(source.adapter)
+    try:
+        adapter.Options.model_validate(source.options)
+    except ValidationError as error:
+        raise ValueError(" ".join(sentences.of_validation(error, adapter.Options.model_fields))) from error
+    for field in source.fields:
+        try:
+            adapter.Place.model_validate(field.place)
+        except ValidationError as error:
+            lines = sentences.of_validation(error, adapter.Place.model_fields)
+            raise ValueError(f"Where {field.key} is cannot be understood: {' '.join(lines)}") from error

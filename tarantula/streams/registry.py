@@ -1,0 +1,123 @@
+"""Sources: stored, found, changed, removed, for whom they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, or_, select, true
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from tarantula import sentences
+from tarantula.errors import NotNow, NotThere, TarantulaError
+from tarantula.models import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
+from tarantula.streams.source import SourceConfig, read
+from tarantula.streams.state import Status
+from tarantula.streams.words import folded
+
+OWN = "user"
+"""The first part of the names of people's own sources: ``user.ana.hoquei``."""
+
+
+def config_of(source: Source) -> SourceConfig:
+    """Return a stored source's configuration."""
+    return read({"name": source.name, **source.configuration})
+
+
+def seen_by(person: str | None) -> ColumnElement[bool]:
+    """Return the condition on sources that somebody sees; nobody in particular, as at a terminal, sees all."""
+    return true() if person is None else or_(Source.is_private.is_(False), Source.owner == person)
+
+
+def get(session: Session, name: str, person: str | None = None) -> Source:
+    """Return the source of that name, or say that there is none."""
+    chosen = select(Source).where(seen_by(person))
+    source = session.scalar(chosen.where(Source.name == name)) if name.isascii() else None
+    if source is None:
+        known = session.scalars(select(Source.name).where(seen_by(person)))
+        near = sentences.did_you_mean(name, known)
+        raise NotThere(f"There is no source {name[:200]!r}.{near} `tarantula stream list` shows them.")
+    return source
+
+
+def below(session: Session, part: str = "", person: str | None = None) -> list[Source]:
+    """Return the sources whose names begin with some parts, as ``weather``; all without any."""
+    chosen = select(Source).where(seen_by(person))
+    if part:
+        chosen = chosen.where(or_(Source.name == part, Source.name.startswith(f"{part}.", autoescape=True)))
+    return list(session.scalars(chosen.order_by(Source.name)))
+
+
+def find(session: Session, words: str, person: str | None = None, most: int = 50) -> list[Source]:
+    """Return sources that have every word, or the beginning of it, in name, title, description or tags."""
+    chosen = select(Source).where(seen_by(person))
+    for word in folded(words).split():
+        chosen = chosen.where(Source.words.contains(word, autoescape=True))
+    return list(session.scalars(chosen.order_by(Source.name).limit(most)))
+
+
+def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
+    """Store a new source; it is read as soon as somebody reads."""
+    _check_owner(config.name, owner)
+    now = datetime.now(UTC)
+    source = Source(name=config.name, owner=owner, revision=0, created_at=now)
+    _write(source, config, now)
+    try:
+        with session.begin_nested():
+            session.add(source)
+            session.flush()
+    except IntegrityError as error:
+        raise NotNow(f"There is a source {config.name} already. Give this one another name.") from error
+    session.add(SourceState(source_id=source.id, **_UNREAD))
+    session.flush()
+    return source
+
+
+def edit(session: Session, name: str, changes: Mapping[str, Any], person: str | None = None) -> Source:
+    """Change some of a source; its name stays, and so does its history."""
+    source = get(session, name, person)
+    before = config_of(source).model_dump(mode="json")
+    _write(source, read({**before, **changes, "name": source.name}), datetime.now(UTC))
+    state = session.get_one(SourceState, source.id)
+    state.due_at, state.validators = 0, {}
+    session.flush()
+    return source
+
+
+def remove(session: Session, name: str, person: str | None = None) -> None:
+    """Forget a source, with all that was read of it."""
+    source = get(session, name, person)
+    known = select(Series.id).where(Series.source_id == source.id).scalar_subquery()
+    for table in (Event, Level, StaleLevel, Forgotten):
+        session.execute(delete(table).where(table.series_id.in_(known)))
+    session.delete(source)
+    session.flush()
+
+
+_UNREAD: dict[str, Any] = {
+    "status": Status.NEW,
+    "sentence": "",
+    "misses": 0,
+    "due_at": 0,
+    "stamp": 0,
+    "validators": {},
+    "memory": {},
+}
+
+
+def _write(source: Source, config: SourceConfig, now: datetime) -> None:
+    source.is_private, source.is_paused = config.private, config.paused
+    source.configuration = config.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
+    source.words = folded(" ".join((config.name, config.title, config.description, *config.tags)))
+    source.revision += 1
+    source.changed_at = now
+
+
+def _check_owner(name: str, owner: str) -> None:
+    parts = name.split(".")
+    if parts[0] == OWN and (len(parts) < 3 or (owner and parts[1] != owner.lower())):
+        raise TarantulaError(
+            f"Names that begin with {OWN} are people's own, as {OWN}.{owner.lower() or 'ana'}.{parts[-1]}. Choose one."
+        )
