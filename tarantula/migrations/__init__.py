@@ -11,7 +11,7 @@ from tarantula.db_errors import shown
 from tarantula.errors import TarantulaError
 from tarantula.models import Base
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
 """Every version of the schema, oldest first: known here so that an up-to-date database costs one select."""
 
 HEAD = REVISIONS[-1]
