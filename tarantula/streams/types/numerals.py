@@ -21,7 +21,9 @@ _NUMERAL = re.compile(
 )
 _BARE = re.compile(r"([-+]?)(\d+(?:[.,']\d+)*)")
 """What most numbers are: nothing but a sign, digits and marks."""
-_GLUED_CODE = re.compile(r"(?<![^\W\d_])([A-Z]{3}|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-+]?\d)")
+_GLUED_CODE = re.compile(
+    r"(?<![^\W\d_])(" + "|".join(sorted(currencies.CODES)) + r"|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-+]?\d)"
+)
 _PARENTHESES = re.compile(r"(?P<before>[^()\d]*)\((?P<inside>[^()]*\d[^()]*)\)(?P<after>[^()\d]*)")
 _NO_CENTS = re.compile(r"\s?([.,])\s?-{1,2}(?![\d-])")
 _JOINED = re.compile(r"\s?[-/:]\s?[.,]?\d")
@@ -137,6 +139,8 @@ def _sign(before: str) -> tuple[str, str, str]:
         if words.startswith(("-", "+")):
             return "", before, "has two signs."
         return sign, rest, ""
-    if stripped.startswith(("-", "+")) and currencies.before(stripped[1:])[1].strip() == "":
+    if stripped.startswith(("-", "+")):
+        if currencies.before(stripped[1:])[1].strip(" %‰"):
+            return "", before, "has a dash before its words, which may be a minus or not."
         return stripped[0], stripped[1:], ""
     return "", before, ""

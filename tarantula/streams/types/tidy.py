@@ -20,7 +20,7 @@ _WIDE = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
 _OTHERS = {ord("٪"): "%", ord("℃"): "°C", ord("℉"): "°F", ord("μ"): "µ", ord("˚"): "°", ord("⁄"): "/"}
 _SIGNS = _INVISIBLE | _DASHES | _QUOTES | _WIDE | _OTHERS
 _MISSING = re.compile(
-    r"""[-_.,:;?*/\s'"]*
+    r"""[-_.,:;?*/…\s'"]*
     |n\.?\s?[/.]?\s?[ad]\.?|\#n/?a!?|s\.?/?\s?d\.?|k\.\s?a\.?|nan|null|none|nil|undefined|tb[ad]
     |(?:sem|s/)\s?(?:dados|informação|valor|cotação)|(?:não|nao)\ (?:disponível|disponivel|aplicável|há\ dados)
     |indisponível|no\ data|not\ available|unavailable|keine\ (?:angabe|daten)|non\ disponible|nicht\ verfügbar""",
