@@ -68,6 +68,12 @@ def _parts(text: str, unit: str) -> _Sum:
     return _Sum(found, times, currency, per[1].strip() if per else "", after)
 
 
+def common_currency(texts: Sequence[str]) -> str:
+    """Return the currency that all texts may be in, if at least one of them names it."""
+    named = [found.currency.codes for found in map(_parts_of, texts) if found and found.currency]
+    return next((code for code in named[0] if all(code in codes for codes in named)), "") if named else ""
+
+
 @lru_cache(16384)
 def _parts_of(text: str) -> _Sum | None:
     try:

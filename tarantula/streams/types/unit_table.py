@@ -201,6 +201,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "irradiance": {
         "W/m²": ("watt/meter**2", "W/m2; w/m2; W m⁻²"),
+    },
+    "irradiation": {
         "kWh/m²": ("kilowatt*hour/meter**2", "kWh/m2"),
     },
     "dose rate": {

@@ -130,7 +130,9 @@ def _registry() -> UnitRegistry[Any]:
     # Slow to import, and wanted only where units differ.
     from pint import UnitRegistry
 
-    return UnitRegistry(non_int_type=Fraction, autoconvert_offset_to_baseunit=True)
+    registry: UnitRegistry[Any] = UnitRegistry(non_int_type=Fraction, autoconvert_offset_to_baseunit=True)
+    registry.define("ppb = 1e-9")
+    return registry
 
 
 def _decimal(number: Fraction) -> Decimal:
