@@ -221,8 +221,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "density of people": {
         "/km²": ("1/kilometer**2", "hab/km²; hab/km2; hab./km²; hab./km2; habitantes/km²; inhabitants/km²"),
     },
-    "carbon": {
+    "carbon of transport": {
         "g/km": ("gram/kilometer", "g CO2/km; gCO2/km"),
+    },
+    "carbon of power": {
         "g/kWh": ("gram/(kilowatt*hour)", "gCO2/kWh; gCO₂eq/kWh; gCO2eq/kWh; g CO2/kWh"),
     },
 }
