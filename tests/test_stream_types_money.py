@@ -67,6 +67,11 @@ def test_the_country_of_a_currency_speaks_for_its_way_of_writing() -> None:
     assert read_text("CHF 12.345", Kind.MONEY, "CHF").number == Decimal("12.345")
 
 
+@pytest.mark.parametrize("unit", ["EUR", "eur", "€", "euros"])
+def test_the_unit_may_be_written_as_people_do(unit: str) -> None:
+    assert read_text("12,50 €", Kind.MONEY, unit).number == Decimal("12.50")
+
+
 def test_escudos_have_their_sign_where_others_have_a_mark() -> None:
     assert read_text("1.234$50", Kind.MONEY, "CVE").number == Decimal("1234.50")
 

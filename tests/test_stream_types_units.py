@@ -8,6 +8,7 @@ import pytest
 
 from tarantula.errors import TarantulaError
 from tarantula.streams.kinds import Kind
+from tarantula.streams.source import SourceConfig, read
 from tarantula.streams.types import check_unit, converted, convertible, read_text
 from tarantula.streams.types.unit_table import ALONE, GROUPS
 from tarantula.streams.value import NotRead
@@ -92,6 +93,18 @@ def test_a_unit_that_does_not_exist_is_a_sentence(unit: str) -> None:
     assert len(str(caught.value)) < 300
     with pytest.raises(NotRead):
         converted(Decimal(1), unit, "km")
+
+
+def test_a_source_with_such_a_unit_is_refused() -> None:
+    def source(kind: str, unit: str) -> SourceConfig:
+        field = {"key": "value", "kind": kind, "unit": unit, "place": {"css": "b"}}
+        return read({"name": "weather.lisboa", "url": "https://example.pt/", "fields": [field]})
+
+    for kind, unit in (("quantity", "blorg"), ("money", "blorg"), ("duration", "km")):
+        with pytest.raises(TarantulaError, match="is not a"):
+            source(kind, unit)
+    assert source("quantity", "km/h").fields[0].unit == "km/h"
+    assert source("money", "€").fields[0].unit == "€"
 
 
 def test_near_units_are_named() -> None:

@@ -35,6 +35,8 @@ class _Sum(NamedTuple):
 
 def read_money(text: str, unit: str, history: Sequence[str]) -> Value:
     """Read a sum, or say that it is in another currency than the field."""
+    if unit and unit not in currencies.CODES:
+        unit = currencies.usual_code(unit) or unit
     found = _parts(text, unit)
     check_no_ordinal(found.numeral)
     if found.currency is None:
