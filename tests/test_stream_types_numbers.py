@@ -62,8 +62,12 @@ def test_without_a_history_the_kind_tells_thousands_from_decimals() -> None:
     assert number("12.345", kind=Kind.PERCENTAGE) == Decimal("12.345")
 
 
-def test_numbers_without_any_mark_beside_it_make_a_thousand_likely() -> None:
+def test_numbers_without_any_mark_beside_it_tell_by_their_size() -> None:
     assert number("1.024", ("987", "991", "1.003", "985", "999")) == 1024
+    assert number("12.125", ("12", "13", "12", "11", "12")) == Decimal("12.125")
+    assert number("12.125", ("12", "13"), Kind.QUANTITY) == Decimal("12.125")
+    with pytest.raises(NotRead, match="do not tell which"):
+        number("1.250", ("5", "12", "60"))
     assert number("1.024", ("1.003", "1.250", "1.777", "1.010", "1.999")) == Decimal("1.024")
 
 

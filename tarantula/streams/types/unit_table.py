@@ -9,7 +9,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "temperature": {
         "°C": (
             "degC",
-            "ºC; ° C; º C; C; degC; °c; ºc; graus; graus celsius; grau; grau celsius; degrees celsius; "
+            "ºC; ° C; º C; C; degC; °c; ºc; graus; graus celsius; grau; grau celsius; degrees celsius; degrees; "
             "celsius; grad celsius; grad; degrés; degrés celsius; graus centígrados; °; º",
         ),
         "°F": (
@@ -90,7 +90,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "m/s": ("meter/second", "mps; ms⁻¹; m s⁻¹; metros por segundo; meters per second; metres per second"),
         "km/h": (
             "kilometer/hour",
-            "Km/h; KM/H; kmh; km/hr; kph; km h⁻¹; quilómetros por hora; quilômetros por hora; "
+            "Km/h; KM/H; kmh; km/hr; km / h; km/hora; kph; kmph; km h⁻¹; quilómetros por hora; quilômetros por hora; "
             "kilometers per hour; kilometres per hour; stundenkilometer",
         ),
         "mph": ("mile/hour", "mi/h; miles per hour; milhas por hora"),
