@@ -10,7 +10,7 @@ from turbohtml import Element
 from tarantula.streams.found.candidates import Candidate, Candidates
 from tarantula.streams.found.known import Known
 from tarantula.streams.found.labels import HEADING_MARKS, Labels, Sight
-from tarantula.streams.found.looking import Read, about, core, landmark, language, own_of, twins
+from tarantula.streams.found.looking import Read, about, core, landmark, language, own_of, path_of, twins
 from tarantula.streams.found.shape import fits, is_usual, number_in, shape_of
 
 FAR_OUTSIDE = 10.0
@@ -48,20 +48,24 @@ Outcome = Found | Unsure | Gone
 
 def follow(sight: Sight, known: Known, chosen: Sequence[Element], read: Read) -> Outcome:
     """Say where the value is that was known, given what its selector fits now."""
-    if len(chosen) == 1 and known.marks:
+    if len(chosen) == 1:
         element = core(chosen[0])
-        text, labels = read(element), sight.labels(element)
-        if (
-            text
-            and labels == known.labels
-            and element.tag == known.tag
-            and own_of(element) == known.own
-            and fits(shape_of(text), known.shapes, loosely=True)
-            and twins(element, known.shapes) == known.twins
-            and not _is_about_something_else(known, about(sight.document))
-        ):
-            return Found(element, text, labels)
+        text = read(element)
+        if text and path_of(element) in known.paths[:1] and element.tag == known.tag and own_of(element) == known.own:
+            if text == known.last:
+                return Found(element, text, known.labels)
+            if known.marks and _is_the_same(sight, known, element, text):
+                return Found(element, text, known.labels)
     return _Search(sight, known, list(chosen), read).outcome()
+
+
+def _is_the_same(sight: Sight, known: Known, element: Element, text: str) -> bool:
+    return (
+        fits(shape_of(text), known.shapes, loosely=True)
+        and sight.labels(element) == known.labels
+        and twins(element, known.shapes) == known.twins
+        and not _is_about_something_else(known, about(sight.document))
+    )
 
 
 class _Search:

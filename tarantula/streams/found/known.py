@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from tarantula.streams.found.labels import Labels
@@ -53,7 +53,7 @@ class Known:
 
     def as_json(self) -> dict[str, Any]:
         """Return what is to be remembered."""
-        return {name: value for name, value in asdict(self).items() if value}
+        return {name: value for name in self.__slots__ if (value := getattr(self, name))}
 
     def saw(self, text: str) -> None:
         """Remember a text that was read."""
