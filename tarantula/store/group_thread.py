@@ -11,6 +11,7 @@ import logging
 from abc import ABC, abstractmethod
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from time import monotonic
@@ -75,8 +76,9 @@ class GroupThread(ABC, Generic[G, N]):
     def _prepare(self, group: G) -> None:
         """Do what comes before the transaction."""
 
-    def _undo(self) -> None:
-        """Forget what was learned in a transaction that failed."""
+    @abstractmethod
+    def _undoing(self) -> AbstractContextManager[None]:
+        """Forget what was learned in a transaction that failed, its commit among it."""
 
     def start(self) -> None:
         """Begin to write."""
@@ -139,10 +141,9 @@ class GroupThread(ABC, Generic[G, N]):
             began = monotonic()
             beat = began - self._beaten >= BEAT
             try:
-                with self._engine.begin() as connection:
+                with self._undoing(), self._engine.begin() as connection:
                     news = self._write_rows(connection, group, beat)
             except SQLAlchemyError as error:
-                self._undo()
                 if is_lost_race(error) and races < MOST_RACES:
                     races += 1
                     continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from sqlalchemy import Connection, Engine
 
@@ -75,8 +76,10 @@ class Writer(GroupThread[Group, News]):
         self._warc.flush()
 
     def _write_rows(self, connection: Connection, group: Group, beat: bool) -> News:
-        with self._rows.undoing():
-            return self._rows.write(connection, group, beat)
+        return self._rows.write(connection, group, beat)
+
+    def _undoing(self) -> AbstractContextManager[None]:
+        return self._rows.undoing()
 
     def _deliver(self, group: Group, news: News) -> None:
         self._listen(news)
