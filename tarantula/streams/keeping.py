@@ -209,8 +209,11 @@ class _Keeping:
         state.read_at = made.at
         if made.due_at is not None:
             state.due_at = made.due_at
-        if made.validators is not None and state.validators != made.validators:
-            state.validators = dict(made.validators)
+        # What lacked something is read in full next time, whether it changed or not.
+        validators = {} if state.misses else made.validators
+        if validators is not None and state.validators != validators:
+            state.validators = dict(validators)
+        self._kept.validators = validators
         if self._changed:
             state.memory = self._remembered.as_json()
             flag_modified(state, "memory")
