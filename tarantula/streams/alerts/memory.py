@@ -64,8 +64,9 @@ class Followed:
         """Return what was kept."""
         now = Seen.of_json(kept["now"])
         assert now is not None, "there is always a present value"
-        singles = {name: Seen.of_json(kept.get(name)) for name in ("before", "high", "low")}
-        return cls(kept["at"], now, **singles, **{name: _trail(kept, name) for name in ("past", "highs", "lows")})
+        before, high, low = (Seen.of_json(kept.get(name)) for name in ("before", "high", "low"))
+        past, highs, lows = (_trail(kept, name) for name in ("past", "highs", "lows"))
+        return cls(kept["at"], now, before, high, low, past, highs, lows)
 
 
 @dataclass(slots=True)

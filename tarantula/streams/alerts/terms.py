@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from tarantula.streams.adapters import adapter_named
 from tarantula.streams.alerts.alert import AlertConfig, Understood
 from tarantula.streams.alerts.condition import Rows, fields
 from tarantula.streams.alerts.following import MICROSECONDS
@@ -37,18 +36,33 @@ def make_terms(alert: AlertConfig, source: Mapping[str, Any]) -> Terms:
         hold=(alert.hold or 0) * MICROSECONDS,
         pause=(alert.pause or 0) * MICROSECONDS,
         at_first=alert.at_first,
-        each_event=adapter_named(source.get("adapter", "page")).every_row_is_news,
+        each_event=_is_news(source),
     )
+
+
+def only_group(terms: Terms) -> str | None:
+    """Return the one name under which everything is remembered; nothing if each row has its own."""
+    rule = terms.rule
+    if rule.rows == Rows.ONE:
+        return rule.row
+    return "" if rule.rows == Rows.ANY or terms.each_event or not fields(rule.when) else None
 
 
 def group_of(terms: Terms, row: str) -> str | None:
     """Return under which name what a row does is remembered; nothing if the alert does not look at it."""
-    rule = terms.rule
-    if rule.rows == Rows.ONE:
-        return row if row == rule.row else None
-    if rule.rows == Rows.ANY or terms.each_event or not fields(rule.when):
-        return ""
-    return row
+    group = only_group(terms)
+    if terms.rule.rows == Rows.ONE:
+        return group if row == group else None
+    return row if group is None else group
+
+
+def _is_news(source: Mapping[str, Any]) -> bool:
+    """Whether each row of a source is an event of its own, as an entry of a feed, and none is followed."""
+    adapter, options = source.get("adapter", "page"), source.get("options", {})
+    if adapter in ("csv", "ical"):
+        return bool(options.get("rows") == "news")
+    has_rows = adapter == "blocks" or (adapter in ("json", "xml") and bool(options.get("rows")))
+    return adapter == "feed" or (has_rows and not options.get("key"))
 
 
 @lru_cache(maxsize=5000)

@@ -22,7 +22,7 @@ from tarantula.streams.alerts.condition import (
 )
 from tarantula.streams.alerts.following import MICROSECONDS
 from tarantula.streams.alerts.memory import Followed, Memory, Seen
-from tarantula.streams.alerts.patterns import matches
+from tarantula.streams.patterns import GivenUp, found_by
 from tarantula.streams.words import folded
 
 Truth = bool | None
@@ -109,7 +109,7 @@ def compared(seen: Seen, sign: Sign, written: Seen, margin: Decimal = NOTHING) -
     if sign in (Sign.CONTAINS, Sign.LACKS):
         return (folded(written.text) in folded(seen.text)) == (sign == Sign.CONTAINS)
     if sign == Sign.MATCHES:
-        return matches(written.text, seen.text)
+        return _matches(written.text, seen.text)
     if seen.number is None or written.number is None:
         is_same = folded(seen.text) == folded(written.text)
         return {Sign.EQUAL: is_same, Sign.OTHER: not is_same}.get(sign)
@@ -119,6 +119,13 @@ def compared(seen: Seen, sign: Sign, written: Seen, margin: Decimal = NOTHING) -
         return abs(seen.number - written.number) > max(-margin, NOTHING)
     slack = margin if sign in (Sign.LESS, Sign.AT_MOST) else -margin
     return bool(ORDERS[sign](seen.number, written.number + slack))
+
+
+def _matches(pattern: str, text: str) -> Truth:
+    try:
+        return found_by(pattern, text) is not None
+    except GivenUp:
+        return None
 
 
 def base_of(condition: Changed, known: Followed, at: int) -> Seen | None:

@@ -75,6 +75,18 @@ class Watch:
         self.memory.clock = max(self.memory.clock, to)
         return fired
 
+    def begin(self, now: int) -> list[Fired]:
+        """Begin to watch with what is known: it fires at once only where that is asked for."""
+        self.pass_time(now)
+        self.memory.fired_at = None
+        if self._terms.at_first:
+            self.memory.armed, self.memory.true_since = True, None
+        fired = self._judge(self._look(now), frozenset())
+        if not self._terms.at_first:
+            self.memory.fired_at = None
+            return []
+        return fired
+
     def take(self, at: int, values: Mapping[Place, Seen], is_first: bool = False) -> list[Fired]:
         """Judge what came at a moment; *is_first* if nothing was known before, however many values came at once."""
         values = {place: seen for place, seen in values.items() if not self._is_past(place, at)}
