@@ -10,7 +10,7 @@ from time import monotonic
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
-from tarantula.streams import history
+from tarantula.streams import alerts, history
 from tarantula.streams.telling import tell_misses
 
 logger = logging.getLogger(__name__)
@@ -59,4 +59,8 @@ class Housekeeping:
         until = monotonic() + SUMMING
         while history.sum_up(self._database) and monotonic() < until and not self._closing.is_set():
             pass
-        tell_misses(self._installation, self._database, datetime.now(UTC))
+        now = datetime.now(UTC)
+        with self._database.session() as session:
+            alerts.judge_silence(session, int(now.timestamp() * 1_000_000))
+        alerts.tell(self._installation, self._database, now)
+        tell_misses(self._installation, self._database, now)

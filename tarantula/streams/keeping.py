@@ -12,7 +12,7 @@ from sqlalchemy.orm.attributes import flag_modified
 from tarantula.models import Source, SourceState
 from tarantula.streams import aside, registry, usual
 from tarantula.streams.adapter import Doubt, Reading, Row
-from tarantula.streams.alerting import judge
+from tarantula.streams.alerts import judge
 from tarantula.streams.history import NewEvent, series_of, store
 from tarantula.streams.misses import Standing
 from tarantula.streams.news_rows import NewsRows

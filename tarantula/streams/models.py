@@ -73,7 +73,7 @@ class SourceState(Base):
     """ETag and Last-Modified of the last answer."""
     memory: Mapped[dict[str, Any]] = mapped_column(JSON)
     """What `tarantula.streams.remembered.Remembered` holds, the adapter's own `Memory` among it."""
-    news: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+    news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """What is still to be told of it, and to whom; ``None`` when there is nothing."""
 
 
