@@ -15,6 +15,7 @@ from tarantula.errors import TarantulaError
 from tarantula.models import Source, SourceState
 from tarantula.scope.server_settings import ServerSettings
 from tarantula.store.bulk import chunks
+from tarantula.streams.outcome import Kept
 from tarantula.streams.registry import config_of
 from tarantula.streams.remembered import Remembered
 from tarantula.streams.visit import Followed
@@ -50,6 +51,11 @@ class Sources:
     def forget(self) -> None:
         """Look at everything anew: somebody else may have read meanwhile."""
         self._sums, self._revisions = (), {}
+
+    def note(self, kept: Kept) -> None:
+        """Take note of a change of our own: it is no news, unless somebody else changed something just before."""
+        if kept.revision is not None and self._revisions.get(kept.source_id) == kept.revision - 1:
+            self._revisions[kept.source_id] = kept.revision
 
     def look(self, session: Session) -> Changes:
         """Return what changed."""

@@ -173,7 +173,10 @@ class Keeper(GroupThread[ReadingGroup, ReadingNews]):
             return []
         try:
             with session.begin_nested():
-                return [*keep_all(session, made)]
+                kept = keep_all(session, made)
+            for one in kept:
+                self._sources.note(one)
+            return [*kept]
         except Exception as error:
             if _is_nobodys_fault(error):
                 raise

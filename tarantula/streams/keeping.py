@@ -201,7 +201,7 @@ class _Keeping:
     def _settle_kinds(self, config: SourceConfig) -> None:
         if config is not self._config:
             self._config, self._changed = config, True
-            registry.settle_kinds(self._session, self._state.source_id, config)
+            self._kept.revision = registry.settle_kinds(self._session, self._state.source_id, config)
 
     def _move(self, is_news: bool) -> None:
         """Write how far the source is."""

@@ -218,13 +218,14 @@ class Reader:
                 self._delays.forget(source)
         if changes.settings is not None:
             self._go_by(changes.settings)
-        now, late = self.now(), 0
+        now = self.now()
+        late: dict[str, int] = {}
         for source in changes.new:
             self._sources[source.id] = source
             self._delays.note(source)
             due = self._first_due(source, now)
             if due <= now and source.read_at is not None and source.due_at:
-                due, late = spread(late, now, source.config.interval), late + 1
+                due = spread(late.setdefault(source.url, len(late)), now, source.config.interval)
             self._schedule(source, due)
 
     def _first_due(self, source: Followed, now: int) -> int:
