@@ -29,6 +29,7 @@ NOUNS = {
     "index": "Bring the index up to date with what was collected.",
     "barrel": "Answer searches from an index of its own, for gateways, until Ctrl-C.",
     "gateway": "Answer searches by asking barrels, wherever they are, until Ctrl-C.",
+    "stream": "Follow values on pages: describe sources, read them, see what was put aside.",
     "web": "Start the management pages, until Ctrl-C.",
     "serve": "Start the management pages and the daemon, until Ctrl-C.",
     "user": "Those who may use the pages: add, list, edit, remove them, make tokens for programs.",
