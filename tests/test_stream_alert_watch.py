@@ -256,7 +256,7 @@ def held_against_the_model(condition: Condition, story: Story, end: int, **terms
     assert all(one.why for one in fired)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(any_of(lasting), stories, st.integers(0, 2), st.integers(0, 5), st.integers(0, 8), st.booleans())
 def test_what_lasts_fires_as_the_slowest_way_tells(
     condition: Condition, story: Story, margin: int, hold: int, pause: int, at_first: bool
@@ -265,7 +265,7 @@ def test_what_lasts_fires_as_the_slowest_way_tells(
     held_against_the_model(condition, story, story[-1][0] + 20, **terms)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(any_of(compared | momentary), stories, st.integers(0, 2), st.integers(0, 8), st.booleans())
 def test_changes_and_records_fire_as_the_slowest_way_tells(
     condition: Condition, story: Story, margin: int, pause: int, at_first: bool

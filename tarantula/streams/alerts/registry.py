@@ -57,7 +57,12 @@ def settled(session: Session, source: Source, config: AlertConfig) -> AlertConfi
 
 
 def add(
-    session: Session, source_name: str, values: Mapping[str, Any], owner: str = "", person: str | None = None
+    session: Session,
+    source_name: str,
+    values: Mapping[str, Any],
+    owner: str = "",
+    person: str | None = None,
+    now: int | None = None,
 ) -> Alert:
     """Store a new alert on a source that its owner may see, and begin to watch."""
     source = registry.get(session, source_name, person)
@@ -68,11 +73,13 @@ def add(
     _write(alert, settled(session, source, read_alert(values)))
     session.add(alert)
     session.flush()
-    _watch(session, alert, source)
+    _watch(session, alert, source, now)
     return alert
 
 
-def edit(session: Session, number: int, changes: Mapping[str, Any], person: str | None = None) -> Alert:
+def edit(
+    session: Session, number: int, changes: Mapping[str, Any], person: str | None = None, now: int | None = None
+) -> Alert:
     """Change some of an alert; if it looks for something else, or is on again, it begins anew."""
     alert = get(session, number, person)
     source = session.get_one(Source, alert.source_id)
@@ -83,7 +90,7 @@ def edit(session: Session, number: int, changes: Mapping[str, Any], person: str 
     session.flush()
     kept = {"name", "notify"}
     if before.model_dump(exclude=kept) != after.model_dump(exclude=kept):
-        _watch(session, alert, source)
+        _watch(session, alert, source, now)
     return alert
 
 
@@ -95,12 +102,12 @@ def remove(session: Session, number: int, person: str | None = None) -> None:
 
 def _write(alert: Alert, config: AlertConfig) -> None:
     alert.name, alert.is_on = config.title, config.on
-    alert.configuration = config.model_dump(mode="json", exclude={"name", "on"}, exclude_defaults=True)
+    alert.configuration = config.model_dump(mode="json", exclude={"name", "on"})
 
 
-def _watch(session: Session, alert: Alert, source: Source) -> None:
+def _watch(session: Session, alert: Alert, source: Source, now: int | None) -> None:
     if alert.is_on:
-        begin_watching(session, alert, source, time.time_ns() // 1000)
+        begin_watching(session, alert, source, now or time.time_ns() // 1000)
     else:
         session.execute(delete(AlertMemory).where(AlertMemory.alert_id == alert.id))
 
