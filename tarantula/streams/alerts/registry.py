@@ -32,10 +32,10 @@ def owned_by(person: str | None) -> ColumnElement[bool]:
     return true() if person is None else (Alert.owner == person) & registry.seen_by(person)
 
 
-def get(session: Session, number: int, person: str | None = None) -> Alert:
-    """Return an alert by its number, or say that there is none."""
+def get(session: Session, number: int, person: str | None = None, *, to_change: bool = False) -> Alert:
+    """Return an alert by its number, or say that there is none; *to_change* it, nobody judges it meanwhile."""
     chosen = select(Alert).join(Source).where(Alert.id == number, owned_by(person))
-    alert = session.scalar(chosen.with_for_update(of=Alert))
+    alert = session.scalar(chosen.with_for_update(of=Alert) if to_change else chosen)
     if alert is None:
         raise NotThere(f"There is no alert {number}. `tarantula stream alert list` shows them.")
     return alert
@@ -81,7 +81,7 @@ def edit(
     session: Session, number: int, changes: Mapping[str, Any], person: str | None = None, now: int | None = None
 ) -> Alert:
     """Change some of an alert; if it looks for something else, or is on again, it begins anew."""
-    alert = get(session, number, person)
+    alert = get(session, number, person, to_change=True)
     source = session.get_one(Source, alert.source_id)
     before = config_of(alert)
     after = read_alert({**before.model_dump(mode="json", exclude={"understood"}), **changes})
@@ -96,7 +96,7 @@ def edit(
 
 def remove(session: Session, number: int, person: str | None = None) -> None:
     """Forget an alert, with what it fired."""
-    session.delete(get(session, number, person))
+    session.delete(get(session, number, person, to_change=True))
     session.flush()
 
 
