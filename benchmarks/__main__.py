@@ -14,6 +14,7 @@ from benchmarks import (
     documents,
     escalona,
     frontier_queries,
+    history,
     insertion,
     leasing,
     likeness,
@@ -33,6 +34,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "cpu": lambda options: cpu.measure(options.pages, options.servers),
     "memory": lambda options: memory.measure(),
     "frontier_queries": lambda options: frontier_queries.measure(options.rows),
+    "history": lambda options: history.measure(options.events),
     "insertion": lambda options: insertion.measure(),
     "leasing": lambda options: leasing.measure(),
     "convert": lambda options: convert.measure(options.pages, options.servers),
@@ -57,6 +59,7 @@ def main() -> None:
     arguments.add_argument("--documents", type=int, default=100_000, help="for search")
     arguments.add_argument("--sources", type=int, default=10_000, help="for streams, of mixed intervals")
     arguments.add_argument("--seconds", type=float, default=60.0, help="for streams; 600 is the whole measurement")
+    arguments.add_argument("--events", type=int, default=history.EVENTS, help="for history: one a second")
     options = arguments.parse_args()
     if unknown := set(options.names) - BENCHMARKS.keys():
         arguments.error(f"there is no {', '.join(sorted(unknown))}")
