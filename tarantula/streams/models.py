@@ -11,6 +11,7 @@ from sqlalchemy import (
     Boolean,
     Float,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     SmallInteger,
@@ -82,6 +83,8 @@ class Series(Base):
     field: Mapped[str] = mapped_column(String(60))
     row: Mapped[str] = mapped_column(String(300))
     """Which row, of those that have a title; nothing where there is only one."""
+    zone: Mapped[str] = mapped_column(String(60))
+    """The time zone in which its hours, days, months and years begin: the installation's when it was made."""
 
 
 class Event(Base):
@@ -128,11 +131,13 @@ class StaleLevel(Base):
     """Something below changed: this has to be summed up anew."""
 
     __tablename__ = "stale_level"
-    __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012
+    __table_args__ = (Index(None, "grain", "over_at"), {"sqlite_with_rowid": False})
 
     series_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     grain: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
     start: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    over_at: Mapped[int] = mapped_column(BigInteger)
+    """Microseconds since 1970: when it is over. Until then it is read from below."""
 
 
 class Forgotten(Base):
@@ -147,6 +152,8 @@ class Forgotten(Base):
     rows: Mapped[int] = mapped_column(BigInteger)
     """How many there were."""
     at: Mapped[datetime] = mapped_column(Moment)
+    refused: Mapped[int] = mapped_column(BigInteger)
+    """Events that came later than that, and were not taken."""
 
 
 class PutAside(Base):

@@ -45,6 +45,7 @@ def upgrade() -> None:
         sa.Column("source_id", sa.Integer, sa.ForeignKey("source.id", ondelete="CASCADE"), nullable=False),
         sa.Column("field", sa.String(60), nullable=False),
         sa.Column("row", sa.String(300), nullable=False),
+        sa.Column("zone", sa.String(60), nullable=False),
         sa.UniqueConstraint("source_id", "field", "row"),
     )
     op.create_table(
@@ -75,6 +76,8 @@ def upgrade() -> None:
         sa.Column("series_id", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("grain", sa.SmallInteger, primary_key=True, autoincrement=False),
         sa.Column("start", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("over_at", sa.BigInteger, nullable=False),
+        sa.Index(None, "grain", "over_at"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -84,6 +87,7 @@ def upgrade() -> None:
         sa.Column("before", sa.BigInteger, nullable=False),
         sa.Column("rows", sa.BigInteger, nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("refused", sa.BigInteger, nullable=False),
     )
     op.create_table(
         "put_aside",
