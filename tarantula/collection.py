@@ -11,6 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from tarantula import __version__
+from tarantula.columns import storable
 from tarantula.config import Config
 from tarantula.current_wishes import CurrentWishes
 from tarantula.db import Database
@@ -275,7 +276,7 @@ def _outcome(document: CollectedDocument) -> Outcome:
         id=document.entry.id,
         state=document.state,
         rule=document.rule,
-        reason=_readable(document.reason),
+        reason=storable(document.reason),
         type=document.type,
         size=document.size,
         links=len(document.links),
@@ -285,8 +286,3 @@ def _outcome(document: CollectedDocument) -> Outcome:
         etag=headers.etag,
         last_modified=headers.last_modified,
     )
-
-
-def _readable(words: str) -> str:
-    """Leave out what no database takes: NUL, and halves of characters."""
-    return words.replace("\0", "").encode("utf-8", "replace").decode()
