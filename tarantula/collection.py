@@ -142,8 +142,10 @@ class Collection:
 
     def _open(self, news: News) -> None:
         now = self._loop.time()
-        for server, wait, entries in news.opened:
-            self.frontier.open(server, now + wait, entries, exhausted=len(entries) < WINDOW)
+        for lease, entries in news.opened:
+            # Whoever read a stream there kept to its own pauses; ours may be longer.
+            wait = max(lease.wait, self.politeness.pause(lease.server) - lease.read_ago)
+            self.frontier.open(lease.server, now + wait, entries, exhausted=len(entries) < WINDOW)
 
     def tidy(self) -> None:
         """Give back the servers that have nothing left, and those that others wait for."""
