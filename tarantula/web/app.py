@@ -17,6 +17,7 @@ from tarantula.web.pages import (
     account,
     audit,
     browse,
+    dashboard,
     document,
     documents,
     item,
@@ -29,6 +30,8 @@ from tarantula.web.pages import (
     reports,
     searches,
     servers,
+    source,
+    sources,
     types,
     validate,
 )
@@ -39,7 +42,7 @@ __all__ = ["create_app"]
 
 PAGES = (
     *(login, overview, publications, publication, types, reports, items, item, documents, document, servers),
-    *(browse, validate, searches, account, people, audit),
+    *(browse, validate, searches, dashboard, sources, source, account, people, audit),
 )
 """Importing a page makes it known."""
 
