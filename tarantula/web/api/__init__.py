@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from tarantula.web.api import (
+    alerts,
     comparing,
     decisions,
     documents,
@@ -25,7 +26,7 @@ __all__ = ["router"]
 router = APIRouter(prefix="/api", dependencies=GUARDS, responses=REFUSALS)
 NOUNS = (
     *(publications, types, items, documents, servers, decisions, comparing, exports, people, searching),
-    *(streams, views),
+    *(streams, views, alerts),
 )
 for noun in NOUNS:
     router.include_router(noun.router)
