@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tarantula.db import Database
@@ -143,7 +145,7 @@ def test_nobody_sees_anything_of_a_private_source_of_somebody_else(database: Dat
     assert (streams.found(rui), streams.suggested(rui, "hoq"), streams.hierarchy(rui)) == ([], [], [])
     seen = views.look(rui, taken.view, 0, now())
     assert (seen.records, seen.tracks, seen.columns, seen.sources, seen.hidden) == ([], [], [], [], 1)
-    asks = [
+    asks: list[Callable[[], object]] = [
         lambda: streams.shown(rui, "hoquei.liga"),
         lambda: streams.row(rui, "hoquei.liga"),
         lambda: streams.edit(rui, "hoquei.liga", {"title": "Mine"}),

@@ -10,7 +10,7 @@ from tarantula.people import accounts
 from tarantula.people.roles import Role
 from tests.browsing import launched
 from tests.followed import HOUR, all_summed_up, followed, now, was_read, were_read
-from tests.managing import Office, office, settled
+from tests.managing import Office, office
 from tests.test_web_people import PASSWORD, log_in
 
 FIND = "Add a source: type words"

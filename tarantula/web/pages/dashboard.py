@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from tarantula.management import views
+from tarantula.management import alerts, views
 from tarantula.management.desk import Desk
 from tarantula.management.views import ViewRow
 from tarantula.web.frame import heading, page
+from tarantula.web.parts.alerts_view import FiringsView
 from tarantula.web.parts.asking import away, told
 from tarantula.web.parts.board import Board
 from tarantula.web.parts.dialogs import dialog
 from tarantula.web.parts.source_finder import SourceFinder
 from tarantula.web.parts.style import tagged
 from tarantula.web.parts.view_words import KINDS
+from tarantula.web.retelling import retold
 from tarantula.web.words import _, language, mark, use
+
+MOST_FIRINGS = 10
 
 
 @page("/dashboard", mark("Dashboard"))
@@ -35,7 +39,17 @@ def dashboard(desk: Desk) -> None:
         with ui.element("div").classes("grow min-w-[14rem]"):
             SourceFinder(desk, _("Add a source: type words"), add)
         ui.button(_("Shared views"), icon="group", on_click=take_over).props("outline")
-    board = Board(desk)
+    board = Board(desk, lambda: _fired(desk, firings))
+    with ui.element("section").classes("w-full mt-4"):
+        firings = FiringsView(desk, MOST_FIRINGS)
+
+
+async def _fired(desk: Desk, firings: FiringsView) -> None:
+    """Show what fired, if it is this person's, and say so where they look."""
+    latest = await away(alerts.fired, desk, 1)
+    if latest.rows and latest.rows[0].id != firings.newest:
+        firings.refresh()
+        ui.notify(retold(latest.rows[0].why), color="amber-10", text_color="white", icon="notifications_active")
 
 
 async def _shared_views(desk: Desk, board: Board) -> None:
