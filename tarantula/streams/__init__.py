@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from tarantula.errors import TarantulaError
 
-PACKAGES = ("babel", "dateparser", "feedparser", "icalendar", "jmespath", "parsel", "pint")
+PACKAGES = ("babel", "dateparser", "feedparser", "icalendar", "jmespath", "pint", "regex")
 
 
 def is_possible() -> bool:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Memory = dict[str, Any]
 """What is remembered of a source from one reading to the next: JSON, a part for each that has something to remember."""
+ACCEPTED = "accepted"
+"""The part that holds, by the keys of fields, the doubtful texts that a person took for the value: where one of them
+is found, there the field is from now on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class Reading:
     """Fields that are not there, with a sentence why. Missing is not zero."""
     memory: Memory = field(default_factory=dict)
     """What is to be remembered in the place of what was."""
+    news: bool = False
+    """Whether each row is an event of its own, with a time of its own; only those that were not there before are."""
 
 
 class Adapter(ABC):
@@ -68,8 +73,9 @@ class Adapter(ABC):
     """What ``SourceConfig.options`` has to be."""
     Place: ClassVar[type[BaseModel]]
     """What the ``place`` of a field has to be."""
-    every_row_is_news: ClassVar[bool] = False
-    """Whether a row that was not there before is an event of its own, as in a feed, and none is followed."""
+
+    def check(self, source: SourceConfig) -> None:  # noqa: B027  Most have nothing to add.
+        """Refuse, with a sentence, what options and places do not say together."""
 
     @abstractmethod
     def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:

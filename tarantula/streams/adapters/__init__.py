@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,18 @@ if TYPE_CHECKING:
 
 ADAPTERS = {
     "page": "tarantula.streams.adapters.page.PageAdapter",
+    "table": "tarantula.streams.adapters.table.TableAdapter",
+    "blocks": "tarantula.streams.adapters.blocks.BlocksAdapter",
+    "feed": "tarantula.streams.adapters.feed.FeedAdapter",
+    "json": "tarantula.streams.adapters.json.JsonAdapter",
+    "xml": "tarantula.streams.adapters.xml.XmlAdapter",
+    "csv": "tarantula.streams.adapters.csv.CsvAdapter",
+    "ical": "tarantula.streams.adapters.ical.IcalAdapter",
 }
 """Their classes by name: importing one imports the packages that it needs, and only those."""
 
 
+@cache
 def adapter_named(name: str) -> Adapter:
     """Return the adapter of that name, or say which there are."""
     if name not in ADAPTERS:
@@ -42,3 +51,4 @@ def check_adapter(source: SourceConfig) -> None:
         except ValidationError as error:
             lines = sentences.of_validation(error, adapter.Place.model_fields)
             raise ValueError(f"Where {field.key} is cannot be understood: {' '.join(lines)}") from error
+    adapter.check(source)

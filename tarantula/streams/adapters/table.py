@@ -1,0 +1,205 @@
+"""A table: rows and columns chosen by their titles."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+from turbohtml import Document, Element
+
+from tarantula.streams.adapter import Adapter, Answer, Memory, Reading, Row
+from tarantula.streams.document import page_of
+from tarantula.streams.followed_rows import NamedRow, follow_rows, name_missing_fields
+from tarantula.streams.found.grid import Grid, grid_of
+from tarantula.streams.found.words_beside import text_of
+from tarantula.streams.patterns import check_pattern, found_by
+from tarantula.streams.selectors import by_css, check_css
+from tarantula.streams.source import SourceConfig
+from tarantula.streams.texts import tidy
+from tarantula.streams.words import folded
+
+VALUES = 1
+"""The column of the values in a table of titles and values, counted from 0."""
+MOST_TABLES = 200
+"""Of a page, among which the one with the titles is looked for."""
+
+
+class TableOptions(BaseModel):
+    """Which table, and which of its rows."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    table: Annotated[str, AfterValidator(check_css)] = ""
+    """A CSS selector of the table; without one, it is the only table that has all the titles."""
+    named_by: str = ""
+    """The title of the column whose texts are the names of the rows; the first with words unless said."""
+    rows: Literal["names", "places"] = "names"
+    """Whether rows are followed by their names, or by their places: 1 is the first one, whoever it is."""
+    only: tuple[str, ...] = ()
+    """The names or places of the rows that are followed; all of them unless said."""
+
+
+class CellPlace(BaseModel):
+    """Which column, and perhaps which row."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    column: str = ""
+    """The title of its column."""
+    number: int = 0
+    """The number of its column, counted from 1, where there are no titles or two are the same."""
+    row: str = ""
+    """The title of its row, if it is one value and not one in each row."""
+    attribute: str = ""
+    """Whose text is read in the place of the cell's own, as href."""
+    regex: Annotated[str, AfterValidator(check_pattern)] = ""
+    """What of the text is wanted: its first group, or all that it matches."""
+
+
+class TableAdapter(Adapter):
+    """Reads a table; a column or row that moved is found by its title."""
+
+    name = "table"
+    Options = TableOptions
+    Place = CellPlace
+
+    def check(self, source: SourceConfig) -> None:
+        """Refuse a field that says neither row nor column."""
+        for field in source.fields:
+            if not any(field.place.get(part) for part in ("column", "number", "row")):
+                raise ValueError(f"Say which column {field.key} is in: give its place a column, a number or a row.")
+
+    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+        """Read the rows that are wanted."""
+        options = TableOptions.model_validate(source.options)
+        places = {field.key: CellPlace.model_validate(field.place) for field in source.fields}
+        reading = Reading()
+        table = _the_table(page_of(answer), options, list(places.values()), memory)
+        if isinstance(table, str):
+            reading.missing = dict.fromkeys(places, table)
+            reading.memory = memory
+            return reading
+        _Reader(table, options, places, memory.get("titles", {}), reading).read()
+        name_missing_fields(source, reading)
+        return reading
+
+
+class _Reader:
+    def __init__(
+        self, grid: Grid, options: TableOptions, places: dict[str, CellPlace], known: dict[str, str], reading: Reading
+    ) -> None:
+        self._grid, self._options, self._places, self._reading = grid, options, places, reading
+        self._titles = [folded(title) for title in grid.titles()]
+        self._known = known
+        self._columns = {key: column for key in places if (column := self._column(key)) is not None}
+
+    def read(self) -> None:
+        """Read single cells and whole rows."""
+        single = {key: text for key, place in self._places.items() if place.row and (text := self._single(key))}
+        if single:
+            self._reading.rows.append(Row(single))
+        in_rows = {key: column for key, column in self._columns.items() if not self._places[key].row}
+        if in_rows:
+            rows = [NamedRow(name, self._texts(cells, in_rows)) for name, cells in self._named()]
+            follow_rows([row for row in rows if row.texts], self._options.only, self._reading)
+        titles = {key: title for key, column in self._columns.items() if (title := self._title(column))}
+        self._reading.memory = {"titles": titles} if titles else {}
+
+    def _title(self, column: int) -> str:
+        return self._titles[column] if column < len(self._titles) else ""
+
+    def _column(self, key: str) -> int | None:
+        place, missing = self._places[key], self._reading.missing
+        wanted = folded(place.column) or self._known.get(key, "")
+        if not wanted or (place.number and self._title(place.number - 1) == wanted):
+            return place.number - 1 if place.number else VALUES
+        fitting = [column for column, title in enumerate(self._titles) if title == wanted]
+        cells = {self._head_cell(column) for column in fitting}
+        if len(fitting) == 1 or (fitting and len(cells) == 1):
+            return fitting[0]
+        shown = place.column or self._known[key]
+        missing[key] = f"{len(fitting) or 'No'} columns have the title “{shown[:60]}”." + (
+            " Give the number of the one that is meant." if fitting else ""
+        )
+        return None
+
+    def _head_cell(self, column: int) -> Element | None:
+        head = self._grid.rows[self._grid.heads - 1] if self._grid.heads else []
+        return head[column] if column < len(head) else None
+
+    def _single(self, key: str) -> str:
+        place = self._places[key]
+        if key not in self._columns:
+            return ""
+        wanted = folded(place.row)
+        rows = [cells for name, cells in self._named(by_name=True) if folded(name) == wanted]
+        if len(rows) != 1:
+            self._reading.missing[key] = f"{len(rows) or 'No'} rows have the title “{place.row[:60]}”."
+            return ""
+        return self._texts(rows[0], {key: self._columns[key]}).get(key, "")
+
+    def _named(self, *, by_name: bool = False) -> list[tuple[str, list[Element | None]]]:
+        grid, options = self._grid, self._options
+        body = [cells for cells in grid.rows[grid.heads :] if len(set(cells)) > 1]
+        if options.rows == "places" and not by_name:
+            return [(str(number), cells) for number, cells in enumerate(body, 1)]
+        column = self._titles.index(wanted) if (wanted := folded(options.named_by)) in self._titles else None
+        return [(name, cells) for cells in body if (name := _name_of(cells, column))]
+
+    def _texts(self, cells: list[Element | None], columns: dict[str, int]) -> dict[str, str]:
+        texts = {}
+        for key, column in columns.items():
+            cell = cells[column] if column < len(cells) else None
+            if cell is not None and (text := self._text(key, cell)):
+                texts[key] = text
+        return texts
+
+    def _text(self, key: str, cell: Element) -> str:
+        place = self._places[key]
+        if key in self._reading.missing:
+            return ""
+        try:
+            text = tidy(_attribute(cell, place.attribute) if place.attribute else text_of(cell))
+            found = found_by(place.regex, text) if place.regex else (0, text)
+        except ValueError as error:
+            self._reading.missing[key] = str(error)
+            return ""
+        return found[1].strip() if found else ""
+
+
+def _attribute(cell: Element, name: str) -> str:
+    return next((value for element in (cell, *cell.iter_elements()) if (value := element.attr(name))), "")
+
+
+def _name_of(cells: list[Element | None], column: int | None) -> str:
+    if column is not None:
+        cell = cells[column] if column < len(cells) else None
+        return text_of(cell) if cell is not None else ""
+    texts = [text_of(cell) for cell in cells if cell is not None]
+    return next((text for text in texts if any(map(str.isalpha, text))), next(iter(texts), ""))
+
+
+def _the_table(document: Document, options: TableOptions, places: list[CellPlace], memory: Memory) -> Grid | str:
+    chosen = by_css(document, options.table) if options.table else []
+    chosen = [table for element in chosen[:MOST_TABLES] if (table := _table_at(element)) is not None]
+    titles = {folded(place.column) for place in places if place.column} | set(memory.get("titles", {}).values())
+    rows = {folded(place.row) for place in places if place.row}
+    if not titles and not rows:
+        return grid_of(chosen[0]) if len(chosen) == 1 else f"The selector fits {len(chosen) or 'no'} tables, not one."
+    for tables in (chosen, document.select("table")[:MOST_TABLES]):
+        fitting = [grid for table in tables if _has(grid := grid_of(table), titles, rows)]
+        if len(fitting) == 1:
+            return fitting[0]
+        if len(fitting) > 1:
+            return f"{len(fitting)} tables on the page have these titles. Give a selector that fits one."
+    return grid_of(chosen[0]) if len(chosen) == 1 else "No table on the page has all these titles."
+
+
+def _table_at(element: Element) -> Element | None:
+    return element if element.tag == "table" else element.select_one("table") or element.closest("table")
+
+
+def _has(grid: Grid, titles: set[str], rows: set[str]) -> bool:
+    if not titles <= {folded(title) for title in grid.titles()}:
+        return False
+    return not rows or rows <= {folded(_name_of(cells, None)) for cells in grid.rows}

@@ -1,0 +1,182 @@
+"""Where a value is now: in its place, in another that is surely its own, or nowhere that one could be sure of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from turbohtml import Element
+
+from tarantula.streams.found.candidates import Candidate, Candidates
+from tarantula.streams.found.known import Known
+from tarantula.streams.found.labels import Labels, Sight
+from tarantula.streams.found.looking import Read, core, landmark, language, own_of, title, twins
+from tarantula.streams.found.shape import fits, is_usual, number_in, shape_of
+
+FAR_OUTSIDE = 10.0
+"""How much wider than usual the range is of an element that is where it always was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The element, and its text."""
+
+    element: Element
+    text: str
+    labels: Labels
+    moved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unsure:
+    """A text that may be another one, and why."""
+
+    text: str
+    why: str
+    element: Element | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Nothing, and why."""
+
+    why: str
+
+
+Outcome = Found | Unsure | Gone
+
+
+def follow(sight: Sight, known: Known, chosen: Sequence[Element], read: Read) -> Outcome:
+    """Say where the value is that was known, given what its selector fits now."""
+    if len(chosen) == 1 and known.marks:
+        element = core(chosen[0])
+        text, labels = read(element), sight.labels(element)
+        if (
+            text
+            and labels == known.labels
+            and element.tag == known.tag
+            and own_of(element) == known.own
+            and fits(shape_of(text), known.shapes, loosely=True)
+            and twins(element, known.shapes) == known.twins
+        ):
+            return Found(element, text, labels)
+    return _Search(sight, known, list(chosen), read).outcome()
+
+
+class _Search:
+    def __init__(self, sight: Sight, known: Known, chosen: list[Element], read: Read) -> None:
+        self._sight, self._known, self._document = sight, known, sight.document
+        self._page = Candidates(sight, known, chosen, read)
+        self._candidates = [candidate for candidate in self._page.all() if candidate.text]
+
+    def outcome(self) -> Outcome:
+        known = self._known
+        marks = known.marks
+        like = [one for one in self._candidates if fits(shape_of(one.text), known.shapes, loosely=bool(marks))]
+        if not like:
+            return self._nothing_like_it()
+        if not marks:
+            return self._by_place(like)
+        same = [one for one in like if self._has_its_words(one.labels)]
+        return self._by_words(same) if same else self._with_other_words(like)
+
+    def _by_words(self, same: list[Candidate]) -> Outcome:
+        one = self._the_only(same)
+        if one is None:
+            return _unsure(_best(same), f"{len(same)} values on the page have the same words beside them.")
+        if complaint := self._complaint(one):
+            return _unsure(one, complaint)
+        heading = self._known.labels.get("heading")
+        in_its_part = heading is not None and heading in one.labels.values()
+        if one.chosen or one.named or one.by_structure or in_its_part:
+            return _found(one)
+        return _unsure(one, "Only the words beside it are the same; all around it is new.")
+
+    def _with_other_words(self, like: list[Candidate]) -> Outcome:
+        one = _best(like)
+        if self._is_translated() and not any(mark in self._page.words for mark in self._known.marks):
+            as_before = one.chosen and one.on_path and one.is_as_it_was
+            alone = twins(one.element, self._known.shapes) == self._known.twins
+            if as_before and alone and not self._complaint(one):
+                return _found(one)
+        if not (one.chosen or one.named):
+            return Gone(f"{_quoted(self._known.marks)} is not on the page, or nothing stands beside it that fits.")
+        now = [label for label in one.labels.values() if label not in self._known.labels.values()]
+        beside = f"; now there is {_quoted(now)}" if now else ""
+        return _unsure(one, f"{_quoted(self._known.marks)} stood beside it{beside}.")
+
+    def _by_place(self, like: list[Candidate]) -> Outcome:
+        sure = [one for one in like if (one.chosen or one.named) and one.by_structure]
+        one = self._the_only(sure)
+        if one is None:
+            return _unsure(_best(like), "The page has changed, and nothing but its place said which value it is.")
+        complaint = self._complaint(one)
+        return _unsure(one, complaint) if complaint else _found(one)
+
+    def _the_only(self, candidates: list[Candidate]) -> Candidate | None:
+        if len({one.text for one in candidates}) == 1:
+            return _best(candidates)
+        twins_now = [one for one in candidates if twins(one.element, self._known.shapes) == self._known.twins]
+        for narrowed in (
+            [one for one in candidates if one.named],
+            [one for one in twins_now if one.chosen and one.on_path and one.is_as_it_was],
+        ):
+            if len(narrowed) == 1:
+                return narrowed[0]
+        return None
+
+    def _has_its_words(self, now: Labels) -> bool:
+        known, there = self._known.labels, set(now.values())
+        if not all(mark in there for mark in self._known.marks):
+            return False
+        for where, label in known.items():
+            if label in there:
+                continue
+            if where == "heading":
+                if label in self._page.headings or (where in now and title(self._document) != self._known.title):
+                    return False
+            elif where in now or label in self._page.words:
+                return False
+        return True
+
+    def _complaint(self, one: Candidate) -> str:
+        known = self._known
+        named = [other for other in self._candidates if other.named and other.text != one.text]
+        if named and not one.named:
+            return f"What has its name is another text now: {named[0].text[:60]!r}."
+        if one.text != known.last and one.text in known.rivals and known.last in self._page.texts:
+            return "It is the text that stood beside it, and its own is elsewhere on the page."
+        if landmark(one.element) != known.landmark and not one.chosen:
+            return "It stands in another part of the page."
+        width = FAR_OUTSIDE if one.chosen and one.is_as_it_was else 1.0
+        number = number_in(one.text) if shape_of(one.text).count("9") == 1 else None
+        if number is not None and not is_usual(number, known.numbers, width):
+            return f"The page has changed, and {one.text[:60]!r} is far from what was usual."
+        return ""
+
+    def _nothing_like_it(self) -> Outcome:
+        there = [one for one in self._candidates if one.chosen or one.named]
+        if not there:
+            return Gone("Nothing on the page fits its selector, nor anything else that is known of it.")
+        one = _best(there)
+        return _unsure(one, f"Where there were texts as {self._known.last[:60]!r} there is now {one.text[:60]!r}.")
+
+    def _is_translated(self) -> bool:
+        now = language(self._document)
+        return bool(now and self._known.language and now != self._known.language)
+
+
+def _found(one: Candidate) -> Found:
+    return Found(one.element, one.text, one.labels, moved=True)
+
+
+def _unsure(one: Candidate, why: str) -> Unsure:
+    return Unsure(one.text, why, one.element)
+
+
+def _best(candidates: list[Candidate]) -> Candidate:
+    return max(candidates, key=lambda one: (one.chosen + one.named + one.on_path + one.near, one.chosen))
+
+
+def _quoted(words: Sequence[str]) -> str:
+    return " and ".join(f"“{word[:60]}”" for word in words)

@@ -1,0 +1,72 @@
+"""What is remembered of an element: several ways to it, the words beside it, what its texts look like."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from tarantula.streams.found.labels import Labels
+from tarantula.streams.found.shape import number_in, shape_of
+
+MOST_SHAPES = 4
+MOST_NUMBERS = 30
+MOST_PATHS = 3
+MARKS = ("row", "column", "term", "aria", "before", "after", "group")
+"""Where words stand that say which value it is, the surest first."""
+
+
+@dataclass(slots=True)
+class Known:
+    """One element, as it was when it was read last."""
+
+    last: str = ""
+    shapes: list[str] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
+    """The last ones, to tell which are usual."""
+    labels: Labels = field(default_factory=dict)
+    tag: str = ""
+    own: str = ""
+    """Its id, classes and the names in its attributes, as one text."""
+    names: list[str] = field(default_factory=list)
+    """Selectors of its id, its attributes or its classes that fit nothing else."""
+    paths: list[str] = field(default_factory=list)
+    """From an element above that has a name, or from the top."""
+    near: list[str] = field(default_factory=list)
+    """Words around it, in the order of the page."""
+    rivals: list[str] = field(default_factory=list)
+    """Texts of the same shape that stood near."""
+    twins: int = 0
+    """How many elements beside it have the same shape."""
+    title: str = ""
+    """The title of the page."""
+    language: str = ""
+    landmark: str = ""
+    """Whether it stands in the page's margin: ``aside``, ``nav``, ``footer``."""
+    doubted: list[str] = field(default_factory=list)
+    """The last text that was doubted, and the way to it: somebody may say that it was right."""
+    day: int = 0
+    """When all this was looked at last, in days."""
+
+    @classmethod
+    def of(cls, remembered: dict[str, Any]) -> Self:
+        """Take what was remembered."""
+        return cls(**{name: value for name, value in remembered.items() if name in cls.__slots__})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is to be remembered."""
+        return {name: value for name, value in asdict(self).items() if value}
+
+    def saw(self, text: str) -> None:
+        """Remember a text that was read."""
+        shape = shape_of(text)
+        if shape not in self.shapes:
+            self.shapes = [*self.shapes, shape][-MOST_SHAPES:]
+        if text != self.last and shape.count("9") == 1 and (number := number_in(text)) is not None:
+            self.numbers = [*self.numbers, float(f"{number:.6g}")][-MOST_NUMBERS:]
+        self.last = text
+
+    @property
+    def marks(self) -> list[str]:
+        """The words that say which value it is: those of its row and column, or the ones nearest to it."""
+        known = [self.labels[where] for where in ("row", "column") if where in self.labels]
+        return known or [self.labels[where] for where in MARKS if where in self.labels][:1]

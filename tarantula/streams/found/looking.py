@@ -1,0 +1,144 @@
+"""What there is to see of an element, for remembering it and for comparing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+
+from turbohtml import Document, Element, Node, Text
+from turbohtml.query import escape_identifier
+
+from tarantula.streams.found.known import MOST_PATHS, Known
+from tarantula.streams.found.labels import Labels, Sight
+from tarantula.streams.found.shape import shape_of
+from tarantula.streams.found.words_beside import UNSEEN, as_label, text_of
+
+Read = Callable[[Element], str]
+"""How the text of an element is taken; nothing if there is none."""
+
+_NAMING = ("itemprop", "property", "name", "headers", "rel")
+_AROUND = 8
+_MARGINS = "aside, nav, footer"
+_MOST_RIVALS = 8
+
+
+def own_of(element: Element) -> str:
+    """Return the id, the classes and the names of an element, in an order of their own."""
+    classes = sorted((element.attr("class") or "").split())
+    named = sorted(f"{name}={value}" for name, value in _naming(element))
+    return " ".join((element.attr("id") or "", *classes, *named))[:300]
+
+
+def _naming(element: Element) -> Iterable[tuple[str, str]]:
+    for name, value in element.attrs.items():
+        if isinstance(value, str) and (name in _NAMING or name.startswith("data-")) and _is_name(value):
+            yield name, value
+
+
+def _is_name(value: str) -> bool:
+    return 2 <= len(value) <= 60 and value[0].isalpha() and not any(letter.isdigit() for letter in value)
+
+
+def names_of(document: Document, element: Element) -> list[str]:
+    """Return selectors by name that fit this element and no other."""
+    wanted = []
+    if _is_name(own_id := element.attr("id") or ""):
+        wanted.append(f"#{escape_identifier(own_id)}")
+    for name, value in _naming(element):
+        quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+        wanted.append(f'[{escape_identifier(name)}="{quoted}"]')
+    classes = [name for name in (element.attr("class") or "").split() if _is_name(name)]
+    wanted += [f"{element.tag}.{escape_identifier(name)}" for name in classes]
+    return [name for name in wanted[:8] if document.select(name) == [element]]
+
+
+def path_of(element: Element) -> str:
+    """Return the way to an element from the nearest one above that has an id, or from the top."""
+    steps: list[str] = []
+    node: Node | None = element
+    while isinstance(node, Element) and len(steps) < 40:
+        own_id = node.attr("id") or ""
+        if steps and _is_name(own_id):
+            steps.append(f"#{escape_identifier(own_id)}")
+            break
+        before = sum(1 for one in node.previous_siblings if isinstance(one, Element) and one.tag == node.tag)
+        steps.append(f"{escape_identifier(node.tag)}:nth-of-type({before + 1})")
+        node = node.parent
+    return " > ".join(reversed(steps))
+
+
+def near(element: Element) -> list[str]:
+    """Return words around an element, in the order of the page."""
+    return [*_labels(element.preceding), *_labels(element.following)]
+
+
+def _labels(nodes: Iterable[Node]) -> list[str]:
+    labels: list[str] = []
+    for node in islice(nodes, 150):
+        seen = isinstance(node, Text) and isinstance(node.parent, Element) and node.parent.tag not in UNSEEN
+        if seen and (label := as_label(text_of(node))):
+            labels.append(label)
+            if len(labels) == _AROUND:
+                break
+    return labels
+
+
+def core(element: Element) -> Element:
+    """Return the innermost element that has the whole text of this one."""
+    while len(inside := [child for child in element.children if isinstance(child, Element)]) == 1:
+        if inside[0].tag in UNSEEN or text_of(inside[0]) != text_of(element):
+            break
+        element = inside[0]
+    return element
+
+
+def twins(element: Element, shapes: Iterable[str]) -> int:
+    """Count the elements beside this one that look like it."""
+    known = set(shapes)
+    siblings = [*islice(element.previous_siblings, 30), *islice(element.next_siblings, 30)]
+    return sum(1 for one in siblings if isinstance(one, Element) and shape_of(text_of(one)[:400]) in known)
+
+
+def rivals(element: Element, text: str, shapes: Iterable[str]) -> list[str]:
+    """Return other texts of the same shape that stand near."""
+    known, found = set(shapes), dict[str, None]()
+    for above in islice(element.ancestors, 3):
+        for node in islice(above.descendants, 200):
+            if isinstance(node, Text) and node.data.strip() and element not in node.ancestors:
+                other = text_of(node)
+                if other != text and shape_of(other) in known:
+                    found[other[:60]] = None
+    return list(found)[:_MOST_RIVALS]
+
+
+def landmark(element: Element) -> str:
+    """Return the margin of the page that an element is in; nothing for the page itself."""
+    margin = element.closest(_MARGINS)
+    return margin.tag if margin is not None else ""
+
+
+def language(document: Document) -> str:
+    """Return the language that a page says it has."""
+    root = document.root
+    return (root.attr("lang") or "").lower()[:2] if root is not None else ""
+
+
+def title(document: Document) -> str:
+    """Return the words of a page's title."""
+    found = document.select_one("head > title")
+    return as_label(" ".join(found.text.split())[:80]) if found is not None else ""
+
+
+def learn(sight: Sight, known: Known, element: Element, text: str, labels: Labels, day: int) -> Known:
+    """Remember an element as it is now."""
+    document = sight.document
+    known.saw(text)
+    known.labels, known.tag, known.own = labels, element.tag, own_of(element)
+    known.names = names_of(document, element)
+    path = path_of(element)
+    known.paths = [*(one for one in known.paths if one != path), path][-MOST_PATHS:]
+    known.near, known.twins = near(element), twins(element, known.shapes)
+    known.rivals = rivals(element, text, known.shapes)
+    known.title, known.language = title(document), language(document)
+    known.landmark, known.day = landmark(element), day
+    return known

@@ -1,0 +1,51 @@
+"""Regular expressions that people give: none may keep the reader waiting."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import regex
+
+LONGEST_PATTERN = 500
+LONGEST_SEARCH = 0.05
+"""Seconds after which a search is given up: a pattern that goes back and forth would go on for years."""
+
+
+class GivenUp(ValueError):
+    """A search that took too long: a sentence."""
+
+
+def check_pattern(pattern: str) -> str:
+    """Return a regular expression, or say what is wrong with it."""
+    if pattern:
+        compiled(pattern)
+    return pattern
+
+
+@lru_cache(maxsize=4096)
+def compiled(pattern: str) -> regex.Pattern[str]:
+    """Return a regular expression ready for use, or say what is wrong with it."""
+    import regex
+
+    if len(pattern) > LONGEST_PATTERN:
+        raise ValueError(f"The regular expression is longer than {LONGEST_PATTERN} letters. Write a shorter one.")
+    try:
+        return regex.compile(pattern)
+    except (regex.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"{pattern[:80]!r} is not a regular expression: {error}.") from error
+
+
+def found_by(pattern: str, text: str) -> tuple[int, str] | None:
+    """Return what a pattern finds and where it begins: its first group that took part, or all that it matches."""
+    try:
+        found = compiled(pattern).search(text, timeout=LONGEST_SEARCH)
+    except TimeoutError as error:
+        raise GivenUp(
+            f"The regular expression {pattern[:80]!r} takes too long on this text. Write a simpler one."
+        ) from error
+    if found is None:
+        return None
+    group = next((number for number in range(1, len(found.groups()) + 1) if found[number] is not None), 0)
+    return found.start(group), found[group]

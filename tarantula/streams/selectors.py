@@ -1,0 +1,73 @@
+"""Selectors that people give: understood once, when they are written, and kept ready."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Protocol
+
+from turbohtml import Document, Element, XPath, parse
+from turbohtml.query import SelectorSyntaxError
+
+LONGEST_SELECTOR = 1000
+_SMALL = parse("<p>1</p>")
+
+
+class Found(Protocol):
+    """A text that knows the element it is from."""
+
+    def getparent(self) -> Element:
+        """Return that element."""
+
+
+def check_css(selector: str) -> str:
+    """Return a CSS selector, or say what is wrong with it."""
+    if selector:
+        _check_length(selector)
+        try:
+            _SMALL.select(selector)
+        except (SelectorSyntaxError, ValueError) as error:
+            raise ValueError(f"{selector[:80]!r} is not a CSS selector: {_reason(error)}.") from error
+    return selector
+
+
+def check_xpath(expression: str) -> str:
+    """Return an XPath expression, or say what is wrong with it."""
+    if expression:
+        _check_length(expression)
+        if "re:" in expression:
+            raise ValueError("Regular expressions do not go into XPath. Write them into regex.")
+        try:
+            compiled_xpath(expression)(_SMALL)
+        except ValueError as error:
+            raise ValueError(f"{expression[:80]!r} is not an XPath expression: {_reason(error)}.") from error
+    return expression
+
+
+@lru_cache(maxsize=4096)
+def compiled_xpath(expression: str) -> XPath:
+    """Return an XPath expression ready for use."""
+    return XPath(expression, smart_strings=True)
+
+
+def by_css(scope: Document | Element, selector: str) -> list[Element]:
+    """Return the elements that a CSS selector fits; ``:scope`` and ``.`` are the element that is looked in."""
+    return [scope] if selector == ":scope" and isinstance(scope, Element) else scope.select(selector)
+
+
+def by_xpath(scope: Document | Element, expression: str) -> list[Element | str]:
+    """Return what an XPath expression finds: elements, or texts."""
+    result = compiled_xpath(expression)(scope)
+    if isinstance(result, list):
+        return [one if isinstance(one, (Element, str)) else one.text for one in result]
+    if isinstance(result, float) and result.is_integer():
+        return [str(int(result))]
+    return [str(result)]
+
+
+def _check_length(written: str) -> None:
+    if len(written) > LONGEST_SELECTOR:
+        raise ValueError(f"The selector is longer than {LONGEST_SELECTOR} letters. Write a shorter one.")
+
+
+def _reason(error: Exception) -> str:
+    return str(error).rpartition('": ')[2].removeprefix("xpath: ")
