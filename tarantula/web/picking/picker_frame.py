@@ -45,7 +45,7 @@ class PickerFrame(Element, component="picker_frame.js"):
         self._props["picked"], self._props["like"] = [], []
         self.update()
 
-    def mark(self, picked: Iterable[int], like: Iterable[int]) -> None:
+    def mark_elements(self, picked: Iterable[int], like: Iterable[int]) -> None:
         """Mark what was chosen, and what is like it."""
         self._props["picked"] = list(picked)[:MOST_MARKS]
         self._props["like"] = list(like)[:MOST_MARKS]

@@ -1,0 +1,106 @@
+"""One value that somebody pointed at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from turbohtml import Element
+
+from tarantula.errors import TarantulaError
+from tarantula.streams.found.cells import row_title
+from tarantula.streams.found.labels import Sight
+from tarantula.streams.found.words_beside import text_of
+from tarantula.streams.picking.part import pattern_for
+from tarantula.streams.picking.selector import selector_for
+from tarantula.streams.picking.tree import PageTree
+from tarantula.streams.selectors import LONGEST_SELECTOR
+from tarantula.streams.texts import tidy
+
+ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "data-value", "data-price")
+"""What an element may say beside its text."""
+_BY = ("column", "term", "before", "aria", "row", "after", "group", "heading")
+"""Labels, the most telling first."""
+
+
+@dataclass(slots=True)
+class Pick:
+    """An element, and what of it is meant."""
+
+    number: int
+    element: Element
+    part: str = ""
+    """Only this part of its text."""
+    attribute: str = ""
+    """The text of this attribute, in the place of its own."""
+
+    @property
+    def whole(self) -> str:
+        """All that the element says, or its attribute."""
+        if self.attribute:
+            return tidy(self.element.attr(self.attribute) or "")
+        return text_of(self.element)
+
+    @property
+    def text(self) -> str:
+        """What is meant of it."""
+        return self.part or self.whole
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """What else could be meant: the texts of its attributes."""
+        own = {name: self.element.attr(name) or "" for name in ATTRIBUTES}
+        return {name: " ".join(value.split())[:200] for name, value in own.items() if value.strip()}
+
+    def taken(self) -> dict[str, Any]:
+        """Return what of the element is read, as places of every adapter have it."""
+        said: dict[str, Any] = {}
+        if self.attribute:
+            said["attribute"] = self.attribute
+        if self.part and (pattern := pattern_for(self.whole, self.part)):
+            said["regex"] = pattern
+        return said
+
+    def place(self) -> dict[str, Any]:
+        """Return where it is on its page."""
+        css = selector_for(self.element)
+        if len(css) <= LONGEST_SELECTOR:
+            return {"css": css, **self.taken()}
+        path = self.element.xpath_path()
+        if len(path) > LONGEST_SELECTOR:
+            raise TarantulaError("This element lies too deep in the page to be named. Choose one around it.")
+        return {"xpath": path, **self.taken()}
+
+
+def picked(tree: PageTree, number: int, part: str = "") -> Pick:
+    """Return what somebody pointed at, or say why it cannot be followed."""
+    pick = Pick(number, tree.element(number))
+    if not pick.whole:
+        pick.attribute = next(iter(pick.attributes), "")
+    if not pick.whole:
+        raise TarantulaError("There is nothing to read in this element.")
+    try:
+        tidy(pick.whole)
+    except ValueError as error:
+        raise TarantulaError(str(error)) from error
+    pick.part = " ".join(part.split())
+    pick.taken()
+    return pick
+
+
+def title_for(tree: PageTree, pick: Pick) -> str:
+    """Return what people may call a value: the words beside it."""
+    cell = pick.element.closest("td, th")
+    table = cell.closest("table") if cell is not None else None
+    sight = Sight(tree.document)
+    if cell is not None and table is not None:
+        grid = sight.grid(table)
+        if cell in grid.places and (title := grid.title_of(grid.places[cell][1])):
+            return title[:60]
+        if cell in grid.places and (title := row_title(grid, cell, frozenset())):
+            return title.capitalize()[:60]
+    labels = sight.labels(pick.element)
+    label = next((labels[by] for by in _BY if by in labels), "")
+    if not label:
+        label = pick.element.attr("itemprop") or pick.element.tag
+    return label.capitalize()[:60]
