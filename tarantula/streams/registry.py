@@ -86,6 +86,22 @@ def edit(session: Session, name: str, changes: Mapping[str, Any], person: str | 
     return source
 
 
+def settle_kinds(session: Session, source_id: int, config: SourceConfig) -> None:
+    """Write down what fields are for which nobody had said it."""
+    source = session.scalar(select(Source).where(Source.id == source_id).with_for_update())
+    if source is None:
+        return
+    told = {field.key: field for field in config.fields}
+    now = config_of(source)
+    fields = tuple(
+        field.model_copy(update={part: getattr(told[field.key], part) for part in ("kind", "unit", "aggregation")})
+        if field.key in told
+        else field
+        for field in now.fields
+    )
+    _write(source, now.model_copy(update={"fields": fields}), datetime.now(UTC))
+
+
 def remove(session: Session, name: str, person: str | None = None) -> None:
     """Forget a source, with all that was read of it."""
     source = get(session, name, person)
