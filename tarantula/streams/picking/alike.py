@@ -11,6 +11,8 @@ from tarantula.streams.picking.selector import selector_for, stable_classes
 
 LEAST = 2
 """Blocks that make a list."""
+LEAST_VALUES = 3
+"""Single values that make one."""
 MOST = 1000
 """That are looked at."""
 _NEVER = frozenset(
@@ -54,7 +56,8 @@ def _alike(block: Element, elements: Sequence[Element]) -> Alike | None:
     kin = [one for one in siblings if set(classes) <= set((one.attr("class") or "").split())]
     within = [":scope" if one == block else selector_for(one, block) for one in elements]
     full = [one for one in kin if all(way == ":scope" or one.select_one(way) is not None for way in within)]
-    if len(full) < LEAST or len(full) * 2 < len(kin):
+    least = LEAST_VALUES if within == [":scope"] else LEAST
+    if len(full) < least or len(full) * 2 < len(kin):
         return None
     css = f"{selector_for(parent)} > {block.tag}{''.join(f'.{name}' for name in classes)}"
     return Alike(css, kin, within) if _document(block).select(css) == kin else None

@@ -9,6 +9,7 @@ from typing import Any
 
 from turbohtml import Element
 
+from tarantula.streams.found.words_beside import text_of
 from tarantula.streams.picking.alike import blocks_like
 from tarantula.streams.picking.pick import Pick
 from tarantula.streams.picking.rows import Cells, cells_of
@@ -28,7 +29,9 @@ class Following(StrEnum):
     ALL_ROWS = "all-rows"
     """Every row of the table, by its name."""
     BLOCKS = "blocks"
-    """Every block like the one that was pointed at."""
+    """Every block like the one that was pointed at, by its name."""
+    NEWS = "news"
+    """Every block like it, as news: what was not there before is an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class Way:
     """What else is read."""
     detail: str = ""
     """The name or the place of the row, or how many there are."""
+    named_by: int | None = None
+    """Which of those that were pointed at is the name of its block."""
 
 
 def ways_of(picks: Sequence[Pick]) -> list[Way]:
@@ -83,10 +88,24 @@ def _blocks(picks: Sequence[Pick]) -> Iterator[Way]:
     if alike is None:
         return
     places = [{"css": way, **pick.taken()} for way, pick in zip(alike.within, picks, strict=True)]
-    like = [
-        found
-        for block in alike.blocks
-        for way in alike.within
-        for found in ([block] if way == ":scope" else block.select(way)[:1])
-    ]
-    yield Way(Following.BLOCKS, "blocks", places, {"block": alike.css}, like, str(len(alike.blocks)))
+    texts = [[_text_in(block, way) for block in alike.blocks] for way in alike.within]
+    like = [found for block in alike.blocks for way in alike.within if (found := _found_in(block, way)) is not None]
+    options, count = {"block": alike.css}, str(len(alike.blocks))
+    named_by = next((number for number, column in enumerate(texts) if len(picks) > 1 and _are_names(column)), None)
+    if named_by is not None:
+        yield Way(Following.BLOCKS, "blocks", places, options, like, count, named_by)
+    yield Way(Following.NEWS, "blocks", places, options, like, count)
+
+
+def _found_in(block: Element, way: str) -> Element | None:
+    return block if way == ":scope" else block.select_one(way)
+
+
+def _text_in(block: Element, way: str) -> str:
+    found = _found_in(block, way)
+    return text_of(found) if found is not None else ""
+
+
+def _are_names(texts: Sequence[str]) -> bool:
+    """Whether texts tell blocks apart, and are words."""
+    return len(set(texts)) == len(texts) and all(any(map(str.isalpha, text)) for text in texts)
