@@ -96,3 +96,40 @@ def only_new(rows: Iterable[New], memory: Memory, answer: Answer) -> tuple[list[
 
 def _mark(identity: str) -> str:
     return blake2b(identity.encode("utf-8", "replace"), digest_size=6).hexdigest()
+
+
+def identity_of(texts: dict[str, str]) -> str:
+    """Return what tells a row without a name from another: all its texts."""
+    return "\n".join(f"{key}={text}" for key, text in sorted(texts.items()))
+
+
+def check_key(source: SourceConfig, key: str, has_rows: bool) -> None:
+    """Refuse a key that is no field, or names rows where there are none."""
+    if key and key not in {field.key for field in source.fields}:
+        raise ValueError(f"There is no field {key[:60]!r} that could name the rows.")
+    if key and not has_rows:
+        raise ValueError("A key names rows: say where the rows are.")
+
+
+def add_rows(
+    rows: list[dict[str, str]],
+    source: SourceConfig,
+    key: str,
+    only: tuple[str, ...],
+    has_rows: bool,
+    answer: Answer,
+    reading: Reading,
+) -> None:
+    """Put what was read into rows: the only one, those that are followed by a key, or those that are news."""
+    if not has_rows:
+        reading.rows += [Row(texts) for texts in rows if texts]
+        name_missing_fields(source, reading)
+    elif key:
+        follow_rows([NamedRow(texts[key], texts) for texts in rows if texts.get(key)], only, reading)
+        name_missing_fields(source, reading)
+    else:
+        new = [
+            New("\n".join(f"{name}={text}" for name, text in sorted(texts.items())), texts) for texts in rows if texts
+        ]
+        reading.rows, reading.memory = only_new(new, reading.memory, answer)
+        reading.news = True

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from tarantula.streams.texts import tidy
+
 if TYPE_CHECKING:
     import regex
 
@@ -49,3 +51,10 @@ def found_by(pattern: str, text: str) -> tuple[int, str] | None:
         return None
     group = next((number for number in range(1, len(found.groups()) + 1) if found[number] is not None), 0)
     return found.start(group), found[group]
+
+
+def taken(raw: str, pattern: str) -> str:
+    """Return what is wanted of a text, with single spaces; nothing if it is not in it."""
+    text = tidy(raw)
+    found = found_by(pattern, text) if pattern else (0, text)
+    return found[1].strip() if found else ""

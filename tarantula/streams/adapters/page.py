@@ -16,10 +16,9 @@ from tarantula.streams.found.known import Known
 from tarantula.streams.found.labels import Sight
 from tarantula.streams.found.looking import core, learn, path_of, rivals
 from tarantula.streams.found.words_beside import text_of
-from tarantula.streams.patterns import check_pattern, found_by
+from tarantula.streams.patterns import check_pattern, taken
 from tarantula.streams.selectors import by_css, by_xpath, check_css, check_xpath
 from tarantula.streams.source import SourceConfig
-from tarantula.streams.texts import tidy
 
 MOST_CHOSEN = 100
 """Elements that a selector may fit, for the only text among them to be looked for."""
@@ -140,11 +139,7 @@ class _Wanted:
         if self.trouble:
             return ""
         try:
-            text = tidy(raw)
-            if not self._place.regex:
-                return text
-            found = found_by(self._place.regex, text)
-            return found[1].strip() if found else ""
+            return taken(raw, self._place.regex)
         except ValueError as error:
             self.trouble = str(error)
             return ""

@@ -12,10 +12,9 @@ from tarantula.streams.document import page_of
 from tarantula.streams.followed_rows import NamedRow, follow_rows, name_missing_fields
 from tarantula.streams.found.grid import Grid, grid_of
 from tarantula.streams.found.words_beside import text_of
-from tarantula.streams.patterns import check_pattern, found_by
+from tarantula.streams.patterns import check_pattern, taken
 from tarantula.streams.selectors import by_css, check_css
 from tarantula.streams.source import SourceConfig
-from tarantula.streams.texts import tidy
 from tarantula.streams.words import folded
 
 VALUES = 1
@@ -159,12 +158,10 @@ class _Reader:
         if key in self._reading.missing:
             return ""
         try:
-            text = tidy(_attribute(cell, place.attribute) if place.attribute else text_of(cell))
-            found = found_by(place.regex, text) if place.regex else (0, text)
+            return taken(_attribute(cell, place.attribute) if place.attribute else text_of(cell), place.regex)
         except ValueError as error:
             self._reading.missing[key] = str(error)
             return ""
-        return found[1].strip() if found else ""
 
 
 def _attribute(cell: Element, name: str) -> str:

@@ -1,0 +1,161 @@
+"""Repeating blocks of a page: one is picked, the others are found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+from turbohtml import Document, Element
+
+from tarantula.streams.adapter import Adapter, Answer, Doubt, Memory, Reading
+from tarantula.streams.adapters.page import ElementPlace
+from tarantula.streams.document import page_of
+from tarantula.streams.followed_rows import add_rows, check_key
+from tarantula.streams.found.blocks_alike import MOST_BLOCKS, blocks_like, blocks_made_of, make_of
+from tarantula.streams.found.labels import Sight
+from tarantula.streams.found.shape import fits, shape_of
+from tarantula.streams.found.words_beside import text_of
+from tarantula.streams.patterns import taken
+from tarantula.streams.selectors import by_css, by_xpath, check_css
+from tarantula.streams.source import SourceConfig
+
+MOST_SHAPES = 8
+USUAL = 0.8
+"""The share of blocks that have the same words beside a field."""
+
+
+class BlocksOptions(BaseModel):
+    """Which blocks."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    block: Annotated[str, AfterValidator(check_css)] = ""
+    """A CSS selector of one of the blocks, or of all of them."""
+    key: str = ""
+    """The field that names the blocks; without one, each new block is news."""
+    only: tuple[str, ...] = ()
+    """The names of the blocks that are followed; all of them unless said."""
+
+
+class BlocksAdapter(Adapter):
+    """Reads the same fields in every block."""
+
+    name = "blocks"
+    Options = BlocksOptions
+    Place = ElementPlace
+
+    def check(self, source: SourceConfig) -> None:
+        """Refuse blocks that nothing leads to."""
+        options = BlocksOptions.model_validate(source.options)
+        if not options.block:
+            raise ValueError("Say which block: give the options a block, as article:first-of-type.")
+        check_key(source, options.key, has_rows=True)
+        for field in source.fields:
+            if not (field.place.get("css") or field.place.get("xpath")):
+                raise ValueError(f"Say where {field.key} is in its block: give its place a css (:scope is the block).")
+
+    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+        """Read the blocks that are wanted."""
+        options = BlocksOptions.model_validate(source.options)
+        document = page_of(answer)
+        reading = Reading(memory=memory)
+        blocks = _blocks(document, options.block, memory)
+        if not blocks:
+            why = "Nothing on the page fits the selector of the block, nor is made as the blocks were."
+            reading.missing = {field.key: why for field in source.fields}
+            return reading
+        reader = _Reader(Sight(document), source, options.key, memory.get("fields", {}), reading)
+        rows = [reader.texts(block) for block in blocks]
+        reader.learn_words()
+        add_rows(rows, source, options.key, options.only, True, answer, reading)
+        made = {"tag": blocks[0].tag, "make": sorted(make_of(blocks[0]))[:60]}
+        reading.memory = {**reading.memory, "block": made, "fields": reader.known}
+        return reading
+
+
+def _blocks(document: Document, selector: str, memory: Memory) -> list[Element]:
+    fitting = by_css(document, selector)
+    if len(fitting) > 1:
+        return fitting[:MOST_BLOCKS]
+    if fitting:
+        return blocks_like(document, fitting[0])
+    known = memory.get("block", {})
+    return blocks_made_of(document, known["tag"], frozenset(known["make"])) if known else []
+
+
+class _Reader:
+    """Reads blocks, and doubts a text that looks like none before, or has other words beside it."""
+
+    def __init__(
+        self, sight: Sight, source: SourceConfig, key: str, known: dict[str, dict[str, list[str]]], reading: Reading
+    ) -> None:
+        self._sight, self._key, self._reading = sight, key, reading
+        self._places = {field.key: ElementPlace.model_validate(field.place) for field in source.fields}
+        self._before = known
+        self._words: dict[str, list[str]] = {key: [] for key in self._places}
+        self.known = {key: {part: list(texts) for part, texts in parts.items()} for key, parts in known.items()}
+
+    def texts(self, block: Element) -> dict[str, str]:
+        """Return the texts of one block; those that are doubted are put aside."""
+        texts, doubts = dict[str, str](), dict[str, tuple[str, str]]()
+        for key, place in self._places.items():
+            try:
+                found = _fitting(block, place)
+                read = {text: one for one in found if (text := _text(one, place))}
+            except ValueError as error:
+                self._reading.missing[key] = str(error)
+                continue
+            if not read:
+                continue
+            text, element = next(iter(read.items()))
+            why = (
+                f"{len(found)} elements of the block fit, not one." if len(read) > 1 else self._why(key, text, element)
+            )
+            if why:
+                doubts[key] = (text, why)
+            else:
+                texts[key] = text
+        name = texts.get(self._key, "") if self._key else ""
+        self._reading.doubts += [Doubt(key, text, why, name) for key, (text, why) in doubts.items()]
+        return {} if doubts and not self._key else texts
+
+    def learn_words(self) -> None:
+        """Remember the words that stand beside a field in nearly every block: they say what it is."""
+        for key, words in self._words.items():
+            word, times = Counter(words).most_common(1)[0] if words else ("", 0)
+            if word and times > 1 and times >= USUAL * len(words) and not self.known[key]["words"]:
+                self.known[key]["words"] = [word]
+
+    def _why(self, key: str, text: str, element: Element | str) -> str:
+        """Say why a text is doubted, or learn from it."""
+        shape, before = shape_of(text), self._before.get(key, {})
+        word = _word_beside(self._sight, element)
+        if before:
+            if not fits(shape, before.get("shapes", []), loosely=False):
+                return f"It looks like none of the texts that were there: {text[:60]!r}."
+            words = before.get("words", [])
+            if words and word not in words:
+                return f"“{words[0]}” stood beside it; now there is “{word}”."
+        known = self.known.setdefault(key, {"shapes": [], "words": []})
+        self._words[key].append(word)
+        if shape not in known["shapes"]:
+            known["shapes"] = [*known["shapes"], shape][-MOST_SHAPES:]
+        return ""
+
+
+def _word_beside(sight: Sight, element: Element | str) -> str:
+    labels = sight.labels(element) if isinstance(element, Element) else {}
+    return labels.get("term") or labels.get("before") or labels.get("after") or ""
+
+
+def _fitting(block: Element, place: ElementPlace) -> list[Element | str]:
+    found = by_css(block, place.css) if place.css else by_xpath(block, place.xpath)
+    return list(found[place.nth - 1 : place.nth] if place.nth else found)[:100]
+
+
+def _text(one: Element | str, place: ElementPlace) -> str:
+    if isinstance(one, str):
+        return taken(one, place.regex)
+    raw = (one.attr(place.attribute) or "") if place.attribute else text_of(one)
+    return taken(raw, place.regex) if raw else ""

@@ -1,0 +1,158 @@
+"""CSV: columns by their titles; the last row, the first one, or rows by a key."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from itertools import islice
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from tarantula.links.charset import encoding_of
+from tarantula.streams.adapter import Adapter, Answer, CannotRead, Memory, Reading
+from tarantula.streams.document import check_is_there, type_and_charset
+from tarantula.streams.followed_rows import add_rows
+from tarantula.streams.patterns import check_pattern, taken
+from tarantula.streams.source import SourceConfig
+from tarantula.streams.words import folded
+
+SEPARATORS = (",", ";", "\t", "|")
+MOST_LINES = 200_000
+
+
+def _check_separator(separator: str) -> str:
+    if len(separator) > 1 or separator in ('"', "\n", "\r"):
+        raise ValueError("The separator is one sign, as ; or a tab; without one it is told from the first lines.")
+    return separator
+
+
+def _check_charset(charset: str) -> str:
+    if charset and encoding_of(charset) is None:
+        raise ValueError(f"There is no charset {charset[:40]!r}. Write utf-8 or windows-1252, for example.")
+    return charset
+
+
+class CsvOptions(BaseModel):
+    """How the lines are written, and which are wanted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    separator: Annotated[str, AfterValidator(_check_separator)] = ""
+    """The sign between two columns; told from the first lines unless said."""
+    charset: Annotated[str, AfterValidator(_check_charset)] = ""
+    """What the server names, or UTF-8, unless said."""
+    titles: int = 1
+    """The line that holds the titles of the columns, counted from 1; 0 if there are none."""
+    rows: Literal["last", "first", "key", "news"] = "last"
+    """Which rows: the last one, the first one, all of them by their key, or each new one as news."""
+    key: str = ""
+    """The field that names the rows, if they are followed by it."""
+    only: tuple[str, ...] = ()
+    """The names of the rows that are followed; all of them unless said."""
+
+
+class ColumnPlace(BaseModel):
+    """Which column."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    column: str = ""
+    """Its title."""
+    number: int = 0
+    """Its number, counted from 1, where there are no titles or two are the same."""
+    regex: Annotated[str, AfterValidator(check_pattern)] = ""
+    """What of the text is wanted: its first group, or all that it matches."""
+
+
+class CsvAdapter(Adapter):
+    """Reads lines with columns."""
+
+    name = "csv"
+    Options = CsvOptions
+    Place = ColumnPlace
+
+    def check(self, source: SourceConfig) -> None:
+        """Refuse a field without a column, and rows by a key that is none."""
+        options = CsvOptions.model_validate(source.options)
+        keys = [field.key for field in source.fields]
+        if (options.rows == "key") != bool(options.key) or (options.key and options.key not in keys):
+            raise ValueError("Rows are followed by a key: set rows to key, and key to one of the fields.")
+        for field in source.fields:
+            if not (field.place.get("number") or (field.place.get("column") and options.titles)):
+                raise ValueError(f"Say which column {field.key} is in: give its place a column or a number.")
+
+    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+        """Read the rows that are wanted."""
+        options = CsvOptions.model_validate(source.options)
+        titles, lines = lines_of(answer, options)
+        reading = Reading(memory=memory)
+        places = {field.key: ColumnPlace.model_validate(field.place) for field in source.fields}
+        columns = {
+            key: number for key, place in places.items() if (number := _number(key, place, titles, reading)) >= 0
+        }
+        if options.rows in ("last", "first"):
+            full = [line for line in lines if any(cell.strip() for cell in line)]
+            lines = full[-1:] if options.rows == "last" else full[:1]
+        rows = [_texts(line, columns, places, reading) for line in lines]
+        add_rows(rows, source, options.key, options.only, options.rows in ("key", "news"), answer, reading)
+        return reading
+
+
+def lines_of(answer: Answer, options: CsvOptions) -> tuple[list[str], list[list[str]]]:
+    """Return the titles and the lines below them, or say that they cannot be read."""
+    check_is_there(answer)
+    text = _decoded(answer, options.charset)
+    separator = options.separator or _told_from(text)
+    try:
+        lines = list(islice(csv.reader(StringIO(text, newline=""), delimiter=separator), MOST_LINES))
+    except csv.Error as error:
+        raise CannotRead(f"These lines cannot be read as CSV: {error}.") from error
+    if len(lines) < options.titles:
+        raise CannotRead(f"There is no line {options.titles} with titles.")
+    return (lines[options.titles - 1] if options.titles else []), lines[options.titles :]
+
+
+def _decoded(answer: Answer, charset: str) -> str:
+    told = encoding_of(charset) or encoding_of(type_and_charset(answer.content_type)[1])
+    for encoding in [told] if told else ["utf-8", "windows-1252"]:
+        try:
+            text = answer.body.removeprefix(b"\xef\xbb\xbf").decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if "\0" in text:
+            break
+        return text
+    raise CannotRead(f"The text is not in {told or 'UTF-8'}. Say in which charset it is.")
+
+
+def _told_from(text: str) -> str:
+    lines = [line for line in text[:20_000].splitlines()[:10] if line.strip()]
+    return max(SEPARATORS, key=lambda sign: min((line.count(sign) for line in lines), default=0))
+
+
+def _number(key: str, place: ColumnPlace, titles: list[str], reading: Reading) -> int:
+    if place.number and (
+        not place.column or folded(titles[place.number - 1 : place.number][0]) == folded(place.column)
+    ):
+        return place.number - 1
+    fitting = [number for number, title in enumerate(titles) if folded(title) == folded(place.column)]
+    if len(fitting) != 1:
+        reading.missing[key] = f"{len(fitting) or 'No'} columns have the title “{place.column[:60]}”."
+        return -1
+    return fitting[0]
+
+
+def _texts(
+    line: list[str], columns: dict[str, int], places: dict[str, ColumnPlace], reading: Reading
+) -> dict[str, str]:
+    texts = {}
+    for key, number in columns.items():
+        try:
+            text = taken(line[number], places[key].regex) if number < len(line) else ""
+        except ValueError as error:
+            reading.missing[key] = str(error)
+            continue
+        if text:
+            texts[key] = text
+    return texts

@@ -1,0 +1,112 @@
+"""RSS and Atom: each new entry is an event with its own time."""
+
+from __future__ import annotations
+
+import calendar
+from datetime import UTC, datetime
+from hashlib import blake2b
+from time import struct_time
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from tarantula.streams.adapter import Adapter, Answer, CannotRead, Memory, Reading
+from tarantula.streams.document import check_is_there
+from tarantula.streams.followed_rows import New, only_new
+from tarantula.streams.source import SourceConfig
+from tarantula.streams.texts import LONGEST_TEXT
+from tarantula.streams.xml_trees import check_no_entities
+
+Part = Literal["title", "link", "summary", "content", "author", "id", "categories", "published", "updated", "enclosure"]
+
+
+class FeedOptions(BaseModel):
+    """Nothing beside the fields."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class EntryPlace(BaseModel):
+    """Which part of an entry."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    part: Part = "title"
+    """What of each entry is read."""
+
+
+class FeedAdapter(Adapter):
+    """Reads the entries that were not there before; one is known by its id, or else by its link, or its title."""
+
+    name = "feed"
+    Options = FeedOptions
+    Place = EntryPlace
+
+    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+        """Read the new entries, the oldest first."""
+        check_is_there(answer)
+        body = blake2b(answer.body, digest_size=8).hexdigest()
+        if memory.get("body") == body:
+            return Reading(memory=memory, news=True)
+        places = {field.key: EntryPlace.model_validate(field.place).part for field in source.fields}
+        entries = [
+            New(_identity(entry), _texts(entry, places), _moment(entry)) for entry in entries_of(answer) if entry
+        ]
+        rows, seen = only_new(entries, memory, answer)
+        return Reading([row for row in rows if row.texts], memory={"body": body, **seen}, news=True)
+
+
+def entries_of(answer: Answer) -> list[dict[str, Any]]:
+    """Return the entries of a feed, or say that it is none."""
+    import feedparser
+
+    check_no_entities(answer)
+    headers = {"content-type": answer.content_type or "application/xml", "content-location": answer.url}
+    try:
+        feed = feedparser.parse(answer.body, response_headers=headers, resolve_relative_uris=True)
+    except (RecursionError, ValueError, LookupError, AttributeError) as error:
+        raise CannotRead("This cannot be read as a feed.") from error
+    if not feed.get("version") and not feed.entries:
+        raise CannotRead("This is not a feed: neither RSS nor Atom.")
+    return list(feed.entries)
+
+
+def _identity(entry: dict[str, Any]) -> str:
+    return str(entry.get("id") or entry.get("link") or f"{entry.get('title')}\n{entry.get('published')}")
+
+
+def _texts(entry: dict[str, Any], places: dict[str, Part]) -> dict[str, str]:
+    return {key: text for key, part in places.items() if (text := text_of_part(entry, part))}
+
+
+def text_of_part(entry: dict[str, Any], part: Part) -> str:
+    """Return one part of an entry as text without mark-up; of a very long one, its beginning."""
+    if part == "categories":
+        return ", ".join(str(tag.get("term") or "") for tag in entry.get("tags", []))[:LONGEST_TEXT]
+    if part == "enclosure":
+        return next((str(one.get("href") or "") for one in entry.get("enclosures", [])), "")
+    if part == "content":
+        return _plain(next((one.get("value") or "" for one in entry.get("content", [])), entry.get("summary", "")))
+    return _plain(str(entry.get(part) or ""))
+
+
+def _plain(text: str) -> str:
+    if "<" in text or "&" in text:
+        from turbohtml import parse
+
+        from tarantula.streams.found.words_beside import text_of
+
+        root = parse(text).root
+        body = root.select_one("body") if root is not None else None
+        text = text_of(body) if body is not None else text
+    return " ".join(text.split())[:LONGEST_TEXT]
+
+
+def _moment(entry: dict[str, Any]) -> datetime | None:
+    parsed = entry.get("published_parsed") or entry.get("updated_parsed")
+    if not isinstance(parsed, struct_time):
+        return None
+    try:
+        return datetime.fromtimestamp(calendar.timegm(parsed), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

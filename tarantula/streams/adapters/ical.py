@@ -1,0 +1,157 @@
+"""iCal: the next events of a calendar, those that repeat among them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from tarantula.publications.fields import at_least
+from tarantula.streams.adapter import Adapter, Answer, CannotRead, Memory, Reading, Row
+from tarantula.streams.document import check_is_there
+from tarantula.streams.followed_rows import New, name_missing_fields, only_new
+from tarantula.streams.source import SourceConfig
+from tarantula.streams.texts import LONGEST_TEXT
+from tarantula.streams.words import folded
+
+if TYPE_CHECKING:
+    from icalendar import Calendar, Component
+
+MOST_EVENTS = 5000
+MOST_STEPS = 100_000
+"""Days that repeating events may have to be followed through, all of them together."""
+LONGEST_WINDOW = 366
+Part = Literal["summary", "start", "end", "location", "description", "url", "uid", "status", "categories"]
+
+
+class IcalOptions(BaseModel):
+    """Which events."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    rows: Literal["next", "news"] = "next"
+    """Whether the next events are followed, or each that was not there before is news."""
+    most: Annotated[int, AfterValidator(at_least(1, "The number of events"))] = 1
+    """How many of the next events; if there are several, 1 is the first of them."""
+    days: Annotated[int, AfterValidator(at_least(1, "The number of days"))] = 60
+    """How far ahead is looked, in days; a year at most."""
+    words: str = ""
+    """Only events with these words in their summary."""
+
+
+class EventPlace(BaseModel):
+    """Which part of an event."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    part: Part = "summary"
+    """What of each event is read."""
+
+
+class IcalAdapter(Adapter):
+    """Reads what comes next in a calendar."""
+
+    name = "ical"
+    Options = IcalOptions
+    Place = EventPlace
+
+    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+        """Read the next events, the earliest first."""
+        options = IcalOptions.model_validate(source.options)
+        places = {field.key: ComponentPlace.model_validate(field.place).part for field in source.fields}
+        now = answer.at or datetime.now(UTC)
+        events = _next_events(calendar_of(answer), now, min(options.days, LONGEST_WINDOW))
+        wanted = [event for event in events if folded(options.words) in folded(str(event.get("SUMMARY", "")))]
+        texts = [{key: text for key, part in places.items() if (text := text_of_part(event, part))} for event in wanted]
+        if options.rows == "news":
+            new = [New(_identity(event), found) for event, found in zip(wanted, texts, strict=True) if found]
+            rows, remembered = only_new(new, memory, answer)
+            return Reading(rows, memory=remembered, news=True)
+        several = options.most > 1
+        rows = [Row(found, str(place) if several else "") for place, found in enumerate(texts[: options.most], 1)]
+        reading = Reading(rows)
+        name_missing_fields(source, reading, f"No event in the next {options.days} days has it.")
+        return reading
+
+
+def calendar_of(answer: Answer) -> Calendar:
+    """Return a calendar, or say that it is none."""
+    from icalendar import Calendar
+
+    check_is_there(answer)
+    if b"BEGIN:VCALENDAR" not in answer.body[:10_000].upper():
+        raise CannotRead("This is not a calendar: it does not begin with BEGIN:VCALENDAR.")
+    if answer.body.upper().count(b"BEGIN:VEVENT") > MOST_EVENTS:
+        raise CannotRead(f"The calendar has more than {MOST_EVENTS:,} events.")
+    try:
+        return Calendar.from_ical(answer.body)
+    except (ValueError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        raise CannotRead(f"The calendar cannot be read: {str(error)[:200]}.") from error
+
+
+def _next_events(calendar: Calendar, now: datetime, days: int) -> list[Component]:
+    from recurring_ical_events import of
+
+    end = now + timedelta(days=days)
+    steps = 0
+    for event in list(calendar.walk("VEVENT")):
+        steps += _steps(event, end)
+        if steps > MOST_STEPS:
+            raise CannotRead("The events of the calendar repeat more often than can be followed.")
+    try:
+        found = of(calendar, skip_bad_series=True).between(now, end)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise CannotRead(f"The calendar cannot be read: {str(error)[:200]}.") from error
+    return sorted(found, key=lambda event: (_moment(event), str(event.get("UID", ""))))
+
+
+def _steps(event: Component, end: datetime) -> int:
+    """Return through how many moments a repeating event has to be followed, and let none go on beyond the end."""
+    rules = event.get("RRULE")
+    if rules is None:
+        return 0
+    total = 0
+    for rule in rules if isinstance(rules, list) else [rules]:
+        often = str((rule.get("FREQ") or [""])[0]).upper()
+        if often not in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY"):
+            return MOST_STEPS + 1
+        try:
+            days = max((end - _moment(event)).days, 1)
+        except (ValueError, KeyError, AttributeError, TypeError, OverflowError):
+            return 0
+        if "COUNT" in rule:
+            # A rule that never comes true is followed to the end of time if it is only counted.
+            is_picky = any(part in rule for part in ("BYMONTH", "BYMONTHDAY", "BYSETPOS", "BYYEARDAY", "BYWEEKNO"))
+            days = 1_000_000 if is_picky and often == "DAILY" else min(int(rule["COUNT"][0]) * 366, days)
+        elif "UNTIL" not in rule:
+            starts = event.get("DTSTART").dt
+            rule["UNTIL"] = [end if isinstance(starts, datetime) else end.date()]
+        times = 1
+        for part in ("BYHOUR", "BYMINUTE", "BYSECOND"):
+            times *= max(len(rule.get(part) or []), 1)
+        total += max(days // (7 if often == "WEEKLY" else 1), 1) * times
+    return total
+
+
+def _moment(event: Component) -> datetime:
+    start = event.get("DTSTART").dt
+    if not isinstance(start, datetime):
+        start = datetime.combine(start, time())
+    return start if start.tzinfo is not None else start.replace(tzinfo=UTC)
+
+
+def _identity(event: Component) -> str:
+    return f"{event.get('UID', '')}\n{_moment(event).isoformat()}"
+
+
+def text_of_part(event: Component, part: Part) -> str:
+    """Return one part of an event as text."""
+    if part in ("start", "end"):
+        moment: Any = getattr(event.get("DTSTART" if part == "start" else "DTEND"), "dt", None)
+        return moment.isoformat() if isinstance(moment, date) else ""
+    value = event.get(part.upper())
+    if part == "categories" and value is not None:
+        lists = value if isinstance(value, list) else [value]
+        return ", ".join(str(name) for one in lists for name in getattr(one, "cats", [one]))[:LONGEST_TEXT]
+    return " ".join(str(value).split())[:LONGEST_TEXT] if value is not None else ""

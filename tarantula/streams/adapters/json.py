@@ -1,0 +1,151 @@
+"""JSON: values by JMESPath."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from tarantula.links.charset import decode
+from tarantula.streams.adapter import Adapter, Answer, CannotRead, Doubt, Memory, Reading
+from tarantula.streams.document import check_is_there, type_and_charset
+from tarantula.streams.followed_rows import MOST_ROWS, add_rows, check_key
+from tarantula.streams.patterns import check_pattern, taken
+from tarantula.streams.selectors import LONGEST_SELECTOR
+from tarantula.streams.source import SourceConfig
+
+if TYPE_CHECKING:
+    from jmespath.parser import ParsedResult
+
+
+@lru_cache(maxsize=4096)
+def _compiled(expression: str) -> ParsedResult:
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
+    if len(expression) > LONGEST_SELECTOR:
+        raise ValueError(f"The expression is longer than {LONGEST_SELECTOR} letters. Write a shorter one.")
+    try:
+        return jmespath.compile(expression)
+    except (JMESPathError, RecursionError) as error:
+        raise ValueError(f"{expression[:80]!r} is not a JMESPath expression: {_first_line(error)}") from error
+
+
+def check_path(expression: str) -> str:
+    """Return a JMESPath expression, or say what is wrong with it."""
+    if expression:
+        _compiled(expression)
+    return expression
+
+
+class JsonOptions(BaseModel):
+    """Which rows."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    rows: Annotated[str, AfterValidator(check_path)] = ""
+    """A JMESPath of the list whose parts are rows; the fields are looked for in each of them. One row unless said."""
+    key: str = ""
+    """The field that names the rows; without one, each new row is news."""
+    only: tuple[str, ...] = ()
+    """The names of the rows that are followed; all of them unless said."""
+
+
+class JmesPlace(BaseModel):
+    """Where it is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    path: Annotated[str, AfterValidator(check_path)] = ""
+    """A JMESPath expression: main.temp, quotes[?symbol=='EDP'].price | [0]."""
+    regex: Annotated[str, AfterValidator(check_pattern)] = ""
+    """What of the text is wanted: its first group, or all that it matches."""
+
+
+class JsonAdapter(Adapter):
+    """Reads a JSON service."""
+
+    name = "json"
+    Options = JsonOptions
+    Place = JmesPlace
+
+    def check(self, source: SourceConfig) -> None:
+        """Refuse a field without an expression."""
+        options = JsonOptions.model_validate(source.options)
+        check_key(source, options.key, bool(options.rows))
+        for field in source.fields:
+            if not field.place.get("path"):
+                raise ValueError(f"Say where {field.key} is: give its place a path.")
+
+    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+        """Read one row, or those that are wanted."""
+        options = JsonOptions.model_validate(source.options)
+        document, reading = json_of(answer), Reading(memory=memory)
+        places = {field.key: JmesPlace.model_validate(field.place) for field in source.fields}
+        scopes = [document]
+        if options.rows:
+            found = _found(options.rows, document)
+            if not isinstance(found, list):
+                raise CannotRead(f"{options.rows[:80]!r} finds no list of rows.")
+            scopes = found[:MOST_ROWS]
+        rows = [_texts(scope, places, reading) for scope in scopes]
+        add_rows(rows, source, options.key, options.only, bool(options.rows), answer, reading)
+        return reading
+
+
+def json_of(answer: Answer) -> Any:
+    """Return what a JSON document says, or say that it is none."""
+    check_is_there(answer)
+    text, _ = decode(answer.body, type_and_charset(answer.content_type)[1])
+    try:
+        return json.loads(text, parse_constant=lambda _: None)
+    except RecursionError as error:
+        raise CannotRead("The JSON is nested too deeply.") from error
+    except ValueError as error:
+        raise CannotRead(f"This is not JSON: {error}.") from error
+
+
+def _found(path: str, scope: Any) -> Any:
+    from jmespath.exceptions import JMESPathError
+
+    try:
+        return _compiled(path).search(scope)
+    except RecursionError as error:
+        raise CannotRead("The JSON is nested too deeply.") from error
+    except JMESPathError as error:
+        raise CannotRead(f"{path[:80]!r} cannot be used on this: {_first_line(error)}") from error
+
+
+def _texts(scope: Any, places: dict[str, JmesPlace], reading: Reading) -> dict[str, str]:
+    texts = {}
+    for key, place in places.items():
+        try:
+            result = _found(place.path, scope)
+            if isinstance(result, list) and len(result) == 1:
+                result = result[0]
+            text = taken(as_text(result), place.regex)
+        except ValueError as error:
+            reading.missing[key] = str(error)
+            continue
+        if isinstance(result, (list, dict)):
+            if result:
+                kind = "a list" if isinstance(result, list) else "an object"
+                reading.doubts.append(Doubt(key, text[:200], f"The expression finds {kind}, not one value."))
+        elif text:
+            texts[key] = text
+    return texts
+
+
+def as_text(value: Any) -> str:
+    """Return a value of JSON as it is written."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].rstrip(".:") + "."

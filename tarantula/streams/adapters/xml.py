@@ -1,0 +1,114 @@
+"""XML: elements and attributes by XPath, with namespaces."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated, Any
+
+from lxml import etree
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from tarantula.streams.adapter import Adapter, Answer, Doubt, Memory, Reading
+from tarantula.streams.followed_rows import MOST_ROWS, add_rows, check_key
+from tarantula.streams.patterns import check_pattern, taken
+from tarantula.streams.selectors import LONGEST_SELECTOR
+from tarantula.streams.source import SourceConfig
+from tarantula.streams.xml_trees import tree_of
+
+
+class XmlOptions(BaseModel):
+    """Which rows, and what prefixes mean."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    namespaces: dict[str, str] = {}
+    """Prefixes that the expressions use, and the namespaces that they stand for."""
+    rows: str = ""
+    """An XPath of the elements that are rows; the fields are looked for in each of them. One row unless said."""
+    key: str = ""
+    """The field that names the rows; without one, each new row is news."""
+    only: tuple[str, ...] = ()
+    """The names of the rows that are followed; all of them unless said."""
+
+
+class XPathPlace(BaseModel):
+    """Where it is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    xpath: str = ""
+    """An XPath expression: of an element, an attribute as @rate, or a text."""
+    regex: Annotated[str, AfterValidator(check_pattern)] = ""
+    """What of the text is wanted: its first group, or all that it matches."""
+
+
+class XmlAdapter(Adapter):
+    """Reads an XML service."""
+
+    name = "xml"
+    Options = XmlOptions
+    Place = XPathPlace
+
+    def check(self, source: SourceConfig) -> None:
+        """Refuse expressions that are none, and prefixes that mean nothing."""
+        options = XmlOptions.model_validate(source.options)
+        if options.rows:
+            _tried(options.rows, options.namespaces)
+        check_key(source, options.key, bool(options.rows))
+        for field in source.fields:
+            if not field.place.get("xpath"):
+                raise ValueError(f"Say where {field.key} is: give its place an xpath.")
+            _tried(field.place["xpath"], options.namespaces)
+
+    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+        """Read one row, or those that are wanted."""
+        options = XmlOptions.model_validate(source.options)
+        root, reading = tree_of(answer), Reading(memory=memory)
+        places = {field.key: XPathPlace.model_validate(field.place) for field in source.fields}
+        scopes = _results(options.rows, options.namespaces, root)[:MOST_ROWS] if options.rows else [root]
+        rows = [_texts(scope, places, options.namespaces, reading) for scope in scopes if not isinstance(scope, str)]
+        add_rows(rows, source, options.key, options.only, bool(options.rows), answer, reading)
+        return reading
+
+
+def _texts(scope: Any, places: dict[str, XPathPlace], namespaces: dict[str, str], reading: Reading) -> dict[str, str]:
+    texts = {}
+    for key, place in places.items():
+        results = _results(place.xpath, namespaces, scope)
+        try:
+            found = list(dict.fromkeys(text for one in results[:100] if (text := taken(_text(one), place.regex))))
+        except ValueError as error:
+            reading.missing[key] = str(error)
+            continue
+        if len(found) == 1 and len(results) <= 100:
+            texts[key] = found[0]
+        elif found:
+            reading.doubts.append(Doubt(key, found[0], f"The expression finds {len(results):,} texts, not one."))
+    return texts
+
+
+def _text(result: Any) -> str:
+    return result if isinstance(result, str) else "".join(result.itertext())
+
+
+def _results(expression: str, namespaces: dict[str, str], scope: Any) -> list[Any]:
+    result = _compiled(expression, tuple(sorted(namespaces.items())))(scope)
+    if isinstance(result, list):
+        return [one for one in result if isinstance(one, str) or isinstance(getattr(one, "tag", None), str)]
+    if isinstance(result, float) and result.is_integer():
+        return [str(int(result))]
+    return [str(result)]
+
+
+@lru_cache(maxsize=4096)
+def _compiled(expression: str, namespaces: tuple[tuple[str, str], ...]) -> etree.XPath:
+    return etree.XPath(expression, namespaces=dict(namespaces), regexp=False)
+
+
+def _tried(expression: str, namespaces: dict[str, str]) -> None:
+    if len(expression) > LONGEST_SELECTOR:
+        raise ValueError(f"The expression is longer than {LONGEST_SELECTOR} letters. Write a shorter one.")
+    try:
+        _results(expression, namespaces, etree.fromstring("<a><b>1</b></a>"))
+    except (etree.XPathError, ValueError, TypeError) as error:
+        raise ValueError(f"{expression[:80]!r} is not an XPath expression: {error}.") from error
