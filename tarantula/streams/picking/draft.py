@@ -113,6 +113,11 @@ class Draft:
         self._following = following
         self._guess()
 
+    def like_numbers(self) -> list[int]:
+        """Return the elements that are read beside those that were pointed at."""
+        way = self.way
+        return [self._tree.number(one) for one in way.like] if way is not None and self._tree is not None else []
+
     def keys(self) -> list[str]:
         """Return a key for every field, made of what it is called."""
         keys: list[str] = []

@@ -12,15 +12,15 @@ from tarantula.streams.found.cells import row_title
 from tarantula.streams.found.labels import Sight
 from tarantula.streams.found.words_beside import text_of
 from tarantula.streams.picking.part import pattern_for
-from tarantula.streams.picking.selector import selector_for
+from tarantula.streams.picking.selector import selector_for, stable_classes
 from tarantula.streams.picking.tree import PageTree
 from tarantula.streams.selectors import LONGEST_SELECTOR
 from tarantula.streams.texts import tidy
 
 ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "data-value", "data-price")
 """What an element may say beside its text."""
-_BY = ("column", "term", "before", "aria", "row", "after", "group", "heading")
-"""Labels, the most telling first."""
+_SURE, _PERHAPS = ("column", "term", "aria"), ("before", "row", "after", "group", "heading")
+"""Labels: those that name a value, and those that only stand near it."""
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ def title_for(tree: PageTree, pick: Pick) -> str:
         if cell in grid.places and (title := row_title(grid, cell, frozenset())):
             return title.capitalize()[:60]
     labels = sight.labels(pick.element)
-    label = next((labels[by] for by in _BY if by in labels), "")
-    if not label:
-        label = pick.element.attr("itemprop") or pick.element.tag
-    return label.capitalize()[:60]
+    named = [pick.element.attr("itemprop") or "", *(name.replace("-", " ") for name in stable_classes(pick.element))]
+    headed = "title" if pick.element.closest("h1, h2, h3, h4, h5, h6") is not None else ""
+    words = (*(labels.get(by, "") for by in _SURE), *named, headed, *(labels.get(by, "") for by in _PERHAPS))
+    return next(filter(None, words), pick.element.tag).capitalize()[:60]

@@ -1,0 +1,109 @@
+"""Pointing at values: an address, its page in a sealed frame, what was chosen of it, and what becomes of that."""
+
+from __future__ import annotations
+
+from nicegui import Client, ui
+
+from tarantula.management import picking as management
+from tarantula.management.desk import Desk
+from tarantula.streams.picking.draft import Draft
+from tarantula.streams.picking.naming import source_name_for
+from tarantula.web.parts.asking import away, told
+from tarantula.web.parts.new_source_form import NewSourceForm
+from tarantula.web.parts.picked_list import PickedList
+from tarantula.web.parts.sections import section
+from tarantula.web.parts.style import tagged
+from tarantula.web.picking.picker_frame import PickerFrame, Pointed
+from tarantula.web.picking.picking import address_in_frame, picking_of
+from tarantula.web.retelling import retold
+from tarantula.web.words import _, language, use
+
+
+class Picker:
+    """The whole of it, for one person."""
+
+    def __init__(self, desk: Desk, client: Client) -> None:
+        self._desk, self._client = desk, client
+        self._language = language()
+        self._draft: Draft | None = None
+        self._bar()
+        with ui.element("div").classes("w-full grid grid-cols-1 lg:grid-cols-3 gap-4"):
+            with ui.element("section").classes("min-w-0 lg:col-span-2").props(f'aria-label="{_("The page")}"'):
+                self._page()
+            with ui.element("div").classes("min-w-0"):
+                with section(_("Chosen")):
+                    self._list = PickedList(self._marked)
+                with section(_("The source")):
+                    self._form = NewSourceForm(self._save)
+        ui.timer(0.01, lambda: self._list.show(None), once=True)
+
+    def begin_at(self, address: str) -> None:
+        """Show a page at once, if one was asked for."""
+        if address:
+            self._address.value = address
+            ui.timer(0.05, self.open, once=True)
+
+    async def open(self) -> None:
+        """Ask for the page at the address, and show it."""
+        use(self._language)
+        self._notice.text = _("One moment …")
+        self._opening.disable()
+        try:
+            with told():
+                picking = picking_of(self._client)
+                answer, private = await picking.ask(self._desk.person, str(self._address.value or ""))
+                key, look = await picking.open(self._desk.person, answer, allow_private=private)
+                self._draft = Draft(answer, look.tree)
+                self._address.value = answer.url
+                self._frame.show(address_in_frame(self._client, key))
+                title = look.page.title
+                self._form.suggest(title=title, name=source_name_for(self._desk.person.name, title, answer.url))
+                await self._list.show(self._draft)
+        finally:
+            self._notice.text = ""
+            self._opening.enable()
+
+    def _bar(self) -> None:
+        with ui.row().classes("w-full items-start gap-2 mb-2 flex-nowrap"):
+            self._address = ui.input(_("Address of the page")).classes("grow min-w-0")
+            self._address.props("outlined dense type=url maxlength=2000 placeholder=https://")
+            self._address.on("keydown.enter", self.open)
+            self._opening = ui.button(_("Open"), icon="travel_explore", on_click=self.open).props("no-caps")
+        self._notice = ui.label().classes("text-sm").props('role="status"')
+
+    def _page(self) -> None:
+        tagged("p", _("Point at a value and click. Mark a part of a text with the mouse to follow only that."), "help")
+        keys = _("Keys in the page: ← and → move, ↑ and ↓ take more or less, Enter chooses, Delete hides.")
+        tagged("p", keys, "help")
+        with ui.element("div").classes("w-full h-[75vh] border border-slate-400 bg-white"):
+            self._frame = PickerFrame(_("The page to point at"), self._pointed)
+
+    async def _pointed(self, pointed: Pointed) -> None:
+        """Take what somebody pointed at; whoever spoke for the page can name an element, and no more than that."""
+        use(self._language)
+        if self._draft is None:
+            return
+        with told():
+            taken = await away(self._draft.point, pointed.number, pointed.part)
+            self._notice.text = _("Chosen: {title}, {text}", title=taken.title, text=taken.text[:80])
+        await self._list.show(self._draft)
+        await self._marked()
+
+    async def _marked(self) -> None:
+        draft = self._draft
+        if draft is None:
+            return
+        picks = [one.pick.number for one in draft.fields if one.pick is not None]
+        self._frame.mark_elements(picks, draft.like_numbers())
+
+    async def _save(self) -> None:
+        use(self._language)
+        with told():
+            if self._draft is None:
+                self._notice.text = _("Open a page first.")
+                return
+            fields = self._draft.configuration(**self._form.values())
+            added = await away(management.add, self._desk, fields, self._draft.answer)
+            if added.sentence:
+                ui.notify(retold(added.sentence))
+            ui.navigate.to("/dashboard")
