@@ -1,48 +1,15 @@
-"""What texts mean."""
+"""What texts mean: numbers, money, quantities, moments, durations, addresses, words.
+
+Nothing here knows of databases or of pages: a text, what the field is, and its earlier texts are all that counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from tarantula.streams.types.checking import check_unit
+from tarantula.streams.types.guessing import Guess, guess
+from tarantula.streams.types.histories import remembered
+from tarantula.streams.types.reading import read_text
+from tarantula.streams.types.showing import format_value
+from tarantula.streams.types.units import converted, convertible
 
-from tarantula.streams.kinds import Aggregation, Kind
-from tarantula.streams.value import NotRead, Value
-
-
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """What a field is."""
-
-    kind: Kind
-    unit: str
-    aggregation: Aggregation
-
-
-def guess(texts: Sequence[str]) -> Guess:
-    """Guess what texts are."""
-    try:
-        whole = all(Decimal(text) == int(Decimal(text)) for text in texts)
-    except InvalidOperation:
-        return Guess(Kind.TEXT, "", Aggregation.LAST)
-    return Guess(Kind.INTEGER if whole else Kind.DECIMAL, "", Aggregation.AVERAGE)
-
-
-def read_text(
-    text: str,
-    kind: Kind,
-    unit: str,
-    history: Sequence[str] = (),
-    *,
-    base_url: str = "",
-    now: datetime | None = None,
-) -> Value:
-    """Read a text as a value."""
-    if not kind.is_number:
-        return Value(kind, text)
-    try:
-        number = Decimal(text)
-    except InvalidOperation as error:
-        raise NotRead(f"{text[:40]!r} is no number.") from error
-    return Value(kind, format(number.normalize(), "f"), number)
+__all__ = ["Guess", "check_unit", "converted", "convertible", "format_value", "guess", "read_text", "remembered"]

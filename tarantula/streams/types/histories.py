@@ -1,0 +1,87 @@
+"""What the earlier texts of a field tell of how its numbers are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from tarantula.streams.types.formats import ANY, decimal_marks, has_decimals, marks_in, readings
+from tarantula.streams.types.numerals import numeral
+from tarantula.streams.types.tidy import tidy
+from tarantula.streams.value import NotRead
+
+MOST_TEXTS = 200
+"""Of a longer history the last ones are looked at."""
+WORTH_KEEPING = 12
+
+
+class Told(NamedTuple):
+    """What a history tells."""
+
+    formats: int = ANY
+    """In which formats all its numbers may be, as bits; none if it contradicts itself."""
+    has_whole: bool = False
+    """Whether some of its numbers have no mark at all."""
+
+
+NOTHING_TOLD = Told()
+
+
+class _Proof(NamedTuple):
+    formats: int
+    strictly: int
+    has_marks: bool
+
+
+def told(history: Sequence[str]) -> Told:
+    """Return what a history tells of the format of numbers."""
+    return _told(tuple(history[-MOST_TEXTS:])) if history else NOTHING_TOLD
+
+
+@lru_cache(4096)
+def _told(history: tuple[str, ...]) -> Told:
+    proofs = [proof for proof in map(_proof, history) if proof is not None]
+    loosely = strictly = ANY
+    for proof in proofs:
+        loosely &= proof.formats
+        strictly &= proof.strictly
+    has_whole = any(not proof.has_marks for proof in proofs)
+    return Told(strictly or loosely, has_whole)
+
+
+@lru_cache(16384)
+def _proof(text: str) -> _Proof | None:
+    try:
+        found = numeral(tidy(text))
+    except NotRead:
+        return None
+    formats = strictly = 0
+    for reading in readings(found.body):
+        if found.exponent is not None and not has_decimals(reading, found.body):
+            continue  # No number with marks of thousands stands before an exponent.
+        formats |= reading.formats
+        strictly |= reading.strictly
+    return _Proof(formats, strictly, bool(marks_in(found.body))) if formats else None
+
+
+def remembered(history: Sequence[str], text: str, most: int = WORTH_KEEPING) -> list[str]:
+    """Return the few texts that tell as much as the whole history: what proves nothing is forgotten first."""
+    texts = [*(earlier for earlier in history if earlier != text), text]
+    while len(texts) > most:
+        texts.remove(_least(texts[:-1]))
+    return texts
+
+
+def _least(texts: Iterable[str]) -> str:
+    seen: set[str] = set()
+    repeating: str | None = None
+    for text in texts:
+        proof = _proof(text)
+        marks = decimal_marks(proof.formats) if proof else ""
+        if len(marks) != 1:
+            return text
+        if marks in seen and repeating is None:
+            repeating = text
+        seen.add(marks)
+    return repeating or next(iter(texts))
