@@ -16,7 +16,7 @@ AROUND = 24
 _NUMBERS = re.compile(
     rf"(?<![\w.,]){NUMBER}(?:\s?(?:%|[€$£¥]|°[CF]|[A-Z]{{3}}\b|[a-zµ]{{1,3}}(?:/[a-z²³]{{1,3}})?\b))?"
 )
-_DIGITS = re.compile(r"\d+")
+_PLAIN = r"\d(?:[\d.,:]*\d)?"
 
 
 def parts_in(text: str) -> list[str]:
@@ -63,4 +63,4 @@ def _of_kind(part: str) -> str | None:
 
 def _known(text: str) -> str:
     """Return a pattern for words around a part, whose own numbers may change."""
-    return r"\d+".join(re.escape(piece) for piece in _DIGITS.split(text))
+    return _PLAIN.join(re.escape(piece) for piece in re.split(_PLAIN, text))

@@ -122,6 +122,8 @@ def safe_page(tree: PageTree, url: str) -> SafePage:
 
 def _prepare(element: Element, page: SafePage, base: str) -> None:
     """Put what is needed of an element where it survives."""
+    if style := element.attr("style"):
+        element.attrs["style"] = safe_css(style)
     match element.tag:
         case "img":
             _image(element, page, base)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from turbohtml import Document, Element, Namespace
 
-from tarantula.streams.picking.stable import is_stable
+from tarantula.streams.picking.stable import is_passing, is_stable
 
 MEANING = ("itemprop", "property", "data-field", "data-testid", "data-test", "data-name", "data-key")
 """Attributes that say what an element is."""
@@ -61,7 +61,8 @@ def names_of(element: Element) -> Iterator[str]:
 
 def stable_classes(element: Element) -> list[str]:
     """Return the classes of an element that will stay."""
-    return [one for one in dict.fromkeys((element.attr("class") or "").split()) if is_stable(one)][:MOST_CLASSES]
+    own = dict.fromkeys((element.attr("class") or "").split())
+    return [name for name in own if is_stable(name) and not is_passing(name)][:MOST_CLASSES]
 
 
 def placed(element: Element) -> str:

@@ -18,16 +18,19 @@ PASSING = frozenset(
     "win loss winner loser new updated changed visible hidden show hide collapsed expanded loading loaded "
     "disabled enabled checked highlight green red".split()
 )
-"""Names that tell how something is at the moment, and not what it is."""
+"""Classes that tell how something is at the moment, and not what it is."""
 
 
 def is_stable(name: str) -> bool:
     """Whether an id or a class looks as if a person had chosen it, for good."""
-    if not _NAME.fullmatch(name) or name.lower() in PASSING or name.lower().startswith(("is-", "has-", "js-")):
-        return False
-    if _MADE_UP.fullmatch(name) or _NO_VOWEL.search(name):
+    if not _NAME.fullmatch(name) or _MADE_UP.fullmatch(name) or _NO_VOWEL.search(name):
         return False
     parts = _PARTS.findall(name)
     # aBcXyZ: more turns between small and large letters than words have.
     short = [part for part in parts if len(part) <= 2]
     return not (len(parts) >= 4 and len(short) * 2 > len(parts))
+
+
+def is_passing(name: str) -> bool:
+    """Whether a class comes and goes."""
+    return name.lower() in PASSING or name.lower().startswith(("is-", "has-", "js-"))
