@@ -79,7 +79,7 @@ def test_blocks_like_the_one_that_was_pointed_at_are_found() -> None:
 def test_a_part_of_a_text_is_followed_when_it_changes() -> None:
     draft = draft_of(SHOP, ("dd", 0, "1.249,50 €"))
     (price,) = draft.fields
-    assert (price.title, price.what, price.in_unit) == ("Preco", Kind.MONEY, "EUR")
+    assert (price.title, price.what, price.in_unit) == ("Preço", Kind.MONEY, "EUR")
     dearer = SHOP.replace("1.249,50", "999,99")
     assert rows_of(draft, Following.PLACE, dearer) == [("", {draft.keys()[0]: "999,99 €"})]
     draft.narrow(0)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
-from turbohtml import Element
+from turbohtml import Element, Text
 
 from tarantula.errors import TarantulaError
 from tarantula.streams.found.cells import row_title
 from tarantula.streams.found.labels import Sight
-from tarantula.streams.found.words_beside import text_of
+from tarantula.streams.found.words_beside import as_label, text_of
 from tarantula.streams.picking.part import pattern_for
 from tarantula.streams.picking.selector import selector_for, stable_classes
 from tarantula.streams.picking.tree import PageTree
 from tarantula.streams.selectors import LONGEST_SELECTOR
 from tarantula.streams.texts import tidy
 
+NEAR = 150
+"""Parts of the page on each side, among which a label is looked for."""
 ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "data-value", "data-price")
 """What an element may say beside its text."""
 _SURE, _PERHAPS = ("column", "term", "aria"), ("before", "row", "after", "group", "heading")
@@ -103,4 +106,14 @@ def title_for(tree: PageTree, pick: Pick) -> str:
     named = [pick.element.attr("itemprop") or "", *(name.replace("-", " ") for name in stable_classes(pick.element))]
     headed = "title" if pick.element.closest("h1, h2, h3, h4, h5, h6") is not None else ""
     words = (*(labels.get(by, "") for by in _SURE), *named, headed, *(labels.get(by, "") for by in _PERHAPS))
-    return next(filter(None, words), pick.element.tag).capitalize()[:60]
+    label = next(filter(None, words), pick.element.tag)
+    return (_as_written(pick.element, label) or label.capitalize())[:60]
+
+
+def _as_written(element: Element, label: str) -> str:
+    """Return a label with its accents, from the text near an element."""
+    near = chain(islice(element.preceding, NEAR), islice(element.following, NEAR))
+    for node in near:
+        if isinstance(node, Text) and as_label(text := " ".join(node.data.split())) == label:
+            return text.strip(" :·–-|")
+    return ""
