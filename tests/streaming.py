@@ -13,7 +13,7 @@ from tarantula.streams import registry
 from tarantula.streams.adapter import Doubt, Reading, Row
 from tarantula.streams.keeping import keep
 from tarantula.streams.outcome import Kept, NotMade, Unchanged
-from tarantula.streams.source import read
+from tarantula.streams.source import SourceConfig, read
 
 SECOND = 1_000_000
 BEGIN = 1_790_000_000 * SECOND
@@ -22,9 +22,16 @@ BEGIN = 1_790_000_000 * SECOND
 
 def follow(database: Database, name: str = "weather.lisboa", **values: Any) -> int:
     """Add a source; return its number."""
-    said: dict[str, Any] = {"url": "http://example.org/", "fields": [{"key": "value"}], "delay": 0, **values}
     with database.session() as session:
-        return registry.add(session, read({"name": name, **said})).id
+        return registry.add(session, config(name, **values)).id
+
+
+def config(name: str = "weather.lisboa", **values: Any) -> SourceConfig:
+    """Describe a source; its values are in elements with their keys as identities, unless told."""
+    said: dict[str, Any] = {"url": "http://example.org/", "fields": [{"key": "value"}], "delay": 0, **values}
+    if said.get("adapter", "page") == "page":
+        said["fields"] = [{"place": {"css": f"#{field['key']}"}, **field} for field in said["fields"]]
+    return read({"name": name, **said})
 
 
 def one(text: str, key: str = "value", row: str = "") -> Reading:

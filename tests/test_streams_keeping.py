@@ -14,10 +14,9 @@ from tarantula.streams.adapter import ACCEPTED, Reading, Row
 from tarantula.streams.keeping import keep
 from tarantula.streams.kinds import Kind
 from tarantula.streams.outcome import NotMade, Unchanged
-from tarantula.streams.source import read
 from tarantula.streams.state import Status
 from tarantula.streams.typing_values import LONGEST
-from tests.streaming import BEGIN, SECOND, all_values, doubted, follow, kept, one, put_aside, state_of, texts
+from tests.streaming import BEGIN, SECOND, all_values, config, doubted, follow, kept, one, put_aside, state_of, texts
 
 AWAY = NotMade(Status.UNREACHED, "Its server did not answer.")
 
@@ -221,18 +220,17 @@ def test_nothing_is_kept_of_a_source_that_is_gone(database: Database) -> None:
     source = follow(database)
     with database.reading() as session:
         gone = session.get_one(Source, source)
-        config = registry.config_of(gone)
+        described = registry.config_of(gone)
     with database.session() as session:
         registry.remove(session, "weather.lisboa")
     with database.session() as session:
-        assert keep(session, gone, config, one("12"), BEGIN).events == []
+        assert keep(session, gone, described, one("12"), BEGIN).events == []
     assert all_values(database) == []
 
 
 def test_another_persons_private_source_is_not_decided_upon(database: Database) -> None:
     with database.session() as session:
-        values = {"name": "user.ana.bank", "url": "http://example.org/", "fields": [{"key": "value"}], "private": True}
-        source = registry.add(session, read(values), owner="ana").id
+        source = registry.add(session, config("user.ana.bank", private=True), owner="ana").id
     kept(database, source, doubted("7"))
     with database.reading() as session:
         assert not aside.waiting(session, person="rui")

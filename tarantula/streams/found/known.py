@@ -10,7 +10,6 @@ from tarantula.streams.found.shape import number_in, shape_of
 
 MOST_SHAPES = 4
 MOST_NUMBERS = 30
-MOST_PATHS = 3
 MARKS = ("row", "column", "term", "aria", "before", "after", "group")
 """Where words stand that say which value it is, the surest first."""
 
@@ -30,15 +29,15 @@ class Known:
     names: list[str] = field(default_factory=list)
     """Selectors of its id, its attributes or its classes that fit nothing else."""
     paths: list[str] = field(default_factory=list)
-    """From an element above that has a name, or from the top."""
-    near: list[str] = field(default_factory=list)
-    """Words around it, in the order of the page."""
+    """By the places of all above it, and from the nearest above that has a name of its own."""
+    near: list[list[str]] = field(default_factory=list)
+    """Words before it and words after it, the nearest first."""
     rivals: list[str] = field(default_factory=list)
     """Texts of the same shape that stood near."""
     twins: int = 0
     """How many elements beside it have the same shape."""
-    title: str = ""
-    """The title of the page."""
+    about: list[str] = field(default_factory=list)
+    """The title of the page, and its first heading."""
     language: str = ""
     landmark: str = ""
     """Whether it stands in the page's margin: ``aside``, ``nav``, ``footer``."""
@@ -70,3 +69,8 @@ class Known:
         """The words that say which value it is: those of its row and column, or the ones nearest to it."""
         known = [self.labels[where] for where in ("row", "column") if where in self.labels]
         return known or [self.labels[where] for where in MARKS if where in self.labels][:1]
+
+    @property
+    def around(self) -> list[str]:
+        """All words around it."""
+        return [word for words in self.near for word in words]
