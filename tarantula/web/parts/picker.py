@@ -85,7 +85,7 @@ class Picker:
             return
         with told():
             taken = await away(self._draft.point, pointed.number, pointed.part)
-            self._notice.text = _("Chosen: {title}, {text}", title=taken.title, text=taken.text[:80])
+            self._notice.text = _("Chosen: {title}, {value}", title=taken.title, value=taken.text[:80])
         await self._list.show(self._draft)
         await self._marked()
 
