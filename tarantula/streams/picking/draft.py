@@ -61,11 +61,13 @@ class Draft:
         tree: PageTree | None = None,
         adapter: str = "page",
         options: Mapping[str, Any] | None = None,
+        named_by: Mapping[str, Any] | None = None,
     ) -> None:
         self.answer = answer
         self.fields: list[DraftField] = []
         self._tree = tree
         self._adapter, self._options = adapter, dict(options or {})
+        self._named_by = named_by
         self._ways: list[Way] = []
         self._following: Following | None = None
 
@@ -82,6 +84,10 @@ class Draft:
     def offer(self, title: str, text: str, place: Mapping[str, Any]) -> DraftField:
         """Take a value of a document that is no page, by its place."""
         return self._take(DraftField(title, text, guess([text]), place=dict(place)))
+
+    def has(self, place: Mapping[str, Any]) -> bool:
+        """Whether a value of a document is taken."""
+        return any(one.place == place for one in self.fields)
 
     def remove(self, number: int) -> None:
         """Leave out what was taken."""
@@ -129,8 +135,8 @@ class Draft:
         """Return the fields of the source that this will be, as the model reads them."""
         keys, way = self.keys(), self.way
         options = dict(way.options if way is not None else self._options)
-        if way is not None and way.named_by is not None:
-            options["key"] = keys[way.named_by]
+        if (naming := self._naming()) is not None:
+            options["key"] = keys[naming]
         places = way.places if way is not None else [one.place for one in self.fields]
         fields = [
             {"key": key, "title": one.title, "kind": one.what, "unit": one.in_unit, "place": place}
@@ -139,6 +145,12 @@ class Draft:
         adapter = way.adapter if way is not None else self._adapter
         read_how = {"adapter": adapter, "options": options, "fields": fields}
         return {"name": DRAFT, "url": self.answer.url, **about, **read_how}
+
+    def _naming(self) -> int | None:
+        """Return the field that names the rows, if one does."""
+        if self.way is not None:
+            return self.way.named_by
+        return next((number for number, one in enumerate(self.fields) if one.place == self._named_by), None)
 
     def reading(self, config: SourceConfig | None = None) -> Reading:
         """Read the document as it will be read from now on."""

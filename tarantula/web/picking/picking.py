@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import NamedTuple
 
 from nicegui import Client
 from starlette.routing import Route
@@ -14,7 +17,10 @@ from tarantula.people.roles import Role
 from tarantula.states import meaning
 from tarantula.streams.adapter import Answer
 from tarantula.streams.picking.look import Look
+from tarantula.streams.picking.rendered import Rendering
 from tarantula.streams.picking.visitor import Visitor, Wanted, address_of, is_private
+from tarantula.streams.source import filled
+from tarantula.streams.steps import Step
 from tarantula.web.picking.opened import OpenPages
 from tarantula.web.picking.showing import routes_of, ticket_for
 from tarantula.web.replay.tickets import Tickets
@@ -28,24 +34,39 @@ AT_A_TIME = 4
 """Pages that are asked for at the same time, by all who use the pages."""
 
 
+class Wish(NamedTuple):
+    """What somebody wants to look at."""
+
+    address: str
+    """With {words} in braces for variables."""
+    render: bool = False
+    """Whether a browser makes the page, with its scripts."""
+    steps: Sequence[Step] = ()
+    variables: Mapping[str, str] = MappingProxyType({})
+
+
 class Picking:
     """What is open, and who asks servers for it."""
 
     def __init__(self, user_agent: str) -> None:
         self.pages = OpenPages()
         self._visitor = Visitor(user_agent)
+        self._rendering = Rendering(self._visitor, user_agent)
         self._turns = asyncio.Semaphore(AT_A_TIME)
 
     def routes(self, tickets: Tickets) -> list[Route]:
         """Return the addresses of the other origin."""
         return routes_of(self.pages, self._visitor, tickets)
 
-    async def ask(self, person: Person, address: str) -> tuple[Answer, bool]:
+    async def ask(self, person: Person, wish: Wish) -> tuple[Answer, bool]:
         """Return what a server sends to somebody who may add sources, and whether it is at a private address."""
         person.check(Role.CURATOR)
-        url = address_of(address)
+        url = address_of(filled(wish.address, wish.variables))
         async with self._turns:
             private = await asyncio.to_thread(is_private, url)
+            if wish.render or wish.steps:
+                answer = await self._rendering.render(url, wish.steps, wish.variables, allow_private=private)
+                return answer, private
             exchange = await self._visitor.get(Wanted(url, private, LARGEST, PATIENCE, accept=ACCEPT))
         if exchange.status != 200:
             phrase = meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
