@@ -185,6 +185,10 @@ class Collection:
         due = self._visited.standing.next_due
         return due is not None and due > datetime.now(UTC) + LONG
 
+    def holds(self, entry: Entry) -> bool:
+        """Whether the server is kept until a browser is done with the page."""
+        return self.config.render
+
     def release(self, entry: Entry) -> None:
         """Hear that a visit is over; the server is left alone for a while."""
         pause = self.politeness.pause(entry.server)

@@ -14,6 +14,7 @@ from tarantula.search.models import Barrel, LinkWeight, ReadText, SearchCount
 from tarantula.store.models import TRIED, UNDER_WAY, Document, InheritedRecord, JournalEntry, LinkRow, Visit
 from tarantula.streams.models import (
     Alert,
+    AlertMemory,
     Event,
     Firing,
     Forgotten,
@@ -31,6 +32,7 @@ __all__ = [
     "UNDER_WAY",
     "Account",
     "Alert",
+    "AlertMemory",
     "AuditEntry",
     "Barrel",
     "Base",

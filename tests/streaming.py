@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 from sqlalchemy import select
@@ -14,6 +19,8 @@ from tarantula.streams.adapter import Doubt, Reading, Row
 from tarantula.streams.keeping import keep
 from tarantula.streams.outcome import Kept, NotMade, Unchanged
 from tarantula.streams.source import SourceConfig, read
+from tests.collecting import SCRAPY, interrupt, start
+from tests.sites.server import Answer, Manner, Visit
 
 SECOND = 1_000_000
 BEGIN = 1_790_000_000 * SECOND
@@ -78,3 +85,25 @@ def put_aside(database: Database) -> list[PutAside]:
     """Return all that was ever put aside."""
     with database.reading() as session:
         return list(session.scalars(select(PutAside).order_by(PutAside.id)))
+
+
+@contextmanager
+def reading(**environment: str) -> Iterator[subprocess.Popen[str]]:
+    """Read streams in a process of its own, meanwhile."""
+    process = start([SCRAPY, "crawl", "streams"], **environment)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            log = interrupt(process)
+            assert "Traceback" not in log, log
+
+
+def counting(text: str = '<p id="value">{}</p>') -> Manner:
+    """Answer with a page whose value is one more every time."""
+    numbers = count(1)
+
+    async def manner(_visit: Visit, _connection: asyncio.Transport) -> Answer:
+        return Answer(text.format(next(numbers)))
+
+    return manner

@@ -12,7 +12,7 @@ from sqlalchemy.orm.attributes import flag_modified
 from tarantula.models import Source, SourceState
 from tarantula.streams import aside, registry, usual
 from tarantula.streams.adapter import Doubt, Reading, Row
-from tarantula.streams.alerting import judge
+from tarantula.streams.alerts import judge
 from tarantula.streams.history import NewEvent, series_of, store
 from tarantula.streams.misses import Standing
 from tarantula.streams.news_rows import NewsRows
@@ -201,7 +201,7 @@ class _Keeping:
     def _settle_kinds(self, config: SourceConfig) -> None:
         if config is not self._config:
             self._config, self._changed = config, True
-            registry.settle_kinds(self._session, self._state.source_id, config)
+            self._kept.revision = registry.settle_kinds(self._session, self._state.source_id, config)
 
     def _move(self, is_news: bool) -> None:
         """Write how far the source is."""
@@ -209,8 +209,11 @@ class _Keeping:
         state.read_at = made.at
         if made.due_at is not None:
             state.due_at = made.due_at
-        if made.validators is not None and state.validators != made.validators:
-            state.validators = dict(made.validators)
+        # What lacked something is read in full next time, whether it changed or not.
+        validators = {} if state.misses else made.validators
+        if validators is not None and state.validators != validators:
+            state.validators = dict(validators)
+        self._kept.validators = validators
         if self._changed:
             state.memory = self._remembered.as_json()
             flag_modified(state, "memory")

@@ -73,7 +73,7 @@ class SourceState(Base):
     """ETag and Last-Modified of the last answer."""
     memory: Mapped[dict[str, Any]] = mapped_column(JSON)
     """What `tarantula.streams.remembered.Remembered` holds, the adapter's own `Memory` among it."""
-    news: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+    news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """What is still to be told of it, and to whom; ``None`` when there is nothing."""
 
 
@@ -192,8 +192,19 @@ class Alert(Base):
     is_on: Mapped[bool] = mapped_column(Boolean)
     configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
     """`tarantula.streams.alerts.alert.AlertConfig`."""
-    state: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """What its condition has to remember, and whether it is armed."""
+
+
+class AlertMemory(Base):
+    """What an alert has to remember of one row, or of all together, and whether it is armed."""
+
+    __tablename__ = "alert_memory"
+
+    alert_id: Mapped[int] = mapped_column(ForeignKey("alert.id", ondelete="CASCADE"), primary_key=True)
+    row: Mapped[str] = mapped_column(String(300), primary_key=True)
+    memory: Mapped[dict[str, Any]] = mapped_column(JSON)
+    """`tarantula.streams.alerts.memory.Memory`."""
+    due_at: Mapped[int | None] = mapped_column(BigInteger, index=True)
+    """Microseconds since 1970: when time alone may make it fire."""
 
 
 class Firing(Base):
@@ -206,8 +217,10 @@ class Firing(Base):
     at: Mapped[int] = mapped_column(BigInteger)
     row: Mapped[str] = mapped_column(String(300))
     why: Mapped[str] = mapped_column(Text)
-    news: Mapped[dict[str, Any] | None] = mapped_column(JSON)
-    """Who is still to be told; ``None`` when everybody was, or nobody can be."""
+    news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Who was told, while somebody is still to be; ``None`` when everybody was, or nobody can be."""
+    tell_at: Mapped[int | None] = mapped_column(BigInteger, index=True)
+    """Microseconds since 1970: when they are told, or once more."""
     dismissed_at: Mapped[datetime | None] = mapped_column(Moment)
     """When its owner had seen enough of it."""
 

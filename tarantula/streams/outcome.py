@@ -57,6 +57,10 @@ class Kept:
     missing: dict[str, str] = field(default_factory=dict)
     status: Status = Status.NEW
     sentence: str = ""
+    validators: Mapping[str, str] | None = None
+    """With which the server is asked next time; ``None`` if those are as they were."""
+    revision: int | None = None
+    """The source's new one, if its configuration was changed by what was read."""
 
 
 def new_event(series_id: int, at: int, value: Value, text: str) -> NewEvent:

@@ -86,11 +86,9 @@ def edit(session: Session, name: str, changes: Mapping[str, Any], person: str | 
     return source
 
 
-def settle_kinds(session: Session, source_id: int, config: SourceConfig) -> None:
-    """Write down what fields are for which nobody had said it."""
-    source = session.scalar(select(Source).where(Source.id == source_id).with_for_update())
-    if source is None:
-        return
+def settle_kinds(session: Session, source_id: int, config: SourceConfig) -> int:
+    """Write down what fields are for which nobody had said it; return the source's new revision."""
+    source = session.get_one(Source, source_id, with_for_update=True)
     told = {field.key: field for field in config.fields}
     now = config_of(source)
     fields = tuple(
@@ -100,6 +98,7 @@ def settle_kinds(session: Session, source_id: int, config: SourceConfig) -> None
         for field in now.fields
     )
     _write(source, now.model_copy(update={"fields": fields}), datetime.now(UTC))
+    return source.revision
 
 
 def remove(session: Session, name: str, person: str | None = None) -> None:

@@ -119,7 +119,13 @@ def upgrade() -> None:
         sa.Column("name", sa.String(200), nullable=False),
         sa.Column("is_on", sa.Boolean, nullable=False),
         sa.Column("configuration", sa.JSON, nullable=False),
-        sa.Column("state", sa.JSON, nullable=False),
+    )
+    op.create_table(
+        "alert_memory",
+        sa.Column("alert_id", sa.Integer, sa.ForeignKey("alert.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column("row", sa.String(300), primary_key=True),
+        sa.Column("memory", sa.JSON, nullable=False),
+        sa.Column("due_at", sa.BigInteger, index=True),
     )
     op.create_table(
         "firing",
@@ -129,6 +135,7 @@ def upgrade() -> None:
         sa.Column("row", sa.String(300), nullable=False),
         sa.Column("why", sa.Text, nullable=False),
         sa.Column("news", sa.JSON),
+        sa.Column("tell_at", sa.BigInteger, index=True),
         sa.Column("dismissed_at", sa.DateTime(timezone=True)),
     )
     op.create_table(

@@ -10,7 +10,7 @@ from turbohtml import Element
 from tarantula.streams.found.candidates import Candidate, Candidates
 from tarantula.streams.found.known import Known
 from tarantula.streams.found.labels import HEADING_MARKS, Labels, Sight
-from tarantula.streams.found.looking import Read, about, core, landmark, language, own_of, twins
+from tarantula.streams.found.looking import Read, about, core, landmark, language, own_of, path_of, twins
 from tarantula.streams.found.shape import fits, is_usual, number_in, shape_of
 
 FAR_OUTSIDE = 10.0
@@ -48,20 +48,23 @@ Outcome = Found | Unsure | Gone
 
 def follow(sight: Sight, known: Known, chosen: Sequence[Element], read: Read) -> Outcome:
     """Say where the value is that was known, given what its selector fits now."""
-    if len(chosen) == 1 and known.marks:
+    if len(chosen) == 1:
         element = core(chosen[0])
-        text, labels = read(element), sight.labels(element)
-        if (
-            text
-            and labels == known.labels
-            and element.tag == known.tag
-            and own_of(element) == known.own
-            and fits(shape_of(text), known.shapes, loosely=True)
-            and twins(element, known.shapes) == known.twins
-            and not _is_about_something_else(known, about(sight.document))
-        ):
-            return Found(element, text, labels)
+        text = read(element)
+        is_there = path_of(element) in known.paths[:1] and element.tag == known.tag and own_of(element) == known.own
+        is_it = is_there and (_is_the_same(sight, known, element, text) if known.marks else text == known.last)
+        if text and is_it:
+            return Found(element, text, known.labels)
     return _Search(sight, known, list(chosen), read).outcome()
+
+
+def _is_the_same(sight: Sight, known: Known, element: Element, text: str) -> bool:
+    return (
+        fits(shape_of(text), known.shapes, loosely=True)
+        and sight.labels(element) == known.labels
+        and twins(element, known.shapes) == known.twins
+        and not _is_about_something_else(known, about(sight.document))
+    )
 
 
 class _Search:
@@ -97,6 +100,8 @@ class _Search:
             return _unsure(_best(same), f"{len(same)} values on the page have the same words beside them.")
         if complaint := self._complaint(one):
             return _unsure(one, complaint)
+        if self._known.shared and not (one.chosen and one.on_path):
+            return _unsure(one, "Other values had the same words beside them, and it is not in its place any more.")
         headings = [self._known.labels[where] for where in HEADING_MARKS if where in self._known.labels]
         in_its_part = any(heading in one.labels.values() for heading in headings)
         if one.chosen or one.named or one.by_structure or in_its_part:
@@ -131,7 +136,7 @@ class _Search:
         twins_now = [one for one in candidates if twins(one.element, self._known.shapes) == self._known.twins]
         for narrowed in (
             [one for one in candidates if one.named],
-            [one for one in candidates if one.is_as_it_was and self._known.own],
+            [one for one in candidates if one.is_as_it_was and self._known.own] if _are_beside(candidates) else [],
             [one for one in twins_now if one.chosen and one.on_path and one.is_as_it_was],
         ):
             if len(narrowed) == 1:
@@ -152,7 +157,9 @@ class _Search:
         is_in_its_place = one.chosen and one.on_path and one.is_as_it_was
         if is_in_its_place or len(self._known.marks) > 1:
             return True
-        return one.has_company and not any(self._is_new(now.get(where)) for where in ("group", "heading"))
+        # With one word alone, what is around it has to be the same too.
+        is_in_its_part = known.get("heading", "") in {"", *there}
+        return is_in_its_part and one.has_company and not any(self._is_new(now.get(at)) for at in ("group", "heading"))
 
     def _is_new(self, label: str | None) -> bool:
         """Whether words that head a part of the page were not around the value before."""
@@ -189,6 +196,10 @@ class _Search:
 def _is_about_something_else(known: Known, now: list[str]) -> bool:
     """Whether both the title and the first heading of a page are others than they were."""
     return all(before and after and before != after for before, after in zip(known.about, now, strict=False))
+
+
+def _are_beside(candidates: list[Candidate]) -> bool:
+    return len({one.element.parent for one in candidates}) == 1
 
 
 def _found(one: Candidate) -> Found:

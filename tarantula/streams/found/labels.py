@@ -9,7 +9,7 @@ from turbohtml import Document, Element, Node, Text
 
 from tarantula.streams.found.cells import column_titles, holds_one_of, row_title, title_above
 from tarantula.streams.found.grid import Grid, grid_of
-from tarantula.streams.found.words_beside import as_label, strings_of, text_of
+from tarantula.streams.found.words_beside import LONGEST_LABEL, as_label, strings_of, text_of
 
 Labels = dict[str, str]
 """Words by where they stand: row, column, above (the column's title), term, aria, before, after, group, headings."""
@@ -161,4 +161,8 @@ def _heading_in(element: Element) -> Element | None:
     if element.tag in _OWN_HEADINGS or element.tag == "head":
         return None
     inside = element.select(", ".join(RANKED))
-    return inside[-1] if inside else None
+    if not inside:
+        return None
+    # A heading with more than a line of its own heads what it stands with, not what follows.
+    alone = element.tag == "header" or len(text_of(element)) <= len(text_of(inside[-1])) + LONGEST_LABEL
+    return inside[-1] if alone else None

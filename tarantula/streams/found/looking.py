@@ -8,7 +8,7 @@ from itertools import islice
 from turbohtml import Document, Element, Node, Text
 from turbohtml.query import escape_identifier
 
-from tarantula.streams.found.known import Known
+from tarantula.streams.found.known import Known, marks_in
 from tarantula.streams.found.labels import Labels, Sight
 from tarantula.streams.found.shape import shape_of
 from tarantula.streams.found.words_beside import LONGEST_LABEL, UNSEEN, as_label, text_of
@@ -105,16 +105,21 @@ def twins(element: Element, shapes: Iterable[str]) -> int:
     return sum(1 for one in siblings if isinstance(one, Element) and shape_of(text_of(one)[:400]) in known)
 
 
-def rivals(element: Element, text: str, shapes: Iterable[str]) -> list[str]:
-    """Return other texts of the same shape that stand near."""
-    known, found = set(shapes), dict[str, None]()
+def rivals(element: Element, shapes: Iterable[str]) -> list[Element]:
+    """Return other elements near whose texts have the same shape."""
+    known, found = set(shapes), dict[Element, None]()
     for above in islice(element.ancestors, 3):
         for node in islice(above.descendants, 200):
-            if isinstance(node, Text) and node.data.strip() and element not in node.ancestors:
-                other = text_of(node)
-                if other != text and shape_of(other) in known:
-                    found[other[:60]] = None
+            if not isinstance(node, Text) or not isinstance(node.parent, Element) or element in node.ancestors:
+                continue
+            if node.data.strip() and shape_of(text_of(node)) in known:
+                found[node.parent] = None
     return list(found)[:_MOST_RIVALS]
+
+
+def texts_of(elements: Iterable[Element], but: str) -> list[str]:
+    """Return the texts of some elements, each once."""
+    return [text for text in dict.fromkeys(text_of(element)[:60] for element in elements) if text != but]
 
 
 def landmark(element: Element) -> str:
@@ -143,7 +148,10 @@ def learn(sight: Sight, known: Known, element: Element, text: str, labels: Label
     known.names = names_of(document, element)
     known.paths = [path_of(element), *named_path_of(document, element)]
     known.near, known.twins = near(element), twins(element, known.shapes)
-    known.rivals = rivals(element, text, known.shapes)
+    others = rivals(element, known.shapes)
+    known.rivals = texts_of(others, text)
+    marks = known.marks
+    known.shared = bool(marks) and any(marks_in(sight.labels(other)) == marks for other in others)
     known.about, known.language = about(document), language(document)
     known.landmark, known.day = landmark(element), day
     return known
