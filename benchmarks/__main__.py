@@ -14,6 +14,7 @@ from benchmarks import (
     documents,
     escalona,
     frontier_queries,
+    history,
     insertion,
     leasing,
     likeness,
@@ -32,6 +33,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "cpu": lambda options: cpu.measure(options.pages, options.servers),
     "memory": lambda options: memory.measure(),
     "frontier_queries": lambda options: frontier_queries.measure(options.rows),
+    "history": lambda options: history.measure(options.events),
     "insertion": lambda options: insertion.measure(),
     "leasing": lambda options: leasing.measure(),
     "convert": lambda options: convert.measure(options.pages, options.servers),
@@ -53,6 +55,7 @@ def main() -> None:
     arguments.add_argument("--rounds", type=int, default=1)
     arguments.add_argument("--rows", type=int, default=1_000_000, help="documents for frontier_queries and documents")
     arguments.add_argument("--documents", type=int, default=100_000, help="for search")
+    arguments.add_argument("--events", type=int, default=history.EVENTS, help="for history: one a second")
     options = arguments.parse_args()
     if unknown := set(options.names) - BENCHMARKS.keys():
         arguments.error(f"there is no {', '.join(sorted(unknown))}")
