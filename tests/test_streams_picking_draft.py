@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from tarantula.errors import TarantulaError
+from tarantula.streams.adapter import Answer
 from tarantula.streams.kinds import Kind
 from tarantula.streams.patterns import found_by
 from tarantula.streams.picking.draft import Draft
-from tarantula.streams.picking.naming import key_for, source_name_for
+from tarantula.streams.picking.naming import source_name_for
+from tarantula.streams.picking.offers import Rows, is_page, offers_of
 from tarantula.streams.picking.part import parts_in, pattern_for
 from tarantula.streams.picking.ways import Following
 from tarantula.streams.source import check_name, read
@@ -149,10 +152,60 @@ def test_the_numbers_of_a_text_are_offered() -> None:
     assert parts_in("7 votos") == ["7"]
 
 
+DOCUMENTS = [
+    (
+        "application/json",
+        '{"main": {"temp": 21.5}, "list": [{"n": "Lisboa", "v": 1}, {"n": "Porto", "v": 2}]}',
+        "json",
+        [Rows.ONE, Rows.NAMED, Rows.NEWS],
+    ),
+    ("text/csv", "date;value\n2026-01-01;3,5\n2026-01-02;4,5\n", "csv", [Rows.LAST, Rows.FIRST, Rows.NEWS]),
+    (
+        "text/xml",
+        "<?xml version='1.0'?><rss version='2.0'><channel><item><title>T</title></item></channel></rss>",
+        "feed",
+        [Rows.NEWS],
+    ),
+    ("application/xml", "<rates><rate currency='USD'>1.08</rate></rates>", "xml", [Rows.ONE]),
+    (
+        "text/calendar",
+        "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:20260613T100000Z\r\n"
+        "SUMMARY:Jogo\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+        "ical",
+        [Rows.NEXT],
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "body", "adapter", "rows"), DOCUMENTS, ids=[one[2] for one in DOCUMENTS])
+def test_documents_that_are_no_pages_are_told_by_their_type_and_can_be_read(
+    kind: str, body: str, adapter: str, rows: list[Rows]
+) -> None:
+    answer = Answer("http://a.example/data", body.encode(), kind, datetime(2026, 6, 12, 22, tzinfo=UTC))
+    assert not is_page(answer)
+    offers = offers_of(answer)
+    assert [(offer.adapter, offer.rows) for offer in offers] == [(adapter, one) for one in rows]
+    for offer in offers:
+        naming = offer.named_by.place if offer.named_by is not None else None
+        draft = Draft(answer, None, offer.adapter, offer.options, naming)
+        for value in offer.values:
+            draft.offer(value.title or value.key, value.samples[0], value.place)
+        found = {text for row in draft.reading().rows for text in row.texts.values()}
+        assert {text for value in offer.values for text in value.samples} & found
+        assert {row.name for row in draft.reading().rows} == ({"Lisboa", "Porto"} if naming else {""})
+
+
+def test_what_nothing_reads_is_refused_in_a_sentence() -> None:
+    with pytest.raises(TarantulaError, match="This is application/pdf, which nothing reads"):
+        offers_of(Answer("http://a.example/", b"%PDF-1.7", "application/pdf"))
+    with pytest.raises(TarantulaError, match="This is not JSON"):
+        offers_of(Answer("http://a.example/", b"{", "application/json"))
+    with pytest.raises(TarantulaError, match="no value"):
+        offers_of(Answer("http://a.example/", b"{}", "application/json"))
+    assert is_page(Answer("http://a.example/", b"<p>1", ""))
+
+
 def test_names_to_begin_with_can_be_used() -> None:
-    assert key_for("N.º de Vitórias", ["n_o_de_vitorias"]) == "n_o_de_vitorias_2"
-    assert key_for("") == "value"
-    assert key_for("2026") == "value_2026"
     assert source_name_for("Ana", "Hóquei em patins: 1.ª divisão", "http://a/") == "user.ana.hoquei-em-patins-1"
     assert source_name_for("ana b", "", "http://www.fc.ul.pt/") == "fc"
     assert check_name(source_name_for("ana", "…", "http://x/")) == "user.ana.x"

@@ -9,12 +9,12 @@ from typing import Any
 from tarantula.errors import TarantulaError
 from tarantula.streams.adapter import Answer, CannotRead, Reading
 from tarantula.streams.adapters import adapter_named
-from tarantula.streams.kinds import Kind
-from tarantula.streams.picking.naming import key_for
+from tarantula.streams.kinds import Aggregation, Kind
 from tarantula.streams.picking.pick import Pick, picked, title_for
 from tarantula.streams.picking.tree import PageTree
 from tarantula.streams.picking.ways import Following, Way, ways_of
 from tarantula.streams.source import MOST_FIELDS, SourceConfig, read
+from tarantula.streams.suggesting import key_of
 from tarantula.streams.types import Guess, guess
 
 DRAFT = "draft"
@@ -38,6 +38,10 @@ class DraftField:
     """Where it is, if nobody pointed at it: in a document that is no page."""
     texts: list[str] = field(default_factory=list)
     """What it says in every row."""
+    key: str = ""
+    """By which it is known; made of what it is called unless said."""
+    aggregation: Aggregation | None = None
+    """Which value stands for many; as usual for its kind unless said."""
 
     @property
     def what(self) -> Kind:
@@ -70,6 +74,27 @@ class Draft:
         self._named_by = named_by
         self._ways: list[Way] = []
         self._following: Following | None = None
+
+    @classmethod
+    def prepared(cls, answer: Answer, values: Mapping[str, Any]) -> Draft:
+        """Begin with the values of a source that is ready to be read, as a category makes them."""
+        config = read({"name": DRAFT, **values, "url": answer.url, "variables": {}})
+        draft = cls(answer, None, config.adapter, config.options)
+        draft.fields = [
+            DraftField(
+                one.title or one.key,
+                "",
+                Guess(one.kind or Kind.TEXT, one.unit, one.aggregation or Aggregation.LAST),
+                one.kind,
+                one.unit or None,
+                place=one.place,
+                key=one.key,
+                aggregation=one.aggregation,
+            )
+            for one in config.fields
+        ]
+        draft._guess()
+        return draft
 
     def point(self, number: int, part: str = "") -> DraftField:
         """Take what somebody pointed at, or say why it cannot be followed."""
@@ -126,10 +151,8 @@ class Draft:
 
     def keys(self) -> list[str]:
         """Return a key for every field, made of what it is called."""
-        keys: list[str] = []
-        for one in self.fields:
-            keys.append(key_for(one.title, keys))
-        return keys
+        taken: set[str] = set()
+        return [one.key or key_of(one.title, taken) for one in self.fields]
 
     def configuration(self, **about: Any) -> dict[str, Any]:
         """Return the fields of the source that this will be, as the model reads them."""
@@ -139,7 +162,14 @@ class Draft:
             options["key"] = keys[naming]
         places = way.places if way is not None else [one.place for one in self.fields]
         fields = [
-            {"key": key, "title": one.title, "kind": one.what, "unit": one.in_unit, "place": place}
+            {
+                "key": key,
+                "title": one.title,
+                "kind": one.what,
+                "unit": one.in_unit,
+                "aggregation": one.aggregation,
+                "place": place,
+            }
             for key, one, place in zip(keys, self.fields, places, strict=True)
         ]
         adapter = way.adapter if way is not None else self._adapter
@@ -182,6 +212,8 @@ class Draft:
         for key, one in zip(self.keys(), self.fields, strict=True):
             one.texts = [text for row in rows if (text := row.texts.get(key, ""))]
             one.guessed = guess(one.texts or [one.text])
+            if one.pick is None and one.texts:
+                one.text = one.texts[0]
 
 
 def _is_same(one: Pick, other: Pick) -> bool:

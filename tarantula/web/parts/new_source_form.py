@@ -41,12 +41,17 @@ class NewSourceForm:
 
     def suggest(self, **values: str) -> None:
         """Fill in what nobody has written."""
-        lines = {"title": self._title, "name": self._name, "description": self._description}
+        lines = {"title": self._title, "name": self._name, "tags": self._tags}
         for key, value in values.items():
             line = lines[key]
             if (line.value or "") in ("", self._suggested.get(key, "")):
                 line.value = value
             self._suggested[key] = value
+
+    def suggest_interval(self, seconds: float) -> None:
+        """Choose the interval that is usual for a source, or the next longer one."""
+        fitting = [key for key in INTERVALS if float(key) >= seconds]
+        self._interval.value = fitting[0] if fitting else list(INTERVALS)[-1]
 
     def values(self) -> dict[str, Any]:
         """Return what stands there, as the model reads it."""

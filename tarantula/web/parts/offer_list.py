@@ -8,7 +8,8 @@ from nicegui import ui
 
 from tarantula.streams.adapter import Answer
 from tarantula.streams.picking.draft import Draft
-from tarantula.streams.picking.offers import Offer, Offered, Rows
+from tarantula.streams.picking.offers import Offer, Rows
+from tarantula.streams.suggesting import Suggestion
 from tarantula.web.parts.asking import away, told
 from tarantula.web.parts.style import tagged
 from tarantula.web.words import _, language, mark, use
@@ -40,10 +41,10 @@ class OfferList:
         """Show one of the offers, and which others there are."""
         use(self._language)
         offer = offers[chosen]
-        naming = offer.values[offer.named_by] if offer.named_by is not None else None
+        naming = offer.named_by
         draft = Draft(answer, None, offer.adapter, offer.options, naming.place if naming is not None else None)
         if naming is not None:
-            draft.offer(naming.title, naming.text, naming.place)
+            draft.offer(naming.title, _text(naming), naming.place)
         self._place.clear()
         self._place.set_visibility(True)
         with self._place:
@@ -63,23 +64,27 @@ class OfferList:
         radio = ui.radio(words, value=chosen).props('aria-labelledby="offer-following"')
         radio.on_value_change(change)
 
-    def _value(self, draft: Draft, value: Offered, *, fixed: bool) -> None:
+    def _value(self, draft: Draft, value: Suggestion, *, fixed: bool) -> None:
         async def change() -> None:
             use(self._language)
             with told():
                 if box.value:
-                    await away(draft.offer, value.title, value.text, value.place)
+                    await away(draft.offer, value.title or value.key, _text(value), value.place)
                 elif draft.has(value.place):
                     places = [one.place for one in draft.fields]
                     await away(draft.remove, places.index(value.place))
             await self._changed()
 
-        text = f"{value.title}: {value.text[:80]}" if value.text else value.title
-        box = ui.checkbox(text, value=fixed).classes("w-full break-words")
+        words = ": ".join(filter(None, (value.title or value.key, _text(value)[:80])))
+        box = ui.checkbox(words, value=fixed).classes("w-full break-words")
         if fixed:
             box.disable()
         else:
             box.on_value_change(change)
+
+
+def _text(value: Suggestion) -> str:
+    return next(iter(value.samples), "")
 
 
 def _way(offer: Offer) -> str:

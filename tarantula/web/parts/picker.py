@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
 from nicegui import Client, ui
 
 from tarantula.management import picking as management
@@ -11,6 +15,7 @@ from tarantula.streams.picking.draft import Draft
 from tarantula.streams.picking.naming import source_name_for
 from tarantula.streams.picking.offers import is_page, offers_of
 from tarantula.web.parts.asking import away, told
+from tarantula.web.parts.category_form import CategoryForm
 from tarantula.web.parts.new_source_form import NewSourceForm
 from tarantula.web.parts.offer_list import OfferList
 from tarantula.web.parts.picked_list import PickedList
@@ -31,6 +36,7 @@ class Picker:
         self._language = language()
         self._draft: Draft | None = None
         self._asked = Wish("")
+        self._category = ""
         self._bar()
         with ui.element("div").classes("w-full grid grid-cols-1 lg:grid-cols-3 gap-4"):
             with ui.element("section").classes("min-w-0 lg:col-span-2").props(f'aria-label="{_("The page")}"'):
@@ -50,19 +56,39 @@ class Picker:
 
     async def open(self) -> None:
         """Ask for the page at the address, and show it."""
+        async with self._asking():
+            wish = self._wish()
+            answer, private = await picking_of(self._client).ask(self._desk.person, wish)
+            self._asked = wish
+            if is_page(answer):
+                await self._show_page(answer, private)
+            else:
+                await self._show_offers(answer)
+
+    async def _prepare(self, values: dict[str, Any]) -> None:
+        """Read a source that a category made, before it is saved."""
+        async with self._asking():
+            wish = Wish(values["url"], values.get("render", False), (), values.get("variables", {}))
+            answer, _private = await picking_of(self._client).ask(self._desk.person, wish)
+            self._asked = wish
+            self._offers.hide()
+            self._framed.set_visibility(False)
+            self._form.suggest(
+                title=values.get("title", ""), name=values.get("name", ""), tags=", ".join(values.get("tags", []))
+            )
+            self._form.suggest_interval(values.get("interval", 300.0))
+            await self._begin(await away(Draft.prepared, answer, values))
+            self._category = values.get("category", "")
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncIterator[None]:
         use(self._language)
         self._notice.text = _("One moment …")
         self._opening.disable()
+        self._category = ""
         try:
             with told():
-                picking = picking_of(self._client)
-                wish = self._wish()
-                answer, private = await picking.ask(self._desk.person, wish)
-                self._asked = wish
-                if is_page(answer):
-                    await self._show_page(answer, private)
-                else:
-                    await self._show_offers(answer)
+                yield
         finally:
             self._notice.text = ""
             self._opening.enable()
@@ -95,6 +121,7 @@ class Picker:
             self._address.on("keydown.enter", self.open)
             self._opening = ui.button(_("Open"), icon="travel_explore", on_click=self.open).props("no-caps")
         self._way_there = WayThere()
+        CategoryForm(self._desk, self._prepare)
         self._notice = ui.label().classes("text-sm").props('role="status"')
 
     def _wish(self) -> Wish:
@@ -147,6 +174,7 @@ class Picker:
                 render=asked.render,
                 steps=[step.model_dump() for step in asked.steps],
                 variables=dict(asked.variables),
+                category=self._category,
             )
             added = await away(management.add, self._desk, fields, self._draft.answer)
             if added.sentence:
