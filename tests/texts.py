@@ -16,18 +16,20 @@ from tarantula.publications.config import PublicationConfig
 from tarantula.publications.times import PERIODS
 from tarantula.states import MEANINGS, ItemState, Validation
 from tarantula.web.parts.publication_fields import help_of
+from tarantula.web.parts.source_form import TEXTS
+from tarantula.web.parts.source_form import help_of as help_of_source
 from tests.collecting import ROOT
 
 PACKAGE = ROOT / "tarantula"
 IN_TEMPLATE = re.compile(r"""_\("([^"]*)\"""")
 MARKING = frozenset({"_", "mark"})
 SAYING = frozenset(
-    {"TarantulaError", "NotAllowed", "NotNow", "NotThere", "ValueError"}
+    {"TarantulaError", "NotAllowed", "NotAnExpression", "NotNow", "NotThere", "ValueError"}
     | {"CannotAsk", "InvalidResponse", "NoCode", "NotReached", "PrivateAddress", "TookTooLong", "TooLarge"}
     | {"accept", "at_least", "more_than_nothing", "refuse", "_refuse", "Verdict"}
 )
 """What is called with a sentence that a page may show."""
-RETURNING = frozenset({"answers.py", "failures.py", "robots.py", "sentences.py"})
+RETURNING = frozenset({"answers.py", "failures.py", "fitting.py", "robots.py", "sentences.py"})
 """The files whose functions return them."""
 NAMED = frozenset({"reason", "more", "complaint"})
 """What such a sentence, or a part of it, is called before it is said."""
@@ -48,6 +50,9 @@ SENTENCES = (
         "sentences.py",
         "servers.py",
         "states.py",
+        "streams/registry.py",
+        "streams/source.py",
+        "streams/views",
     ),
 )
 """Where sentences are said of what people write and do; those of other places are shown in English."""
@@ -65,7 +70,7 @@ def marked() -> set[str]:
 def words() -> set[str]:
     """Return the words of the stages that pages translate one by one."""
     chosen: Iterable[str] = (*PERIODS, *STRATEGIES, *ItemState, *Validation, *Role, *MEANINGS.values())
-    helps = {help_of(field) for field in PublicationConfig.model_fields}
+    helps = {help_of(field) for field in PublicationConfig.model_fields} | {help_of_source(field) for field in TEXTS}
     kinds = {kind.name.lower() for kind in LinkKind}
     return {str(word) for word in chosen} | helps | kinds | {role.somebody for role in Role} | OF_PYDANTIC | COUNTED
 

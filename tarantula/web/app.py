@@ -15,8 +15,10 @@ from tarantula.web.door.gate import Gate
 from tarantula.web.metrics import Measured
 from tarantula.web.pages import (
     account,
+    alerts,
     audit,
     browse,
+    dashboard,
     document,
     documents,
     item,
@@ -29,6 +31,8 @@ from tarantula.web.pages import (
     reports,
     searches,
     servers,
+    source,
+    sources,
     types,
     validate,
 )
@@ -39,7 +43,7 @@ __all__ = ["create_app"]
 
 PAGES = (
     *(login, overview, publications, publication, types, reports, items, item, documents, document, servers),
-    *(browse, validate, searches, account, people, audit),
+    *(browse, validate, searches, dashboard, sources, source, alerts, account, people, audit),
 )
 """Importing a page makes it known."""
 

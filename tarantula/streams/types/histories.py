@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -66,22 +66,16 @@ def _proof(text: str) -> _Proof | None:
 
 
 def remembered(history: Sequence[str], text: str, most: int = WORTH_KEEPING) -> list[str]:
-    """Return the few texts that tell as much as the whole history: what proves nothing is forgotten first."""
+    """Return the few texts that tell as much as the whole history: the oldest that proves nothing is forgotten first.
+
+    Where all prove something the oldest is forgotten, so that a page may change its ways.
+    """
     texts = [*(earlier for earlier in history if earlier != text), text]
     while len(texts) > most:
-        texts.remove(_least(texts[:-1]))
+        texts.remove(next((earlier for earlier in texts[:-1] if not _proves(earlier)), texts[0]))
     return texts
 
 
-def _least(texts: Iterable[str]) -> str:
-    seen: set[str] = set()
-    repeating: str | None = None
-    for text in texts:
-        proof = _proof(text)
-        marks = decimal_marks(proof.formats) if proof else ""
-        if len(marks) != 1:
-            return text
-        if marks in seen and repeating is None:
-            repeating = text
-        seen.add(marks)
-    return repeating or next(iter(texts))
+def _proves(text: str) -> bool:
+    proof = _proof(text)
+    return proof is not None and len(decimal_marks(proof.formats)) == 1

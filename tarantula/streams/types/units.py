@@ -108,7 +108,7 @@ def _way(begin: str, end: str) -> tuple[Fraction, Fraction] | None:
 
 @lru_cache(2048)
 def _dimension(unit: str) -> frozenset[tuple[str, Any]] | None:
-    """Return what a unit measures, as powers of what pint calls dimensions; None for what is no unit or cannot be converted in a line."""
+    """Return what a unit measures, as powers of dimensions; None for what is no unit, or is converted to none."""
     if unit in ALONE or not _SAFE.fullmatch(_name(unit)) or re.search(r"\d{2}|\*\*\s*\*|\(.*\(", _name(unit)):
         return None
     try:
