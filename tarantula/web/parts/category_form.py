@@ -38,12 +38,12 @@ class CategoryForm:
         self._controls.clear()
         self._place.clear()
         with self._place:
-            tagged("p", _(category.help), "help")
+            tagged("p", _(category.help) if category.help else "", "help")
             with ui.element("div").classes("grid grid-cols-1 sm:grid-cols-2 gap-3 w-full"):
                 for question in questions(category):
                     with ui.element("div").classes("min-w-0"):
                         self._controls[question.key] = _control(question)
-                        tagged("p", _(question.help), "help m-0")
+                        tagged("p", _(question.help) if question.help else "", "help m-0")
             ui.button(_("Read it"), icon="bolt", on_click=lambda: self._make(category)).props("no-caps").classes("mt-2")
 
     async def _make(self, category: Category) -> None:
@@ -55,7 +55,7 @@ class CategoryForm:
 def _control(question: Question) -> ui.input | ui.select:
     label = _(question.label)
     if question.kind is Asked.CHOICE:
-        options = {answer: _(answer) for answer in question.choices}
+        options = {answer: answer for answer in question.choices}
         return choice(label, options, question.default or next(iter(options)))
     line = ui.input(label, value=question.default).classes("w-full").props("outlined dense maxlength=2000")
     line.props["placeholder"] = question.example
