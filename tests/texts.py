@@ -15,6 +15,8 @@ from tarantula.people.roles import Role
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.times import PERIODS
 from tarantula.states import MEANINGS, ItemState, Validation
+from tarantula.streams.categories import categories
+from tarantula.streams.categories.making import questions
 from tarantula.web.parts.publication_fields import help_of
 from tarantula.web.parts.source_form import TEXTS
 from tarantula.web.parts.source_form import help_of as help_of_source
@@ -52,9 +54,12 @@ SENTENCES = (
         "states.py",
         "streams/alerts",
         "streams/patterns.py",
+        "streams/picking",
         "streams/registry.py",
         "streams/source.py",
         "streams/views",
+        "web/parts/way_there.py",
+        "web/picking",
     ),
 )
 """Where sentences are said of what people write and do; those of other places are shown in English."""
@@ -73,8 +78,17 @@ def words() -> set[str]:
     """Return the words of the stages that pages translate one by one."""
     chosen: Iterable[str] = (*PERIODS, *STRATEGIES, *ItemState, *Validation, *Role, *MEANINGS.values())
     helps = {help_of(field) for field in PublicationConfig.model_fields} | {help_of_source(field) for field in TEXTS}
+    helps |= set(filter(None, _of_categories()))
     kinds = {kind.name.lower() for kind in LinkKind}
     return {str(word) for word in chosen} | helps | kinds | {role.somebody for role in Role} | OF_PYDANTIC | COUNTED
+
+
+def _of_categories() -> Iterator[str]:
+    """Yield what ready-made categories are called, and what they ask; their choices are names."""
+    for category in categories().values():
+        yield from (category.title, category.help)
+        for question in questions(category):
+            yield from (question.label, question.help)
 
 
 def sentences() -> set[str]:

@@ -26,6 +26,7 @@ from tarantula.web.pages import (
     login,
     overview,
     people,
+    picker,
     publication,
     publications,
     reports,
@@ -43,7 +44,7 @@ __all__ = ["create_app"]
 
 PAGES = (
     *(login, overview, publications, publication, types, reports, items, item, documents, document, servers),
-    *(browse, validate, searches, dashboard, sources, source, alerts, account, people, audit),
+    *(browse, validate, searches, dashboard, picker, sources, source, alerts, account, people, audit),
 )
 """Importing a page makes it known."""
 

@@ -7,6 +7,7 @@ from nicegui import ui
 from tarantula.management import alerts, views
 from tarantula.management.desk import Desk
 from tarantula.management.views import ViewRow
+from tarantula.people.roles import Role
 from tarantula.web.frame import heading, page
 from tarantula.web.parts.alerts_view import FiringsView
 from tarantula.web.parts.asking import away, told
@@ -38,6 +39,8 @@ def dashboard(desk: Desk) -> None:
     with ui.row().classes("w-full items-start gap-2 mb-3"):
         with ui.element("div").classes("grow min-w-[14rem]"):
             SourceFinder(desk, _("Add a source: type words"), add)
+        if desk.person.role.allows(Role.CURATOR):
+            ui.button(_("Follow a value"), icon="ads_click", on_click=lambda: ui.navigate.to("/streams/new"))
         ui.button(_("Shared views"), icon="group", on_click=take_over).props("outline")
     board = Board(desk, lambda: _fired(desk, firings))
     with ui.element("section").classes("w-full mt-4"):
