@@ -14,7 +14,7 @@ from tarantula.errors import TarantulaError
 from tarantula.search.entry import Entry, document_of
 from tarantula.search.place import Place
 from tarantula.search.schema import VERSION, Field, schema
-from tarantula.search.words import EXACT, exact
+from tarantula.search.words import EXACT, PARTED, exact, parted
 
 HEAP = 64_000_000
 """Bytes that are gathered before they are written."""
@@ -55,6 +55,7 @@ class Index:
         self._schema = schema()
         self._index = self._opened()
         self._index.register_tokenizer(EXACT, exact())
+        self._index.register_tokenizer(PARTED, parted())
         self._writer: IndexWriter | None = None
 
     @property
