@@ -21,7 +21,7 @@ def search(
     query: Annotated[list[str], typer.Argument(metavar="QUERY", help='Words, "phrases", OR, -word, site: and others.')],
     page: Annotated[int, typer.Option(min=1, max=MOST_PAGES, help="Ten results make a page.")] = 1,
     order: Annotated[Order, typer.Option(help="What comes first.")] = Order.BEST,
-    unfold: Annotated[bool, typer.Option("--unfold", help="Show nearly equal documents one by one.")] = False,
+    unfold: Annotated[bool, typer.Option("--unfold", help="Show equal and nearly equal documents one by one.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
     gateway: Annotated[
         str, typer.Option("--gateway", metavar="URL", help="Ask this gateway, and not the index in the home.")

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import socket
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http import HTTPStatus
@@ -20,6 +21,8 @@ from tarantula.search.http_server import Server, told_by_signals
 from tarantula.search.index import DamagedIndex, Index
 from tarantula.search.posted import request_of
 
+TURN = 0.001
+"""Seconds for which a thread may have the interpreter while others wait: an answer takes a dozen turns."""
 NOT_READY = "This barrel is catching up with the journal. Ask another."
 
 
@@ -54,6 +57,7 @@ def forget(folder: Path) -> None:
 
 async def run_barrel(barrel: Barrel, taken: socket.socket) -> None:
     """Be a barrel until Ctrl-C."""
+    sys.setswitchinterval(TURN)
     await serve_barrel(barrel, taken, told_by_signals())
 
 

@@ -38,7 +38,7 @@ class Request(BaseModel):
     page: int = Field(default=1, ge=1, le=MOST_PAGES)
     order: Order = Order.BEST
     unfold: bool = False
-    """Show nearly equal documents one by one."""
+    """Show equal and nearly equal documents one by one."""
     explain: bool = False
 
 
