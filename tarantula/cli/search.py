@@ -47,6 +47,7 @@ def _find(request: Request) -> Results:
     check_possible()
     from tarantula.search.finder import Finder
     from tarantula.search.following import caught_up
+    from tarantula.search.index import damage_told
 
     installation = Config()
     with open_database(installation) as database, counting("Indexing") as show:
@@ -54,7 +55,8 @@ def _find(request: Request) -> Results:
         counts = SearchCounts(database)
         counts.note(request)
         counts.write()
-    return Finder(index).find(request)
+    with damage_told(index.folder):
+        return Finder(index).find(request)
 
 
 def _draw(found: Results) -> None:

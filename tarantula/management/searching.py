@@ -119,20 +119,17 @@ def opened(desk: Desk) -> Iterator[Index]:
     desk.person.check(Role.READER)
     check_possible()
     from tarantula.search.following import folder_of
-    from tarantula.search.index import DamagedIndex
+    from tarantula.search.index import damage_told
 
     folder = folder_of(desk.installation)
     if not (folder / "meta.json").exists():
         raise NotThere(
             "There is no index yet. A daemon keeps one (`tarantula serve`), and `tarantula index` makes one by hand."
         )
-    try:
+    with damage_told(folder):
         # Whoever builds it anew makes another folder.
         identity = folder.stat().st_ino
         yield _index(folder, identity)
-    except ValueError as error:
-        # Whatever it meets in the files, tantivy raises so.
-        raise DamagedIndex(folder, error) from error
 
 
 @lru_cache(maxsize=1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from pathlib import Path
 from threading import Event, Lock
 from time import monotonic
 
@@ -49,6 +50,11 @@ class Barrel:
         self._told_of: Seen | None = None
         self._telling = Lock()
         self._answered = Answered()
+
+    @property
+    def folder(self) -> Path:
+        """Where its index is."""
+        return self._index.folder
 
     @property
     def schema(self) -> Schema:

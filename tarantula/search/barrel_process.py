@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from threading import Event
@@ -18,7 +16,7 @@ from tarantula.search.barrel import Barrel, NotReady
 from tarantula.search.checking import check
 from tarantula.search.http_request import NoAnswer
 from tarantula.search.http_server import Server, told_by_signals
-from tarantula.search.index import DamagedIndex, Index
+from tarantula.search.index import DamagedIndex, Index, damage_told, remove
 from tarantula.search.posted import request_of
 
 TURN = 0.001
@@ -32,7 +30,7 @@ def opened(folder: Path, rebuild: bool) -> Index:
         forget(folder)
     try:
         check(folder)
-        index = Index(folder)
+        index = Index(folder, is_for_writing=True)
         index.hold()
         index.seen()
     except (DamagedIndex, ValueError) as error:
@@ -49,10 +47,7 @@ def forget(folder: Path) -> None:
     names = {path.name for path in folder.iterdir()}
     if names and not names & {"place.json", "meta.json"}:
         raise TarantulaError(f"{folder} has other files than those of an index. Name another with --folder.")
-    # One that is damaged nobody can be at work on.
-    with suppress(DamagedIndex, ValueError):
-        Index(folder).hold()
-    shutil.rmtree(folder)
+    remove(folder)
 
 
 async def run_barrel(barrel: Barrel, taken: socket.socket) -> None:
@@ -87,6 +82,9 @@ async def serve_barrel(barrel: Barrel, taken: socket.socket, told: asyncio.Event
 
 def _answer(barrel: Barrel, body: bytes) -> bytes:
     try:
-        return barrel.find(request_of(body)).model_dump_json().encode()
+        with damage_told(barrel.folder):
+            return barrel.find(request_of(body)).model_dump_json().encode()
     except NotReady:
         raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY) from None
+    except DamagedIndex as error:
+        raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
