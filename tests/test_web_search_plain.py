@@ -238,6 +238,8 @@ def test_a_gateway_is_asked_if_one_is_named(
                 break
         assert time.monotonic() < end
         time.sleep(0.2)
+    assert searching.completed(desk, "o cur")[0] == "o curso"
+    assert searching.completed(desk, "\0" * 100_000) == []
     end_started()
     with pytest.raises(NotNow, match="does not answer"):
         searching.find(desk, wish)

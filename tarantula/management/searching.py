@@ -78,11 +78,14 @@ def find(desk: Desk, request: Request) -> Results:
 
 
 def completed(desk: Desk, prefix: str) -> list[str]:
-    """Return how a query may go on, as far as there is an index here."""
+    """Return how a query may go on."""
+    desk.person.check(Role.READER)
+    if desk.installation.gateway:
+        return _gateway(desk.installation.gateway).complete(prefix)
     with opened(desk) as index:
         from tarantula.search.completing import complete
 
-        return complete(index, prefix)
+        return complete(index, prefix).completions
 
 
 def other_captures(desk: Desk, results: Iterable[Result]) -> dict[int, list[Capture]]:

@@ -6,18 +6,22 @@ import asyncio
 import os
 import socket
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
 from threading import Event
 
+from pydantic import BaseModel
+
 from tarantula.errors import TarantulaError
 from tarantula.search.barrel import Barrel, NotReady
 from tarantula.search.checking import check
 from tarantula.search.http_request import NoAnswer
-from tarantula.search.http_server import Server, told_by_signals
+from tarantula.search.http_server import Handler, Server, told_by_signals
 from tarantula.search.index import DamagedIndex, Index, damage_told, remove
-from tarantula.search.posted import request_of
+from tarantula.search.posted import read_wish
+from tarantula.search.results import Completions, Prefix, Request, Results
 
 TURN = 0.001
 """Seconds for which a thread may have the interpreter while others wait: an answer takes a dozen turns."""
@@ -61,12 +65,16 @@ async def serve_barrel(barrel: Barrel, taken: socket.socket, told: asyncio.Event
     loop, stopping, ending = asyncio.get_running_loop(), Event(), asyncio.Event()
     answering = ThreadPoolExecutor(max(2, os.cpu_count() or 2), "answering")
 
-    async def find(body: bytes) -> bytes:
-        return await loop.run_in_executor(answering, _answer, barrel, body)
+    def answers(answer: Callable[[Barrel, bytes], BaseModel]) -> Handler:
+        async def handle(body: bytes) -> bytes:
+            return await loop.run_in_executor(answering, _answer, answer, barrel, body)
+
+        return handle
 
     with ThreadPoolExecutor(2, "following") as following:
         work = [loop.run_in_executor(following, job, stopping) for job in (barrel.follow, barrel.beat)]
-        serving = asyncio.create_task(Server({"/find": ("POST", find)}).run(taken, ending))
+        routes = {"/find": ("POST", answers(_found)), "/complete": ("POST", answers(_completed))}
+        serving = asyncio.create_task(Server(routes).run(taken, ending))
         for job in work:
             job.add_done_callback(lambda _: told.set())
         await told.wait()
@@ -80,10 +88,18 @@ async def serve_barrel(barrel: Barrel, taken: socket.socket, told: asyncio.Event
         job.result()
 
 
-def _answer(barrel: Barrel, body: bytes) -> bytes:
+def _found(barrel: Barrel, body: bytes) -> Results:
+    return barrel.find(read_wish(Request, body))
+
+
+def _completed(barrel: Barrel, body: bytes) -> Completions:
+    return barrel.complete(read_wish(Prefix, body))
+
+
+def _answer(answer: Callable[[Barrel, bytes], BaseModel], barrel: Barrel, body: bytes) -> bytes:
     try:
         with damage_told(barrel.folder):
-            return barrel.find(request_of(body)).model_dump_json().encode()
+            return answer(barrel, body).model_dump_json().encode()
     except NotReady:
         raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY) from None
     except DamagedIndex as error:

@@ -17,7 +17,8 @@ async def run_gateway(database: Database, taken: socket.socket) -> None:
     counts = SearchCounts(database)
     gateway = Gateway(Lookout(database), counts)
     writing = asyncio.create_task(_write(counts))
-    await Server({"/find": ("POST", gateway.find)}).run(taken, told_by_signals())
+    routes = {"/find": ("POST", gateway.find), "/complete": ("POST", gateway.complete)}
+    await Server(routes).run(taken, told_by_signals())
     writing.cancel()
     await gateway.close()
     await asyncio.to_thread(counts.write)

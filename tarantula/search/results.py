@@ -101,3 +101,17 @@ class Results(BaseModel):
     did_you_mean: str | None = None
     place: int = 0
     """Up to where the journal is in the index that answered."""
+
+
+class Prefix(BaseModel):
+    """What somebody has typed so far."""
+
+    prefix: Annotated[str, BeforeValidator(_readable)] = Field(max_length=10_000)
+
+
+class Completions(BaseModel):
+    """How it may go on, the likeliest first."""
+
+    completions: list[str] = []
+    place: int = 0
+    """Up to where the journal is in the index that answered."""
