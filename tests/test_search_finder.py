@@ -92,6 +92,8 @@ def test_a_score_is_explained_by_its_parts(finder: Finder) -> None:
 def test_a_word_that_nobody_wrote_may_be_another(finder: Finder) -> None:
     assert finder.find(Request(query="biblioteka aberta")).did_you_mean == "biblioteca aberta"
     assert finder.find(Request(query="biblioteca")).did_you_mean is None
+    for wrong in ("viblioteca", "iblioteca", "abiblioteca", "ibblioteca"):
+        assert finder.find(Request(query=wrong)).did_you_mean == "biblioteca"
     assert finder.find(Request(query="xyzzy")).did_you_mean is None
 
 
