@@ -1,0 +1,53 @@
+"""An item that keeps the last one fresh is found as it is: what was carried over, what changed, and what is gone."""
+
+from __future__ import annotations
+
+from tarantula.archive.removal import remove_item
+from tarantula.config import Config
+from tarantula.db import Database
+from tarantula.search.following import Following
+from tests.collecting import collect
+from tests.kept import urns
+from tests.refreshing import begin_collecting, chosen, end_of, prepare
+from tests.sites.lively import LivelyWeb
+from tests.test_refresh_item import site
+from tests.test_search_following import catch_up, find
+
+
+def where(following: Following, web: LivelyWeb, query: str) -> dict[str, str]:
+    """Return what is found, by its path: the item of each."""
+    return {result.url.removeprefix(web.url("")): result.urn for result in find(following, query).results}
+
+
+def test_a_refreshed_item_is_found_as_it_is(database: Database, database_config: Config) -> None:
+    with LivelyWeb() as web:
+        site(database, web)
+        collect("site")
+        (first,) = urns(database)
+        following = Following(database_config, database)
+        catch_up(following)
+        assert where(following, web, "version") == {"/twice.html": first}
+        plan = {web.url(path): [0.0] for path in ("/", "/twice.html", "/same.html", "/gone.html")}
+        second = prepare(database, database_config, "site", chosen(plan))
+        catch_up(following)
+        assert where(following, web, "here") == {"/gone.html": second}, "as it was carried over"
+        end_of(begin_collecting("site", second))
+        catch_up(following)
+    # What changed is found by what it says now, what did not and what nobody visited in the new item as well.
+    assert where(following, web, '"version 2"') == {"/twice.html": second}
+    assert where(following, web, '"version 1"') == {}
+    assert where(following, web, "url:same") == {"/same.html": second}
+    assert where(following, web, "url:kept") == {"/kept.html": second}
+    assert where(following, web, "url:new") == {"/new.html": second}
+    # What is gone is found as it was last, and nowhere else.
+    assert where(following, web, "here") == {"/gone.html": first}
+    earlier = find(following, '"version 1" before:2100')
+    assert [result.urn for result in earlier.results] == [first]
+    # An index that is built from the journal alone holds the same.
+    number = following.index.searcher().num_docs
+    assert find(following, "url:html").documents == 7
+    remove_item(database_config, database, first)
+    catch_up(following)
+    assert where(following, web, "here") == {}
+    assert where(following, web, "url:kept") == {"/kept.html": second}
+    assert following.index.searcher().num_docs < number
