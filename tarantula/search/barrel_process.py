@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import socket
 import sys
@@ -57,6 +58,8 @@ def forget(folder: Path) -> None:
 async def run_barrel(barrel: Barrel, taken: socket.socket) -> None:
     """Be a barrel until Ctrl-C."""
     sys.setswitchinterval(TURN)
+    # What is there now stays: nobody need look for waste in it again and again.
+    gc.freeze()
     await serve_barrel(barrel, taken, told_by_signals())
 
 
