@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import re
 import time
@@ -270,7 +271,8 @@ def test_without_an_index_it_is_said_what_to_do(browser: Browser, config: Config
     answer = browser.get("/search", q="curso")
     assert (answer.status_code, "There is no index yet." in answer.text) == (503, True)
     assert browser.get("/search/complete", q="curso").json() == []
-    assert browser.get("/search").status_code == 200
+    front = browser.get("/search")
+    assert (front.status_code, "There is no index yet." in front.text) == (200, True)
     folder = folder_of(config)
     folder.mkdir(parents=True)
     (folder / "meta.json").write_text(json.dumps({"segments": 7}))
@@ -323,6 +325,20 @@ def test_an_index_of_another_version_at_which_somebody_is_at_work_is_left_alone(
     with pytest.raises(BusyIndex, match="Another process"):
         Following(config, sqlite)
     assert (folder_of(config) / "meta.json").exists()
+
+
+def test_it_is_said_when_nobody_keeps_the_index(filled: Browser, sqlite: Database, config: Config) -> None:
+    said = "nobody brings it up to date"
+    assert said not in filled.get("/search").text
+    tell(sqlite, archive(sqlite, config, [page("later", b"<p>Mais tarde.")], months=2))
+    for answer in (filled.get("/search"), filled.get("/search", q="curso")):
+        assert (answer.status_code, said in answer.text) == (200, True)
+    following = Following(config, sqlite)
+    assert said not in filled.get("/search").text, "somebody is at work"
+    catch_up(following)
+    del following
+    gc.collect()
+    assert said not in filled.get("/search", q="tarde").text
 
 
 def test_an_index_that_is_built_anew_is_the_one_that_is_asked(

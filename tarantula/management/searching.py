@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.archive.walk import find_document
 from tarantula.db import Database
-from tarantula.errors import NotThere
+from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.listings import IS_COLLECTED, find_item
 from tarantula.management.desk import Desk
 from tarantula.models import Document, Item
@@ -26,6 +26,7 @@ from tarantula.search import check_possible
 from tarantula.search.counting import SearchCounts
 from tarantula.search.remote import RemoteFinder
 from tarantula.search.results import Request, Result, Results
+from tarantula.store.journal import head
 
 if TYPE_CHECKING:
     from tarantula.search.index import Index
@@ -75,6 +76,22 @@ def find(desk: Desk, request: Request) -> Results:
     if counts.is_due:
         counts.write()
     return found
+
+
+def standing(desk: Desk) -> list[str]:
+    """Say so, if what was collected lately cannot be found, and nobody sees to it."""
+    if desk.installation.gateway:
+        return []
+    try:
+        with opened(desk) as index, desk.database.looking() as connection:
+            if head(connection) > index.place and not index.is_kept:
+                raise NotNow(
+                    "What was collected lately is not in the index yet, and nobody brings it up to date. "
+                    "Start a daemon (`tarantula serve`), or run `tarantula index`."
+                )
+    except TarantulaError as error:
+        return [str(error)]
+    return []
 
 
 def completed(desk: Desk, prefix: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ from tarantula.search.words import EXACT, PARTED, exact, parted
 HEAP = 64_000_000
 """Bytes that are gathered before they are written."""
 MOST = 1_000_000
+LOCK = ".tantivy-writer.lock"
+"""The file that whoever writes has locked."""
 
 
 class DamagedIndex(NotUsable):
@@ -165,6 +168,18 @@ class Index:
     def hold(self) -> None:
         """Keep others from changing it, or say that somebody else does."""
         self.writer.commit()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a process is at work on it."""
+        try:
+            with (self.folder / LOCK).open("rb") as lock:
+                flock(lock, LOCK_EX | LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+        return False
 
     def close(self) -> None:
         """Let others change it."""
