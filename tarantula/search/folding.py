@@ -84,8 +84,9 @@ def _bands(searcher: Searcher, addresses: list[DocAddress]) -> list[tuple[int, .
     columns = [searcher.fast_field_values(name, addresses) for name in LIKENESS]
     sharing: set[int] = set()
     for column in columns:
-        if len(set(column)) < len(column):
-            times = Counter(column)
+        known = [band for band in column if band is not None]
+        if len(set(known)) < len(known):
+            times = Counter(known)
             sharing |= {number for number, band in enumerate(column) if band is not None and times[band] > 1}
     rows = zip(*columns, strict=True)
     return [tuple(map(int, row)) if number in sharing else () for number, row in enumerate(rows)]
