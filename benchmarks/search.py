@@ -1,8 +1,8 @@
 """How quickly made-up documents are indexed on one core, and how long questions take through a gateway.
 
-Words are as frequent as in languages (Zipf), and documents a few hundred words long. They are in the tables of a
-database as the reader writes them; an index takes them from there. Then a barrel and a gateway are started as anybody
-starts them, and several ask without a pause.
+Words are as frequent as in languages (Zipf), and documents a few hundred words long, with links and with what nearly
+equal ones are told by. They are in the tables of a database as the reader writes them; an index takes them from there.
+Then a barrel and a gateway are started as anybody starts them, and several ask without a pause.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import read
 from tarantula.search.content import Content
+from tarantula.search.likeness import BINS
 from tarantula.search.reader import store_texts
 from tarantula.states import DocumentState
 from tarantula.store.documents import DocumentTable, Outcome
@@ -50,11 +51,14 @@ WORDS = 100_000
 """Different ones."""
 LENGTH = 350
 """Words of a document, on the average."""
-COMMONEST = 50
-"""Words that nobody asks for: they are what “the” and “of” are in a language."""
+LINKS = 10
+"""Of a document."""
+MIX = "words as frequent as in the texts: 30 % one, 40 % two, 20 % three, 10 % two as a phrase; every tenth with site:"
 SERVERS = 50
 TOGETHER = 100
 """Documents that are read in one transaction."""
+LENGTHS = (2, 1, 1, 1, 2, 2, 2, 2, 3, 3)
+"""Words of ten questions; the first are a phrase."""
 SYLLABLES = [consonant + vowel for consonant in "bcdfglmnprstv" for vowel in "aeiou"]
 
 
@@ -68,24 +72,27 @@ class Texts:
         frequency = 1.0 / np.arange(1, WORDS + 1) ** 1.05
         self._up_to = np.cumsum(frequency / frequency.sum())
 
-    def words(self, number: int, without: int = 0) -> list[str]:
-        """Return so many words, as frequent as they are, without some of the commonest."""
-        begin = self._up_to[without - 1] if without else 0.0
-        drawn = np.searchsorted(self._up_to, begin + self._random.random(number) * (1 - begin))
+    def words(self, number: int) -> list[str]:
+        """Return so many words, as frequent as they are."""
+        drawn = np.searchsorted(self._up_to, self._random.random(number))
         return [str(word) for word in self._words[np.minimum(drawn, WORDS - 1)]]
 
     def content(self) -> Content:
         """Return what a document says."""
         length = int(np.clip(self._random.lognormal(np.log(LENGTH) - 0.18, 0.6), 50, 3000))
         words = self.words(length)
-        return Content(" ".join(words[:6]), " ".join(words[6:12]), "", " ".join(words), " ".join(words[:30]), "en")
+        return Content(
+            *(" ".join(words[:6]), " ".join(words[6:12]), "", " ".join(words), " ".join(words[:30]), "en"),
+            anchors=[(self._random.bytes(16).hex(), word) for word in words[:LINKS]],
+            likeness=self._random.bytes(BINS).hex(),
+        )
 
     def question(self, number: int) -> str:
-        """Return a question: some words, sometimes a phrase or a server."""
-        words = " ".join(self.words(1 + number % 4, COMMONEST))
+        """Return a question of the mix."""
+        words = " ".join(self.words(LENGTHS[number % 10]))
         if number % 10 == 0:
-            return f'"{words}"'
-        return f"{words} site:s{number % SERVERS}.example" if number % 10 == 1 else words
+            words = f'"{words}"'
+        return f"{words} site:s{number % SERVERS}.example" if number // 10 % 10 == number % 10 else words
 
 
 def _syllables(number: int) -> Iterator[str]:
@@ -103,7 +110,7 @@ def measure(documents: int = 100_000) -> dict[str, Any]:
             fill(database, documents)
         indexed = _indexed(installation, work / "barrel")
         asked = _asked(work)
-    return {"documents": documents, **indexed, **asked, "clients": CLIENTS, "questions": QUESTIONS}
+    return {"documents": documents, **indexed, **asked, "clients": CLIENTS, "questions": QUESTIONS, "mix": MIX}
 
 
 def fill(database: Database, documents: int) -> None:
@@ -152,7 +159,7 @@ def _index(installation: Config, folder: Path, told: Any) -> None:
 
     os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
     with open_database(installation) as database:
-        index = Index(folder)
+        index = Index(folder, is_for_writing=True)
         indexer = Indexer(database, index, in_order=True)
         began, cpu, documents = time.monotonic(), time.process_time(), 0
         while not (step := indexer.step()).is_up_to_date:

@@ -30,7 +30,8 @@ class Database:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._write = sessionmaker(engine, expire_on_commit=False)
-        self._read = sessionmaker(engine.execution_options(sqlite_begin="DEFERRED"), expire_on_commit=False)
+        self._reading = engine.execution_options(sqlite_begin="DEFERRED")
+        self._read = sessionmaker(self._reading, expire_on_commit=False)
 
     def __enter__(self) -> Self:
         return self
@@ -49,6 +50,12 @@ class Database:
         """Give a session that keeps nobody from writing, however long it lasts."""
         with told(self.engine.url), self._read() as session:
             yield session
+
+    @contextmanager
+    def looking(self) -> Iterator[Connection]:
+        """Give a connection for a quick look; it keeps nobody from writing either."""
+        with told(self.engine.url), self._reading.connect() as connection:
+            yield connection
 
     def close(self) -> None:
         """Let go of every connection."""

@@ -18,5 +18,9 @@ class NotNow(TarantulaError):
     """It cannot be done as things are: a name is taken, an item is in another state."""
 
 
+class NotUsable(TarantulaError):
+    """What is needed cannot be used as it is: somebody must mend it first."""
+
+
 class NotReached(TarantulaError):
     """The database cannot be used at the moment."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from tarantula.search.entry import Entry, body_number, page_number
 from tarantula.search.finder import Finder
 from tarantula.search.index import Index
 from tarantula.search.results import Order, Request, Results
+from tests.entries import entry
 
 TEXTS = {
     "long": "Os cursos de física da faculdade. " + "Muitas outras palavras sobre tudo e mais nada. " * 20,
@@ -20,32 +19,17 @@ TEXTS = {
     "linked": "Os cursos de física, de química e de biologia.",
     "library": "A biblioteca da faculdade está aberta todos os dias da semana.",
 }
-
-
-def entry(number: int, name: str, text: str) -> Entry:
-    return Entry(
-        number=number,
-        item=1,
-        publication="fcul",
-        urn="fcul-1",
-        url=f"http://www.fc.ul.pt/{name}",
-        server="www.fc.ul.pt",
-        type="text/html",
-        collected=datetime(2001, 1, number, tzinfo=UTC),
-        page=page_number("fcul", name.encode()),
-        body=body_number(name),
-        language="pt",
-        main=text,
-        rank=3.0 if name == "linked" else 0.0,
-        inlinks=7 if name == "linked" else 0,
-    )
+LINKS = {"linked": {"rank": 3.0, "inlinks": 7}}
 
 
 @pytest.fixture(scope="module")
 def finder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finder]:
     folder: Path = tmp_path_factory.mktemp("index")
     with closing(Index(folder)) as index:
-        index.put(entry(number, name, text) for number, (name, text) in enumerate(TEXTS.items(), 1))
+        index.put(
+            entry(number, text, path=name, language="pt", **LINKS.get(name, {}))
+            for number, (name, text) in enumerate(TEXTS.items(), 1)
+        )
         index.commit(1)
         yield Finder(index)
 
@@ -92,6 +76,8 @@ def test_a_score_is_explained_by_its_parts(finder: Finder) -> None:
 def test_a_word_that_nobody_wrote_may_be_another(finder: Finder) -> None:
     assert finder.find(Request(query="biblioteka aberta")).did_you_mean == "biblioteca aberta"
     assert finder.find(Request(query="biblioteca")).did_you_mean is None
+    for wrong in ("viblioteca", "iblioteca", "abiblioteca", "ibblioteca"):
+        assert finder.find(Request(query=wrong)).did_you_mean == "biblioteca"
     assert finder.find(Request(query="xyzzy")).did_you_mean is None
 
 

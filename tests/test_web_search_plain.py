@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import re
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +26,10 @@ from tarantula.management import searching
 from tarantula.people import sessions
 from tarantula.people.roles import Role
 from tarantula.search.following import Following, folder_of, forget_index
+from tarantula.search.index import BusyIndex, Index, OtherVersion
 from tarantula.search.results import Count, Facets, Piece, Request, Result, Results
+from tarantula.search.schema import VERSION
+from tarantula.web import api
 from tarantula.web.api.refusals import refuse_in_sentences
 from tarantula.web.door.doorkeeper import Doorkeeper
 from tarantula.web.door.gate import SESSION_COOKIE, Gate
@@ -81,7 +86,7 @@ class Browser:
 def browser(sqlite: Database, config: Config) -> Browser:
     """Somebody who has logged in, and looks at the pages as they are sent."""
     app = FastAPI()
-    for router in (search.router, suggest.router):
+    for router in (search.router, suggest.router, api.router):
         app.include_router(router)
     refuse_in_sentences(app)
     app.add_middleware(Doorkeeper, gate=Gate(config, sqlite))
@@ -136,6 +141,8 @@ def test_pages_that_do_not_exist_are_said_to_be_none(filled: Browser, number: st
         ("de " * 10_000, "Only the first 10000 letters are looked at.(.|\n)*Only the first 64 words are looked for."),
         ('"curso de', "Nothing was found|Page 1 of"),
         ("\x01\x02curso\x7f", "Page 1 of 3"),
+        ("\0curso\0", "Page 1 of 3"),
+        ("\0\x1b", "Type a word, or several."),
         ("curso before:2026-02-30", "is no date"),
         ("site:", "Page 1 of"),
         ("-curso", "Page 1 of|Type a word"),
@@ -232,6 +239,8 @@ def test_a_gateway_is_asked_if_one_is_named(
                 break
         assert time.monotonic() < end
         time.sleep(0.2)
+    assert searching.completed(desk, "o cur")[0] == "o curso"
+    assert searching.completed(desk, "\0" * 100_000) == []
     end_started()
     with pytest.raises(NotNow, match="does not answer"):
         searching.find(desk, wish)
@@ -262,12 +271,74 @@ def test_without_an_index_it_is_said_what_to_do(browser: Browser, config: Config
     answer = browser.get("/search", q="curso")
     assert (answer.status_code, "There is no index yet." in answer.text) == (503, True)
     assert browser.get("/search/complete", q="curso").json() == []
-    assert browser.get("/search").status_code == 200
+    front = browser.get("/search")
+    assert (front.status_code, "There is no index yet." in front.text) == (200, True)
     folder = folder_of(config)
     folder.mkdir(parents=True)
     (folder / "meta.json").write_text(json.dumps({"segments": 7}))
     damaged = browser.get("/search", q="curso")
     assert (damaged.status_code, "is damaged" in damaged.text) == (503, True)
+
+
+def test_a_damaged_index_is_said_with_what_to_do(filled: Browser, sqlite: Database, config: Config) -> None:
+    damages: dict[str, Callable[[bytes], bytes]] = {
+        "meta.json": lambda _: b"{",
+        ".term": lambda content: content[: len(content) // 2],
+        # Its end, by which it is known, stays as it is: only who reads it sees that it makes no sense.
+        ".store": lambda content: bytes(len(content) - 120) + content[-120:],
+    }
+    for part, damaged in damages.items():
+        for path in [path for path in folder_of(config).iterdir() if path.name.endswith(part)]:
+            path.write_bytes(damaged(path.read_bytes()))
+        searching._index.cache_clear()
+        answer = filled.get("/search", q="curso")
+        assert (answer.status_code, "is damaged" in answer.text) == (503, True)
+        assert "tarantula index --rebuild" in answer.text
+        refused = filled.get("/api/search", query="curso")
+        assert (refused.status_code, "--rebuild" in refused.json()["detail"]) == (503, True)
+        forget_index(config)
+        catch_up(Following(config, sqlite))
+        assert "Documents: 24." in filled.get("/search", q="curso").text
+
+
+def test_only_who_writes_removes_an_index_of_another_version(
+    filled: Browser, sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tarantula.search.index.VERSION", VERSION + 1)
+    searching._index.cache_clear()
+    answer = filled.get("/search", q="curso")
+    assert (answer.status_code, "another version" in answer.text) == (503, True)
+    with pytest.raises(OtherVersion, match="`tarantula index`"):
+        Index(folder_of(config))
+    assert (folder_of(config) / "meta.json").exists()
+    catch_up(Following(config, sqlite))
+    assert "Documents: 24." in filled.get("/search", q="curso").text
+
+
+def test_an_index_of_another_version_at_which_somebody_is_at_work_is_left_alone(
+    sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    following = Following(config, sqlite)
+    catch_up(following)
+    following.index.commit(0)
+    monkeypatch.setattr("tarantula.search.index.VERSION", VERSION + 1)
+    with pytest.raises(BusyIndex, match="Another process"):
+        Following(config, sqlite)
+    assert (folder_of(config) / "meta.json").exists()
+
+
+def test_it_is_said_when_nobody_keeps_the_index(filled: Browser, sqlite: Database, config: Config) -> None:
+    said = "nobody brings it up to date"
+    assert said not in filled.get("/search").text
+    tell(sqlite, archive(sqlite, config, [page("later", b"<p>Mais tarde.")], months=2))
+    for answer in (filled.get("/search"), filled.get("/search", q="curso")):
+        assert (answer.status_code, said in answer.text) == (200, True)
+    following = Following(config, sqlite)
+    assert said not in filled.get("/search").text, "somebody is at work"
+    catch_up(following)
+    del following
+    gc.collect()
+    assert said not in filled.get("/search", q="tarde").text
 
 
 def test_an_index_that_is_built_anew_is_the_one_that_is_asked(

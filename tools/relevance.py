@@ -12,7 +12,6 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from math import log2
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,10 +21,10 @@ import bm25s
 import Stemmer
 
 from tarantula.search.asking import Asking, Needed
-from tarantula.search.entry import Entry, body_number, page_number
 from tarantula.search.index import Index
 from tarantula.search.query import Asked, Words
 from tarantula.search.words import exact
+from tests.entries import entry
 
 TOP = 10
 _MARK = re.compile(r"^\.([A-Z])(?:\s+(\d+))?\s*$")
@@ -79,25 +78,7 @@ def ndcg(found: list[int], judged: dict[int, float]) -> float:
 def with_tarantula(documents: list[Record], folder: Path) -> Search:
     """Index a collection as pages are, and search it by any of the words."""
     index = Index(folder)
-    now = datetime.now(UTC)
-    index.put(
-        Entry(
-            number=document.number,
-            item=1,
-            publication="test",
-            urn="test",
-            url=f"http://test/{document.number}",
-            server="test",
-            type="text/plain",
-            collected=now,
-            page=page_number("test", str(document.number).encode()),
-            body=body_number(str(document.number)),
-            language="en",
-            title=document.title,
-            main=document.text,
-        )
-        for document in documents
-    )
+    index.put(entry(document.number, document.text, title=document.title) for document in documents)
     index.commit(0)
     searcher, asking = index.searcher(), Asking(index.schema)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
+import uvloop
 
 from tarantula.config import Config
 from tarantula.db import open_database
@@ -44,4 +44,4 @@ def barrel(
         address = address.rstrip("/") or address_of(host, taken)
         say_what_is_done()
         print(address, flush=True)
-        asyncio.run(run_barrel(Barrel(database, index, address), taken))
+        uvloop.run(run_barrel(Barrel(database, index, address), taken))

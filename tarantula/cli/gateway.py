@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 import typer
+import uvloop
 
 from tarantula.config import Config
 from tarantula.db import open_database
@@ -24,4 +24,4 @@ def gateway(
     with open_database(Config()) as database, listen(host, port) as taken:
         say_what_is_done()
         print(address_of(host, taken), flush=True)
-        asyncio.run(run_gateway(database, taken))
+        uvloop.run(run_gateway(database, taken))

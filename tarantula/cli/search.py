@@ -21,7 +21,7 @@ def search(
     query: Annotated[list[str], typer.Argument(metavar="QUERY", help='Words, "phrases", OR, -word, site: and others.')],
     page: Annotated[int, typer.Option(min=1, max=MOST_PAGES, help="Ten results make a page.")] = 1,
     order: Annotated[Order, typer.Option(help="What comes first.")] = Order.BEST,
-    unfold: Annotated[bool, typer.Option("--unfold", help="Show nearly equal documents one by one.")] = False,
+    unfold: Annotated[bool, typer.Option("--unfold", help="Show equal and nearly equal documents one by one.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
     gateway: Annotated[
         str, typer.Option("--gateway", metavar="URL", help="Ask this gateway, and not the index in the home.")
@@ -47,6 +47,7 @@ def _find(request: Request) -> Results:
     check_possible()
     from tarantula.search.finder import Finder
     from tarantula.search.following import caught_up
+    from tarantula.search.index import damage_told
 
     installation = Config()
     with open_database(installation) as database, counting("Indexing") as show:
@@ -54,7 +55,8 @@ def _find(request: Request) -> Results:
         counts = SearchCounts(database)
         counts.note(request)
         counts.write()
-    return Finder(index).find(request)
+    with damage_told(index.folder):
+        return Finder(index).find(request)
 
 
 def _draw(found: Results) -> None:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.archive.walk import find_document
 from tarantula.db import Database
-from tarantula.errors import NotThere
+from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.listings import IS_COLLECTED, find_item
 from tarantula.management.desk import Desk
 from tarantula.models import Document, Item
@@ -26,6 +26,7 @@ from tarantula.search import check_possible
 from tarantula.search.counting import SearchCounts
 from tarantula.search.remote import RemoteFinder
 from tarantula.search.results import Request, Result, Results
+from tarantula.store.journal import head
 
 if TYPE_CHECKING:
     from tarantula.search.index import Index
@@ -77,12 +78,31 @@ def find(desk: Desk, request: Request) -> Results:
     return found
 
 
+def standing(desk: Desk) -> list[str]:
+    """Say so, if what was collected lately cannot be found, and nobody sees to it."""
+    if desk.installation.gateway:
+        return []
+    try:
+        with opened(desk) as index, desk.database.looking() as connection:
+            if head(connection) > index.place and not index.is_kept:
+                raise NotNow(
+                    "What was collected lately is not in the index yet, and nobody brings it up to date. "
+                    "Start a daemon (`tarantula serve`), or run `tarantula index`."
+                )
+    except TarantulaError as error:
+        return [str(error)]
+    return []
+
+
 def completed(desk: Desk, prefix: str) -> list[str]:
-    """Return how a query may go on, as far as there is an index here."""
+    """Return how a query may go on."""
+    desk.person.check(Role.READER)
+    if desk.installation.gateway:
+        return _gateway(desk.installation.gateway).complete(prefix)
     with opened(desk) as index:
         from tarantula.search.completing import complete
 
-        return complete(index, prefix)
+        return complete(index, prefix).completions
 
 
 def other_captures(desk: Desk, results: Iterable[Result]) -> dict[int, list[Capture]]:
@@ -119,20 +139,17 @@ def opened(desk: Desk) -> Iterator[Index]:
     desk.person.check(Role.READER)
     check_possible()
     from tarantula.search.following import folder_of
-    from tarantula.search.index import DamagedIndex
+    from tarantula.search.index import damage_told
 
     folder = folder_of(desk.installation)
     if not (folder / "meta.json").exists():
         raise NotThere(
             "There is no index yet. A daemon keeps one (`tarantula serve`), and `tarantula index` makes one by hand."
         )
-    try:
+    with damage_told(folder):
         # Whoever builds it anew makes another folder.
         identity = folder.stat().st_ino
         yield _index(folder, identity)
-    except ValueError as error:
-        # Whatever it meets in the files, tantivy raises so.
-        raise DamagedIndex(folder, error) from error
 
 
 @lru_cache(maxsize=1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from pathlib import Path
 from threading import Event, Lock
 from time import monotonic
 
@@ -17,10 +18,11 @@ from tantivy import Schema
 
 from tarantula.db import Database
 from tarantula.errors import NotReached, TarantulaError
+from tarantula.search.completing import complete
 from tarantula.search.finder import Finder
 from tarantula.search.index import Index, Seen
 from tarantula.search.indexer import Indexer, Step
-from tarantula.search.results import Request, Results
+from tarantula.search.results import Completions, Prefix, Request, Results
 from tarantula.store.barrels import Figures, Presence
 from tarantula.store.journal import head
 
@@ -51,6 +53,11 @@ class Barrel:
         self._answered = Answered()
 
     @property
+    def folder(self) -> Path:
+        """Where its index is."""
+        return self._index.folder
+
+    @property
     def schema(self) -> Schema:
         """The fields of its index."""
         return self._index.schema
@@ -67,6 +74,10 @@ class Barrel:
         results = self._finder.find(request)
         self._answered.add(monotonic() - began)
         return results
+
+    def complete(self, wish: Prefix) -> Completions:
+        """Return how a query may go on, if it is ready."""
+        return complete(self, wish.prefix)
 
     def follow(self, ending: Event) -> None:
         """Follow the journal until *ending*; what the database refuses is tried again."""

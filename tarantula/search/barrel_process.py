@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
-import shutil
 import socket
+import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from threading import Event
+
+from pydantic import BaseModel
 
 from tarantula.errors import TarantulaError
 from tarantula.search.barrel import Barrel, NotReady
 from tarantula.search.checking import check
 from tarantula.search.http_request import NoAnswer
-from tarantula.search.http_server import Server, told_by_signals
-from tarantula.search.index import DamagedIndex, Index
-from tarantula.search.posted import request_of
+from tarantula.search.http_server import Handler, Server, told_by_signals
+from tarantula.search.index import DamagedIndex, Index, damage_told, remove
+from tarantula.search.posted import read_wish
+from tarantula.search.results import Completions, Prefix, Request, Results
 
+TURN = 0.001
+"""Seconds for which a thread may have the interpreter while others wait: an answer takes a dozen turns."""
 NOT_READY = "This barrel is catching up with the journal. Ask another."
 
 
@@ -29,7 +35,7 @@ def opened(folder: Path, rebuild: bool) -> Index:
         forget(folder)
     try:
         check(folder)
-        index = Index(folder)
+        index = Index(folder, is_for_writing=True)
         index.hold()
         index.seen()
     except (DamagedIndex, ValueError) as error:
@@ -46,14 +52,14 @@ def forget(folder: Path) -> None:
     names = {path.name for path in folder.iterdir()}
     if names and not names & {"place.json", "meta.json"}:
         raise TarantulaError(f"{folder} has other files than those of an index. Name another with --folder.")
-    # One that is damaged nobody can be at work on.
-    with suppress(DamagedIndex, ValueError):
-        Index(folder).hold()
-    shutil.rmtree(folder)
+    remove(folder)
 
 
 async def run_barrel(barrel: Barrel, taken: socket.socket) -> None:
     """Be a barrel until Ctrl-C."""
+    sys.setswitchinterval(TURN)
+    # What is there now stays: nobody need look for waste in it again and again.
+    gc.freeze()
     await serve_barrel(barrel, taken, told_by_signals())
 
 
@@ -62,12 +68,16 @@ async def serve_barrel(barrel: Barrel, taken: socket.socket, told: asyncio.Event
     loop, stopping, ending = asyncio.get_running_loop(), Event(), asyncio.Event()
     answering = ThreadPoolExecutor(max(2, os.cpu_count() or 2), "answering")
 
-    async def find(body: bytes) -> bytes:
-        return await loop.run_in_executor(answering, _answer, barrel, body)
+    def answers(answer: Callable[[Barrel, bytes], BaseModel]) -> Handler:
+        async def handle(body: bytes) -> bytes:
+            return await loop.run_in_executor(answering, _answer, answer, barrel, body)
+
+        return handle
 
     with ThreadPoolExecutor(2, "following") as following:
         work = [loop.run_in_executor(following, job, stopping) for job in (barrel.follow, barrel.beat)]
-        serving = asyncio.create_task(Server({"/find": ("POST", find)}).run(taken, ending))
+        routes = {"/find": ("POST", answers(_found)), "/complete": ("POST", answers(_completed))}
+        serving = asyncio.create_task(Server(routes).run(taken, ending))
         for job in work:
             job.add_done_callback(lambda _: told.set())
         await told.wait()
@@ -81,8 +91,19 @@ async def serve_barrel(barrel: Barrel, taken: socket.socket, told: asyncio.Event
         job.result()
 
 
-def _answer(barrel: Barrel, body: bytes) -> bytes:
+def _found(barrel: Barrel, body: bytes) -> Results:
+    return barrel.find(read_wish(Request, body))
+
+
+def _completed(barrel: Barrel, body: bytes) -> Completions:
+    return barrel.complete(read_wish(Prefix, body))
+
+
+def _answer(answer: Callable[[Barrel, bytes], BaseModel], barrel: Barrel, body: bytes) -> bytes:
     try:
-        return barrel.find(request_of(body)).model_dump_json().encode()
+        with damage_told(barrel.folder):
+            return answer(barrel, body).model_dump_json().encode()
     except NotReady:
         raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY) from None
+    except DamagedIndex as error:
+        raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,8 +19,13 @@ MOST_HITS = 30
 """Words of a citation that are counted."""
 BEFORE = 60
 """Letters before the first word that was asked for."""
+BEGINNING = 2
+"""Letters of a word that no stemmer changes, but for some that are the same to it."""
 
 _WORD = re.compile(r"\w+")
+_FOREIGN = re.compile(r"[^\W\x00-\x7f]\w*")
+_SAME = str.maketrans("y", "i")
+"""Letters that a stemmer takes for one another: dying is a form of die."""
 
 
 class _Hit(NamedTuple):
@@ -35,13 +40,20 @@ class AskedWords(dict[str, str | None]):
     def __init__(self, forms: frozenset[str]) -> None:
         super().__init__()
         self._forms = forms
-        self._may_be = _beginning_with("".join(sorted({form[0] for form in forms})))
+        self._beginning = _beginning_with(frozenset(map(_beginning_of, forms)))
 
     def hits_in(self, text: str) -> list[_Hit]:
         """Return where words stand that are asked for."""
+        return [_Hit(*span, form) for span in self._spans(text) if (form := self[text[slice(*span)]])]
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where words stand that may be asked for, with few others."""
+        alike = text.lower().translate(_SAME)
         # What has a line in it is several words, of which a later one may be meant.
-        words = (_WORD if "_" in text else self._may_be).finditer(text)
-        return [_Hit(*word.span(), form) for word in words if (form := self[word[0]])]
+        if "_" in text or len(alike) != len(text):
+            return [word.span() for word in _WORD.finditer(text)]
+        begun = [word.span() for word in self._beginning.finditer(alike)]
+        return begun if text.isascii() else sorted({*begun, *_with_foreign_letters(text)})
 
     def __missing__(self, word: str) -> str | None:
         forms = _forms(word.lower())
@@ -52,7 +64,9 @@ class AskedWords(dict[str, str | None]):
 
 def citation(text: str, asked: AskedWords) -> list[Piece]:
     """Return the piece of a text that has most of the words; its beginning if it has none."""
-    seen = " ".join(text[:LOOKED_AT].split())
+    seen = text[:LOOKED_AT].strip()
+    if "  " in seen or not seen.isprintable():
+        seen = " ".join(seen.split())
     hits = asked.hits_in(seen)
     start = max(_best_start(hits) - BEFORE, 0)
     start = seen.find(" ", start) + 1 if start else 0
@@ -70,17 +84,23 @@ def forms_asked(asked: Asked) -> AskedWords:
 
 def _best_start(hits: Sequence[_Hit]) -> int:
     """Return where the window begins that has most different words, then most words."""
-    different = len({hit.form for hit in hits})
     best, at, behind = (0, 0), 0, 0
-    for number, first in enumerate(hits):
-        while behind < len(hits) and hits[behind].end <= first.start + LENGTH - BEFORE:
+    inside: dict[str, int] = {}
+    for number, (start, _, form) in enumerate(hits):
+        last = start + LENGTH - BEFORE
+        for hit in hits[behind : number + MOST_HITS]:
+            if hit.end > last:
+                break
+            inside[hit.form] = inside.get(hit.form, 0) + 1
             behind += 1
-        inside = hits[number : min(behind, number + MOST_HITS)]
-        # Most windows cannot be better, whatever is in them.
-        if (min(different, len(inside)), len(inside)) > best:
-            value = len({hit.form for hit in inside}), len(inside)
-            if value > best:
-                best, at = value, first.start
+        if (value := (len(inside), behind - number)) > best:
+            best, at = value, start
+        if behind == number:
+            behind += 1
+        elif inside[form] == 1:
+            del inside[form]
+        else:
+            inside[form] -= 1
     return at
 
 
@@ -95,13 +115,27 @@ def _marked(text: str, start: int, end: int, hits: Sequence[_Hit]) -> list[Piece
     return [piece for piece in pieces if piece.text]
 
 
+def _beginning_of(form: str) -> str:
+    """Return what every word begins with that has a form, unless it begins with foreign letters."""
+    return form[:BEGINNING].encode("ascii", "replace").decode().partition("?")[0].translate(_SAME)
+
+
 @lru_cache(1_000)
-def _beginning_with(letters: str) -> re.Pattern[str]:
-    """Return a pattern for words that may have a form beginning with some letters: no stemmer changes the first."""
-    plain = "".join(letter for letter in letters if letter.isascii())
-    others = "".join(chr(code) for code in range(128) if chr(code).lower() not in plain)
-    # Those outside of ASCII may be folded to any.
-    return re.compile(rf"\b(?![{re.escape(others)}])\w+")
+def _beginning_with(beginnings: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern for words that begin so."""
+    # Looking back only from where the letters stand is much quicker than looking for the beginnings of words.
+    words = [rf"{begun}(?<!\w{'.' * len(begun)})" for begun in sorted(beginnings - {""})]
+    return re.compile(rf"(?:{'|'.join(words) or '(?!)'})\w*")
+
+
+def _with_foreign_letters(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where words stand that have a letter at their beginning that may be folded to any."""
+    for found in _FOREIGN.finditer(text):
+        start = found.start()
+        while start > found.start() - BEGINNING and start and text[start - 1].isalnum():
+            start -= 1
+        if start > found.start() - BEGINNING:
+            yield start, found.end()
 
 
 @lru_cache(100_000)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tantivy import Occur, Query, Searcher
+from tantivy import Occur, Query, Schema, Searcher
 
-from tarantula.search.index import Index
+from tarantula.search.finder import Source
+from tarantula.search.results import Completions
 from tarantula.search.schema import Field
 from tarantula.search.words import exact
 
@@ -19,17 +20,18 @@ SHORTEST = {Field.TITLE: 2, Field.MAIN: 3}
 """Letters of a word before it is completed, by where it is looked up."""
 
 
-def complete(index: Index, prefix: str) -> list[str]:
+def complete(source: Source, prefix: str) -> Completions:
     """Return how a query may go on, the likeliest first; nothing while there is too little to go by."""
+    searcher, place = source.seen()
     head, begun = _split(prefix)
     words = exact().analyze(begun)
     if len(prefix) > LONGEST or len(words) != 1:
-        return []
-    searcher = index.searcher()
+        return Completions(place=place)
     found = _words(searcher, words[0])
-    titles = _titles(index, searcher, exact().analyze(head.rpartition(" ")[0]), found)
+    titles = _titles(source.schema, searcher, exact().analyze(head.rpartition(" ")[0]), found)
     completed = [head + word for word in found]
-    return list(dict.fromkeys([*completed[: MOST - len(titles)], *titles]))[:MOST]
+    both = dict.fromkeys([*completed[: MOST - len(titles)], *titles])
+    return Completions(completions=list(both)[:MOST], place=place)
 
 
 def _split(prefix: str) -> tuple[str, str]:
@@ -49,12 +51,13 @@ def _words(searcher: Searcher, begun: str) -> list[str]:
     return list(found)[:MOST]
 
 
-def _titles(index: Index, searcher: Searcher, before: list[str], completed: list[str]) -> list[str]:
+def _titles(schema: Schema, searcher: Searcher, before: list[str], completed: list[str]) -> list[str]:
     """Return titles that have all words that were typed, and one of those that the last may become."""
     if not completed:
         return []
-    wanted = [index.term(Field.TITLE, word) for word in before] + [index.terms(Field.TITLE, completed)]
-    query = Query.boolean_query([(Occur.Must, one) for one in (*wanted, index.term(Field.LATEST, 1))])
+    wanted = [Query.term_query(schema, Field.TITLE, word) for word in before]
+    wanted += [Query.term_set_query(schema, Field.TITLE, completed), Query.term_query(schema, Field.LATEST, 1)]
+    query = Query.boolean_query([(Occur.Must, one) for one in wanted])
     hits = searcher.search(query, limit=4 * MOST_TITLES, count=False, order_by_field=Field.INLINKS).hits
     titles = (" ".join(str(searcher.doc(address).get_first(Field.TITLE)).split()) for _, address in hits)
     return list(dict.fromkeys(title for title in titles if len(title) <= LONGEST_TITLE))[:MOST_TITLES]

@@ -10,7 +10,7 @@ from typing import Any
 from tantivy import Document
 
 from tarantula.search.likeness import bands_of, likeness_from
-from tarantula.search.schema import LIKENESS, STEMMED, TEXTS, WHOLE, Field, stems
+from tarantula.search.schema import LIKENESS, SAID, STEMMED, TEXTS, WHOLE, Field, stems
 from tarantula.search.words import stemmed
 from tarantula.urls import host_of
 
@@ -65,13 +65,13 @@ def document_of(entry: Entry) -> Document:
         document.add_unsigned(LIKENESS[place], band)
     for key in entry.leads_to:
         document.add_text(Field.LEADS_TO, key)
-    for name in TEXTS:
-        if text := getattr(entry, name):
-            document.add_text(name, text)
-            if name in STEMMED:
-                document.add_pre_tokenized_text(stems(name), stemmed(text, entry.language))
-    whole = "\n".join((entry.title, entry.headings, entry.description, entry.main))
-    document.add_pre_tokenized_text(WHOLE, stemmed(whole, entry.language))
+    texts = {name: text for name in TEXTS if (text := getattr(entry, name))}
+    found_by = {name: stemmed(text, entry.language) for name, text in texts.items()}
+    for name, text in texts.items():
+        document.add_text(name, text)
+        if name in STEMMED:
+            document.add_text(stems(name), found_by[name])
+    document.add_text(WHOLE, " ".join(found_by[name] for name in SAID if name in found_by))
     return document
 
 

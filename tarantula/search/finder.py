@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from tantivy import DocAddress, Query, Schema, Searcher
+from tantivy import DocAddress, Document, Query, Schema, Searcher
 
 from tarantula.search.asking import Asking, Needed
 from tarantula.search.citation import AskedWords, citation, forms_asked
-from tarantula.search.entry import Entry, entry_of
+from tarantula.search.entry import moment
 from tarantula.search.explaining import explanation
 from tarantula.search.facets import facets
 from tarantula.search.folding import Hit, folded
@@ -26,6 +26,10 @@ AT_LEAST = 100
 FEW = PER_PAGE
 """Documents, at fewer than which somebody may have meant another word."""
 
+_SHOWN = ("url", "server", "type", "language", "publication", "urn", "inlinks")
+"""What a result has as the index keeps it."""
+_CITED = (Field.MAIN, Field.DESCRIPTION, Field.REST)
+"""Where the citation is taken from: the first of these that says anything."""
 _ORDERED_BY = {Order.LINKS: Field.INLINKS, Order.NEWEST: Field.COLLECTED}
 
 
@@ -64,7 +68,7 @@ class Finder:
         query, found = self._query(searcher, asked, request)
         hits = _page(searcher, query, found, request, asked)
         number, forms = found.number, forms_asked(asked)
-        results = [_result(entry_of(searcher.doc(hit.address)), hit, forms) for hit in hits]
+        results = [_result(searcher.doc(hit.address), hit, forms) for hit in hits]
         if request.explain:
             for hit, result in zip(hits, results, strict=True):
                 result.explanation = _explanation(query, searcher, hit, request.order)
@@ -115,22 +119,18 @@ def _search(searcher: Searcher, query: Query, asked: Asked, order: Order, most: 
     return Found(number, by_tf_idf(searcher, asked, best) if order is Order.TF_IDF else best)
 
 
-def _result(entry: Entry, hit: Hit, forms: AskedWords) -> Result:
+def _result(document: Document, hit: Hit, forms: AskedWords) -> Result:
+    shown: dict[str, Any] = {name: document.get_first(name) for name in _SHOWN}
+    text = next(filter(None, map(document.get_first, _CITED)), "")
     return Result(
-        document=entry.number,
-        url=entry.url,
-        title=entry.title or entry.url,
-        server=entry.server,
-        type=entry.type,
-        language=entry.language,
-        publication=entry.publication,
-        urn=entry.urn,
-        collected=entry.collected,
-        citation=citation(entry.main or entry.description or entry.rest, forms),
+        document=document.get_first(Field.NUMBER) or 0,
+        title=str(document.get_first(Field.TITLE) or shown["url"]),
+        collected=moment(document.get_first(Field.COLLECTED) or 0),
+        citation=citation(text, forms),
         score=hit.score,
-        inlinks=entry.inlinks,
         same=hit.same,
         alike=hit.alike,
+        **shown,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -66,18 +67,26 @@ class Folding:
 
 
 def folded(searcher: Searcher, found: Sequence[tuple[float, DocAddress]], unfold: bool = False) -> list[Hit]:
-    """Let captures of one page and documents with the same bytes be one hit, and nearly equal ones unless unfolded."""
+    """Let captures of one page be one hit, and equal and nearly equal documents as well, unless unfolded."""
     addresses = [address for _, address in found]
     pages, bodies = (searcher.fast_field_values(name, addresses) for name in (Field.PAGE, Field.BODY))
-    likenesses = _bands(searcher, addresses, unfold)
+    numbers = range(len(addresses))
+    likenesses = [()] * len(addresses) if unfold else _bands(searcher, addresses)
     folding = Folding()
-    for (score, address), page, body, bands in zip(found, pages, bodies, likenesses, strict=True):
+    rows = zip(found, pages, numbers if unfold else bodies, likenesses, strict=True)
+    for (score, address), page, body, bands in rows:
         folding.add(Hit(score, address, likeness=likeness_from(bands)), page, body, bands)
     return folding.hits
 
 
-def _bands(searcher: Searcher, addresses: list[DocAddress], unfold: bool) -> list[list[int]]:
-    if unfold:
-        return [[] for _ in addresses]
+def _bands(searcher: Searcher, addresses: list[DocAddress]) -> list[tuple[int, ...]]:
+    """Return the bands of those documents that have one in common with another; the others need not be compared."""
     columns = [searcher.fast_field_values(name, addresses) for name in LIKENESS]
-    return [[int(band) for band in row if band is not None] for row in zip(*columns, strict=True)]
+    sharing: set[int] = set()
+    for column in columns:
+        known = [band for band in column if band is not None]
+        if len(set(known)) < len(known):
+            times = Counter(known)
+            sharing |= {number for number, band in enumerate(column) if band is not None and times[band] > 1}
+    rows = zip(*columns, strict=True)
+    return [tuple(map(int, row)) if number in sharing else () for number, row in enumerate(rows)]

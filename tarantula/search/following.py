@@ -39,7 +39,7 @@ class Following:
     """Keeps the index of an installation up to date; only one process at a time can."""
 
     def __init__(self, installation: Config, database: Database) -> None:
-        self.index = Index(folder_of(installation))
+        self.index = Index(folder_of(installation), is_for_writing=True)
         # Whoever has it, does everything: two that read the same documents would do it twice.
         self.index.hold()
         self._database = database

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from http import HTTPStatus
+from typing import NamedTuple
 
 from pydantic_core import from_json
 
@@ -25,8 +26,8 @@ from tarantula.download.exchange import Ask
 from tarantula.search.counting import SearchCounts
 from tarantula.search.http_request import JSON, NoAnswer
 from tarantula.search.lookout import Look, Lookout
-from tarantula.search.posted import request_of
-from tarantula.search.results import Request
+from tarantula.search.posted import read_wish
+from tarantula.search.results import Prefix, Request
 from tarantula.store.barrels import Living
 
 ONE = 5.0
@@ -43,6 +44,14 @@ CATCHING_UP = "The barrels are catching up with what was collected. Ask again in
 NO_ANSWER = "The barrels do not answer. See what they say, or start another with `tarantula barrel`."
 
 
+class Question(NamedTuple):
+    """What a barrel is asked."""
+
+    path: str
+    query: str
+    body: bytes
+
+
 class Gateway:
     """Finds a barrel for every question."""
 
@@ -54,45 +63,53 @@ class Gateway:
 
     async def find(self, body: bytes) -> bytes:
         """Return the answer of a barrel, or say that there is none."""
-        request = request_of(body)
+        request = read_wish(Request, body)
         self._counts.note(request)
-        try:
-            async with asyncio.timeout(ALL):
-                return await self._find(request, request.model_dump_json().encode())
-        except TimeoutError:
-            raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, NO_ANSWER) from None
+        return await self._answer(Question("/find", request.query, request.model_dump_json().encode()))
+
+    async def complete(self, body: bytes) -> bytes:
+        """Return how a query may go on, as a barrel says, or say that there is none."""
+        wish = read_wish(Prefix, body)
+        return await self._answer(Question("/complete", wish.prefix, wish.model_dump_json().encode()))
 
     async def close(self) -> None:
         """Close its connections."""
         await self._client.close()
 
-    async def _find(self, request: Request, body: bytes) -> bytes:
+    async def _answer(self, question: Question) -> bytes:
+        try:
+            async with asyncio.timeout(ALL):
+                return await self._asked(question)
+        except TimeoutError:
+            raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, NO_ANSWER) from None
+
+    async def _asked(self, question: Question) -> bytes:
         failed: set[int] = set()
         while True:
             look = await self._lookout.look()
-            barrel = self._chosen(look, failed, request)
+            barrel = self._chosen(look, failed, question)
             if barrel is None:
                 failed.clear()
                 await asyncio.sleep(PAUSE)
-            elif (answer := await self._ask(barrel, body, look.place)) is not None:
+            elif (answer := await self._ask(barrel, question, look.place)) is not None:
                 return answer
             else:
                 failed.add(barrel.id)
 
-    def _chosen(self, look: Look, failed: set[int], request: Request) -> Living | None:
+    def _chosen(self, look: Look, failed: set[int], question: Question) -> Living | None:
         """Return the barrel with least to do; among equals, the pages of one query come from one."""
         if not look.ready:
             raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, CATCHING_UP if look.barrels else NONE)
         untried = [barrel for barrel in look.ready if barrel.id not in failed]
-        return min(untried, key=lambda one: (self._under_way[one.id], hash((one.id, request.query))), default=None)
+        return min(untried, key=lambda one: (self._under_way[one.id], hash((one.id, question.query))), default=None)
 
-    async def _ask(self, barrel: Living, body: bytes, place: int) -> bytes | None:
+    async def _ask(self, barrel: Living, question: Question, place: int) -> bytes | None:
         """Return a barrel's answer, from a place or a later one; nothing if none came."""
         ask = Ask(
-            f"{barrel.address}/find",
+            f"{barrel.address}{question.path}",
             headers=[(b"Content-Type", JSON.encode())],
             method="POST",
-            body=body,
+            body=question.body,
             timeout=ONE,
             max_size=LARGEST,
             is_repeatable=True,

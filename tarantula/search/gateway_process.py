@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 
 from tarantula.db import Database
@@ -14,10 +15,13 @@ from tarantula.search.lookout import Lookout
 
 async def run_gateway(database: Database, taken: socket.socket) -> None:
     """Be a gateway until Ctrl-C."""
+    # What is there now stays: nobody need look for waste in it again and again.
+    gc.freeze()
     counts = SearchCounts(database)
     gateway = Gateway(Lookout(database), counts)
     writing = asyncio.create_task(_write(counts))
-    await Server({"/find": ("POST", gateway.find)}).run(taken, told_by_signals())
+    routes = {"/find": ("POST", gateway.find), "/complete": ("POST", gateway.complete)}
+    await Server(routes).run(taken, told_by_signals())
     writing.cancel()
     await gateway.close()
     await asyncio.to_thread(counts.write)

@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from typing import NamedTuple
 
 import tantivy
 from tantivy import DocAddress, IndexWriter, Query, Searcher
 
-from tarantula.errors import TarantulaError
+from tarantula.errors import NotUsable, TarantulaError
 from tarantula.search.entry import Entry, document_of
 from tarantula.search.place import Place
 from tarantula.search.schema import VERSION, Field, schema
-from tarantula.search.words import EXACT, exact
+from tarantula.search.words import EXACT, PARTED, exact, parted
 
 HEAP = 64_000_000
 """Bytes that are gathered before they are written."""
 MOST = 1_000_000
+LOCK = ".tantivy-writer.lock"
+"""The file that whoever writes has locked."""
 
 
-class DamagedIndex(TarantulaError):
+class DamagedIndex(NotUsable):
     """An index that cannot be read."""
 
     def __init__(self, folder: Path, error: object) -> None:
         super().__init__(
             f"The index in {folder} is damaged ({error}). "
             "Build it anew from the archive with `tarantula index --rebuild`."
+        )
+
+
+class OtherVersion(NotUsable):
+    """An index that another version of the program made."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"The index in {folder} was made by another version of Tarântula. "
+            "Build it anew with `tarantula index`; a daemon does so when it starts."
         )
 
 
@@ -46,15 +60,50 @@ class Seen(NamedTuple):
     """Up to here the journal is in it, at least."""
 
 
+@contextmanager
+def damage_told(folder: Path) -> Iterator[None]:
+    """Say that an index is damaged, whatever is met in its files."""
+    try:
+        yield
+    except ValueError as error:
+        raise DamagedIndex(folder, error) from error
+    except BaseException as error:
+        # Where Rust gives up, there is no Exception.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise DamagedIndex(folder, error) from None
+
+
+def remove(folder: Path) -> None:
+    """Remove an index, of any version, unless somebody is at work on it."""
+    try:
+        found = tantivy.Index.open(str(folder))
+    except ValueError:
+        # One that is damaged nobody can be at work on.
+        found = None
+    if found is not None:
+        try:
+            found.writer(HEAP, 1)
+        except ValueError as error:
+            raise BusyIndex(folder) from error
+    shutil.rmtree(folder)
+
+
 class Index:
     """What can be found, and up to where the journal was followed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, is_for_writing: bool = False) -> None:
+        """Open it; one of another version is removed by whoever will write, and nobody else."""
         self.folder = folder
         self._place = Place(folder / "place.json", VERSION)
         self._schema = schema()
+        if self._place.is_of_another_version():
+            if not is_for_writing:
+                raise OtherVersion(folder)
+            remove(folder)
         self._index = self._opened()
         self._index.register_tokenizer(EXACT, exact())
+        self._index.register_tokenizer(PARTED, parted())
         self._writer: IndexWriter | None = None
 
     @property
@@ -120,6 +169,18 @@ class Index:
         """Keep others from changing it, or say that somebody else does."""
         self.writer.commit()
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether a process is at work on it."""
+        try:
+            with (self.folder / LOCK).open("rb") as lock:
+                flock(lock, LOCK_EX | LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+        return False
+
     def close(self) -> None:
         """Let others change it."""
         if self._writer is not None:
@@ -139,9 +200,6 @@ class Index:
     def _opened(self) -> tantivy.Index:
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
-            if self._place.is_of_another_version():
-                shutil.rmtree(self.folder)
-                self.folder.mkdir()
             return tantivy.Index(self._schema, str(self.folder))
         except ValueError as error:
             raise DamagedIndex(self.folder, error) from error

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from tantivy import Query
 
 from tarantula.db import Database
 from tarantula.models import Document, Item, LinkWeight, Publication, ReadText, Server
 from tarantula.search.content import unpacked
 from tarantula.search.entry import Entry, body_number, page_number
 from tarantula.search.index import Index
-from tarantula.search.latest import pages_of_item, unsettled
+from tarantula.search.latest import pages_of, unsettled
 from tarantula.search.schema import Field
 from tarantula.store.bulk import chunks
 from tarantula.store.journal import Follower, Happened
@@ -54,7 +55,7 @@ class Indexer:
                         touched |= put
                         documents += len(put)
                     case Happened.REMOVED:
-                        touched |= self._forget(entry.item_id)
+                        touched |= self._forget(self._index.term(Field.ITEM, entry.item_id))
         if touched:
             self._index.flush()
             self._index.put(unsettled(self._index, touched))
@@ -71,13 +72,14 @@ class Indexer:
             # What is there no more, or says nothing any more, is found no more.
             gone = set(chunk) - {entry.number for entry in entries}
             if gone:
-                self._index.remove(self._index.terms(Field.NUMBER, gone))
+                pages |= self._forget(self._index.terms(Field.NUMBER, gone))
         return pages
 
-    def _forget(self, item_id: int) -> set[int]:
+    def _forget(self, query: Query) -> set[int]:
+        """Remove what a query finds; return the pages of which captures before may be the last again."""
         self._index.flush()
-        pages = pages_of_item(self._index, item_id)
-        self._index.remove(self._index.term(Field.ITEM, item_id))
+        pages = pages_of(self._index, query)
+        self._index.remove(query)
         return pages
 
 

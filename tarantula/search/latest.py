@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from tantivy import DocAddress, Searcher
+from tantivy import DocAddress, Query, Searcher
 
 from tarantula.search.entry import Entry, entry_of
 from tarantula.search.index import Index
@@ -20,10 +20,10 @@ class _Capture(NamedTuple):
     address: DocAddress
 
 
-def pages_of_item(index: Index, item_id: int) -> set[int]:
-    """Return the pages of which an item has captures."""
+def pages_of(index: Index, query: Query) -> set[int]:
+    """Return the pages of which a query finds captures."""
     searcher = index.searcher()
-    found = index.addresses(searcher, index.term(Field.ITEM, item_id))
+    found = index.addresses(searcher, query)
     return {int(page or 0) for page in searcher.fast_field_values(Field.PAGE, found)}
 
 

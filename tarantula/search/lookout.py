@@ -82,8 +82,8 @@ class Lookout:
             return await asyncio.shield(self._reading)
 
     def _living(self) -> Look:
-        with self._database.reading() as session:
-            return Look(living(session.connection()))
+        with self._database.looking() as connection:
+            return Look(living(connection))
 
     def _say_once(self, complaint: str) -> None:
         if complaint != self._complaint:

@@ -8,16 +8,21 @@ from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from threading import Lock
+from typing import TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from tarantula.errors import NotNow, TarantulaError
-from tarantula.search.results import Request, Results
+from tarantula.search.results import Completions, Prefix, Request, Results
 
 PATIENCE = 20.0
 """Seconds for an answer: more than a gateway takes to say that there is none."""
 MOST_IDLE = 8
+LONGEST = 1_000
+"""Letters of what somebody types that are sent."""
+
+Answer = TypeVar("Answer", Results, Completions)
 
 
 class RemoteFinder:
@@ -34,20 +39,17 @@ class RemoteFinder:
         self._address = address.rstrip("/")
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._server = parts.netloc
-        self._path = f"{parts.path.rstrip('/')}/find"
+        self._folder = parts.path.rstrip("/")
         self._lock = Lock()
         self._idle: list[HTTPConnection] = []
 
     def find(self, request: Request) -> Results:
         """Return a page of what was found."""
-        status, body = self._post(request.model_dump_json().encode())
-        try:
-            if status == HTTPStatus.OK:
-                return Results.model_validate_json(body)
-            sentence = str(json.loads(body)["error"])
-        except (ValidationError, ValueError, KeyError, TypeError) as error:
-            raise TarantulaError(f"What answers at {self._address} is no gateway of this version.") from error
-        raise NotNow(sentence) if status == HTTPStatus.SERVICE_UNAVAILABLE else TarantulaError(sentence)
+        return self._answer("/find", request, Results)
+
+    def complete(self, prefix: str) -> list[str]:
+        """Return how a query may go on."""
+        return self._answer("/complete", Prefix(prefix=prefix[:LONGEST]), Completions).completions
 
     __call__ = find
 
@@ -57,22 +59,32 @@ class RemoteFinder:
             while self._idle:
                 self._idle.pop().close()
 
-    def _post(self, body: bytes) -> tuple[int, bytes]:
+    def _answer(self, path: str, wish: BaseModel, kind: type[Answer]) -> Answer:
+        status, body = self._post(f"{self._folder}{path}", wish.model_dump_json().encode())
+        try:
+            if status == HTTPStatus.OK:
+                return kind.model_validate_json(body)
+            sentence = str(json.loads(body)["error"])
+        except (ValidationError, ValueError, KeyError, TypeError) as error:
+            raise TarantulaError(f"What answers at {self._address} is no gateway of this version.") from error
+        raise NotNow(sentence) if status == HTTPStatus.SERVICE_UNAVAILABLE else TarantulaError(sentence)
+
+    def _post(self, path: str, body: bytes) -> tuple[int, bytes]:
         try:
             # One that has rested may be closed by now: asking again does no harm.
             while (rested := self._rested()) is not None:
                 with suppress(ConnectionError, HTTPException):
-                    return self._exchange(rested, body)
-            return self._exchange(self._kind(self._server, timeout=PATIENCE), body)
+                    return self._exchange(rested, path, body)
+            return self._exchange(self._kind(self._server, timeout=PATIENCE), path, body)
         except (OSError, HTTPException) as error:
             words = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise NotNow(
                 f"The gateway at {self._address} does not answer ({words}). Start it with `tarantula gateway`."
             ) from error
 
-    def _exchange(self, connection: HTTPConnection, body: bytes) -> tuple[int, bytes]:
+    def _exchange(self, connection: HTTPConnection, path: str, body: bytes) -> tuple[int, bytes]:
         with _closed_if_it_fails(connection):
-            connection.request("POST", self._path, body, {"Content-Type": "application/json"})
+            connection.request("POST", path, body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
             status, content = answer.status, answer.read()
         with self._lock:

@@ -38,7 +38,7 @@ class Request(BaseModel):
     page: int = Field(default=1, ge=1, le=MOST_PAGES)
     order: Order = Order.BEST
     unfold: bool = False
-    """Show nearly equal documents one by one."""
+    """Show equal and nearly equal documents one by one."""
     explain: bool = False
 
 
@@ -99,5 +99,19 @@ class Results(BaseModel):
     notes: list[str] = []
     """What was not understood as it may have been meant, and what was done instead."""
     did_you_mean: str | None = None
+    place: int = 0
+    """Up to where the journal is in the index that answered."""
+
+
+class Prefix(BaseModel):
+    """What somebody has typed so far."""
+
+    prefix: Annotated[str, BeforeValidator(_readable)] = Field(max_length=10_000)
+
+
+class Completions(BaseModel):
+    """How it may go on, the likeliest first."""
+
+    completions: list[str] = []
     place: int = 0
     """Up to where the journal is in the index that answered."""

@@ -7,9 +7,9 @@ from enum import StrEnum
 from tantivy import Schema, SchemaBuilder
 
 from tarantula.search.likeness import BANDS
-from tarantula.search.words import EXACT
+from tarantula.search.words import EXACT, PARTED
 
-VERSION = 2
+VERSION = 3
 """Of what is below; an index of another version is built anew."""
 
 
@@ -57,6 +57,8 @@ STEMMED = (Field.TITLE, Field.HEADINGS, Field.ANCHORS, Field.REST)
 """Fields that are also searched by stems."""
 WHOLE = "whole_stems"
 """The stems of all that a document says itself, but for the rest: what tells best how much of it is about a word."""
+SAID = (Field.TITLE, Field.HEADINGS, Field.DESCRIPTION, Field.MAIN)
+"""What that is."""
 _NAMES = (Field.PUBLICATION, Field.SERVER, Field.TYPE, Field.LANGUAGE)
 _NUMBERS = (Field.NUMBER, Field.ITEM, Field.COLLECTED, Field.YEAR, Field.PAGE, Field.BODY, Field.LATEST, Field.INLINKS)
 LIKENESS = tuple(f"likeness_{number}" for number in range(BANDS))
@@ -90,5 +92,5 @@ def schema() -> Schema:
     for text in TEXTS:
         builder.add_text_field(text, stored=True, tokenizer_name=EXACT)
     for stem in (*map(stems, STEMMED), WHOLE):
-        builder.add_text_field(stem, tokenizer_name=EXACT, index_option="freq")
+        builder.add_text_field(stem, tokenizer_name=PARTED, index_option="freq")
     return builder.build()

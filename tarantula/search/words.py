@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import cache, reduce
 
-from tantivy import Filter, PreTokenizedString, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 LONGEST_WORD = 80
 """Bytes of a word; what is longer is none."""
 EXACT = "exact"
+PARTED = "parted"
 STEMMERS = {"pt": "portuguese", "en": "english"}
 """Languages whose words are also found by their stems."""
 
@@ -17,6 +18,12 @@ STEMMERS = {"pt": "portuguese", "en": "english"}
 def exact() -> TextAnalyzer:
     """Return what makes words of a text: without case and accents."""
     return _begun().filter(Filter.ascii_fold()).build()
+
+
+@cache
+def parted() -> TextAnalyzer:
+    """Return what takes words as they are, with spaces between them."""
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
 @cache
@@ -30,9 +37,9 @@ def stemming(language: str) -> TextAnalyzer:
     return reduce(TextAnalyzerBuilder.filter, filters, _begun()).build()
 
 
-def stemmed(text: str, language: str) -> PreTokenizedString:
-    """Return the stems of a text of a language, for the index."""
-    return stemming(language).pre_tokenize(text)
+def stemmed(text: str, language: str) -> str:
+    """Return the stems of a text of a language, with spaces between them."""
+    return " ".join(stemming(language).analyze(text)) if text else ""
 
 
 def stems_of(word: str) -> list[str]:

@@ -6,7 +6,7 @@ import os
 from datetime import timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from tarantula.models import Barrel
 from tarantula.store.collectors import DEAD, clock
@@ -61,13 +61,20 @@ class Presence:
         self._me = connection.execute(row.returning(Barrel.id)).scalar_one()
 
 
+# Made once: gateways ask for every question.
+_LIVING = (
+    select(*(Barrel.__table__.c[name] for name in ("id", "address", "is_ready", "place", "host", "pid")))
+    .where(Barrel.__table__.c.heartbeat_at > bindparam("since"))
+    .order_by(Barrel.__table__.c.id)
+)
+
+
 def living(connection: Connection) -> list[Living]:
     """Return the barrels that were heard of lately, without those whose processes are known to be gone."""
-    heard_of = Barrel.heartbeat_at > clock(connection) - timedelta(seconds=DEAD)
-    rows = connection.execute(
-        select(Barrel.id, Barrel.address, Barrel.is_ready, Barrel.place, Barrel.host, Barrel.pid)
-        .where(heard_of)
-        .order_by(Barrel.id)
-    ).all()
+    rows = connection.execute(_LIVING, {"since": clock(connection) - timedelta(seconds=DEAD)})
     here = this_machine()
-    return [Living(*row[:4]) for row in rows if row.host != here or is_running(row.pid)]
+    return [
+        Living(number, address, is_ready, place)
+        for number, address, is_ready, place, host, pid in rows
+        if host != here or is_running(pid)
+    ]

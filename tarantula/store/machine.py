@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
+from functools import cache
 from pathlib import Path
 
 
+@cache
 def this_machine() -> str:
     """Return a name that two processes share only if each can see whether the other is alive."""
     try:

@@ -10,11 +10,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Mount
 from starlette.types import Scope
 
-from tarantula.errors import NotNow, NotReached, NotThere, TarantulaError
+from tarantula.errors import NotNow, NotReached, NotThere, NotUsable, TarantulaError
 from tarantula.people.roles import NotAllowed
 from tarantula.sentences import of_details
 
-STATUS = ((NotAllowed, 403), (NotThere, 404), (NotNow, 409), (NotReached, 503), (TarantulaError, 400))
+STATUS = (
+    *((NotAllowed, 403), (NotThere, 404), (NotNow, 409)),
+    *((NotReached, 503), (NotUsable, 503), (TarantulaError, 400)),
+)
 """The first that fits."""
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 

@@ -28,7 +28,7 @@ def search_documents(
     query: Annotated[str, Query(description='Words, "phrases", OR, -word, site: and others.')],
     page: Annotated[int, Query(ge=1, le=MOST_PAGES, description="Ten results make a page.")] = 1,
     order: Annotated[Order, Query(description="What comes first.")] = Order.BEST,
-    unfold: Annotated[bool, Query(description="Show nearly equal documents one by one.")] = False,
+    unfold: Annotated[bool, Query(description="Show equal and nearly equal documents one by one.")] = False,
     explain: Annotated[bool, Query(description="Say how each score came about.")] = False,
 ) -> Results:
     """Return a page of what was found."""

@@ -24,6 +24,8 @@ FILES = ("/_nicegui/", "/favicon.ico", "/health")
 """Where nobody is asked who they are: what can be looked at there is the same for all."""
 FOR_STRANGERS = ("/begin", "/login", "/logout", "/language/", *FOR_PROGRAMS)
 """Where somebody comes who has not logged in; the API says by itself that this will not do."""
+TAKE_ANYTHING = ("/search", "/search/complete", "/search/suggest")
+"""Pages that make something of whatever is typed, zero bytes too."""
 LOOK_AGAIN = 2.0
 """Seconds after which it is seen whether the session of an open page has ended."""
 NEWS = "text/event-stream"
@@ -158,7 +160,9 @@ async def _ask_to_log_in(connection: HTTPConnection, receive: Receive, send: Sen
 def _check(connection: HTTPConnection) -> None:
     if comes_from_elsewhere(connection):
         raise Refused(403, "This was asked by a page of another site, and is refused.")
-    path = connection.scope["path"] + connection.scope["query_string"].decode("latin-1")
+    path = connection.scope["path"]
+    if path not in TAKE_ANYTHING:
+        path += connection.scope["query_string"].decode("latin-1")
     if "\0" in path or "%00" in path:
         raise Refused(400, "The address holds a zero byte, which is no text.")
     if int(_digits(connection.headers.get("content-length", "0"))) > LARGEST:

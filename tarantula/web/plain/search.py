@@ -35,8 +35,8 @@ def show_search(request: Request, q: str = "", page: str = "1", order: str = "be
     asked = read_asked(q, page, order, unfold)
     context = {"asked": asked, "orders": ORDERS, "notes": list(asked.notes), "complaint": ""}
     if not asked.query:
-        if q:
-            context["notes"] = [_("Type a word, or several.")]
+        typed = [_("Type a word, or several.")] if q else []
+        context["notes"] = [*typed, *map(retold, searching.standing(desk_of(request)))]
         return shown(request, "search.html", {**context, "found": None})
     try:
         return shown(request, "search.html", {**context, **_found(desk_of(request), asked)})
@@ -75,7 +75,7 @@ def _found(desk: Desk, asked: Asked) -> dict[str, Any]:
     captures = searching.other_captures(desk, found.results)
     return {
         "found": found,
-        "notes": [*asked.notes, *map(retold, found.notes)],
+        "notes": [*asked.notes, *map(retold, [*found.notes, *searching.standing(desk)])],
         "did_you_mean": found.did_you_mean and (found.did_you_mean, asked.asking(found.did_you_mean)),
         "results": [shown_result(asked, result, captures.get(result.document, [])) for result in found.results],
         "facets": shown_facets(asked, found.facets),

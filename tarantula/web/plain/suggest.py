@@ -22,7 +22,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/search/suggest")
 def ask_for_url(request: Request, url: str = "") -> Response:
     """Ask for a URL."""
-    return shown(request, "suggest.html", {"url": url[:10_000], "complaint": ""})
+    return shown(request, "suggest.html", {"url": url[:10_000].replace("\0", ""), "complaint": ""})
 
 
 @router.post("/search/suggest")
