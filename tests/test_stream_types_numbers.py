@@ -105,6 +105,19 @@ def test_every_minus_is_kept(minus: str) -> None:
     assert number(f"{minus}3,5") == Decimal("-3.5")
 
 
+def test_parentheses_are_a_minus_where_accountants_use_them() -> None:
+    assert number("(1,234.56)") == Decimal("-1234.56")
+    assert number("(12)", ("15", "(3)"), Kind.INTEGER) == -12
+    for kind, text, history in (
+        (Kind.INTEGER, "(12)", ()),
+        (Kind.INTEGER, "(12)", ("(3)", "(4)")),
+        (Kind.QUANTITY, "(12 km)", ()),
+        (Kind.DECIMAL, "Comentários (12)", ("15", "(3)")),
+    ):
+        with pytest.raises(NotRead, match="parentheses"):
+            number(text, history, kind)
+
+
 def test_numbers_are_exact() -> None:
     assert str(number("0,1")) == "0.1"
     assert read_text("12345678901234567890123456789012345.678901", Kind.DECIMAL, "").text == (

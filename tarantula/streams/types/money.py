@@ -21,7 +21,7 @@ from tarantula.streams.value import NotRead, Value
 _EURO_AS_MARK = re.compile(r"(\d)€(\d\d)(?![\d.,])")
 _ESCUDO_AS_MARK = re.compile(r"(\d)\$(\d\d)(?![\d.,])")
 _PER = re.compile(r"\s*(?:/|por |per |pro |le |la |o |a )\s*(\d* ?[^\W\d_]+[²³]?)")
-_BY_THE_THOUSANDTH = frozenset("l litro litros liter litre kWh kwh m³ m3 gal min".split())
+_BY_THE_THOUSANDTH = frozenset("l litro litros liter litre kwh m³ m3 gal min".split())
 """What is sold at prices with three decimals."""
 
 
@@ -67,7 +67,7 @@ def _parts(text: str, unit: str) -> _Sum:
     codes = tuple(code for code in (first or second or Currency(())).codes if second is None or code in second.codes)
     currency = Currency(codes, (second or first or Currency(())).hundredths) if first or second else None
     per = _PER.match(after)
-    return _Sum(found, times, currency, per[1].strip() if per else "", after)
+    return _Sum(found, times, currency, per[1].strip().casefold() if per else "", after)
 
 
 def common_currency(texts: Sequence[str]) -> str:

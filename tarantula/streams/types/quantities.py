@@ -24,6 +24,8 @@ def read_quantity(text: str, unit: str, history: Sequence[str]) -> Value:
     """Read a number with its unit, or without one if it is in the unit of the field."""
     found = numeral(text)
     times, rest = multiplier(found.after, Kind.QUANTITY)
+    if found.in_parentheses:
+        raise NotRead(f"{quoted(text)} is in parentheses, and may be below zero or not.")
     field = _usual(unit)
     named, _ = _named(rest, unit, field)
     if not named and (rest.lstrip()[:1].isalpha() or _is_money(found.before, rest)):
