@@ -40,7 +40,18 @@ def test_a_text_that_names_no_currency_is_in_the_one_of_the_field() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["49,99 € 39,99 €", "10 € - 15 €", "12 km", "12 visitantes", "grátis", "€ 5 USD", "1 € = 1,08 $", "3.º €", "€"],
+    [
+        "49,99 € 39,99 €",
+        "10 € - 15 €",
+        "12 km",
+        "12 visitantes",
+        "grátis",
+        "12 EURUSD",
+        "€ 5 USD",
+        "1 € = 1,08 $",
+        "3.º €",
+        "€",
+    ],
 )
 def test_what_is_no_sum_is_not_read(text: str) -> None:
     with pytest.raises(NotRead):

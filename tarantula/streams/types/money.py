@@ -14,7 +14,7 @@ from tarantula.streams.types.measures import check_no_ordinal
 from tarantula.streams.types.multipliers import Multiplier, multiplied, multiplier
 from tarantula.streams.types.numbers import number_of, plain
 from tarantula.streams.types.numerals import Numeral, numeral
-from tarantula.streams.types.tidy import quoted, tidy
+from tarantula.streams.types.tidy import after_word, quoted, tidy
 from tarantula.streams.types.units import leading
 from tarantula.streams.value import NotRead, Value
 
@@ -60,8 +60,8 @@ def _parts(text: str, unit: str) -> _Sum:
     first, _ = currencies.before(found.before)
     times, rest = multiplier(found.after, Kind.MONEY)
     second, after = currencies.after(rest)
-    if second is None and unit and rest.lstrip().startswith(unit):
-        second, after = Currency((unit,)), rest.lstrip()[len(unit) :]
+    if second is None and unit and (left := after_word(rest, unit)) is not None:
+        second, after = Currency((unit,)), left
     if first and second and not set(first.codes) & set(second.codes):
         raise NotRead(f"{quoted(text)} names two currencies.")
     codes = tuple(code for code in (first or second or Currency(())).codes if second is None or code in second.codes)

@@ -32,11 +32,12 @@ _NO_NUMBER = {
     _NUMERAL: "has more than one number. Choose a smaller part, or write a regular expression.",
     # A second number may stand behind a slash if it says for how much: €/100 g, l/100 km.
     re.compile(r"/\s?(?!10*\s?(?![CFK]\b)[^\W\d_])\d"): "has more than one number. Choose a smaller part.",
-    re.compile(r"^\s?(?:…|\.\.)|^,$"): "ends in the middle of a number.",
+    re.compile(r"^\s?(?:…|\.\.)|^,$|^[.,'][.,'\d]|^--"): "ends in the middle of a number.",
     re.compile(r"^[²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]"): "has a fraction, a power or a note beside its digits.",
     re.compile(r"^-[^\W\d_]|^[_#&=@\\|~^]"): "is a word with a number in it.",
 }
 """What may stand after digits that are no number by themselves."""
+_FRACTION = re.compile(r"[¼-¾⅐-⅞]")
 _TRAILING_MINUS = re.compile(r"-(?=$|\s|[%€£$)])")
 
 
@@ -126,6 +127,8 @@ def _without_parentheses(text: str) -> tuple[str, bool]:
 
 def _check_around(before: str, after: str) -> None:
     """Say that the digits are no number by themselves, if what stands around them says so."""
+    if _FRACTION.search(before):
+        raise NotRead("has a fraction beside its digits.")
     if any(sign in before for sign in "<>≤≥±") or after.startswith("+"):
         raise NotRead("says only about how much it is.")
     if after:

@@ -12,7 +12,7 @@ from tarantula.streams.types.measures import check_same_measure
 from tarantula.streams.types.multipliers import multiplier
 from tarantula.streams.types.numbers import number_of, plain
 from tarantula.streams.types.numerals import numeral
-from tarantula.streams.types.tidy import quoted
+from tarantula.streams.types.tidy import after_word, quoted
 from tarantula.streams.types.unit_table import TEMPERATURES
 from tarantula.streams.types.units import converted, leading, usual_unit
 from tarantula.streams.value import NotRead, Value
@@ -50,8 +50,8 @@ def _named(rest: str, unit: str, field: str) -> tuple[str, str]:
     stripped = rest.strip()
     if field in (*TEMPERATURES, "deg", "degree") and _DEGREE_SIGN.match(stripped):
         return field, stripped[1:]
-    if not named and unit and stripped.startswith(unit):
-        return field, stripped[len(unit) :]
+    if not named and unit and (after := after_word(rest, unit)) is not None:
+        return field, after
     return named, left
 
 
