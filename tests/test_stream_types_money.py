@@ -66,6 +66,12 @@ def test_the_price_of_another_amount_is_not_taken_for_the_same() -> None:
         read_text("1,31 €/100 g", Kind.MONEY, "EUR", history)
 
 
+@pytest.mark.parametrize("text", ["12 ₡", "₲ 12", "KSh 12", "Bs. 12", "12 KSh", "12 ден.", "Z$ 12", "12 Z$", "12 ¤"])
+def test_a_currency_that_is_not_known_is_not_taken_for_that_of_the_field(text: str) -> None:
+    with pytest.raises(NotRead):
+        read_text(text, Kind.MONEY, "EUR", ("12 €", "13 €"))
+
+
 def test_three_decimals_are_believed_where_they_are_usual() -> None:
     assert read_text("1.859 €", Kind.MONEY, "EUR").number == 1859
     assert read_text("1.859 €/l", Kind.MONEY, "EUR").number == Decimal("1.859")

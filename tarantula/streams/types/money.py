@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -21,6 +22,8 @@ from tarantula.streams.value import NotRead, Value
 _EURO_AS_MARK = re.compile(r"(\d)€(\d\d)(?![\d.,])")
 _ESCUDO_AS_MARK = re.compile(r"(\d)\$(\d\d)(?![\d.,])")
 _PER = re.compile(r"\s*(?:/|por |per |pro |le |la |o |a )\s*(\d* ?[^\W\d_]+[²³]?)")
+_UNKNOWN_SIGN = re.compile(r"(?:^|\s)[^\W\d_]{1,4}\.?$|\$")
+"""A short word right before a number, which may be a currency that is not known here."""
 _BY_THE_THOUSANDTH = frozenset("l litro litros liter litre kwh m³ m3 gal min".split())
 """What is sold at prices with three decimals."""
 
@@ -86,8 +89,13 @@ def _parts_of(text: str) -> _Sum | None:
 
 def _check_no_other_unit(text: str, found: _Sum) -> None:
     named, _ = leading(found.rest)
-    if (named or found.rest.lstrip()[:1].isalpha()) and not found.per:
-        raise NotRead(f"{quoted(text)} is not a sum of money.")
+    words = (named or found.rest.lstrip()[:1].isalpha()) and not found.per
+    if words or _UNKNOWN_SIGN.search(found.numeral.before) or _has_sign(found.numeral.before + found.rest):
+        raise NotRead(f"{quoted(text)} is not a sum in a currency that is known.")
+
+
+def _has_sign(text: str) -> bool:
+    return not text.isascii() and any(unicodedata.category(letter) == "Sc" for letter in text)
 
 
 def _code(text: str, currency: Currency | None, unit: str, history: Sequence[str]) -> str:

@@ -17,6 +17,8 @@ from tarantula.streams.types.unit_table import TEMPERATURES
 from tarantula.streams.types.units import converted, leading, usual_unit
 from tarantula.streams.value import NotRead, Value
 
+_NO_UNIT = ("", *"(),.;:*|·•-!")
+"""What may follow a number that has no unit."""
 _DEGREE_SIGN = re.compile(r"[°º](?!\s?[CFK]\b)")
 
 
@@ -28,7 +30,7 @@ def read_quantity(text: str, unit: str, history: Sequence[str]) -> Value:
         raise NotRead(f"{quoted(text)} is in parentheses, and may be below zero or not.")
     field = _usual(unit)
     named, _ = _named(rest, unit, field)
-    if not named and (rest.lstrip()[:1].isalpha() or _is_money(found.before, rest)):
+    if not named and (rest.lstrip()[:1] not in _NO_UNIT or _is_money(found.before, rest)):
         raise NotRead(f"{quoted(text)} has no unit of measure that is known.")
     if named and not field:
         check_same_measure(found, history)
