@@ -91,7 +91,8 @@ def text_of_part(entry: dict[str, Any], part: Part, url: str) -> str:
         return _whole(str(entry.get(part) or ""), url)
     if part == "content":
         return _plain(next((one.get("value") or "" for one in entry.get("content", [])), entry.get("summary", "")))
-    return _plain(str(entry.get(part) or ""))
+    # What feedparser gives for a missing time of change is the time of publication, with a warning.
+    return _plain(str((dict.get(entry, part) if part == "updated" else entry.get(part)) or ""))
 
 
 def _whole(address: str, url: str) -> str:
@@ -111,7 +112,7 @@ def _plain(text: str) -> str:
 
 
 def _moment(entry: dict[str, Any]) -> datetime | None:
-    parsed = entry.get("published_parsed") or entry.get("updated_parsed")
+    parsed = entry.get("published_parsed") or dict.get(entry, "updated_parsed")
     if not isinstance(parsed, struct_time):
         return None
     try:
