@@ -1,4 +1,4 @@
-"""The page on sources lists every adapter with its options, every category with its questions, and examples that work."""
+"""The page on sources lists every adapter and every category with what they ask for, and examples that work."""
 
 from __future__ import annotations
 
@@ -60,10 +60,9 @@ def test_every_category_is_listed_with_its_questions() -> None:
 
 def test_the_counts_of_pairs_are_true() -> None:
     counts = Counter(outcome_of(pair)[0] for pair in PAIRS)
-    sentence = (
-        f"{len(PAIRS)} pairs of before and after: {counts['found']} values are found again, {counts['aside']} put aside, "
-        f"and of {counts['gone']} that are gone nothing is read."
-    )
+    again, aside, gone = counts["found"], counts["aside"], counts["gone"]
+    sentence = f"{len(PAIRS)} pairs of before and after: {again} values are found again, {aside} put aside, and of "
+    sentence += f"{gone} that are gone nothing is read."
     assert sentence in " ".join(TEXT.split())
 
 

@@ -12,8 +12,9 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.life.completing import complete_item
-from tarantula.life.telling import PAUSE, TRIES, check_addresses, tell
+from tarantula.life.telling import check_addresses, tell
 from tarantula.life.wishes import stop_item
+from tarantula.notifying import PAUSE, TRIES
 from tarantula.publications.config import read
 from tests.lives import change, finish_documents, item, new_item
 from tests.sites.listener import Listener

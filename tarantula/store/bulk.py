@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import psycopg2
-from sqlalchemy import Connection
+from sqlalchemy import Connection, CursorResult
 from sqlalchemy.exc import DBAPIError
 
 T = TypeVar("T")
@@ -27,24 +27,46 @@ PIECE = 1 << 16
 NULL = b"\xff\xff\xff\xff"
 
 
-def execute(connection: Connection, statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str]) -> None:
-    """Run a statement in which ``{rows}`` stands for rows with the columns ``column1``, ``column2`` and so on."""
-    if connection.dialect.name == "postgresql":
-        arrays = tuple(_array(column) for column in zip(*rows, strict=True))
-        connection.exec_driver_sql(statement.format(rows=_unnest(types)), arrays)
-        return
-    for _ in returning(connection, statement, rows):
-        pass
+def execute(connection: Connection, statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str]) -> int:
+    """Run a statement in which ``{rows}`` stands for rows with the columns ``column1``, ``column2`` and so on.
+
+    Return how many rows it changed.
+    """
+    return sum(max(result.rowcount, 0) for result in _results(connection, statement, rows, types))
+
+
+def answers(
+    connection: Connection, statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str]
+) -> Iterator[Any]:
+    """Do the same with a statement that asks, and yield what it finds; its order is kept within each 32,766 values."""
+    for result in _results(connection, statement, rows, types):
+        yield from result
 
 
 def returning(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> Iterator[Any]:
     """Do the same on SQLite, and yield what the statement returns."""
+    for result in _on_sqlite(connection, statement, rows):
+        if result.returns_rows:
+            yield from result
+
+
+def _results(
+    connection: Connection, statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str]
+) -> Iterator[CursorResult[Any]]:
+    if not rows:
+        return
+    if connection.dialect.name == "postgresql":
+        arrays = tuple(_array(column) for column in zip(*rows, strict=True))
+        yield connection.exec_driver_sql(statement.format(rows=_unnest(types)), arrays)
+    else:
+        yield from _on_sqlite(connection, statement, rows)
+
+
+def _on_sqlite(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> Iterator[CursorResult[Any]]:
     places = f"({', '.join('?' * len(rows[0]))})"
     for chunk in chunks(rows, MOST_VALUES // len(rows[0])):
         flat = tuple(_for_sqlite(value) for row in chunk for value in row)
-        result = connection.exec_driver_sql(statement.format(rows=f"VALUES {', '.join([places] * len(chunk))}"), flat)
-        if result.returns_rows:
-            yield from result
+        yield connection.exec_driver_sql(statement.format(rows=f"VALUES {', '.join([places] * len(chunk))}"), flat)
 
 
 @contextmanager
@@ -102,6 +124,8 @@ def _element(value: object) -> str:
             return repr(value)
         case str():
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case bytes():
+            return f'"\\\\x{value.hex()}"'
         case datetime():
             return f'"{value.isoformat()}"'
         case None:

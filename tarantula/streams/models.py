@@ -11,6 +11,7 @@ from sqlalchemy import (
     Boolean,
     Float,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     SmallInteger,
@@ -44,6 +45,9 @@ class Source(Base):
     created_at: Mapped[datetime] = mapped_column(Moment)
     changed_at: Mapped[datetime] = mapped_column(Moment)
 
+    # Who looks every second whether something changed reads the index alone; a number is never given twice.
+    __table_args__ = (Index(None, "id", "revision"), {"sqlite_autoincrement": True})
+
 
 class SourceState(Base):
     """How reading a source goes."""
@@ -68,7 +72,9 @@ class SourceState(Base):
     validators: Mapped[dict[str, str]] = mapped_column(JSON)
     """ETag and Last-Modified of the last answer."""
     memory: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """`tarantula.streams.adapter.Memory`."""
+    """What `tarantula.streams.remembered.Remembered` holds, the adapter's own `Memory` among it."""
+    news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """What is still to be told of it, and to whom; ``None`` when there is nothing."""
 
 
 class Series(Base):
@@ -82,6 +88,8 @@ class Series(Base):
     field: Mapped[str] = mapped_column(String(60))
     row: Mapped[str] = mapped_column(String(300))
     """Which row, of those that have a title; nothing where there is only one."""
+    zone: Mapped[str] = mapped_column(String(60))
+    """The time zone in which its hours, days, months and years begin: the installation's when it was made."""
 
 
 class Event(Base):
@@ -128,11 +136,13 @@ class StaleLevel(Base):
     """Something below changed: this has to be summed up anew."""
 
     __tablename__ = "stale_level"
-    __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012
+    __table_args__ = (Index(None, "grain", "over_at"), {"sqlite_with_rowid": False})
 
     series_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     grain: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
     start: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    over_at: Mapped[int] = mapped_column(BigInteger)
+    """Microseconds since 1970: when it is over. Until then it is read from below."""
 
 
 class Forgotten(Base):
@@ -147,6 +157,8 @@ class Forgotten(Base):
     rows: Mapped[int] = mapped_column(BigInteger)
     """How many there were."""
     at: Mapped[datetime] = mapped_column(Moment)
+    refused: Mapped[int] = mapped_column(BigInteger)
+    """Events that came later than that, and were not taken."""
 
 
 class PutAside(Base):
@@ -180,8 +192,19 @@ class Alert(Base):
     is_on: Mapped[bool] = mapped_column(Boolean)
     configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
     """`tarantula.streams.alerts.alert.AlertConfig`."""
-    state: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """What its condition has to remember, and whether it is armed."""
+
+
+class AlertMemory(Base):
+    """What an alert has to remember of one row, or of all together, and whether it is armed."""
+
+    __tablename__ = "alert_memory"
+
+    alert_id: Mapped[int] = mapped_column(ForeignKey("alert.id", ondelete="CASCADE"), primary_key=True)
+    row: Mapped[str] = mapped_column(String(300), primary_key=True)
+    memory: Mapped[dict[str, Any]] = mapped_column(JSON)
+    """`tarantula.streams.alerts.memory.Memory`."""
+    due_at: Mapped[int | None] = mapped_column(BigInteger, index=True)
+    """Microseconds since 1970: when time alone may make it fire."""
 
 
 class Firing(Base):
@@ -194,8 +217,10 @@ class Firing(Base):
     at: Mapped[int] = mapped_column(BigInteger)
     row: Mapped[str] = mapped_column(String(300))
     why: Mapped[str] = mapped_column(Text)
-    news: Mapped[dict[str, Any] | None] = mapped_column(JSON)
-    """Who is still to be told; ``None`` when everybody was, or nobody can be."""
+    news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Who was told, while somebody is still to be; ``None`` when everybody was, or nobody can be."""
+    tell_at: Mapped[int | None] = mapped_column(BigInteger, index=True)
+    """Microseconds since 1970: when they are told, or once more."""
     dismissed_at: Mapped[datetime | None] = mapped_column(Moment)
     """When its owner had seen enough of it."""
 

@@ -15,8 +15,10 @@ from tarantula.web.door.gate import Gate
 from tarantula.web.metrics import Measured
 from tarantula.web.pages import (
     account,
+    alerts,
     audit,
     browse,
+    dashboard,
     document,
     documents,
     item,
@@ -24,11 +26,14 @@ from tarantula.web.pages import (
     login,
     overview,
     people,
+    picker,
     publication,
     publications,
     reports,
     searches,
     servers,
+    source,
+    sources,
     types,
     validate,
 )
@@ -39,7 +44,7 @@ __all__ = ["create_app"]
 
 PAGES = (
     *(login, overview, publications, publication, types, reports, items, item, documents, document, servers),
-    *(browse, validate, searches, account, people, audit),
+    *(browse, validate, searches, dashboard, picker, sources, source, alerts, account, people, audit),
 )
 """Importing a page makes it known."""
 

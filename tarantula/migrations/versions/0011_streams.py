@@ -13,6 +13,11 @@ big_id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 def upgrade() -> None:
     """Begin to follow values."""
+    # Whoever reads streams is a collector, too: of no item.
+    with op.batch_alter_table("collector", table_kwargs={"sqlite_autoincrement": True}) as batch:
+        batch.alter_column("item_id", existing_type=sa.Integer, nullable=True)
+    op.add_column("server", sa.Column("wished_at", sa.DateTime(timezone=True)))
+    op.add_column("server", sa.Column("read_at", sa.DateTime(timezone=True)))
     op.create_table(
         "source",
         sa.Column("id", sa.Integer, primary_key=True),
@@ -25,7 +30,9 @@ def upgrade() -> None:
         sa.Column("revision", sa.Integer, nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False),
+        sqlite_autoincrement=True,
     )
+    op.create_index("ix_source_id_revision", "source", ["id", "revision"])
     op.create_table(
         "source_state",
         sa.Column("source_id", sa.Integer, sa.ForeignKey("source.id", ondelete="CASCADE"), primary_key=True),
@@ -38,6 +45,7 @@ def upgrade() -> None:
         sa.Column("stamp", sa.BigInteger, nullable=False, index=True),
         sa.Column("validators", sa.JSON, nullable=False),
         sa.Column("memory", sa.JSON, nullable=False),
+        sa.Column("news", sa.JSON),
     )
     op.create_table(
         "series",
@@ -45,6 +53,7 @@ def upgrade() -> None:
         sa.Column("source_id", sa.Integer, sa.ForeignKey("source.id", ondelete="CASCADE"), nullable=False),
         sa.Column("field", sa.String(60), nullable=False),
         sa.Column("row", sa.String(300), nullable=False),
+        sa.Column("zone", sa.String(60), nullable=False),
         sa.UniqueConstraint("source_id", "field", "row"),
     )
     op.create_table(
@@ -75,6 +84,8 @@ def upgrade() -> None:
         sa.Column("series_id", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("grain", sa.SmallInteger, primary_key=True, autoincrement=False),
         sa.Column("start", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("over_at", sa.BigInteger, nullable=False),
+        sa.Index(None, "grain", "over_at"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -84,6 +95,7 @@ def upgrade() -> None:
         sa.Column("before", sa.BigInteger, nullable=False),
         sa.Column("rows", sa.BigInteger, nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("refused", sa.BigInteger, nullable=False),
     )
     op.create_table(
         "put_aside",
@@ -107,7 +119,13 @@ def upgrade() -> None:
         sa.Column("name", sa.String(200), nullable=False),
         sa.Column("is_on", sa.Boolean, nullable=False),
         sa.Column("configuration", sa.JSON, nullable=False),
-        sa.Column("state", sa.JSON, nullable=False),
+    )
+    op.create_table(
+        "alert_memory",
+        sa.Column("alert_id", sa.Integer, sa.ForeignKey("alert.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column("row", sa.String(300), primary_key=True),
+        sa.Column("memory", sa.JSON, nullable=False),
+        sa.Column("due_at", sa.BigInteger, index=True),
     )
     op.create_table(
         "firing",
@@ -117,6 +135,7 @@ def upgrade() -> None:
         sa.Column("row", sa.String(300), nullable=False),
         sa.Column("why", sa.Text, nullable=False),
         sa.Column("news", sa.JSON),
+        sa.Column("tell_at", sa.BigInteger, index=True),
         sa.Column("dismissed_at", sa.DateTime(timezone=True)),
     )
     op.create_table(

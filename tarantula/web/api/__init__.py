@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from tarantula.web.api import (
+    alerts,
     comparing,
     decisions,
     documents,
@@ -14,12 +15,18 @@ from tarantula.web.api import (
     publications,
     searching,
     servers,
+    streams,
     types,
+    views,
 )
 from tarantula.web.api.common import GUARDS, REFUSALS
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/api", dependencies=GUARDS, responses=REFUSALS)
-for noun in (publications, types, items, documents, servers, decisions, comparing, exports, people, searching):
+NOUNS = (
+    *(publications, types, items, documents, servers, decisions, comparing, exports, people, searching),
+    *(streams, views, alerts),
+)
+for noun in NOUNS:
     router.include_router(noun.router)

@@ -1,0 +1,166 @@
+"""Says why an alert fired, in sentences with the values: one for each part that made it true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+from tarantula.publications.times import format_duration
+from tarantula.streams.alerts.condition import (
+    All,
+    Changed,
+    Compare,
+    Condition,
+    Either,
+    Leaf,
+    Not,
+    Record,
+    Rule,
+    Sign,
+    Silent,
+)
+from tarantula.streams.alerts.memory import Followed, Seen
+from tarantula.streams.alerts.truth import Look, base_of, best_of, compared, of_row
+
+LONGEST_VALUE = 120
+CONTRARY = {
+    Sign.EQUAL: Sign.OTHER,
+    Sign.OTHER: Sign.EQUAL,
+    Sign.LESS: Sign.AT_LEAST,
+    Sign.AT_MOST: Sign.MORE,
+    Sign.MORE: Sign.AT_MOST,
+    Sign.AT_LEAST: Sign.LESS,
+    Sign.CONTAINS: Sign.LACKS,
+    Sign.LACKS: Sign.CONTAINS,
+}
+
+
+def reasons(rule: Rule, look: Look, units: Mapping[str, str]) -> list[str]:
+    """Return why a rule that is true is true."""
+    rows = [row for row in look.memory.rows or ("",) if of_row(rule.when, row, look)]
+    said = [sentence for row in rows for sentence in _said(rule.when, row, look, units, True)]
+    return list(dict.fromkeys(said))
+
+
+def _said(condition: Condition, row: str, look: Look, units: Mapping[str, str], wanted: bool) -> Iterator[str]:
+    """Yield a sentence for each part that made a condition what it is."""
+    if isinstance(condition, Not):
+        yield from _said(condition.of, row, look, units, not wanted)
+    elif isinstance(condition, All | Either):
+        for part in condition.of:
+            if of_row(part, row, look, not wanted) is wanted:
+                yield from _said(part, row, look, units, wanted)
+    else:
+        yield _leaf(condition, row, look, units.get(condition.field or "", ""), wanted)
+
+
+def _leaf(leaf: Leaf, row: str, look: Look, unit: str, wanted: bool) -> str:
+    if isinstance(leaf, Silent):
+        return _silent(leaf, row, wanted)
+    known = look.followed(row, leaf.field)
+    name = f"{leaf.field} ({row})" if row else leaf.field
+    if known is None:
+        return f"Nothing is known of {name}."
+    if isinstance(leaf, Compare):
+        is_new = (row, leaf.field) in look.fresh
+        return _compared(leaf, name, known, look, unit, wanted, is_new)
+    if isinstance(leaf, Record):
+        return _record(leaf, name, known, best_of(leaf, known, look.at), unit, wanted)
+    return _changed(leaf, name, base_of(leaf, known, look.at), known.now, unit, wanted)
+
+
+def _silent(leaf: Silent, row: str, wanted: bool) -> str:
+    time = format_duration(leaf.seconds)
+    if leaf.field is not None:
+        name = f"{leaf.field} ({row})" if row else leaf.field
+        return f"{name} did not change for {time}." if wanted else f"{name} changed in the last {time}."
+    return f"Nothing happened for {time}." if wanted else f"Something happened in the last {time}."
+
+
+def _compared(leaf: Compare, name: str, known: Followed, look: Look, unit: str, wanted: bool, is_new: bool) -> str:
+    limit, now = look.meaning(leaf.field, leaf.value), shown(known.now, unit)
+    if not wanted and leaf.sign == Sign.MATCHES:
+        return f"{name} does not match {leaf.value}: it is {now}."
+    sign = leaf.sign if wanted else CONTRARY[leaf.sign]
+    if is_new and known.before is not None and compared(known.before, sign, limit) is False:
+        return _became(name, sign, shown(limit, unit), shown(known.before, unit), now)
+    return _is(name, sign, shown(limit, unit), now)
+
+
+def _became(name: str, sign: Sign, limit: str, before: str, now: str) -> str:
+    if sign == Sign.MORE:
+        return f"{name} rose above {limit}: it was {before}, it is {now}."
+    if sign == Sign.AT_LEAST:
+        return f"{name} rose to {limit} or more: it was {before}, it is {now}."
+    if sign == Sign.LESS:
+        return f"{name} fell below {limit}: it was {before}, it is {now}."
+    if sign == Sign.AT_MOST:
+        return f"{name} fell to {limit} or less: it was {before}, it is {now}."
+    if sign == Sign.EQUAL:
+        return f"{name} became {now}: it was {before}."
+    if sign == Sign.OTHER:
+        return f"{name} is no longer {before}: it is {now}."
+    return _is(name, sign, limit, now)
+
+
+def _is(name: str, sign: Sign, limit: str, now: str) -> str:
+    if sign == Sign.MORE:
+        return f"{name} is above {limit}: it is {now}."
+    if sign == Sign.AT_LEAST:
+        return f"{name} is {limit} or more: it is {now}."
+    if sign == Sign.LESS:
+        return f"{name} is below {limit}: it is {now}."
+    if sign == Sign.AT_MOST:
+        return f"{name} is {limit} or less: it is {now}."
+    if sign == Sign.EQUAL:
+        return f"{name} has the value {now}."
+    if sign == Sign.OTHER:
+        return f"{name} is not {limit}: it is {now}."
+    if sign == Sign.CONTAINS:
+        return f"{name} contains {limit}: it is {now}."
+    if sign == Sign.LACKS:
+        return f"{name} does not contain {limit}: it is {now}."
+    return f"{name} matches {limit}: it is {now}."
+
+
+def _changed(leaf: Changed, name: str, base: Seen | None, now: Seen, unit: str, wanted: bool) -> str:
+    before, after = shown(base, unit), shown(now, unit)
+    if not wanted:
+        return f"{name} did not change as much: it was {before}, it is {after}."
+    if base is None or base.number is None or now.number is None:
+        return f"{name} changed: it was {before}, it is {after}."
+    moved = now.number - base.number
+    much = _percent(moved, base.number) if leaf.percent else shown(Seen(str(abs(moved)), abs(moved)), unit)
+    time = format_duration(leaf.within) if leaf.within else ""
+    if moved > 0:
+        within = f"{name} rose by {much} in {time}: it was {before}, it is {after}."
+        return within if time else f"{name} rose by {much}: it was {before}, it is {after}."
+    within = f"{name} fell by {much} in {time}: it was {before}, it is {after}."
+    return within if time else f"{name} fell by {much}: it was {before}, it is {after}."
+
+
+def _record(leaf: Record, name: str, known: Followed, best: Seen | None, unit: str, wanted: bool) -> str:
+    now, before = shown(known.now, unit), shown(best, unit)
+    time = format_duration(leaf.within) if leaf.within else ""
+    if not wanted:
+        return f"{name} is no record: it is {now}."
+    if leaf.high:
+        ever = f"{name} is higher than ever: it is {now}, and the highest before was {before}."
+        return f"{name} is the highest in {time}: it is {now}, and was {before} at most." if time else ever
+    ever = f"{name} is lower than ever: it is {now}, and the lowest before was {before}."
+    return f"{name} is the lowest in {time}: it is {now}, and was {before} at least." if time else ever
+
+
+def shown(seen: Seen | None, unit: str) -> str:
+    """Return a value with its unit; of a long text, the beginning."""
+    if seen is None:
+        return "–"
+    if seen.number is not None:
+        return f"{seen.text} {unit}".rstrip()
+    text = " ".join(seen.text.split())
+    return f"“{text}”" if len(text) <= LONGEST_VALUE else f"“{text[:LONGEST_VALUE]}…”"
+
+
+def _percent(moved: Decimal, base: Decimal) -> str:
+    share = f"{round(abs(moved / base) * 100, 1).normalize():f}" if base else "∞"
+    return f"{share} %"

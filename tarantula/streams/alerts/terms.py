@@ -1,0 +1,83 @@
+"""Makes of a stored alert, and of the source that it watches, what is judged by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from tarantula.streams.alerts.alert import AlertConfig, Understood
+from tarantula.streams.alerts.condition import Rows, fields
+from tarantula.streams.alerts.following import MICROSECONDS
+from tarantula.streams.alerts.memory import Seen
+from tarantula.streams.alerts.watch import Terms
+from tarantula.streams.value import NotRead
+
+
+def terms_of(alert: Mapping[str, Any], source: Mapping[str, Any]) -> Terms:
+    """Return the terms of an alert, by its configuration and that of its source; they are read once."""
+    return _read(json.dumps(alert), json.dumps(source))
+
+
+def make_terms(alert: AlertConfig, source: Mapping[str, Any]) -> Terms:
+    """Return the terms of an alert that need not be stored."""
+    units = {field["key"]: field.get("unit", "") for field in source.get("fields", ())}
+    meanings = dict[tuple[str, str], Seen]()
+    for key, meant in alert.understood.items():
+        field, _, text = key.partition(" ")
+        meanings[field, text] = _seen(meant, units.get(field, ""))
+        units[field] = units.get(field) or meant.unit
+    return Terms(
+        rule=alert.condition,
+        meanings=meanings,
+        units=units,
+        margin=alert.margin,
+        hold=(alert.hold or 0) * MICROSECONDS,
+        pause=(alert.pause or 0) * MICROSECONDS,
+        at_first=alert.at_first,
+        each_event=_is_news(source),
+    )
+
+
+def only_group(terms: Terms) -> str | None:
+    """Return the one name under which everything is remembered; nothing if each row has its own."""
+    rule = terms.rule
+    if rule.rows == Rows.ONE:
+        return rule.row
+    return "" if rule.rows == Rows.ANY or terms.each_event or not fields(rule.when) else None
+
+
+def group_of(terms: Terms, row: str) -> str | None:
+    """Return under which name what a row does is remembered; nothing if the alert does not look at it."""
+    group = only_group(terms)
+    if terms.rule.rows == Rows.ONE:
+        return group if row == group else None
+    return row if group is None else group
+
+
+def _is_news(source: Mapping[str, Any]) -> bool:
+    """Whether each row of a source is an event of its own, as an entry of a feed, and none is followed."""
+    adapter, options = source.get("adapter", "page"), source.get("options", {})
+    if adapter in ("csv", "ical"):
+        return bool(options.get("rows") == "news")
+    has_rows = adapter == "blocks" or (adapter in ("json", "xml") and bool(options.get("rows")))
+    return adapter == "feed" or (has_rows and not options.get("key"))
+
+
+@lru_cache(maxsize=5000)
+def _read(alert: str, source: str) -> Terms:
+    return make_terms(AlertConfig.model_validate_json(alert), json.loads(source))
+
+
+def _seen(meant: Understood, unit: str) -> Seen:
+    """Return a meaning in the unit that the field has by now."""
+    if meant.number is None or meant.unit == unit or not meant.unit or not unit:
+        return Seen(meant.text, meant.number)
+    from tarantula.streams.types import converted
+
+    try:
+        number = converted(meant.number, meant.unit, unit)
+    except NotRead:
+        return Seen(meant.text)
+    return Seen(str(number), number)

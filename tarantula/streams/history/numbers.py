@@ -1,0 +1,41 @@
+"""Numbers in values, exactly: whoever adds them in whatever order gets the same, to the last letter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation, localcontext
+from functools import lru_cache
+
+LONGEST = 1000
+"""Letters: what is longer is a text that happens to consist of digits."""
+EXACT = Context(prec=100_000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation])
+"""Never rounds: it would rather fail."""
+ROUNDED = Context(prec=34, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""For averages, which need not end."""
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
+
+
+@lru_cache(4096)
+def exact(text: str) -> Decimal | None:
+    """Return the number that a value is, exactly; nothing if it is none."""
+    return Decimal(text) if len(text) <= LONGEST and _NUMBER.fullmatch(text) else None
+
+
+def added(numbers: Iterable[Decimal]) -> Decimal:
+    """Add numbers without losing a digit."""
+    with localcontext(EXACT):
+        return sum(numbers, Decimal(0))
+
+
+def divided(number: Decimal, by: int) -> Decimal:
+    """Divide, to 34 digits."""
+    return ROUNDED.divide(number, Decimal(by))
+
+
+def plain(number: Decimal) -> str:
+    """Write a number in the one way: ``-3.5``, without an exponent and without zeros that say nothing."""
+    text = f"{number:f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

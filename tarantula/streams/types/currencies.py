@@ -1,0 +1,107 @@
+"""How currencies are written: signs, codes, words, before a number or after it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+DOLLARS = ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "ARS", "CLP", "COP", "UYU", "BRL", "CVE")
+_SIGNS: dict[str, tuple[str, ...]] = {
+    "€": ("EUR",), "£": ("GBP", "GIP", "EGP"), "R$": ("BRL",), "US$": ("USD",), "$US": ("USD",), "U$S": ("USD",),
+    "$": DOLLARS, "C$": ("CAD",), "CA$": ("CAD",), "A$": ("AUD",), "AU$": ("AUD",), "NZ$": ("NZD",), "HK$": ("HKD",),
+    "S$": ("SGD",), "NT$": ("TWD",), "MX$": ("MXN",), "¥": ("JPY", "CNY"), "円": ("JPY",), "元": ("CNY",),
+    "₹": ("INR",), "Rs": ("INR", "PKR", "LKR"), "Rs.": ("INR", "PKR", "LKR"), "₽": ("RUB",), "₺": ("TRY",),
+    "₩": ("KRW",), "₪": ("ILS",), "฿": ("THB",), "₫": ("VND",), "₱": ("PHP",), "₴": ("UAH",), "₦": ("NGN",),
+    "₿": ("BTC",), "Kč": ("CZK",), "zł": ("PLN",), "Ft": ("HUF",), "kr": ("SEK", "NOK", "DKK", "ISK"),
+    "kr.": ("DKK", "SEK", "NOK", "ISK"), "Fr.": ("CHF",), "Fr": ("CHF",), "SFr.": ("CHF",), "sFr.": ("CHF",),
+    "lei": ("RON", "MDL"), "Kz": ("AOA",), "MT": ("MZN",), "MTn": ("MZN",),
+}  # fmt: skip
+_WORDS: dict[str, tuple[str, ...]] = {
+    "euro": ("EUR",), "euros": ("EUR",), "eur": ("EUR",), "usd": ("USD",), "gbp": ("GBP",), "chf": ("CHF",),
+    "brl": ("BRL",), "dólar": DOLLARS, "dólares": DOLLARS, "dolares": DOLLARS, "dollar": DOLLARS, "dollars": DOLLARS,
+    "libra": ("GBP",), "libras": ("GBP",), "pound": ("GBP",), "pounds": ("GBP",), "pfund": ("GBP",), "livres": ("GBP",),
+    "real": ("BRL",), "reais": ("BRL",), "franken": ("CHF",), "francs": ("CHF", "XOF", "XAF"), "francos": ("CHF",),
+    "yen": ("JPY",), "iene": ("JPY",), "ienes": ("JPY",), "yuan": ("CNY",), "rupees": ("INR", "PKR"),
+    "kwanzas": ("AOA",), "meticais": ("MZN",), "escudos": ("CVE", "PTE"),
+}  # fmt: skip
+_HUNDREDTHS: dict[str, tuple[str, ...]] = {
+    "cêntimo": ("EUR",), "cêntimos": ("EUR",), "centimos": ("EUR",), "centimes": ("EUR", "CHF"), "pence": ("GBP",),
+    "centavo": ("BRL", "MXN"), "centavos": ("BRL", "MXN"), "rappen": ("CHF",), "cent": ("EUR", *DOLLARS),
+    "cents": ("EUR", *DOLLARS), "¢": ("USD", "EUR", *DOLLARS), "ct": ("EUR",),
+}  # fmt: skip
+CODES = frozenset(
+    "EUR USD GBP CHF BRL JPY CNY CAD AUD NZD HKD SGD TWD MXN ARS CLP COP UYU CVE AOA MZN PTE INR PKR LKR RUB TRY KRW "
+    "ILS THB VND PHP UAH NGN BTC ETH CZK PLN HUF SEK NOK DKK ISK RON BGN HRK RSD MDL ZAR EGP MAD TND DZD KWD BHD OMR "
+    "JOD SAR AED QAR IDR MYR PEN BOB PYG VES CRC KES GHS XOF XAF GIP XAU XAG".split()
+)
+THREE_DECIMALS = frozenset("BHD IQD JOD KWD LYD OMR TND".split())
+_COMMA = frozenset("BRL CZK PLN HUF SEK NOK DKK RUB TRY UAH RON AOA ARS CLP COP UYU PTE CVE".split())
+_POINT = frozenset("USD GBP CHF CAD AUD NZD HKD SGD MXN JPY CNY INR ILS KRW THB PHP".split())
+_ALL = {code: (code,) for code in CODES} | _SIGNS
+_LETTERS_ONLY = sorted((*_ALL, *_WORDS, *_HUNDREDTHS), key=len, reverse=True)
+_AT_END = re.compile(
+    r"(?:^|(?<=[\W\d_]))(" + "|".join(map(re.escape, _LETTERS_ONLY)) + r")\s*$",
+    re.IGNORECASE,
+)
+_AT_BEGIN = re.compile(
+    r"\s*(?:de |of |d')?\s*(" + "|".join(map(re.escape, _LETTERS_ONLY)) + r")(?![^\W\d_])", re.IGNORECASE
+)
+
+
+class Currency(NamedTuple):
+    """What a text names: the codes that it may mean, the likeliest first."""
+
+    codes: tuple[str, ...]
+    hundredths: bool = False
+
+
+def before(text: str) -> tuple[Currency | None, str]:
+    """Return the currency at the end of what stands before a number, and the rest."""
+    return _found(_AT_END.search(text), text, at_end=True)
+
+
+def after(text: str) -> tuple[Currency | None, str]:
+    """Return the currency at the begin of what stands after a number, and the rest."""
+    return _found(_AT_BEGIN.match(text), text, at_end=False)
+
+
+def _found(match: re.Match[str] | None, text: str, *, at_end: bool) -> tuple[Currency | None, str]:
+    currency = _of(match[1]) if match else None
+    if match is None or currency is None:
+        return None, text
+    return currency, text[: match.start()] if at_end else text[match.end() :]
+
+
+def _of(written: str) -> Currency | None:
+    # Signs and codes are as they are written; words are in small letters or begin with a capital.
+    if written in _ALL:
+        return Currency(_ALL[written])
+    if written.casefold() in _WORDS:
+        return Currency(_WORDS[written.casefold()])
+    if written.casefold() in _HUNDREDTHS:
+        return Currency(_HUNDREDTHS[written.casefold()], hundredths=True)
+    return None
+
+
+def usual_decimal_mark(code: str) -> str:
+    """Return the mark that stands before decimals where this is paid with, if it is one alone."""
+    return "," if code in _COMMA else "." if code in _POINT else ""
+
+
+@lru_cache(1)
+def all_codes() -> frozenset[str]:
+    """Return every code that a field may have as its unit."""
+    from babel.core import get_global
+
+    return CODES | frozenset(get_global("all_currencies"))
+
+
+@lru_cache(1024)
+def usual_code(written: str) -> str | None:
+    """Return the code of a currency that a person wrote as a sign, a code or a word."""
+    named, rest = after(written)
+    if named is not None and not rest and not named.hundredths:
+        return named.codes[0]
+    code = written.strip().upper()
+    return code if code in all_codes() else None

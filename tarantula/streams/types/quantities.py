@@ -1,0 +1,57 @@
+"""Numbers with a unit of measure, in the unit of the field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tarantula.errors import TarantulaError
+from tarantula.streams.kinds import Kind
+from tarantula.streams.types import currencies
+from tarantula.streams.types.measures import check_same_measure
+from tarantula.streams.types.multipliers import multiplier
+from tarantula.streams.types.numbers import number_of, plain
+from tarantula.streams.types.numerals import numeral
+from tarantula.streams.types.tidy import quoted
+from tarantula.streams.types.unit_table import TEMPERATURES
+from tarantula.streams.types.units import converted, leading, usual_unit
+from tarantula.streams.value import NotRead, Value
+
+_DEGREE_SIGN = re.compile(r"[°º](?!\s?[CFK]\b)")
+
+
+def read_quantity(text: str, unit: str, history: Sequence[str]) -> Value:
+    """Read a number with its unit, or without one if it is in the unit of the field."""
+    found = numeral(text)
+    times, rest = multiplier(found.after, Kind.QUANTITY)
+    field = _usual(unit)
+    named, _ = _named(rest, unit, field)
+    if not named and (rest.lstrip()[:1].isalpha() or _is_money(found.before, rest)):
+        raise NotRead(f"{quoted(text)} has no unit of measure that is known.")
+    if named and not field:
+        check_same_measure(found, history)
+    number = number_of(found, Kind.QUANTITY, history, times)
+    if named and field and named != field:
+        number = converted(number, named, field)
+    return Value(Kind.QUANTITY, plain(number), number, named)
+
+
+def _usual(unit: str) -> str:
+    try:
+        return usual_unit(unit) if unit else ""
+    except TarantulaError as error:
+        raise NotRead(str(error)) from None
+
+
+def _named(rest: str, unit: str, field: str) -> tuple[str, str]:
+    named, left = leading(rest)
+    stripped = rest.strip()
+    if field in (*TEMPERATURES, "deg", "degree") and _DEGREE_SIGN.match(stripped):
+        return field, stripped[1:]
+    if not named and unit and stripped.startswith(unit):
+        return field, stripped[len(unit) :]
+    return named, left
+
+
+def _is_money(before: str, rest: str) -> bool:
+    return currencies.before(before)[0] is not None or currencies.after(rest)[0] is not None
