@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from turbohtml import parse
 
 from tarantula.streams.adapter import ACCEPTED, Answer, Memory, Reading
 from tarantula.streams.adapters.page import PageAdapter
 from tarantula.streams.source import SourceConfig, read
 from tests import stream_pages
+from tests.stream_mutations import MUTATIONS
 from tests.stream_pages import ALL_LAYOUTS, LAYOUTS, Figures, Layout
 
 FOLDER = Path(__file__).parent / "stream_pairs"
@@ -176,3 +178,26 @@ def test_values_that_change_in_their_places_are_read_without_doubt(random: Rando
         reading = reading_of(stream_pages.page(known, layout, Random(seed)), source, memory)
         assert (text_in(reading), reading.doubts) == (known.text(*pair), [])
         memory, known = reading.memory, stream_pages.later(known, random)
+
+
+def mutated(pair: dict[str, Any], random: Random) -> tuple[str, Reading]:
+    """Read a page, change it at random, read it again: the text that the element still has, and the second reading."""
+    body = page_named(pair["before"])
+    source = source_of(**{part: pair[part] for part in ("css", "xpath", "nth") if part in pair})
+    first = reading_of(body, source, {})
+    document = parse(body, scripting=True)
+    for mutation in random.sample(MUTATIONS, random.randint(1, 4)):
+        mutation(document, random)
+    return pair["was"], reading_of(document.html.encode(), source, first.memory)
+
+
+@MANY
+@given(random=RANDOMS, pair=st.sampled_from(PAIRS))
+def test_whatever_people_do_to_a_page_no_other_value_is_stored(random: Random, pair: dict[str, Any]) -> None:
+    text, after = mutated(pair, random)
+    assert text_in(after) in (None, text)
+
+
+def test_after_usual_changes_most_values_are_found_again() -> None:
+    outcomes = [mutated(random.choice(PAIRS), random) for random in map(Random, range(150))]
+    assert sum(1 for text, after in outcomes if text_in(after) == text) > 0.8 * len(outcomes)
