@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from turbohtml import Document, Element, Node
+from turbohtml import Document, Element
 
 Mutation = Callable[[Document, Random], None]
 
@@ -75,7 +75,7 @@ def duplicate_row(document: Document, random: Random) -> None:
 
 
 def _reorder(children: list[Element], random: Random) -> None:
-    marks: list[Node] = []
+    marks: list[Element] = []
     for child in children:
         mark = Element("i")
         child.insert_before(mark)
