@@ -112,6 +112,18 @@ def test_what_a_person_accepts_is_followed_from_then_on() -> None:
     assert text_in(reading_of(page_named(pair["before"]), source, first.memory)) is None
 
 
+def test_what_was_found_again_is_followed_in_its_new_place() -> None:
+    pair = next(pair for pair in PAIRS if pair["after"] == "tempo-lista")
+    source, memory = source_of(css=pair["css"]), Memory()
+    pages = [page_named(pair["before"]), page_named("tempo-lista")]
+    changes = [pages[1].replace(b">65 %<", f">{number} %<".encode()) for number in (64, 61, 70)]
+    expected = ["66 %", "65 %", "64 %", "61 %", "70 %", "66 %"]
+    for body, text in zip([*pages, *changes, pages[0]], expected, strict=True):
+        reading = reading_of(body, source, memory)
+        assert (text_in(reading), reading.doubts) == (text, [])
+        memory = reading.memory
+
+
 def test_another_selector_is_another_value() -> None:
     page = page_named("quote")
     first = reading_of(page, source_of(css=".css-st > div:nth-of-type(1) > .css-v"), {})

@@ -16,14 +16,21 @@ from tarantula.streams.found.shape import fits, shape_of
 
 def follow(sight: Sight, known: Known, chosen: Sequence[Element], read: Read) -> Outcome:
     """Say where the value is that was known, given what its selector fits now."""
-    if len(chosen) == 1:
-        element = core(chosen[0])
+    for element in _where_it_was(sight, known, chosen):
         text = read(element)
         is_there = path_of(element) in known.paths[:1] and element.tag == known.tag and own_of(element) == known.own
         is_it = is_there and (_is_the_same(sight, known, element, text) if known.marks else text == known.last)
         if text and is_it:
             return Found(element, text, known.labels)
     return Search(sight, known, list(chosen), read).outcome()
+
+
+def _where_it_was(sight: Sight, known: Known, chosen: Sequence[Element]) -> list[Element]:
+    """Return the only element that the selector fits, or the one that was found again where it does not."""
+    if known.strayed:
+        found = sight.document.select(known.paths[0]) if known.paths and known.marks else []
+        return [core(element) for element in found[:1]]
+    return [core(chosen[0])] if len(chosen) == 1 else []
 
 
 def _is_the_same(sight: Sight, known: Known, element: Element, text: str) -> bool:

@@ -107,6 +107,7 @@ class Wanted:
         if outcome.moved or day != known.day or not known.last:
             labels = outcome.labels or sight.labels(outcome.element)
             learn(sight, known, outcome.element, outcome.text, labels, day)
+            known.strayed = outcome.element not in [core(one) for one in self.chosen[:MOST_CHOSEN]]
         elif outcome.text != known.last:
             known.saw(outcome.text)
             known.rivals = texts_of(rivals(outcome.element, known.shapes), outcome.text)

@@ -9,6 +9,7 @@ from tarantula.streams.adapter import Answer
 from tarantula.streams.adapters import csv
 from tarantula.streams.document import page_of
 from tarantula.streams.found.grid import Grid, grid_of
+from tarantula.streams.found.which_table import name_of
 from tarantula.streams.found.words_beside import text_of
 from tarantula.streams.suggesting.suggestion import (
     LONGEST_SAMPLE,
@@ -46,12 +47,8 @@ def _of_table(grid: Grid, selector: str) -> Suggestions:
             place["number"] = column + 1
         if samples:
             fields.append(Suggestion(key_of(title or f"column {column + 1}", taken), title, place, samples))
-    names = [_name_of([text_of(cell) for cell in row if cell is not None]) for row in body[:MOST_ROWS]]
+    names = [name_of(row, None) for row in body[:MOST_ROWS]]
     return Suggestions({"table": selector}, fields, [name for name in names if name])
-
-
-def _name_of(texts: list[str]) -> str:
-    return next((text for text in texts if any(map(str.isalpha, text))), next(iter(texts), ""))
 
 
 def of_csv(answer: Answer) -> list[Suggestions]:
