@@ -213,3 +213,18 @@ def test_whatever_people_do_to_a_page_no_other_value_is_stored(random: Random, p
 def test_after_usual_changes_most_values_are_found_again() -> None:
     outcomes = [mutated(random.choice(PAIRS), random) for random in map(Random, range(150))]
     assert sum(1 for text, after in outcomes if text_in(after) == text) > 0.8 * len(outcomes)
+
+
+@settings(MANY, max_examples=30)
+@given(random=RANDOMS)
+def test_a_value_that_moves_again_and_again_is_not_lost_to_another(random: Random) -> None:
+    known, seed, layout = stream_pages.figures(random), random.getrandbits(30), random.choice(ALL_LAYOUTS)
+    pair = random.choice(known.places), random.choice(known.measures)
+    source = source_of(css=stream_pages.selector(known, layout, seed, pair))
+    memory, used = reading_of(stream_pages.page(known, layout, Random(seed)), source, {}).memory, {layout}
+    for _ in range(4):
+        used.add(layout := layout if random.random() < 0.5 else random.choice(ALL_LAYOUTS))
+        known = changed(known, used, random)
+        reading = reading_of(stream_pages.page(known, layout, random), source, memory)
+        assert text_in(reading) in (None, known.text(*pair))
+        memory = reading.memory
