@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tarantula.streams.adapter import CannotRead, Memory, Reading
+from tarantula.streams.adapter import Answer, CannotRead, Memory, Reading
+from tarantula.streams.followed_rows import MOST_SEEN, New, only_new
 from tests.stream_reading import NOW, reading, source
 
 PLACES = {"title": {"part": "title"}, "link": {"part": "link"}, "summary": {"part": "summary"}}
@@ -67,18 +68,18 @@ def test_atom_is_read() -> None:
     <link href="/a"/><updated>2026-11-10T08:00:00+01:00</updated>
     <summary type="html">&lt;i&gt;s&lt;/i&gt;</summary></entry></feed>"""
     row = reading(CONFIG, atom).rows[0]
-    assert (row.texts["title"], row.texts["summary"]) == ("Olá", "s")
+    assert row.texts == {"title": "Olá", "link": "http://stream.example/a", "summary": "s"}
     assert row.at == datetime(2026, 11, 10, 7, tzinfo=UTC)
 
 
 def test_what_is_remembered_stays_small() -> None:
     memory: Memory = {}
-    for start in range(0, 5000, 500):
-        got = reading(CONFIG, rss(*(item(number) for number in range(start, start + 500))), memory)
-        assert len(got.rows) == 500
-        memory = got.memory
-    assert len(memory["seen"]) <= 4000
-    assert reading(CONFIG, rss(*(item(number) for number in range(4600, 5000))), memory).rows == []
+    for start in range(0, 20_000, 500):
+        entries = [New(f"urn:{number}", {"title": str(number)}) for number in range(start, start + 500)]
+        rows, memory = only_new(entries, memory, Answer("", b"", at=NOW))
+        assert len(rows) == 500
+    assert 500 < len(memory["seen"]) <= MOST_SEEN
+    assert only_new(entries, memory, Answer("", b"", at=NOW))[0] == []
 
 
 BOMB = '<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from turbohtml import Document, Element
 
 from tarantula.streams.adapter import Adapter, Answer, Doubt, Memory, Reading
-from tarantula.streams.adapters.page import ElementPlace
 from tarantula.streams.document import page_of
+from tarantula.streams.element_place import ElementPlace
 from tarantula.streams.followed_rows import add_rows, check_key
 from tarantula.streams.found.blocks_alike import MOST_BLOCKS, blocks_like, blocks_made_of, make_of
 from tarantula.streams.found.labels import Sight
