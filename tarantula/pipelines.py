@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 from tarantula import signals
@@ -23,7 +24,10 @@ class KeepPipeline(Component):
         if not isinstance(item, Attempt):
             return item
         try:
-            await cast("Reader", self.collection).keep(item)
+            reader = cast("Reader", self.collection)
+            await reader.keep(item)
+            if reader.is_done:
+                self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason="finished"))
         except TarantulaError as error:
             self.stop(error)
         return item

@@ -40,7 +40,7 @@ retentions = draw.sampled_from(
         "events=3rows",
         "events=1d,2rows minutes=2rows hours=1rows",
         "events=5d minutes=5d hours=5d days=5d",
-    ]  # noqa: E501
+    ]
 )
 actions = draw.lists(
     draw.one_of(

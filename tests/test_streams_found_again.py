@@ -10,14 +10,14 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tarantula.streams.adapter import ACCEPTED, Answer, Memory, Reading
 from tarantula.streams.adapters.page import PageAdapter
 from tarantula.streams.source import SourceConfig, read
 from tests import stream_pages
-from tests.stream_pages import ALL_LAYOUTS, Figures, Layout
+from tests.stream_pages import ALL_LAYOUTS, LAYOUTS, Figures, Layout
 
 FOLDER = Path(__file__).parent / "stream_pairs"
 PAIRS: list[dict[str, Any]] = tomllib.loads((FOLDER / "pairs.toml").read_text(encoding="utf-8"))["pair"]
@@ -135,14 +135,14 @@ def changed(known: Figures, layouts: set[Layout], random: Random) -> Figures:
     return stream_pages.with_more(now, random) if random.random() < 0.5 else now
 
 
-def story(random: Random) -> tuple[str | None, str | None, Reading]:
+def story(random: Random, layouts: list[Layout]) -> tuple[str | None, str | None, Reading]:
     """Follow a value from one page to the next: what it is then, what was read, and the whole reading."""
-    known, seed, layout = stream_pages.figures(random), random.getrandbits(30), random.choice(ALL_LAYOUTS)
+    known, seed, layout = stream_pages.figures(random), random.getrandbits(30), random.choice(layouts)
     pair = random.choice(known.places), random.choice(known.measures)
     source = source_of(css=stream_pages.selector(known, layout, seed, pair))
     first = reading_of(stream_pages.page(known, layout, Random(seed)), source, {})
     assert text_in(first) == known.text(*pair)
-    other = layout if random.random() < 0.5 else random.choice(ALL_LAYOUTS)
+    other = layout if random.random() < 0.5 else random.choice(layouts)
     now = changed(known, {layout, other}, random)
     gone = layout not in ORDERED and random.random() < 0.3
     if gone:
@@ -154,20 +154,22 @@ def story(random: Random) -> tuple[str | None, str | None, Reading]:
 @MANY
 @given(random=RANDOMS)
 def test_whatever_moves_no_other_figure_is_stored(random: Random) -> None:
-    expected, text, _ = story(random)
+    expected, text, _ = story(random, ALL_LAYOUTS)
     assert text in (None, expected)
 
 
 def test_where_words_say_what_is_what_most_is_found_again() -> None:
-    stories = [story(Random(seed)) for seed in range(200)]
+    stories = [story(Random(seed), LAYOUTS) for seed in range(200)]
     there = [(expected, text) for expected, text, _ in stories if expected is not None]
-    assert sum(1 for expected, text in there if text == expected) > 0.6 * len(there)
+    assert sum(1 for expected, text in there if text == expected) > 0.9 * len(there)
 
 
 @MANY
 @given(random=RANDOMS)
 def test_values_that_change_in_their_places_are_read_without_doubt(random: Random) -> None:
     known, seed, layout = stream_pages.figures(random), random.getrandbits(30), random.choice(ALL_LAYOUTS)
+    # Small counts without words that take each other's values cannot be told from counts that change places.
+    assume(not (known.counts and layout in ORDERED))
     pair = random.choice(known.places), random.choice(known.measures)
     source, memory = source_of(css=stream_pages.selector(known, layout, seed, pair)), Memory()
     for _ in range(4):

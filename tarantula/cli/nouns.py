@@ -29,6 +29,7 @@ NOUNS = {
     "index": "Bring the index up to date with what was collected.",
     "barrel": "Answer searches from an index of its own, for gateways, until Ctrl-C.",
     "gateway": "Answer searches by asking barrels, wherever they are, until Ctrl-C.",
+    "stream": "Values on pages, followed over time: sources, what was read of them, alerts.",
     "web": "Start the management pages, until Ctrl-C.",
     "serve": "Start the management pages and the daemon, until Ctrl-C.",
     "user": "Those who may use the pages: add, list, edit, remove them, make tokens for programs.",

@@ -15,6 +15,7 @@ from tarantula.download.addresses import is_public
 from tarantula.download.errors import GivenUp, InvalidResponse
 from tarantula.streams import check_possible
 from tarantula.streams.answering import MOST_HOPS, TOO_MANY_HOPS, Attempt, attempts, failed_attempts, redirected
+from tarantula.streams.poll import PollReader
 from tarantula.streams.reader import Reader
 from tarantula.substitutes import exchange_for
 
@@ -54,7 +55,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class StreamsSpider(Spider):
-    """Reads every source, again and again: ``scrapy crawl streams``."""
+    """Reads every source, again and again: ``scrapy crawl streams``; or one of them once, with ``-a poll=NAME``."""
 
     name = "streams"
     collection: Reader
@@ -68,7 +69,10 @@ class StreamsSpider(Spider):
             crawler.settings.set(key, merged, priority="spider")
         installation = Config()
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.collection = Reader(installation, open_database(installation))
+        database = open_database(installation)
+        spider.collection = (
+            PollReader(installation, database, kwargs["poll"]) if "poll" in kwargs else Reader(installation, database)
+        )
         return spider
 
     def request_headers(self) -> dict[str, str]:

@@ -11,12 +11,10 @@ from sqlalchemy import ColumnElement, Connection, exists, func, select, text, up
 from tarantula.models import Collector, Document, Item, Server
 from tarantula.states import DocumentState, ItemState
 from tarantula.store.collectors import bury, clock, is_alive
-from tarantula.store.server_leases import BEAT, MOST, Lease, ServerLeases
+from tarantula.store.server_leases import BEAT, MOST, WISH, Lease, ServerLeases
 
 LOOKS = 10
 """How often in a second the collectors of an item, all together, look for their fair share."""
-WISH = 10.0
-"""Seconds for which a wish to visit a server is heard, unless it is made again."""
 
 # A skip scan: one probe of the index for each server, however many rows wait there.
 _WITH_WORK = text(

@@ -14,7 +14,7 @@ from tarantula.models import Collector, Document, Item, Server
 from tarantula.states import DocumentState, ItemState
 from tarantula.store import bulk
 from tarantula.store.collectors import bury, clock, is_alive
-from tarantula.store.server_leases import Lease, ServerLeases
+from tarantula.store.server_leases import WISH, Lease, ServerLeases
 
 MOST_READ = 5000
 """Servers that whoever reads has on lease at a time."""
@@ -82,15 +82,19 @@ class ReaderLeases(ServerLeases):
         )
 
     def contested(self, connection: Connection) -> list[str]:
-        """Return the servers on lease at which an item's documents wait."""
-        items = connection.execute(select(Item.id).where(Item.state == ItemState.COLLECTING)).scalars().all()
-        if not items or not self.held:
+        """Return the servers on lease at which an item's documents wait, or somebody else wants to read."""
+        if not self.held:
             return []
+        mine = select(Server.name).where(Server.collector_id == self._me)
+        wished = mine.where(Server.wished_at > clock(connection) - timedelta(seconds=WISH))
+        found = list(connection.execute(wished).scalars())
+        items = connection.execute(select(Item.id).where(Item.state == ItemState.COLLECTING)).scalars().all()
+        if not items:
+            return found
         waiting = exists().where(
             Document.item_id.in_(items), Document.server_id == Server.id, Document.state == DocumentState.WAITING
         )
-        mine = select(Server.name).where(Server.collector_id == self._me, waiting)
-        return list(connection.execute(mine).scalars())
+        return [*found, *connection.execute(mine.where(waiting)).scalars()]
 
     def _rest(self, before: datetime | None, name: str, pauses: dict[str, float], now: datetime) -> float:
         """Return the seconds to wait because of others, who may have been there as late as it was to be left alone."""

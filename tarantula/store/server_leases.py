@@ -31,6 +31,8 @@ FAR = 30.0
 """Seconds; a server that must be left alone for longer is not taken."""
 SHY = 2.0
 """Seconds during which a server that was given up for others is not taken again."""
+WISH = 10.0
+"""Seconds for which a wish to visit a server is heard, unless it is made again."""
 
 
 class Lease(NamedTuple):

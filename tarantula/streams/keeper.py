@@ -100,11 +100,12 @@ class Keeper(GroupThread[ReadingGroup, ReadingNews]):
         leases: ReaderLeases,
         loop: AbstractEventLoop,
         listen: Callable[[ReadingNews], None],
+        sources: Sources,
     ) -> None:
         super().__init__(engine, loop, "keeper")
         self._leases = leases
         self._listen = listen
-        self._sources = Sources()
+        self._sources = sources
         self._was_reading = False
 
     def keep(self, made: Made) -> Future[Kept | None]:

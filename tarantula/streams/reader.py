@@ -22,7 +22,7 @@ from tarantula.streams.adapter import Reading
 from tarantula.streams.answering import Attempt
 from tarantula.streams.delays import Delays
 from tarantula.streams.due import SECOND, DueHeap, spread
-from tarantula.streams.following import Changes
+from tarantula.streams.following import Changes, Sources
 from tarantula.streams.keeper import Keeper, ReadingNews
 from tarantula.streams.outcome import Kept, Made, NotMade, Unchanged
 from tarantula.streams.state import Status
@@ -50,6 +50,8 @@ class Reader:
     """What the Scrapy components share while streams are read."""
 
     config = Limits()
+    is_done = False
+    """Whether there is nothing left to read, ever."""
 
     def __init__(self, installation: Config, database: Database) -> None:
         self.installation = installation
@@ -70,6 +72,7 @@ class Reader:
         self._excluded: frozenset[str] = frozenset()
         self._leases = ReaderLeases()
         self._keeper: Keeper | None = None
+        self._table = Sources()
         self._wished: dict[str, float] = {}
 
     @property
@@ -89,7 +92,7 @@ class Reader:
         self._on_work = on_work
         with self.database.session() as session:
             self._leases.join(session.connection())
-        self._keeper = Keeper(self.database.engine, self._leases, loop, self._hear)
+        self._keeper = Keeper(self.database.engine, self._leases, loop, self._hear, self._table)
         self._keeper.start()
 
     def end(self) -> None:

@@ -58,6 +58,11 @@ def find(session: Session, words: str, person: str | None = None, most: int = 50
     return list(session.scalars(chosen.order_by(Source.name).limit(most)))
 
 
+def is_there(session: Session, name: str) -> bool:
+    """Whether there is a source of that name."""
+    return session.scalar(select(Source.id).where(Source.name == name)) is not None
+
+
 def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
     """Store a new source; it is read as soon as somebody reads."""
     _check_owner(config.name, owner)

@@ -15,6 +15,7 @@ from tarantula.web.door.gate import Gate
 from tarantula.web.metrics import Measured
 from tarantula.web.pages import (
     account,
+    alerts,
     audit,
     browse,
     document,
@@ -39,7 +40,7 @@ __all__ = ["create_app"]
 
 PAGES = (
     *(login, overview, publications, publication, types, reports, items, item, documents, document, servers),
-    *(browse, validate, searches, account, people, audit),
+    *(browse, validate, searches, alerts, account, people, audit),
 )
 """Importing a page makes it known."""
 

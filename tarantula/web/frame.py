@@ -32,6 +32,7 @@ NAVIGATION: list[tuple[str, str, str, Role]] = [
     ("/reports", mark("Reports"), "bar_chart", Role.READER),
     ("/validation", mark("Validation"), "fact_check", Role.READER),
     ("/types", mark("Types and profiles"), "category", Role.READER),
+    ("/alerts", mark("Alerts"), "notifications", Role.READER),
     ("/searches", mark("Search engine"), "monitor_heart", Role.ADMINISTRATOR),
     ("/people", mark("People"), "group", Role.ADMINISTRATOR),
     ("/audit", mark("Audit log"), "history", Role.ADMINISTRATOR),

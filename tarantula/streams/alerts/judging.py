@@ -118,6 +118,8 @@ def _judge(
                 kept = known.get((judged.alert.id, group))
                 memory = Memory.of_json(kept.memory) if kept else Memory(since=at)
                 watches[group] = Watch(judged.terms, memory), memory.event_at is None
+                if kept is None:
+                    firings += note(session, judged.alert, group, watches[group][0].begin(at), now)
             watch, is_first = watches[group]
             firings += note(session, judged.alert, group, watch.take(at, some, is_first), now)
     for group, (watch, _) in watches.items():

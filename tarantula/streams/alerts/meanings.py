@@ -11,7 +11,7 @@ from tarantula.streams.alerts.alert import Understood
 from tarantula.streams.alerts.condition import Changed, Compare, Leaf, Record, Rule, Sign, Silent, Way, leaves
 from tarantula.streams.kinds import Kind
 from tarantula.streams.source import SourceField
-from tarantula.streams.value import NotRead
+from tarantula.streams.value import NotRead, Value
 
 Texts = Callable[[str], Sequence[str]]
 """The texts that were read of a field lately, by its key."""
@@ -71,30 +71,40 @@ def _counts(leaf: Leaf) -> bool:
 def _value(text: str, kind: Kind | None, unit: str, history: Sequence[str], key: str) -> Understood:
     if kind is None:
         return Understood(text=text, number=plain_number(text), unit=unit)
-    if kind in (Kind.TEXT, Kind.URL):
+    if not kind.is_number:
         return Understood(text=text, kind=kind)
-    from tarantula.streams.types import read_text
-
-    try:
-        value = read_text(text, kind, unit, history)
-    except NotRead as error:
-        raise TarantulaError(f"{text[:80]!r} is no value of {key}: {error}") from error
+    value = _read(text, kind, unit, history, key)
     return Understood(text=value.text, number=value.number, kind=kind, unit=unit)
 
 
 def _amount(text: str, kind: Kind | None, unit: str, history: Sequence[str], key: str) -> Understood:
-    """Return an amount by which values differ: of a difference nothing is where its scale has its zero."""
-    kind = Kind.DURATION if kind == Kind.MOMENT else kind
-    meant = _value(text, kind, unit, history, key)
-    if meant.number is not None and kind == Kind.QUANTITY and plain_number(text) is None:
-        number = plain_number(text.split()[0])
-        written_unit = text.partition(" ")[2].strip()
-        if number is not None and written_unit:
-            zero = _value(f"0 {written_unit}", kind, unit, history, key).number or Decimal(0)
-            meant = meant.model_copy(update={"number": meant.number - zero, "text": str(meant.number - zero)})
-    if meant.number is None or meant.number <= 0:
+    """Return an amount by which values differ: ten degrees more are no degrees from the zero of a scale."""
+    number = plain_number(text)
+    if kind is not None:
+        value = _read(text, Kind.DURATION if kind == Kind.MOMENT else kind, unit, history, key)
+        number = value.number
+        if number is not None and kind == Kind.QUANTITY and value.unit and unit:
+            number -= _converted(Decimal(0), value.unit, unit)
+    if number is None or number <= 0:
         raise TarantulaError(f"{text[:80]!r} is no amount by which {key} could change: write a number above nothing.")
-    return meant
+    return Understood(text=f"{number:f}", number=number, kind=kind, unit=unit)
+
+
+def _read(text: str, kind: Kind, unit: str, history: Sequence[str], key: str) -> Value:
+    from tarantula.streams.types import read_text
+
+    # Between two whole numbers there are others, which can be a limit.
+    wide = Kind.DECIMAL if kind == Kind.INTEGER else kind
+    try:
+        return read_text(text, wide, unit, history)
+    except NotRead as error:
+        raise TarantulaError(f"{text[:80]!r} is no value of {key}: {error}") from error
+
+
+def _converted(number: Decimal, from_: str, to: str) -> Decimal:
+    from tarantula.streams.types import converted
+
+    return converted(number, from_, to)
 
 
 def plain_number(text: str) -> Decimal | None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
+from pydantic import ValidationError
+
+from tarantula import sentences
 from tarantula.errors import TarantulaError
 from tarantula.publications.times import parse_duration
 from tarantula.streams.alerts.condition import (
@@ -67,7 +70,11 @@ class _Reader:
         when = self._either()
         if self._now is not None:
             raise self.refuse("the end, or “and” or “or”, was expected")
-        return Rule(rows=rows, row=row, when=when)
+        try:
+            return Rule(rows=rows, row=row, when=when)
+        except ValidationError as error:
+            complaint = " ".join(sentences.of_validation(error, ()))
+            raise NotUnderstood(complaint, len(self._text)) from error
 
     def _rows(self) -> tuple[Rows, str]:
         for word, rows in (("any", Rows.ANY), ("each", Rows.EACH)):

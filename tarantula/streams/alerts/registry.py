@@ -32,10 +32,10 @@ def owned_by(person: str | None) -> ColumnElement[bool]:
     return true() if person is None else (Alert.owner == person) & registry.seen_by(person)
 
 
-def get(session: Session, number: int, person: str | None = None) -> Alert:
-    """Return an alert by its number, or say that there is none."""
+def get(session: Session, number: int, person: str | None = None, *, to_change: bool = False) -> Alert:
+    """Return an alert by its number, or say that there is none; *to_change* it, nobody judges it meanwhile."""
     chosen = select(Alert).join(Source).where(Alert.id == number, owned_by(person))
-    alert = session.scalar(chosen.with_for_update(of=Alert))
+    alert = session.scalar(chosen.with_for_update(of=Alert) if to_change else chosen)
     if alert is None:
         raise NotThere(f"There is no alert {number}. `tarantula stream alert list` shows them.")
     return alert
@@ -57,7 +57,12 @@ def settled(session: Session, source: Source, config: AlertConfig) -> AlertConfi
 
 
 def add(
-    session: Session, source_name: str, values: Mapping[str, Any], owner: str = "", person: str | None = None
+    session: Session,
+    source_name: str,
+    values: Mapping[str, Any],
+    owner: str = "",
+    person: str | None = None,
+    now: int | None = None,
 ) -> Alert:
     """Store a new alert on a source that its owner may see, and begin to watch."""
     source = registry.get(session, source_name, person)
@@ -68,13 +73,15 @@ def add(
     _write(alert, settled(session, source, read_alert(values)))
     session.add(alert)
     session.flush()
-    _watch(session, alert, source)
+    _watch(session, alert, source, now)
     return alert
 
 
-def edit(session: Session, number: int, changes: Mapping[str, Any], person: str | None = None) -> Alert:
+def edit(
+    session: Session, number: int, changes: Mapping[str, Any], person: str | None = None, now: int | None = None
+) -> Alert:
     """Change some of an alert; if it looks for something else, or is on again, it begins anew."""
-    alert = get(session, number, person)
+    alert = get(session, number, person, to_change=True)
     source = session.get_one(Source, alert.source_id)
     before = config_of(alert)
     after = read_alert({**before.model_dump(mode="json", exclude={"understood"}), **changes})
@@ -83,24 +90,24 @@ def edit(session: Session, number: int, changes: Mapping[str, Any], person: str 
     session.flush()
     kept = {"name", "notify"}
     if before.model_dump(exclude=kept) != after.model_dump(exclude=kept):
-        _watch(session, alert, source)
+        _watch(session, alert, source, now)
     return alert
 
 
 def remove(session: Session, number: int, person: str | None = None) -> None:
     """Forget an alert, with what it fired."""
-    session.delete(get(session, number, person))
+    session.delete(get(session, number, person, to_change=True))
     session.flush()
 
 
 def _write(alert: Alert, config: AlertConfig) -> None:
     alert.name, alert.is_on = config.title, config.on
-    alert.configuration = config.model_dump(mode="json", exclude={"name", "on"}, exclude_defaults=True)
+    alert.configuration = config.model_dump(mode="json", exclude={"name", "on"})
 
 
-def _watch(session: Session, alert: Alert, source: Source) -> None:
+def _watch(session: Session, alert: Alert, source: Source, now: int | None) -> None:
     if alert.is_on:
-        begin_watching(session, alert, source, time.time_ns() // 1000)
+        begin_watching(session, alert, source, now or time.time_ns() // 1000)
     else:
         session.execute(delete(AlertMemory).where(AlertMemory.alert_id == alert.id))
 

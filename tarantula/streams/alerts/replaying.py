@@ -67,8 +67,10 @@ class Replay:
         for at, values in steps:
             fired = Firings()
             for group, some in by_group(self._terms, values).items():
+                is_new = group not in self.watches
                 watch = self._watch(group)
-                fired += [(group, one) for one in watch.take(at, some, watch.memory.event_at is None)]
+                begun = watch.begin(at) if is_new else []
+                fired += [(group, one) for one in (*begun, *watch.take(at, some, watch.memory.event_at is None))]
             yield fired
 
     def pass_time(self, to: int) -> Firings:

@@ -19,6 +19,7 @@ from tarantula.streams.alerts.condition import (
     Sign,
     Silent,
     Way,
+    is_momentary,
 )
 from tarantula.streams.alerts.following import MICROSECONDS
 from tarantula.streams.alerts.memory import Followed, Memory, Seen
@@ -48,6 +49,8 @@ class Look:
     """First values that are to count as not known."""
     margin: Decimal = NOTHING
     """How far a number has to come back before it counts as back."""
+    by_time: bool = False
+    """Whether nothing came, and only time has passed: that nothing changes meanwhile is no news."""
 
     def followed(self, row: str, key: str) -> Followed | None:
         """Return what is known of a field."""
@@ -79,6 +82,8 @@ def of_row(condition: Condition, row: str, look: Look, backwards: bool = False) 
     if isinstance(condition, Compare):
         margin = -look.margin if backwards else look.margin
         return compared(known.now, condition.sign, look.meaning(condition.field, condition.value), margin)
+    if look.by_time and backwards and is_momentary(condition):
+        return None
     is_fresh = (row, condition.field) in look.fresh
     return (
         _record(condition, known, look, is_fresh)

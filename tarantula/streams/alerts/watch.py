@@ -63,7 +63,8 @@ class Watch:
             rows = memory.rows if leaf.field is not None and memory.rows else ("",)
             ends += [silent_from(leaf, row, memory) for row in rows]
         if memory.armed and memory.true_since is not None:
-            ends.append(max(memory.true_since + self._terms.hold, (memory.fired_at or 0) + self._terms.pause))
+            paused_to = 0 if memory.fired_at is None else memory.fired_at + self._terms.pause
+            ends.append(max(memory.true_since + self._terms.hold, paused_to))
         return min((end for end in ends if end > memory.clock), default=None)
 
     def pass_time(self, to: int) -> list[Fired]:
@@ -71,7 +72,7 @@ class Watch:
         fired = list[Fired]()
         while (due := self.due) is not None and due <= to:
             self.memory.clock = due
-            fired += self._judge(self._look(due), frozenset())
+            fired += self._judge(replace(self._look(due), by_time=True), frozenset())
         self.memory.clock = max(self.memory.clock, to)
         return fired
 
@@ -81,7 +82,7 @@ class Watch:
         self.memory.fired_at = None
         if self._terms.at_first:
             self.memory.armed, self.memory.true_since = True, None
-        fired = self._judge(self._look(now), frozenset())
+        fired = self._judge(replace(self._look(now), by_time=True), frozenset())
         if not self._terms.at_first:
             self.memory.fired_at = None
             return []

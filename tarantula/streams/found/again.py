@@ -171,7 +171,8 @@ class _Search:
         named = [other for other in self._candidates if other.named and other.text != one.text]
         if named and not one.named:
             return f"What has its name is another text now: {named[0].text[:60]!r}."
-        if one.text != known.last and one.text in known.rivals and known.last in self._page.texts:
+        is_one_of_them = one.text != known.last and one.text in known.rivals and self._page.texts.count(one.text) == 1
+        if is_one_of_them and known.last in self._page.texts:
             return "It is the text that stood beside it, and its own is elsewhere on the page."
         if landmark(one.element) != known.landmark and not one.chosen:
             return "It stands in another part of the page."

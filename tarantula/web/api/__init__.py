@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from tarantula.web.api import (
+    alerts,
     comparing,
     decisions,
     documents,
@@ -21,5 +22,6 @@ from tarantula.web.api.common import GUARDS, REFUSALS
 __all__ = ["router"]
 
 router = APIRouter(prefix="/api", dependencies=GUARDS, responses=REFUSALS)
-for noun in (publications, types, items, documents, servers, decisions, comparing, exports, people, searching):
+NOUNS = (publications, types, items, documents, servers, decisions, comparing, exports, people, searching, alerts)
+for noun in NOUNS:
     router.include_router(noun.router)

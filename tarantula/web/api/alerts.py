@@ -1,0 +1,147 @@
+"""Alerts and what they fired: each person's own."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from tarantula.management import alerts
+from tarantula.management.alerts import AlertRow, Checked, DryRun, FiringRow
+from tarantula.management.paging import Page
+from tarantula.streams.alerts.alert import LONGEST_NAME
+from tarantula.streams.alerts.condition import LONGEST, Rule
+from tarantula.web.api.common import AskedDesk, Cursor, Limit, Number
+
+router = APIRouter()
+
+SourceName = Annotated[str, Field(max_length=200)]
+Time = Annotated[int | str | None, Field(description="Seconds, or 10m, 2h, 1d.")]
+Identity = Annotated[int, Field(ge=1, le=2**53 - 1)]
+
+
+class AlertChanges(BaseModel, extra="forbid"):
+    """What is told changes, and the rest stays."""
+
+    name: Annotated[str, Field(max_length=LONGEST_NAME)] | None = None
+    condition: Annotated[str, Field(max_length=LONGEST)] | Rule | None = Field(
+        default=None, description="In words, as temperature > 30 and not wind > 50; or as a tree."
+    )
+    margin: Annotated[str, Field(max_length=40)] | None = None
+    hold: Time = None
+    pause: Time = None
+    at_first: bool | None = None
+    notify: Annotated[list[Annotated[str, Field(max_length=2000)]], Field(max_length=10)] | None = None
+    on: bool | None = None
+
+
+class AlertToAdd(AlertChanges):
+    """Something to be told of from now on."""
+
+    source: SourceName
+    condition: Annotated[str, Field(max_length=LONGEST)] | Rule = Field(
+        description="In words, as temperature > 30 and not wind > 50; or as a tree."
+    )
+
+
+class AlertToTry(AlertToAdd):
+    """An alert that is not stored, and a stretch of the past."""
+
+    begin: datetime | None = None
+    end: datetime | None = None
+
+
+class Dismissed(BaseModel):
+    """How many firings were dismissed."""
+
+    count: int
+
+
+class ToDismiss(BaseModel, extra="forbid"):
+    """Which firings."""
+
+    firings: Annotated[list[Identity], Field(max_length=1000)] | None = Field(
+        default=None, description="Their numbers; all of them unless told."
+    )
+
+
+def _fields(body: AlertChanges) -> dict[str, Any]:
+    told = body.model_dump(mode="json", exclude_unset=True, exclude={"source", "begin", "end"})
+    # Nothing is a time like another: it ends the hold, or the pause.
+    return {name: value for name, value in told.items() if value is not None or name in ("hold", "pause")}
+
+
+@router.get("/alerts", summary="One's own alerts", tags=["alerts"])
+def list_alerts(
+    desk: AskedDesk,
+    source: Annotated[str | None, Query(max_length=200, description="Only those on this source.")] = None,
+) -> list[AlertRow]:
+    """Return one's own alerts, by source."""
+    return alerts.alerts(desk, source)
+
+
+@router.post("/alerts", summary="Be told of something", status_code=201, tags=["alerts"])
+def add_alert(desk: AskedDesk, body: AlertToAdd) -> AlertRow:
+    """Store an alert on a source that one may see; it is watched from now on."""
+    return alerts.add(desk, body.source, _fields(body))
+
+
+@router.post("/checks/alert", summary="How a condition is understood", tags=["alerts"])
+def check_alert(desk: AskedDesk, body: AlertToAdd) -> Checked:
+    """Say how a condition is understood, or what is wrong with it; nothing is stored."""
+    return alerts.checked(desk, body.source, _fields(body))
+
+
+@router.post("/checks/alert/past", summary="When it would have fired", tags=["alerts"])
+def try_alert(desk: AskedDesk, body: AlertToTry) -> DryRun:
+    """Say when an alert would have fired in the past, the last thirty days unless told; nothing is stored."""
+    return alerts.tried(desk, body.source, _fields(body), body.begin, body.end)
+
+
+@router.get("/alerts/{number}", summary="One alert", tags=["alerts"])
+def show_alert(desk: AskedDesk, number: Number) -> AlertRow:
+    """Return one of one's own alerts."""
+    return alerts.shown(desk, number)
+
+
+@router.patch("/alerts/{number}", summary="Change an alert", tags=["alerts"])
+def edit_alert(desk: AskedDesk, number: Number, body: AlertChanges) -> AlertRow:
+    """Change some fields; if it looks for something else, it begins anew."""
+    return alerts.edit(desk, number, _fields(body))
+
+
+@router.delete("/alerts/{number}", summary="Remove an alert", status_code=204, tags=["alerts"])
+def remove_alert(desk: AskedDesk, number: Number) -> None:
+    """Forget an alert, with what it fired."""
+    alerts.remove(desk, number)
+
+
+@router.get("/alerts/{number}/past", summary="When an alert would have fired", tags=["alerts"])
+def replay_alert(
+    desk: AskedDesk,
+    number: Number,
+    begin: Annotated[datetime | None, Query(description="Thirty days before the end unless told.")] = None,
+    end: Annotated[datetime | None, Query(description="Now unless told.")] = None,
+) -> DryRun:
+    """Go through the events of the past, and say when one's alert would have fired."""
+    return alerts.replayed(desk, number, begin, end)
+
+
+@router.get("/firings", summary="What fired", tags=["alerts"])
+def list_firings(
+    desk: AskedDesk,
+    limit: Limit = 50,
+    before: Cursor = None,
+    alert: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Only of this alert.")] = None,
+    unseen: Annotated[bool | None, Query(description="Only those that were not dismissed, or only those.")] = None,
+) -> Page[FiringRow]:
+    """Return what one's own alerts fired, the latest first, and why."""
+    return alerts.fired(desk, limit, before, alert=alert, unseen=unseen)
+
+
+@router.post("/firings/dismiss", summary="Dismiss what fired", tags=["alerts"])
+def dismiss_firings(desk: AskedDesk, body: ToDismiss) -> Dismissed:
+    """Dismiss some firings of one's own alerts, or all of them."""
+    return Dismissed(count=alerts.dismiss(desk, body.firings))
