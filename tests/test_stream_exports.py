@@ -161,9 +161,9 @@ def test_commands_show_events_history_and_export(sqlite: Database, stream: typer
     assert read["series"][0]["kept"]["forgotten"]["events"]["rows"] == 5
     assert sum(point["count"] for point in read["series"][0]["points"]) == 6
     file = tmp_path / "out.csv"
-    assert runner.invoke(stream, ["values", "weather.lisboa", "--grain", "year", "-o", str(file)]).exit_code == 0
+    assert runner.invoke(stream, ["export", "weather.lisboa", "--grain", "year", "-o", str(file)]).exit_code == 0
     assert [row["count"] for row in csv.DictReader(StringIO(file.read_text()))] == ["5", "1", "2"]
-    assert len(runner.invoke(stream, ["values", "weather.lisboa", "--format", "json"]).stdout.splitlines()) == 5
+    assert len(runner.invoke(stream, ["export", "weather.lisboa", "--format", "json"]).stdout.splitlines()) == 5
 
 
 @pytest.mark.parametrize(
@@ -172,8 +172,8 @@ def test_commands_show_events_history_and_export(sqlite: Database, stream: typer
         (["events", "weather.lisboa", "--field", "valeu"], "no field 'valeu'. Did you mean value"),
         (["events", "weather.lisbon"], "no source"),
         (["events", "weather.lisboa", "--begin", "yesterday"], "not a date"),
-        (["values", "weather.lisboa", "--grain", "week"], "nothing that is kept"),
-        (["values", "weather.lisboa", "--output", "/nowhere/at/all"], "cannot be written"),
+        (["export", "weather.lisboa", "--grain", "week"], "nothing that is kept"),
+        (["export", "weather.lisboa", "--output", "/nowhere/at/all"], "cannot be written"),
         (["history", "weather.lisboa", "--begin", "2026-06-12", "--end", "2025-01-01"], "ends before it begins"),
     ],
 )

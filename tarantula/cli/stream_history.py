@@ -1,4 +1,4 @@
-"""``tarantula stream events``, ``history`` and ``values``: what was read, and how it is kept."""
+"""``tarantula stream events``, ``history`` and ``export``: what was read, and how it is kept."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def history(
                 print(f"  {sentence}")
 
 
-def values(
+def export(
     name: Name,
     form: Annotated[Format, typer.Option("--format", help="How it is written.")] = Format.CSV,
     grain: Annotated[str, typer.Option("--grain", help="event, or a level: minute, hour, day, month, year.")] = "event",
@@ -135,7 +135,7 @@ def values(
 
 def register(app: typer.Typer) -> None:
     """Give a group the commands of this file."""
-    for command in (events, history, values):
+    for command in (events, history, export):
         app.command(command.__name__)(command)
 
 
