@@ -9,7 +9,7 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from random import Random
@@ -20,6 +20,7 @@ from sqlalchemy import select, text
 
 from benchmarks.documents import on_postgresql, on_sqlite
 from tarantula.db import Database
+from tarantula.garbage import settle_memory
 from tarantula.models import Level, Series
 from tarantula.store.bulk import chunks
 from tarantula.streams import registry
@@ -87,6 +88,7 @@ def _sum_up(database: Database) -> None:
 def _draw(database: Database, series: int, events: int) -> dict[str, float]:
     dice, length = Random(2), events * SECOND
     times, own = list[float](), list[float]()
+    settle_memory()
     with database.reading() as session:
         for _ in range(DRAWN):
             size = int(10 ** dice.uniform(6, 1 + len(str(length))))
@@ -108,15 +110,18 @@ def _draw(database: Database, series: int, events: int) -> dict[str, float]:
 def compare(database: Database, series: int) -> int:
     """Return how many rows of levels are not what pyarrow makes of the raw events; UTC."""
     with database.reading() as session:
-        rows = session.execute(text("SELECT at, value FROM event WHERE series_id = :series"), {"series": series}).all()
+        rows = session.execute(
+            text("SELECT at, value FROM event WHERE series_id = :series ORDER BY at"), {"series": series}
+        )
+        moments, texts = zip(*((at, value) for at, value in rows), strict=True)
         kept = session.scalars(select(Level).where(Level.series_id == series)).all()
-    expected = _by_arrow([at for at, _ in rows], [value for _, value in rows])
+    expected = _by_arrow(moments, texts)
     found = {(GRAINS[row.grain], row.start): row for row in kept}
     wrong = len(expected.keys() ^ found.keys())
     return wrong + sum(_differs(found[place], expected[place]) for place in expected.keys() & found.keys())
 
 
-def _by_arrow(moments: list[int], texts: list[str]) -> dict[tuple[str, int], tuple[Any, ...]]:
+def _by_arrow(moments: Sequence[int], texts: Sequence[str]) -> dict[tuple[str, int], tuple[Any, ...]]:
     import pyarrow as arrow
     from pyarrow import compute
 
