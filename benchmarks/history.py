@@ -48,10 +48,11 @@ def measure(events: int = EVENTS) -> dict[str, Any]:
 
 def _measured(opened: Any, events: int) -> dict[str, Any]:
     with opened as database:
-        series = _new_series(database)
-        stored = _timed(lambda: _fill(database, series, events))
-        summed = _timed(lambda: _sum_up(database))
-        drawing = _draw(database, series, events)
+        series = new_series(database)
+        stored = _timed(lambda: fill(database, series, events))
+        summed = _timed(lambda: sum_up_all(database))
+        settle_memory()
+        drawing = draw(database, series, events)
         wrong = compare(database, series)
     load = round(os.getloadavg()[0], 1)
     return {"stored_s": stored, "summed_s": summed, **drawing, "rows_that_differ": wrong, "load": load}
@@ -65,7 +66,7 @@ def values(events: int) -> Iterator[tuple[int, str]]:
         yield BEGIN + second * SECOND + dice.randrange(SECOND), f"{cents // 100}.{cents % 100:02d}"
 
 
-def _new_series(database: Database) -> int:
+def new_series(database: Database) -> int:
     with database.session() as session:
         source = registry.add(session, read({"name": "price", "url": "http://example.org/", "adapter": "page"}))
         series = series_of(session, source.id, [("value", "")])["value", ""]
@@ -73,24 +74,23 @@ def _new_series(database: Database) -> int:
     return series
 
 
-def _fill(database: Database, series: int, events: int) -> None:
+def fill(database: Database, series: int, events: int) -> None:
     rows = (NewEvent(series, at, value, float(value), None) for at, value in values(events))
     for some in chunks(rows, 20_000):
         with database.session() as session:
             store(session, some)
 
 
-def _sum_up(database: Database) -> None:
+def sum_up_all(database: Database) -> None:
     while sum_up(database, 5000, BEGIN + 3 * 365 * 86_400 * SECOND):
         pass
 
 
-def _draw(database: Database, series: int, events: int) -> dict[str, float]:
+def draw(database: Database, series: int, events: int, windows: int = DRAWN) -> dict[str, float]:
     dice, length = Random(2), events * SECOND
     times, own = list[float](), list[float]()
-    settle_memory()
     with database.reading() as session:
-        for _ in range(DRAWN):
+        for _ in range(windows):
             size = int(10 ** dice.uniform(6, 1 + len(str(length))))
             begin = BEGIN + dice.randrange(-size, length)
             most = dice.choice([50, 200, 500, 1000])
@@ -110,10 +110,11 @@ def _draw(database: Database, series: int, events: int) -> dict[str, float]:
 def compare(database: Database, series: int) -> int:
     """Return how many rows of levels are not what pyarrow makes of the raw events; UTC."""
     with database.reading() as session:
-        rows = session.execute(
-            text("SELECT at, value FROM event WHERE series_id = :series ORDER BY at"), {"series": series}
-        )
-        moments, texts = zip(*((at, value) for at, value in rows), strict=True)
+        moments, texts = list[int](), list[str]()
+        chosen = text("SELECT at, value FROM event WHERE series_id = :series ORDER BY at")
+        for at, value in session.execute(chosen, {"series": series}):
+            moments.append(at)
+            texts.append(value)
         kept = session.scalars(select(Level).where(Level.series_id == series)).all()
     expected = _by_arrow(moments, texts)
     found = {(GRAINS[row.grain], row.start): row for row in kept}
