@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from tarantula.config import Config
@@ -117,7 +118,14 @@ class Reader:
                 self.turns.done(source.server, self._loop.time())
             else:
                 self.turns.add(source)
-        return self.turns.next(self._loop.time())
+        visit = self.turns.next(self._loop.time())
+        while visit is not None and visit.ready is not None:
+            if visit.ready.done():
+                self.turns.release(visit, 0.0)
+            else:
+                visit.ready.set_result(None)
+            visit = self.turns.next(self._loop.time())
+        return visit
 
     def next_time(self) -> float | None:
         """When the next visit may be, on the loop's clock."""
@@ -156,6 +164,22 @@ class Reader:
         now = get_running_loop().time()
         self.turns.visited(visit.server, now)
         self.turns.release(visit, now + self.politeness.pause(visit.server))
+
+    @asynccontextmanager
+    async def borrowing(self, server: str) -> AsyncIterator[None]:
+        """Have a server for one visit that is made by somebody else: wait for its turn, and leave it alone then."""
+        visit = Visit((object(),), "", server, ready=self._loop.create_future())
+        assert visit.ready is not None
+        self.turns.expect(server)
+        self.turns.put(visit)
+        self._on_work()
+        try:
+            await visit.ready
+            yield
+        finally:
+            self.turns.at(server).waiting.pop(visit.key, None)
+            self.release(visit)
+            self.turns.done(server, self._loop.time())
 
     def go_on(self, visit: Visit, onward: Visit) -> None:
         """Let the visit wait that a redirect leads to, for the same sources."""
