@@ -25,7 +25,8 @@ from tarantula.db import Database, open_database
 from tarantula.frontier.queues import WINDOW
 from tarantula.models import Item
 from tarantula.store.documents import DocumentTable
-from tarantula.store.leases import BEAT, SURE, Leases
+from tarantula.store.leases import Leases
+from tarantula.store.server_leases import BEAT, SURE
 
 COLLECTORS = (1, 10, 100, 200)
 PROCESSES = 4

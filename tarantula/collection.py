@@ -11,6 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from tarantula import __version__
+from tarantula.columns import storable
 from tarantula.config import Config
 from tarantula.current_wishes import CurrentWishes
 from tarantula.db import Database
@@ -141,8 +142,10 @@ class Collection:
 
     def _open(self, news: News) -> None:
         now = self._loop.time()
-        for server, wait, entries in news.opened:
-            self.frontier.open(server, now + wait, entries, exhausted=len(entries) < WINDOW)
+        for lease, entries in news.opened:
+            # Whoever read a stream there kept to its own pauses; ours may be longer.
+            wait = max(lease.wait, self.politeness.pause(lease.server) - lease.read_ago)
+            self.frontier.open(lease.server, now + wait, entries, exhausted=len(entries) < WINDOW)
 
     def tidy(self) -> None:
         """Give back the servers that have nothing left, and those that others wait for."""
@@ -181,6 +184,10 @@ class Collection:
             return False
         due = self._visited.standing.next_due
         return due is not None and due > datetime.now(UTC) + LONG
+
+    def holds(self, entry: Entry) -> bool:
+        """Whether the server is kept until a browser is done with the page."""
+        return self.config.render
 
     def release(self, entry: Entry) -> None:
         """Hear that a visit is over; the server is left alone for a while."""
@@ -275,7 +282,7 @@ def _outcome(document: CollectedDocument) -> Outcome:
         id=document.entry.id,
         state=document.state,
         rule=document.rule,
-        reason=_readable(document.reason),
+        reason=storable(document.reason),
         type=document.type,
         size=document.size,
         links=len(document.links),
@@ -285,8 +292,3 @@ def _outcome(document: CollectedDocument) -> Outcome:
         etag=headers.etag,
         last_modified=headers.last_modified,
     )
-
-
-def _readable(words: str) -> str:
-    """Leave out what no database takes: NUL, and halves of characters."""
-    return words.replace("\0", "").encode("utf-8", "replace").decode()

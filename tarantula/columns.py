@@ -43,3 +43,8 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+
+
+def storable(text: str) -> str:
+    """Leave out what no database takes: NUL, and halves of characters."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from rich.console import Console
 from rich.live import Live
@@ -22,10 +23,13 @@ from tarantula.life.moving import OVER, STOPPED
 from tarantula.progress import Progress
 from tarantula.signals import collection_over, document_stored
 from tarantula.states import DocumentState
+from tarantula.streams.housekeeping import Housekeeping
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
+
+    from tarantula.streams.reader import Reader
 
 INTERRUPTIONS = {"shutdown": STOPPED, "cancelled": STOPPED, "closespider_timeout": OVER}
 OVER_REASON = "collection_over"
@@ -85,6 +89,48 @@ class ItemLife(Component):
         if reason == "finished":
             return None
         return INTERRUPTIONS.get(reason, f"The spider was closed: {reason}.")
+
+
+class ReadingLife(Component):
+    """Begins and ends whoever reads streams, and does not outlive the process beside which it runs."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
+        crawler.signals.connect(extension.spider_closed, signals.spider_closed)
+        return extension
+
+    def spider_opened(self) -> None:
+        """Begin to look at whether there is a reason to end."""
+        settle_memory()
+        self._parent = self.crawler.settings.getint("TARANTULA_BESIDE")
+        self._housekeeping = Housekeeping(self.collection.installation, self.collection.database)
+        self._housekeeping.start()
+        self._look()
+
+    def _look(self) -> None:
+        self._looking = asyncio.get_running_loop().call_later(LOOK, self._look)
+        reader = cast("Reader", self.collection)
+        self._housekeeping.is_wanted = reader.is_reading
+        slot = self.engine._slot
+        if slot is not None and slot.closing is not None:
+            # Whatever is under way would keep it from ending; it is read again by whoever comes next.
+            self._looking.cancel()
+            self.crawler.signals.send_catch_log(collection_over)
+        elif self._parent and os.getppid() != self._parent:
+            self._looking.cancel()
+            self.crawler.signals.send_catch_log(collection_over)
+            self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason=OVER_REASON))
+
+    def spider_closed(self) -> None:
+        """Keep what is left."""
+        self._looking.cancel()
+        self._housekeeping.close()
+        self.publish()
+        reader = cast("Reader", self.collection)
+        reader.end()
+        reader.database.close()
 
 
 class ProgressDisplay(Component):

@@ -49,11 +49,16 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         settings = crawler.settings
         self._timeout = settings.getfloat("DOWNLOAD_TIMEOUT")
         self._max_size = settings.getint("DOWNLOAD_MAXSIZE")
-        self._client = Client(
-            allow_private=settings.getbool("TARANTULA_ALLOW_PRIVATE", True),
-            verify=settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
-            bind_address=_host_of(settings.get("DOWNLOAD_BIND_ADDRESS")),
-        )
+        self._allow_private = settings.getbool("TARANTULA_ALLOW_PRIVATE", True)
+        # Two, each with connections of its own: none that one may have is used by the other.
+        self._clients = {
+            allow: Client(
+                allow_private=allow,
+                verify=settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
+                bind_address=_host_of(settings.get("DOWNLOAD_BIND_ADDRESS")),
+            )
+            for allow in (False, True)
+        }
         self._browser = Browser.of(crawler)
         self._under_way: set[asyncio.Task[Any]] = set()
         self._over = False
@@ -88,7 +93,8 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
 
     async def close(self) -> None:
         """Close every connection, and the browser."""
-        await self._client.close()
+        for client in self._clients.values():
+            await client.close()
         await self._browser.close()
 
     def _give_up(self) -> None:
@@ -99,14 +105,15 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
     async def _fetch(self, request: Request) -> Exchange:
         """Ask; where nothing has changed, give what there was, or ask again without conditions."""
         ask = self._ask(request)
-        exchange = await self._client.fetch(ask)
+        client = self._clients[bool(request.meta.get("allow_private", self._allow_private))]
+        exchange = await client.fetch(ask)
         recall = request.meta.get("recall")
         if exchange.status != NOT_MODIFIED or recall is None:
             return exchange
         earlier: Exchange | None = await recall(exchange)
         if earlier is None:
             ask.headers = [field for field in ask.headers if field[0].lower() not in CONDITIONS]
-            return await self._client.fetch(ask)
+            return await client.fetch(ask)
         return earlier
 
     def _ask(self, request: Request) -> Ask:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 ROBOTS_MAX_SIZE = 5_000_000
 """A longer robots.txt is none; RFC 9309 2.5 wants the first 500 KiB read."""
+PRIVATE_KEYS = ("allow_private",)
+"""What a request says of private addresses; its server's robots.txt may be where it is."""
 
 
 class ScopeMiddleware(Component):
@@ -57,19 +59,20 @@ class RobotsMiddleware(Component):
         crawler.signals.connect(self._give_up, collection_over)
 
     async def process_request(self, request: Request) -> None:
-        if request.meta.get("is_robots"):
+        if request.meta.get("is_robots") or request.meta.get("ignores_robots"):
             return
-        rules = self._cache.get(request.url) or await self._ask_once(request.url)
+        rules = self._cache.get(request.url) or await self._ask_once(request)
         if rules.allowed(request.url):
             return
         if rules.state == DocumentState.EXCLUDED_BY_ROBOTS:
             self.count("robots/excluded_count")
         raise Refused(rules.state, rules.reason, "Robots")
 
-    async def _ask_once(self, url: str) -> RobotsRules:
-        robots = robots_url(url)
+    async def _ask_once(self, request: Request) -> RobotsRules:
+        robots = robots_url(request.url)
         if robots not in self._asking:
-            self._asking[robots] = asyncio.create_task(self._ask(robots, server_of(url)))
+            private = {key: request.meta[key] for key in PRIVATE_KEYS if key in request.meta}
+            self._asking[robots] = asyncio.create_task(self._ask(robots, server_of(request.url), private))
             self._asking[robots].add_done_callback(lambda _: self._asking.pop(robots, None))
         asking = self._asking[robots]
         try:
@@ -83,10 +86,10 @@ class RobotsMiddleware(Component):
         for asking in self._asking.values():
             asking.cancel()
 
-    async def _ask(self, url: str, server: str) -> RobotsRules:
+    async def _ask(self, url: str, server: str, private: dict[str, bool]) -> RobotsRules:
         politeness = self.collection.politeness
         try:
-            rules = await self._fetch(url, server)
+            rules = await self._fetch(url, server, private)
         except GivenUp:
             raise
         except DownloadError as error:
@@ -104,10 +107,10 @@ class RobotsMiddleware(Component):
             await asyncio.sleep(pause)
         return rules
 
-    async def _fetch(self, url: str, server: str) -> RobotsRules:
+    async def _fetch(self, url: str, server: str, private: dict[str, bool]) -> RobotsRules:
         target = url
         for _ in range(1 + MAX_REDIRECTS):
-            response = await self._download(target, server)
+            response = await self._download(target, server, private if server_of(target) == server else {})
             location = response.headers.get(b"Location")
             if not (300 <= response.status < 400 and location):
                 self.collection.politeness.answered(server, response.status, _retry_after(response))
@@ -116,10 +119,10 @@ class RobotsMiddleware(Component):
         # RFC 9309 2.3.1.2: after five redirects in a row it may be taken for unavailable.
         return RobotsRules(404, b"", url)
 
-    async def _download(self, url: str, server: str) -> Response:
+    async def _download(self, url: str, server: str, private: dict[str, bool]) -> Response:
         self.count("robots/request_count")
         request = self.spider.side_request(url, server)
-        request.meta.update(is_robots=True, download_maxsize=ROBOTS_MAX_SIZE)
+        request.meta.update(is_robots=True, download_maxsize=ROBOTS_MAX_SIZE, **private)
         return await self.engine.download_async(request)
 
 
@@ -134,7 +137,7 @@ class PolitenessMiddleware(Component):
         entry: Entry | None = request.meta.get("entry")
         if entry is not None:
             self.collection.politeness.answered(entry.server, response.status, _retry_after(response))
-            if not self.collection.config.render:
+            if not self.collection.holds(entry):
                 # Otherwise the server is kept until the browser is done with the page.
                 self.collection.release(entry)
         return response

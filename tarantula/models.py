@@ -186,6 +186,10 @@ class Server(Base):
     """Seconds between two visits, as whoever has it keeps them now; ``None`` if they are as the publication says."""
     backoff: Mapped[float | None] = mapped_column(Float)
     """How many of them because it was in trouble."""
+    wished_at: Mapped[datetime | None] = mapped_column(Moment)
+    """When whoever reads streams wished to visit it, while a collection has it."""
+    read_at: Mapped[datetime | None] = mapped_column(Moment)
+    """When a stream was last read there."""
 
 
 class ServerSetting(Base):
@@ -217,12 +221,13 @@ class ServerSetting(Base):
 
 
 class Collector(Base):
-    """A process that is collecting an item. One that is not heard of for a while is dead, and its leases are free."""
+    """A process that visits servers. One that is not heard of for a while is dead, and its leases are free."""
 
     __tablename__ = "collector"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    item_id: Mapped[int] = mapped_column(ForeignKey("item.id"), index=True)
+    item_id: Mapped[int | None] = mapped_column(ForeignKey("item.id"), index=True)
+    """The item that it collects; ``None`` of one that reads streams."""
     host: Mapped[str] = mapped_column(String(255))
     pid: Mapped[int] = mapped_column(Integer)
     started_at: Mapped[datetime] = mapped_column(Moment)

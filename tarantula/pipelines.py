@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
 
 from tarantula import signals
 from tarantula.component import Component
 from tarantula.errors import TarantulaError
 from tarantula.items import CollectedDocument
 from tarantula.retrying import tried_again
+from tarantula.streams.answering import Attempt
+
+if TYPE_CHECKING:
+    from tarantula.streams.reader import Reader
+
+
+class KeepPipeline(Component):
+    """Keeps what was read of sources, and lets other items pass."""
+
+    async def process_item(self, item: Any) -> Any:
+        """Keep a reading; it is done with when it is committed."""
+        if not isinstance(item, Attempt):
+            return item
+        try:
+            reader = cast("Reader", self.collection)
+            await reader.keep(item)
+            if reader.is_done:
+                self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason="finished"))
+        except TarantulaError as error:
+            self.stop(error)
+        return item
 
 
 class StorePipeline(Component):

@@ -13,7 +13,8 @@ from tarantula.models import Collector, Document, Item
 from tarantula.store import leases as module
 from tarantula.store.collectors import DEAD, clock
 from tarantula.store.documents import DocumentTable
-from tarantula.store.leases import Lease, Leases
+from tarantula.store.leases import Leases
+from tarantula.store.server_leases import Lease
 from tests.test_store_documents import found, new_item, state_of
 
 SERVERS = [f"s{number}" for number in range(5)]

@@ -1,4 +1,4 @@
-"""The options of a publication, made from its model: what can be stored can be typed, and the other way round."""
+"""The options of a publication or a source, made from its model: what is stored can be typed, and vice versa."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Annotated, Any, get_origin
 
 import typer
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.toml import read_setting
@@ -17,13 +19,13 @@ TYPED = (bool, int, float)
 Command = Callable[..., None]
 
 
-def with_fields(*leaving_out: str) -> Callable[[Command], Command]:
-    """Give a command that ends in ``**fields`` an option for each field of a publication."""
+def with_fields(*leaving_out: str, model: type[BaseModel] = PublicationConfig) -> Callable[[Command], Command]:
+    """Give a command that ends in ``**fields`` an option for each field of a publication, or of another model."""
 
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
         own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        fields = [_parameter(name) for name in PublicationConfig.model_fields if name not in leaving_out]
+        fields = [_parameter(name, field) for name, field in model.model_fields.items() if name not in leaving_out]
         command.__signature__ = signature.replace(parameters=[*own, *fields])  # type: ignore[attr-defined]
         return command
 
@@ -38,13 +40,12 @@ def given(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: ";".join(value) if isinstance(value, list) else value for name, value in typed.items()}
 
 
-def _parameter(name: str) -> inspect.Parameter:
-    field = PublicationConfig.model_fields[name]
+def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     kind = _kind(field.annotation)
     flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
     if kind is bool:
         flag = f"{flag}/--no-{flag[2:]}"
-    option = typer.Option(flag, help=_help(name), show_default=False, metavar=_metavar(name, kind))
+    option = typer.Option(flag, help=_help(field), show_default=False, metavar=_metavar(name, kind))
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
     )
@@ -53,7 +54,7 @@ def _parameter(name: str) -> inspect.Parameter:
 def _kind(annotation: Any) -> Any:
     if annotation in TYPED:
         return annotation
-    return list[str] if get_origin(annotation) in (list, dict) else str
+    return list[str] if get_origin(annotation) in (list, dict, tuple) else str
 
 
 def _metavar(name: str, kind: Any) -> str | None:
@@ -62,10 +63,9 @@ def _metavar(name: str, kind: Any) -> str | None:
     return "'A;B'" if kind == list[str] else None
 
 
-def _help(name: str) -> str:
-    field = PublicationConfig.model_fields[name]
+def _help(field: FieldInfo) -> str:
     default = field.get_default(call_default_factory=False)
     words = f"{field.description}"
-    if field.default_factory is not None or isinstance(default, bool) or default in (None, ""):
+    if field.default_factory is not None or isinstance(default, bool) or default in (None, "", ()):
         return words
     return f"{words} ({default} unless told.)"

@@ -13,6 +13,7 @@ from tarantula.config import Config
 from tarantula.coordinator import check_can_begin, complete_item, give_up
 from tarantula.errors import TarantulaError
 from tarantula.spiders.publication import PublicationSpider
+from tarantula.spiders.streams import StreamsSpider
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,10 @@ class Command(ScrapyCrawl):
         self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
         collection = getattr(crawler.spider, "collection", None)
+        if args[0] == StreamsSpider.name:
+            is_well = collection is not None and collection.trouble is None
+            self.exitcode = 0 if is_well and not self.crawler_process.bootstrap_failed else 2
+            return
         if self.crawler_process.bootstrap_failed:
             give_up(collection)
         if self.crawler_process.bootstrap_failed or collection is None or collection.trouble is not None:
@@ -48,6 +53,8 @@ class Command(ScrapyCrawl):
             self.exitcode = STOPPED
 
     def _check(self, spider: str, arguments: dict[str, str]) -> None:
+        if spider == StreamsSpider.name:
+            return
         if spider == PublicationSpider.name and "name" not in arguments:
             raise UsageError("Say which publication: scrapy crawl publication -a name=NAME", print_help=False)
         try:

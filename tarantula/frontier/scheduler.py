@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.core.scheduler import BaseScheduler
 from scrapy.http import Headers
 
-from tarantula.component import Component
 from tarantula.errors import TarantulaError
+from tarantula.frontier.turn_scheduler import TurnScheduler
 from tarantula.items import Entry
 from tarantula.links.link import LinkKind
 
@@ -26,15 +24,11 @@ ROOT = Entry(id=0, url="", server="", depth=0, kind=LinkKind.NAVIGATION)
 """What stands for the naming document, when a request comes from elsewhere than a page."""
 
 
-class FrontierScheduler(Component, BaseScheduler):
+class FrontierScheduler(TurnScheduler):
     """Turns the next waiting row into a request when its turn comes."""
 
     def __init__(self, crawler: Crawler) -> None:
-        Component.__init__(self, crawler)
-        self._due: deque[Request] = deque()
-        self._hungry = False
-        self._alarm: asyncio.Handle | None = None
-        self._rings_at = 0.0
+        super().__init__(crawler)
         self._errands: set[asyncio.Task[None]] = set()
 
     def open(self, spider: Any) -> None:
@@ -42,14 +36,13 @@ class FrontierScheduler(Component, BaseScheduler):
         self._loop = asyncio.get_running_loop()
         self._frontier = self.collection.frontier
         self._headers = Headers(self.spider.request_headers())
-        self.collection.begin(self._loop, self._work_came)
+        self.collection.begin(self._loop, self.work_came)
         self._tick()
 
     def close(self, reason: str) -> None:
         """Stop waiting for anything."""
+        super().close(reason)
         self._ticking.cancel()
-        if self._alarm is not None:
-            self._alarm.cancel()
         for errand in self._errands:
             errand.cancel()
 
@@ -64,18 +57,16 @@ class FrontierScheduler(Component, BaseScheduler):
             self._run_errand(self.collection.discover(ROOT, request.url))
         return True
 
-    def next_request(self) -> Request | None:
-        if self._due:
-            return self._due.popleft()
-        entry = self._next()
-        if entry is None:
-            self._hungry = True
-            self._set_alarm()
+    def take_turn(self) -> Request | None:
+        """Return a request for the next waiting document of a server that may be visited now."""
+        if not self.collection.writer.has_leases:
             return None
-        return self._request(entry)
+        entry = self._frontier.next(self._loop.time())
+        return self._request(entry) if entry is not None else None
 
-    def _next(self) -> Entry | None:
-        return self._frontier.next(self._loop.time()) if self.collection.writer.has_leases else None
+    def next_turn(self) -> float | None:
+        """When the first pause is over."""
+        return self._frontier.next_due() if self.collection.writer.has_leases else None
 
     def _request(self, entry: Entry) -> Request:
         self.collection.writer.started(entry)
@@ -101,10 +92,6 @@ class FrontierScheduler(Component, BaseScheduler):
             request.meta["recall"] = partial(self.collection.recall, entry)
         return request
 
-    def _work_came(self) -> None:
-        if self._hungry:
-            self._feed()
-
     def _tick(self) -> None:
         """Give back what is not needed, and look for more when there is nothing to do."""
         self._ticking = self._loop.call_later(TICK, self._tick)
@@ -112,29 +99,6 @@ class FrontierScheduler(Component, BaseScheduler):
         self.collection.tidy()
         if not self._errands and (self._hungry or self._frontier.is_empty()):
             self._run_errand(self.collection.look_for_more())
-
-    def _set_alarm(self) -> None:
-        due = self._frontier.next_due()
-        if due is None or not self.collection.writer.has_leases:
-            return
-        if self._alarm is not None:
-            if self._rings_at <= due:
-                return
-            self._alarm.cancel()
-        self._alarm, self._rings_at = self._loop.call_at(due, self._ring), due
-
-    def _ring(self) -> None:
-        self._alarm = None
-        self._feed()
-
-    def _feed(self) -> None:
-        """Hand a document to an engine that had found nothing to do; it then asks for the others itself."""
-        entry = self._next()
-        if entry is None:
-            self._set_alarm()
-            return
-        self._hungry = False
-        self.engine.crawl(self._request(entry))
 
     def _run_errand(self, errand: Awaitable[None]) -> None:
         task = self._loop.create_task(self._errand(errand))
@@ -152,5 +116,4 @@ class FrontierScheduler(Component, BaseScheduler):
             await errand
         except TarantulaError as error:
             self.stop(error)
-        if self._hungry:
-            self._feed()
+        self.work_came()

@@ -27,7 +27,7 @@ class Worker(NamedTuple):
     """A collector that is alive."""
 
     id: int
-    item_id: int
+    item_id: int | None
     host: str
     pid: int
 

@@ -12,6 +12,7 @@ from tarantula.download.exchange import Exchange
 from tarantula.items import Earlier, Entry
 from tarantula.store.documents import Outcome
 from tarantula.store.found import Found
+from tarantula.store.server_leases import Lease
 
 
 @dataclass(slots=True)
@@ -107,8 +108,7 @@ class Group:
 class Opened(NamedTuple):
     """A server that was taken on lease, with the first of its waiting documents."""
 
-    server: str
-    wait: float
+    lease: Lease
     entries: list[Entry]
 
 

@@ -15,7 +15,8 @@ from tarantula.store.collectors import DEAD
 from tarantula.store.documents import DocumentTable
 from tarantula.store.group import Finished, Group, News, Opened
 from tarantula.store.journal import Happened, note
-from tarantula.store.leases import Lease, Leases
+from tarantula.store.leases import Leases
+from tarantula.store.server_leases import Lease
 from tarantula.store.shorter_ways import ShorterWays
 from tarantula.store.visited import Visited
 
@@ -134,9 +135,9 @@ class RowWriter:
             self._open(connection, self._leases.take(connection, self._table.server_ids(connection, new)), news)
 
     def _open(self, connection: Connection, leases: list[Lease], news: News) -> None:
-        for server, wait in leases:
-            entries = self._table.next_waiting(connection, server, frozenset(), self._window)
-            news.opened.append(Opened(server, wait, entries))
+        for lease in leases:
+            entries = self._table.next_waiting(connection, lease.server, frozenset(), self._window)
+            news.opened.append(Opened(lease, entries))
 
 
 def _long_waits(group: Group) -> dict[str, float]:

@@ -1,46 +1,28 @@
 """The writer: one thread that stores what a collector learns, a group at a time.
 
-Everything that arrived while the last group was being written makes up the next one, so
-groups are small when little happens and large when much does. A WARC record is flushed
-before the transaction that names it; a document and the links that it names are one
-transaction. Now and then the writer gives a sign of life for the collector's leases.
+A WARC record is flushed before the transaction that names it; a document and the links that
+it names are one transaction.
 """
 
 from __future__ import annotations
 
-import logging
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
-from threading import Event, Thread
-from time import monotonic
-from typing import Any
+from contextlib import AbstractContextManager
 
-from sqlalchemy import Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Connection, Engine
 
 from tarantula.download.exchange import Exchange
-from tarantula.errors import TarantulaError
 from tarantula.items import Entry
 from tarantula.store.found import Found
 from tarantula.store.group import Finished, GiveBack, Group, News, Refill, Seek
-from tarantula.store.leases import BEAT, SURE
+from tarantula.store.group_thread import GroupThread, settle
 from tarantula.store.records import payload_digest
 from tarantula.store.rows import RowWriter
-from tarantula.store.trouble import is_away, is_lost_race, sentence_of
 from tarantula.store.warc import Stored, WarcWriter
 
-logger = logging.getLogger(__name__)
 
-PATIENCE = 1.0
-"""Seconds between two tries at a database that is away."""
-
-
-MOST_RACES = 20
-"""How often a group is tried again because another collector wrote the same rows."""
-
-
-class Writer:
+class Writer(GroupThread[Group, News]):
     """Takes work from the event loop, and answers there."""
 
     def __init__(
@@ -51,21 +33,10 @@ class Writer:
         loop: AbstractEventLoop,
         listen: Callable[[News], None],
     ) -> None:
-        self._engine = engine
+        super().__init__(engine, loop, "writer")
         self._rows = rows
         self._warc = warc
-        self._loop = loop
         self._listen = listen
-        self._work: SimpleQueue[Any] = SimpleQueue()
-        self._thread = Thread(target=self._run, name="writer", daemon=True)
-        self._closing = Event()
-        self._beaten = monotonic()
-        self.failure: TarantulaError | None = None
-        self.groups = 0
-
-    def start(self) -> None:
-        """Begin to write."""
-        self._thread.start()
 
     def started(self, entry: Entry) -> None:
         """Note that a document is being collected."""
@@ -93,55 +64,31 @@ class Writer:
 
     def close(self) -> None:
         """Write what is left, and end."""
-        self._closing.set()
-        self._work.put(None)
-        self._thread.join()
+        super().close()
         self._warc.close()
 
-    @property
-    def has_leases(self) -> bool:
-        """Whether others surely know that this collector is alive: if not, its servers may be theirs already."""
-        return monotonic() - self._beaten < SURE
+    def _new_group(self) -> Group:
+        return Group()
 
-    def _ask(self, work: object) -> Future[Any]:
-        future: Future[Any] = self._loop.create_future()
-        self._work.put((work, future))
-        return future
+    def _prepare(self, group: Group) -> None:
+        for finished in group.finished:
+            self._keep_bytes(finished)
+        self._warc.flush()
 
-    def _run(self) -> None:
-        last = False
-        while not last:
-            group = self._next_group()
-            self._write(group)
-            last = group.last
+    def _write_rows(self, connection: Connection, group: Group, beat: bool) -> News:
+        return self._rows.write(connection, group, beat)
 
-    def _next_group(self) -> Group:
-        group = Group()
-        try:
-            group.add(self._work.get(timeout=BEAT))
-            while not self._work.empty():
-                group.add(self._work.get())
-        except Empty:
-            pass
-        return group
+    def _undoing(self) -> AbstractContextManager[None]:
+        return self._rows.undoing()
 
-    def _write(self, group: Group) -> None:
-        try:
-            if self.failure is not None:
-                raise self.failure
-            for finished in group.finished:
-                self._keep_bytes(finished)
-            self._warc.flush()
-            news = self._commit(group)
-        except Exception as error:
-            # Whatever it is, those who wait must hear of it: a writer that died in silence would stop everything.
-            if self.failure is None:
-                self.failure = sentence_of(error)
-                logger.error("%s", self.failure)
-            self._call(_fail, group.waiters(), self.failure)
-        else:
-            self.groups += 1
-            self._call(self._deliver, group, news)
+    def _deliver(self, group: Group, news: News) -> None:
+        self._listen(news)
+        for (_, refill), entries in zip(group.refills, news.refilled, strict=True):
+            settle(refill, entries)
+        for seek in group.seeks:
+            settle(seek, news.work_left)
+        for future in group.futures:
+            settle(future, None)
 
     def _keep_bytes(self, finished: Finished) -> None:
         if finished.exchange is None:
@@ -162,53 +109,3 @@ class Writer:
         if earlier is None:
             return self._warc.write(exchange, finished.rendered, digest)
         return self._warc.write_revisit(exchange, digest, earlier)
-
-    def _commit(self, group: Group) -> News:
-        """Write a group's rows in one transaction, however long the database is away."""
-        was_away = False
-        races = 0
-        while True:
-            began = monotonic()
-            beat = began - self._beaten >= BEAT
-            try:
-                with self._rows.undoing(), self._engine.begin() as connection:
-                    news = self._rows.write(connection, group, beat)
-            except SQLAlchemyError as error:
-                if is_lost_race(error) and races < MOST_RACES:
-                    races += 1
-                    continue
-                if not is_away(error) or self._closing.wait(PATIENCE):
-                    raise
-                if not was_away:
-                    logger.warning("The database is away (%s); waiting for it.", sentence_of(error))
-                was_away = True
-                continue
-            if was_away:
-                logger.warning("The database is back; going on.")
-            if beat:
-                self._beaten = began
-            return news
-
-    def _deliver(self, group: Group, news: News) -> None:
-        self._listen(news)
-        for (_, refill), entries in zip(group.refills, news.refilled, strict=True):
-            _settle(refill, entries)
-        for seek in group.seeks:
-            _settle(seek, news.work_left)
-        for future in group.futures:
-            _settle(future, None)
-
-    def _call(self, function: Callable[..., None], *arguments: object) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(function, *arguments)
-
-
-def _settle(future: Future[Any], value: object) -> None:
-    if not future.done():
-        future.set_result(value)
-
-
-def _fail(futures: list[Future[Any]], failure: TarantulaError) -> None:
-    for future in futures:
-        if not future.done():
-            future.set_exception(failure)

@@ -45,6 +45,9 @@ class Source(Base):
     created_at: Mapped[datetime] = mapped_column(Moment)
     changed_at: Mapped[datetime] = mapped_column(Moment)
 
+    # Who looks every second whether something changed reads the index alone; a number is never given twice.
+    __table_args__ = (Index(None, "id", "revision"), {"sqlite_autoincrement": True})
+
 
 class SourceState(Base):
     """How reading a source goes."""
@@ -69,7 +72,9 @@ class SourceState(Base):
     validators: Mapped[dict[str, str]] = mapped_column(JSON)
     """ETag and Last-Modified of the last answer."""
     memory: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """`tarantula.streams.adapter.Memory`."""
+    """What `tarantula.streams.remembered.Remembered` holds, the adapter's own `Memory` among it."""
+    news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """What is still to be told of it, and to whom; ``None`` when there is nothing."""
 
 
 class Series(Base):

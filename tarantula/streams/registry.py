@@ -58,6 +58,11 @@ def find(session: Session, words: str, person: str | None = None, most: int = 50
     return list(session.scalars(chosen.order_by(Source.name).limit(most)))
 
 
+def is_there(session: Session, name: str) -> bool:
+    """Whether there is a source of that name."""
+    return session.scalar(select(Source.id).where(Source.name == name)) is not None
+
+
 def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
     """Store a new source; it is read as soon as somebody reads."""
     _check_owner(config.name, owner)
@@ -84,6 +89,21 @@ def edit(session: Session, name: str, changes: Mapping[str, Any], person: str | 
     state.due_at, state.validators = 0, {}
     session.flush()
     return source
+
+
+def settle_kinds(session: Session, source_id: int, config: SourceConfig) -> int:
+    """Write down what fields are for which nobody had said it; return the source's new revision."""
+    source = session.get_one(Source, source_id, with_for_update=True)
+    told = {field.key: field for field in config.fields}
+    now = config_of(source)
+    fields = tuple(
+        field.model_copy(update={part: getattr(told[field.key], part) for part in ("kind", "unit", "aggregation")})
+        if field.key in told
+        else field
+        for field in now.fields
+    )
+    _write(source, now.model_copy(update={"fields": fields}), datetime.now(UTC))
+    return source.revision
 
 
 def remove(session: Session, name: str, person: str | None = None) -> None:

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
+from itertools import pairwise
+from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator, model_validator
+
+from tarantula.publications.times import format_duration, parse_duration
+from tarantula.sentences import did_you_mean
+
+FOR_GOOD = "forever"
+YEAR = 365 * 86_400
+MOST_ROWS = 10**12
+_YEARS = re.compile(r"(\d{1,3})\s*y(?:ears?)?", re.IGNORECASE | re.ASCII)
+_ROWS = re.compile(r"(\d{1,13})\s*rows?", re.IGNORECASE | re.ASCII)
+_BETWEEN = re.compile(r"\s*(?:,|\+|\bor\b)\s*")
 
 
 class Grain(IntEnum):
@@ -17,11 +30,124 @@ class Grain(IntEnum):
     MONTH = 4
     YEAR = 5
 
+    @property
+    def plural(self) -> str:
+        """What people call many of them: events, minutes."""
+        return f"{self.name.lower()}s"
+
+
+class Limit(NamedTuple):
+    """When the oldest are forgotten; ``None`` keeps them for good."""
+
+    seconds: int | None = None
+    """How old they become."""
+    rows: int | None = None
+    """How many there are at most, of one series."""
+
+    def __str__(self) -> str:
+        parts = [] if self.seconds is None else [_written(self.seconds)]
+        parts += [] if self.rows is None else [f"{self.rows}rows"]
+        return ",".join(parts) or FOR_GOOD
+
+    @property
+    def words(self) -> str:
+        """The same in words."""
+        parts = [] if self.seconds is None else [f"for {_written(self.seconds)}"]
+        parts += [] if self.rows is None else [f"the last {self.rows:,}"]
+        return " and at most ".join(parts) or "for good"
+
+
+def read_limit(value: object) -> Limit:
+    """Read ``30d``, ``1y``, ``100000rows``, both with a comma between them, or ``forever``."""
+    if isinstance(value, Limit):
+        return value
+    text = str(value).strip().lower()
+    limit = Limit()
+    for part in [] if text == FOR_GOOD else _BETWEEN.split(text):
+        limit = _with_part(limit, part, text)
+    return limit
+
+
+def _with_part(limit: Limit, part: str, text: str) -> Limit:
+    if rows := _ROWS.fullmatch(part):
+        if not 0 < int(rows[1]) <= MOST_ROWS:
+            raise ValueError(f"{part!r}: keep one row at least, or write {FOR_GOOD}.")
+        return limit._replace(rows=int(rows[1]))
+    years = _YEARS.fullmatch(part)
+    try:
+        seconds = parse_duration(f"{int(years[1]) * 365}d" if years else part)
+    except ValueError:
+        seconds = None
+    if seconds is None:
+        raise ValueError(
+            f"{text[:40]!r} does not say how long something is kept. Write it as 30d, 1y, 100000rows, "
+            f"30d,100000rows or {FOR_GOOD}."
+        )
+    return limit._replace(seconds=seconds)
+
+
+Kept = Annotated[Limit, PlainValidator(read_limit), PlainSerializer(str, return_type=str)]
+
 
 class Retention(BaseModel):
-    """Days, and number of rows, after which the oldest of a grain are forgotten; ``None`` keeps them for good."""
+    """When the oldest events, minutes, hours, days, months and years of a series are forgotten."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    days: dict[Grain, float] = {}
-    rows: dict[Grain, int] = {}
+    events: Kept = Limit(YEAR)
+    """Single events."""
+    minutes: Kept = Limit(YEAR)
+    """Minutes, summed up."""
+    hours: Kept = Limit()
+    """Hours."""
+    days: Kept = Limit()
+    """Days."""
+    months: Kept = Limit()
+    """Months."""
+    years: Kept = Limit()
+    """Years."""
+
+    def of(self, grain: Grain) -> Limit:
+        """Return the limit of one grain."""
+        limit: Limit = getattr(self, grain.plural)
+        return limit
+
+    def __str__(self) -> str:
+        return " ".join(f"{grain.plural}={self.of(grain)}" for grain in Grain)
+
+    @property
+    def sentence(self) -> str:
+        """What is kept how long, in words."""
+        return "; ".join(f"{grain.plural} {self.of(grain).words}" for grain in Grain)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        return read_words(value) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        for finer, coarser in pairwise(Grain):
+            above, under = self.of(coarser).seconds, self.of(finer).seconds
+            if above is not None and (under is None or under > above):
+                raise ValueError(
+                    f"{coarser.plural.capitalize()} would be forgotten sooner than {finer.plural}, "
+                    f"of which they are made. Keep {coarser.plural} as long at least."
+                )
+        return self
+
+
+def read_words(text: str) -> dict[str, str]:
+    """Read ``events=30d minutes=1y hours=forever``; what is not named stays as usual."""
+    read, known = dict[str, str](), [grain.plural for grain in Grain]
+    for word in text.replace(";", " ").split():
+        name, is_said, limit = word.partition("=")
+        if not is_said or name.lower() not in known:
+            near = did_you_mean(name, known)
+            raise ValueError(f"{word[:40]!r} names nothing that is kept.{near} Write it as events=30d minutes=1y.")
+        read[name.lower()] = limit
+    return read
+
+
+def _written(seconds: int) -> str:
+    return f"{seconds // YEAR}y" if seconds % YEAR == 0 else format_duration(seconds)

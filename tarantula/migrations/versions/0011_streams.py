@@ -13,6 +13,11 @@ big_id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 def upgrade() -> None:
     """Begin to follow values."""
+    # Whoever reads streams is a collector, too: of no item.
+    with op.batch_alter_table("collector", table_kwargs={"sqlite_autoincrement": True}) as batch:
+        batch.alter_column("item_id", existing_type=sa.Integer, nullable=True)
+    op.add_column("server", sa.Column("wished_at", sa.DateTime(timezone=True)))
+    op.add_column("server", sa.Column("read_at", sa.DateTime(timezone=True)))
     op.create_table(
         "source",
         sa.Column("id", sa.Integer, primary_key=True),
@@ -25,7 +30,9 @@ def upgrade() -> None:
         sa.Column("revision", sa.Integer, nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False),
+        sqlite_autoincrement=True,
     )
+    op.create_index("ix_source_id_revision", "source", ["id", "revision"])
     op.create_table(
         "source_state",
         sa.Column("source_id", sa.Integer, sa.ForeignKey("source.id", ondelete="CASCADE"), primary_key=True),
@@ -38,6 +45,7 @@ def upgrade() -> None:
         sa.Column("stamp", sa.BigInteger, nullable=False, index=True),
         sa.Column("validators", sa.JSON, nullable=False),
         sa.Column("memory", sa.JSON, nullable=False),
+        sa.Column("news", sa.JSON),
     )
     op.create_table(
         "series",

@@ -59,7 +59,7 @@ class IcalAdapter(Adapter):
     def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
         """Read the next events, the earliest first."""
         options = IcalOptions.model_validate(source.options)
-        places = {field.key: ComponentPlace.model_validate(field.place).part for field in source.fields}
+        places = {field.key: EventPlace.model_validate(field.place).part for field in source.fields}
         now = answer.at or datetime.now(UTC)
         events = _next_events(calendar_of(answer), now, min(options.days, LONGEST_WINDOW))
         wanted = [event for event in events if folded(options.words) in folded(str(event.get("SUMMARY", "")))]

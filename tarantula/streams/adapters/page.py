@@ -14,7 +14,7 @@ from tarantula.streams.document import page_of
 from tarantula.streams.found.again import Found, Gone, Outcome, Unsure, follow
 from tarantula.streams.found.known import Known
 from tarantula.streams.found.labels import Sight
-from tarantula.streams.found.looking import core, learn, path_of, rivals
+from tarantula.streams.found.looking import core, learn, path_of, rivals, texts_of
 from tarantula.streams.found.words_beside import text_of
 from tarantula.streams.patterns import check_pattern, taken
 from tarantula.streams.selectors import by_css, by_xpath, check_css, check_xpath
@@ -190,7 +190,7 @@ class _Wanted:
             learn(sight, known, outcome.element, outcome.text, labels, day)
         elif outcome.text != known.last:
             known.saw(outcome.text)
-            known.rivals = rivals(outcome.element, outcome.text, known.shapes)
+            known.rivals = texts_of(rivals(outcome.element, known.shapes), outcome.text)
         known.doubted = []
 
 

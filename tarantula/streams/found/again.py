@@ -9,8 +9,8 @@ from turbohtml import Element
 
 from tarantula.streams.found.candidates import Candidate, Candidates
 from tarantula.streams.found.known import Known
-from tarantula.streams.found.labels import Labels, Sight
-from tarantula.streams.found.looking import Read, core, landmark, language, own_of, title, twins
+from tarantula.streams.found.labels import HEADING_MARKS, Labels, Sight
+from tarantula.streams.found.looking import Read, about, core, landmark, language, own_of, path_of, twins
 from tarantula.streams.found.shape import fits, is_usual, number_in, shape_of
 
 FAR_OUTSIDE = 10.0
@@ -48,19 +48,23 @@ Outcome = Found | Unsure | Gone
 
 def follow(sight: Sight, known: Known, chosen: Sequence[Element], read: Read) -> Outcome:
     """Say where the value is that was known, given what its selector fits now."""
-    if len(chosen) == 1 and known.marks:
+    if len(chosen) == 1:
         element = core(chosen[0])
-        text, labels = read(element), sight.labels(element)
-        if (
-            text
-            and labels == known.labels
-            and element.tag == known.tag
-            and own_of(element) == known.own
-            and fits(shape_of(text), known.shapes, loosely=True)
-            and twins(element, known.shapes) == known.twins
-        ):
-            return Found(element, text, labels)
+        text = read(element)
+        is_there = path_of(element) in known.paths[:1] and element.tag == known.tag and own_of(element) == known.own
+        is_it = is_there and (_is_the_same(sight, known, element, text) if known.marks else text == known.last)
+        if text and is_it:
+            return Found(element, text, known.labels)
     return _Search(sight, known, list(chosen), read).outcome()
+
+
+def _is_the_same(sight: Sight, known: Known, element: Element, text: str) -> bool:
+    return (
+        fits(shape_of(text), known.shapes, loosely=True)
+        and sight.labels(element) == known.labels
+        and twins(element, known.shapes) == known.twins
+        and not _is_about_something_else(known, about(sight.document))
+    )
 
 
 class _Search:
@@ -71,14 +75,24 @@ class _Search:
 
     def outcome(self) -> Outcome:
         known = self._known
-        marks = known.marks
-        like = [one for one in self._candidates if fits(shape_of(one.text), known.shapes, loosely=bool(marks))]
-        if not like:
-            return self._nothing_like_it()
-        if not marks:
-            return self._by_place(like)
-        same = [one for one in like if self._has_its_words(one.labels)]
-        return self._by_words(same) if same else self._with_other_words(like)
+        if _is_about_something_else(known, about(self._document)) and not self._is_translated():
+            return self._another_page()
+        exactly, loosely = ([one for one in self._candidates if self._fits(one, loosely=way)] for way in (False, True))
+        if not known.marks:
+            return self._by_place(exactly) if exactly else self._nothing_like_it()
+        for like in (exactly, loosely):
+            if same := [one for one in like if self._has_its_words(one)]:
+                return self._by_words(same)
+        return self._with_other_words(loosely) if loosely else self._nothing_like_it()
+
+    def _fits(self, one: Candidate, *, loosely: bool) -> bool:
+        return fits(shape_of(one.text), self._known.shapes, loosely=loosely)
+
+    def _another_page(self) -> Outcome:
+        there = [one for one in self._candidates if one.chosen or one.named]
+        now = _quoted([words for words in about(self._document) if words])
+        why = f"The page was about {_quoted([words for words in self._known.about if words])}, and is now about {now}."
+        return _unsure(_best(there), why) if there else Gone(why)
 
     def _by_words(self, same: list[Candidate]) -> Outcome:
         one = self._the_only(same)
@@ -86,15 +100,18 @@ class _Search:
             return _unsure(_best(same), f"{len(same)} values on the page have the same words beside them.")
         if complaint := self._complaint(one):
             return _unsure(one, complaint)
-        heading = self._known.labels.get("heading")
-        in_its_part = heading is not None and heading in one.labels.values()
+        if self._known.shared and not (one.chosen and one.on_path):
+            return _unsure(one, "Other values had the same words beside them, and it is not in its place any more.")
+        headings = [self._known.labels[where] for where in HEADING_MARKS if where in self._known.labels]
+        in_its_part = any(heading in one.labels.values() for heading in headings)
         if one.chosen or one.named or one.by_structure or in_its_part:
             return _found(one)
         return _unsure(one, "Only the words beside it are the same; all around it is new.")
 
     def _with_other_words(self, like: list[Candidate]) -> Outcome:
         one = _best(like)
-        if self._is_translated() and not any(mark in self._page.words for mark in self._known.marks):
+        there = set(one.labels.values())
+        if self._is_translated() and all(mark in there or mark not in self._page.words for mark in self._known.marks):
             as_before = one.chosen and one.on_path and one.is_as_it_was
             alone = twins(one.element, self._known.shapes) == self._known.twins
             if as_before and alone and not self._complaint(one):
@@ -108,7 +125,7 @@ class _Search:
     def _by_place(self, like: list[Candidate]) -> Outcome:
         sure = [one for one in like if (one.chosen or one.named) and one.by_structure]
         one = self._the_only(sure)
-        if one is None:
+        if one is None or one.elsewhere:
             return _unsure(_best(like), "The page has changed, and nothing but its place said which value it is.")
         complaint = self._complaint(one)
         return _unsure(one, complaint) if complaint else _found(one)
@@ -119,32 +136,43 @@ class _Search:
         twins_now = [one for one in candidates if twins(one.element, self._known.shapes) == self._known.twins]
         for narrowed in (
             [one for one in candidates if one.named],
+            [one for one in candidates if one.is_as_it_was and self._known.own] if _are_beside(candidates) else [],
             [one for one in twins_now if one.chosen and one.on_path and one.is_as_it_was],
         ):
             if len(narrowed) == 1:
                 return narrowed[0]
         return None
 
-    def _has_its_words(self, now: Labels) -> bool:
+    def _has_its_words(self, one: Candidate) -> bool:
+        """Whether the words beside a candidate are those that were known, and none says that it is another one."""
+        now = one.labels
         known, there = self._known.labels, set(now.values())
         if not all(mark in there for mark in self._known.marks):
             return False
         for where, label in known.items():
             if label in there:
                 continue
-            if where == "heading":
-                if label in self._page.headings or (where in now and title(self._document) != self._known.title):
-                    return False
-            elif where in now or label in self._page.words:
+            if label in self._page.headings if where in HEADING_MARKS else (where in now or label in self._page.words):
                 return False
-        return True
+        is_in_its_place = one.chosen and one.on_path and one.is_as_it_was
+        if is_in_its_place or len(self._known.marks) > 1:
+            return True
+        # With one word alone, what is around it has to be the same too.
+        is_in_its_part = known.get("heading", "") in {"", *there}
+        return is_in_its_part and one.has_company and not any(self._is_new(now.get(at)) for at in ("group", "heading"))
+
+    def _is_new(self, label: str | None) -> bool:
+        """Whether words that head a part of the page were not around the value before."""
+        known = self._known
+        return label is not None and label not in (*known.labels.values(), *known.around, *known.about)
 
     def _complaint(self, one: Candidate) -> str:
         known = self._known
         named = [other for other in self._candidates if other.named and other.text != one.text]
         if named and not one.named:
             return f"What has its name is another text now: {named[0].text[:60]!r}."
-        if one.text != known.last and one.text in known.rivals and known.last in self._page.texts:
+        is_one_of_them = one.text != known.last and one.text in known.rivals and self._page.texts.count(one.text) == 1
+        if is_one_of_them and known.last in self._page.texts:
             return "It is the text that stood beside it, and its own is elsewhere on the page."
         if landmark(one.element) != known.landmark and not one.chosen:
             return "It stands in another part of the page."
@@ -164,6 +192,15 @@ class _Search:
     def _is_translated(self) -> bool:
         now = language(self._document)
         return bool(now and self._known.language and now != self._known.language)
+
+
+def _is_about_something_else(known: Known, now: list[str]) -> bool:
+    """Whether both the title and the first heading of a page are others than they were."""
+    return all(before and after and before != after for before, after in zip(known.about, now, strict=False))
+
+
+def _are_beside(candidates: list[Candidate]) -> bool:
+    return len({one.element.parent for one in candidates}) == 1
 
 
 def _found(one: Candidate) -> Found:

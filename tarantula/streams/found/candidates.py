@@ -16,6 +16,8 @@ from tarantula.streams.found.shape import fits, shape_of
 from tarantula.streams.found.words_beside import UNSEEN, as_label, text_of
 
 MOST_LOOKED_AT = 2000
+CLOSE = 3
+"""Words on each side of a value that are its company."""
 MOST_TEXTS = 30_000
 """Of a page: what is further down is not looked at."""
 
@@ -34,8 +36,13 @@ class Candidate:
     on_path: bool = False
     near: float = 0.0
     """How much of what was around it still is."""
+    has_company: bool = False
+    """Whether some of the words that stood closest to it, beside its own, still do."""
     is_as_it_was: bool = False
     """Whether its id, classes and tag are the same."""
+
+    elsewhere: bool = False
+    """Whether another path leads to another element."""
 
     @property
     def by_structure(self) -> bool:
@@ -96,13 +103,17 @@ class Candidates:
         like = (core(leaf) for leaf in leaves if self._fits(self._read(leaf)))
         return islice(like, MOST_LOOKED_AT)
 
+    def _closest(self, around: list[list[str]]) -> set[str]:
+        return {word for words in around for word in words[:CLOSE]} - set(self._known.marks)
+
     def _fits(self, text: str) -> bool:
         return bool(text) and fits(shape_of(text), self._known.shapes, loosely=True)
 
     def _judged(self, element: Element) -> Candidate:
         known = self._known
-        around = near(element) if known.near else []
-        share = sum(1 for word in known.near if word in around) / len(known.near) if known.near else 0.0
+        around = near(element) if known.near else [[], []]
+        words = {word for some in around for word in some}
+        share = sum(1 for word in known.around if word in words) / len(known.around) if known.around else 0.0
         return Candidate(
             element,
             self._read(element),
@@ -110,6 +121,8 @@ class Candidates:
             chosen=element in self._chosen,
             named=element in self._named,
             on_path=element in self._on_path,
+            elsewhere=len(self._on_path) > 1,
             near=share,
+            has_company=bool(self._closest(known.near) & self._closest(around)),
             is_as_it_was=element.tag == known.tag and own_of(element) == known.own,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from turbohtml import Element
 
 from tarantula.streams.found.grid import CELLS, Grid
-from tarantula.streams.found.words_beside import as_label, text_of
+from tarantula.streams.found.words_beside import as_label, as_title, text_of
 
 
 def row_title(grid: Grid, cell: Element, values: frozenset[Element]) -> str:
@@ -28,10 +28,13 @@ def row_title(grid: Grid, cell: Element, values: frozenset[Element]) -> str:
     return number if first is not None and first.tag == "th" else ""
 
 
-def column_title(grid: Grid, cell: Element) -> str:
-    """Return the words above a column."""
+def column_titles(grid: Grid, cell: Element) -> tuple[str, str]:
+    """Return the words right above a column, and those above them."""
     row, column = grid.places[cell]
-    return as_label(grid.title_of(column)) if row >= grid.heads else ""
+    if row < grid.heads:
+        return "", ""
+    *above, title = grid.titles_of(column) or [""]
+    return as_title(title), as_title(" ".join(above))
 
 
 def title_above(element: Element) -> str:
@@ -43,7 +46,8 @@ def title_above(element: Element) -> str:
         if not isinstance(row, Element) or not isinstance(rows, Element) or row.tag in CELLS or rows.tag in CELLS:
             return ""
         parts, first = _elements(row), next(iter(_elements(rows)), row)
-        titles = [as_label(text_of(part)) for part in _elements(first)] if first is not row else []
+        texts = [text_of(part) for part in _elements(first)] if first is not row else []
+        titles = [as_title(text) if not any(map(str.isdigit, text)) else "" for text in texts]
         if len(parts) > 1 and len(titles) == len(parts) and all(titles) and first.tag == row.tag:
             return titles[parts.index(node)]
         node = row

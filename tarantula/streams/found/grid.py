@@ -25,14 +25,18 @@ class Grid:
     places: dict[Element, tuple[int, int]] = field(default_factory=dict)
     """The first row and the first column of each cell."""
 
-    def title_of(self, column: int) -> str:
+    def titles_of(self, column: int) -> list[str]:
         """Return what stands above a column, from top to bottom."""
         titles: list[Element] = []
         for row in self.rows[: self.heads]:
             cell = row[column] if column < len(row) else None
             if cell is not None and cell not in titles:
                 titles.append(cell)
-        return " ".join(text for cell in titles if (text := text_of(cell)))
+        return [text for cell in titles if (text := text_of(cell))]
+
+    def title_of(self, column: int) -> str:
+        """Return all that stands above a column as one title."""
+        return " ".join(self.titles_of(column))
 
     def titles(self) -> list[str]:
         """Return the titles of all columns."""

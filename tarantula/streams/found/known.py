@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from tarantula.streams.found.labels import Labels
@@ -10,8 +10,7 @@ from tarantula.streams.found.shape import number_in, shape_of
 
 MOST_SHAPES = 4
 MOST_NUMBERS = 30
-MOST_PATHS = 3
-MARKS = ("row", "column", "term", "aria", "before", "after", "group")
+BESIDE = ("term", "aria", "before", "after")
 """Where words stand that say which value it is, the surest first."""
 
 
@@ -30,15 +29,17 @@ class Known:
     names: list[str] = field(default_factory=list)
     """Selectors of its id, its attributes or its classes that fit nothing else."""
     paths: list[str] = field(default_factory=list)
-    """From an element above that has a name, or from the top."""
-    near: list[str] = field(default_factory=list)
-    """Words around it, in the order of the page."""
+    """By the places of all above it, and from the nearest above that has a name of its own."""
+    near: list[list[str]] = field(default_factory=list)
+    """Words before it and words after it, the nearest first."""
     rivals: list[str] = field(default_factory=list)
     """Texts of the same shape that stood near."""
     twins: int = 0
     """How many elements beside it have the same shape."""
-    title: str = ""
-    """The title of the page."""
+    shared: bool = False
+    """Whether another value near had the very same words."""
+    about: list[str] = field(default_factory=list)
+    """The title of the page, and its first heading."""
     language: str = ""
     landmark: str = ""
     """Whether it stands in the page's margin: ``aside``, ``nav``, ``footer``."""
@@ -54,7 +55,7 @@ class Known:
 
     def as_json(self) -> dict[str, Any]:
         """Return what is to be remembered."""
-        return {name: value for name, value in asdict(self).items() if value}
+        return {name: value for name in self.__slots__ if (value := getattr(self, name))}
 
     def saw(self, text: str) -> None:
         """Remember a text that was read."""
@@ -67,6 +68,18 @@ class Known:
 
     @property
     def marks(self) -> list[str]:
-        """The words that say which value it is: those of its row and column, or the ones nearest to it."""
-        known = [self.labels[where] for where in ("row", "column") if where in self.labels]
-        return known or [self.labels[where] for where in MARKS if where in self.labels][:1]
+        """The words that say which value it is: its row and column, or what is beside it and of which part it is."""
+        return marks_in(self.labels)
+
+    @property
+    def around(self) -> list[str]:
+        """All words around it."""
+        return [word for words in self.near for word in words]
+
+
+def marks_in(labels: Labels) -> list[str]:
+    """Return the words that say which value it is."""
+    if "row" in labels:
+        return [labels[where] for where in ("row", "column") if where in labels]
+    beside = next((labels[where] for where in BESIDE if where in labels), "")
+    return list(dict.fromkeys(filter(None, (labels.get("column"), beside, labels.get("group")))))

@@ -7,14 +7,18 @@ from itertools import islice
 
 from turbohtml import Document, Element, Node, Text
 
-from tarantula.streams.found.cells import column_title, holds_one_of, row_title, title_above
+from tarantula.streams.found.cells import column_titles, holds_one_of, row_title, title_above
 from tarantula.streams.found.grid import Grid, grid_of
-from tarantula.streams.found.words_beside import as_label, strings_of, text_of
+from tarantula.streams.found.words_beside import LONGEST_LABEL, as_label, strings_of, text_of
 
 Labels = dict[str, str]
-"""Words by where they stand: row, column, term, aria, before, after, group, heading."""
+"""Words by where they stand: row, column, above (the column's title), term, aria, before, after, group, headings."""
+HEADING_MARKS = ("heading", "heading_2", "heading_3")
+LONGEST_CELL = 150
+"""Letters of a cell of a table that is one; what holds more is a part of a page that is laid out in cells."""
 
-HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "caption", "legend", "summary")
+RANKED = ("h1", "h2", "h3", "h4", "h5", "h6")
+HEADINGS = (*RANKED, "caption")
 _BORDERS = frozenset("td th tr li dd article section aside main body table form fieldset nav footer".split())
 _GROUPS = frozenset("li article section fieldset figure aside".split())
 _OWN_HEADINGS = frozenset("section article aside li nav footer table".split())
@@ -47,21 +51,26 @@ class Sight:
             known = {label for label in labels.values() if label}
             labels["group"] = _group(element, known, others)
         labels["aria"] = as_label(element.attr("aria-label") or "")
-        labels["heading"] = labels.get("heading") or _heading(element)
+        headings = [labels.pop("caption", ""), *_headings(element)]
+        labels.update(zip(HEADING_MARKS, (heading for heading in headings if heading), strict=False))
         return {where: label for where, label in labels.items() if label}
 
     def _in_table(self, element: Element) -> Labels:
         cell = element.closest("td, th")
         table = cell.closest("table") if cell is not None else None
-        if cell is None or table is None or cell not in (grid := self.grid(table)).places:
+        if cell is None or table is None or len(text_of(cell)) > LONGEST_CELL:
             return {}
-        labels = {"row": row_title(grid, cell, self.values - {element}), "column": column_title(grid, cell)}
+        grid = self.grid(table)
+        if cell not in grid.places:
+            return {}
+        labels = {"row": row_title(grid, cell, self.values - {element})}
+        labels["column"], labels["above"] = column_titles(grid, cell)
         if cell is not element:
             labels.update(self._beside(element))
         if not any(labels.values()):
             return {}
         caption = table.select_one("caption")
-        labels["heading"] = as_label(text_of(caption)) if caption is not None else ""
+        labels["caption"] = as_label(text_of(caption)) if caption is not None else ""
         return labels
 
     def _beside(self, element: Element) -> Labels:
@@ -76,7 +85,8 @@ class Sight:
                 return {"before": before}
             if after:
                 return {"after": after}
-            if parent.tag in _BORDERS:
+            # What stands beside several values says nothing of one of them.
+            if parent.tag in _BORDERS or text_of(parent) != text_of(element):
                 return {}
             node = parent
         return {}
@@ -127,22 +137,32 @@ def _is_repeated(element: Element) -> bool:
     )
 
 
-def _heading(element: Element) -> str:
-    node: Node = element
-    for _ in range(16):
+def _headings(element: Element) -> list[str]:
+    """Return the headings that an element is under, the nearest first, each of a higher rank than the one before."""
+    found: list[str] = []
+    node, rank = element, "h7"
+    for _ in range(20):
         for sibling in islice(node.previous_siblings, 40):
-            if isinstance(sibling, Element) and (heading := _heading_in(sibling)) and (label := as_label(heading)):
-                return label
+            heading = _heading_in(sibling) if isinstance(sibling, Element) else None
+            if heading is not None and heading.tag < rank and (label := as_label(text_of(heading))):
+                found.append(label)
+                rank = heading.tag
+                if rank == "h1" or len(found) == len(HEADING_MARKS):
+                    return found
         if not isinstance(node.parent, Element):
-            return ""
+            break
         node = node.parent
-    return ""
+    return found
 
 
-def _heading_in(element: Element) -> str:
-    if element.tag in HEADINGS:
-        return text_of(element)
+def _heading_in(element: Element) -> Element | None:
+    if element.tag in RANKED:
+        return element
     if element.tag in _OWN_HEADINGS or element.tag == "head":
-        return ""
-    inside = element.select("h1, h2, h3, h4, h5, h6, legend, summary")
-    return text_of(inside[-1]) if inside else ""
+        return None
+    inside = element.select(", ".join(RANKED))
+    if not inside:
+        return None
+    # A heading with more than a line of its own heads what it stands with, not what follows.
+    alone = element.tag == "header" or len(text_of(element)) <= len(text_of(inside[-1])) + LONGEST_LABEL
+    return inside[-1] if alone else None

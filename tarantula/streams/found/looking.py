@@ -8,10 +8,10 @@ from itertools import islice
 from turbohtml import Document, Element, Node, Text
 from turbohtml.query import escape_identifier
 
-from tarantula.streams.found.known import MOST_PATHS, Known
+from tarantula.streams.found.known import Known, marks_in
 from tarantula.streams.found.labels import Labels, Sight
 from tarantula.streams.found.shape import shape_of
-from tarantula.streams.found.words_beside import UNSEEN, as_label, text_of
+from tarantula.streams.found.words_beside import LONGEST_LABEL, UNSEEN, as_label, text_of
 
 Read = Callable[[Element], str]
 """How the text of an element is taken; nothing if there is none."""
@@ -53,23 +53,29 @@ def names_of(document: Document, element: Element) -> list[str]:
 
 
 def path_of(element: Element) -> str:
-    """Return the way to an element from the nearest one above that has an id, or from the top."""
-    steps: list[str] = []
-    node: Node | None = element
-    while isinstance(node, Element) and len(steps) < 40:
-        own_id = node.attr("id") or ""
-        if steps and _is_name(own_id):
-            steps.append(f"#{escape_identifier(own_id)}")
-            break
-        before = sum(1 for one in node.previous_siblings if isinstance(one, Element) and one.tag == node.tag)
-        steps.append(f"{escape_identifier(node.tag)}:nth-of-type({before + 1})")
-        node = node.parent
-    return " > ".join(reversed(steps))
+    """Return the way to an element from the top, by the places of all above it."""
+    above = [element, *(one for one in element.ancestors if isinstance(one, Element))]
+    return " > ".join(map(_step, reversed(above[:60])))
 
 
-def near(element: Element) -> list[str]:
-    """Return words around an element, in the order of the page."""
-    return [*_labels(element.preceding), *_labels(element.following)]
+def named_path_of(document: Document, element: Element) -> list[str]:
+    """Return the way to an element from the nearest above that has a name of its own, if there is one."""
+    below = [element]
+    for above in islice((one for one in element.ancestors if isinstance(one, Element)), 12):
+        if names := names_of(document, above):
+            return [" > ".join((names[0], *map(_step, reversed(below))))]
+        below.append(above)
+    return []
+
+
+def _step(element: Element) -> str:
+    before = sum(1 for one in element.previous_siblings if isinstance(one, Element) and one.tag == element.tag)
+    return f"{escape_identifier(element.tag)}:nth-of-type({before + 1})"
+
+
+def near(element: Element) -> list[list[str]]:
+    """Return words before an element and words after it, the nearest first."""
+    return [_labels(element.preceding), _labels(element.following)]
 
 
 def _labels(nodes: Iterable[Node]) -> list[str]:
@@ -99,16 +105,21 @@ def twins(element: Element, shapes: Iterable[str]) -> int:
     return sum(1 for one in siblings if isinstance(one, Element) and shape_of(text_of(one)[:400]) in known)
 
 
-def rivals(element: Element, text: str, shapes: Iterable[str]) -> list[str]:
-    """Return other texts of the same shape that stand near."""
-    known, found = set(shapes), dict[str, None]()
+def rivals(element: Element, shapes: Iterable[str]) -> list[Element]:
+    """Return other elements near whose texts have the same shape."""
+    known, found = set(shapes), dict[Element, None]()
     for above in islice(element.ancestors, 3):
         for node in islice(above.descendants, 200):
-            if isinstance(node, Text) and node.data.strip() and element not in node.ancestors:
-                other = text_of(node)
-                if other != text and shape_of(other) in known:
-                    found[other[:60]] = None
+            if not isinstance(node, Text) or not isinstance(node.parent, Element) or element in node.ancestors:
+                continue
+            if node.data.strip() and shape_of(text_of(node)) in known:
+                found[node.parent] = None
     return list(found)[:_MOST_RIVALS]
+
+
+def texts_of(elements: Iterable[Element], but: str) -> list[str]:
+    """Return the texts of some elements, each once."""
+    return [text for text in dict.fromkeys(text_of(element)[:60] for element in elements) if text != but]
 
 
 def landmark(element: Element) -> str:
@@ -123,10 +134,10 @@ def language(document: Document) -> str:
     return (root.attr("lang") or "").lower()[:2] if root is not None else ""
 
 
-def title(document: Document) -> str:
-    """Return the words of a page's title."""
-    found = document.select_one("head > title")
-    return as_label(" ".join(found.text.split())[:80]) if found is not None else ""
+def about(document: Document) -> list[str]:
+    """Return what a page is about: its title, and its first heading."""
+    found = (document.select_one(selector) for selector in ("head > title", "h1"))
+    return [as_label(" ".join(one.text.split())[:LONGEST_LABEL]) if one is not None else "" for one in found]
 
 
 def learn(sight: Sight, known: Known, element: Element, text: str, labels: Labels, day: int) -> Known:
@@ -135,10 +146,12 @@ def learn(sight: Sight, known: Known, element: Element, text: str, labels: Label
     known.saw(text)
     known.labels, known.tag, known.own = labels, element.tag, own_of(element)
     known.names = names_of(document, element)
-    path = path_of(element)
-    known.paths = [*(one for one in known.paths if one != path), path][-MOST_PATHS:]
+    known.paths = [path_of(element), *named_path_of(document, element)]
     known.near, known.twins = near(element), twins(element, known.shapes)
-    known.rivals = rivals(element, text, known.shapes)
-    known.title, known.language = title(document), language(document)
+    others = rivals(element, known.shapes)
+    known.rivals = texts_of(others, text)
+    marks = known.marks
+    known.shared = bool(marks) and any(marks_in(sight.labels(other)) == marks for other in others)
+    known.about, known.language = about(document), language(document)
     known.landmark, known.day = landmark(element), day
     return known

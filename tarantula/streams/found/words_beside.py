@@ -12,19 +12,24 @@ from tarantula.streams.words import folded
 
 UNSEEN = frozenset({"script", "style", "template", "noscript", "head", "svg"})
 LONGEST_LABEL = 80
+MOST_WORDS = 10
 LONGEST_SEEN = 20_000
 """Letters of a part of a page: of what is longer, the beginning."""
 _IN_LINE = frozenset(
     "a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark meter output q s samp small span strike"
     " strong time tt u var wbr".split()
 )
-_DAYS_AND_MONTHS = re.compile(
-    r"\b(?:segunda|terca|quarta|quinta|sexta|sabado|domingo|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_DAYS_AND_MONTHS = (
+    r"(?:segunda|terca|quarta|quinta|sexta|sabado|domingo|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro"
     r"|january|february|march|april|june|july|august|september|october|november|december"
-    r"|hoje|ontem|amanha|today|yesterday|tomorrow)\b(?:-feira)?"
+    r"|hoje|ontem|amanha|today|yesterday|tomorrow)(?:-feira)?"
 )
-_DIGITS = re.compile(r"\d+(?:[.,:/]\d+)*")
+# What changes from day to day: dates, times, measured numbers, counts in brackets. Other numbers are names: Alfa 500.
+_CHANGING = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?,? (?:de )?)?{_DAYS_AND_MONTHS}\b(?:,? (?:de )?\d{{1,4}}\b)?"
+    r"|\d+(?:[.,:/]\d+)+|\(\d+\)|\b\d+ (?:min|seg|sec|hor|hour|dia|day)\w*"
+)
 # A number with at most a few letters behind it is a value itself: 12 km/h, € 3,50, USD 4.
 _VALUES = re.compile(r"[+\-−–±\s]*(?:[€$£]|R\$|[A-Z]{3}\s?(?=\d))?\s*[+\-−–]?\d[\d.,'’\s:/-]*\S{0,2}\s?\S{0,6}$")
 _EDGES = " \t:;,.·•|*–—-…()[]\"“”«»'"
@@ -33,10 +38,18 @@ _EDGES = " \t:;,.·•|*–—-…()[]\"“”«»'"
 @lru_cache(maxsize=16384)
 def as_label(text: str) -> str:
     """Return the words of a label, without what changes from day to day; nothing if a text is none."""
+    title = as_title(text)
+    return title if sum(map(str.isalnum, title)) >= 2 else ""
+
+
+def as_title(text: str) -> str:
+    """Return the words of a title, which may be a single letter."""
     if not text or len(text) > LONGEST_LABEL or _VALUES.match(text):
         return ""
-    bare = _DIGITS.sub("#", _DAYS_AND_MONTHS.sub("#", folded(text))).strip(_EDGES)
-    return bare if sum(map(str.isalpha, bare)) >= 2 else ""
+    if text.endswith(("?", "!")) or text.count(" ") >= MOST_WORDS:
+        return ""
+    bare = _CHANGING.sub("#", folded(text)).strip(_EDGES)
+    return bare if any(map(str.isalpha, bare)) else ""
 
 
 def text_of(node: Node) -> str:

@@ -24,8 +24,8 @@ _EVENTS = """
     ORDER BY wanted.column1, wanted.column2, event.at
 """
 _LEVELS = """
-    SELECT wanted.column1, wanted.column2, level.count, level.sum, level.minimum, level.maximum, level.first,
-        level.last, level.counts FROM ({rows}) AS wanted
+    SELECT wanted.column1, wanted.column2, level.start, level.count, level.sum, level.minimum, level.maximum,
+        level.first, level.last, level.counts FROM ({rows}) AS wanted
     CROSS JOIN level WHERE level.series_id = wanted.column1 AND level.grain = wanted.column4
     AND level.start >= wanted.column2 AND level.start < wanted.column3
     ORDER BY wanted.column1, wanted.column2, level.start
@@ -49,17 +49,37 @@ _PLACE = itemgetter(0, 1)
 def below(connection: Connection, marks: Sequence[Mark]) -> Iterator[tuple[Mark, Summary]]:
     """Sum up what is below some buckets of one grain; a bucket with nothing below is left out."""
     known = {(one.series_id, one.start): one for one in marks}
-    grain = Grain(marks[0].grain - 1)
-    wanted = [(one.series_id, one.start, one.over_at, grain) for one in marks]
-    statement, summed = (_EVENTS, _of_events) if grain is Grain.EVENT else (_LEVELS, _of_levels)
-    for place, rows in groupby(bulk.answers(connection, statement, wanted, _WANTED), _PLACE):
-        yield known[place], summed(rows)
+    is_lowest = marks[0].grain == Grain.MINUTE
+    rows = bulk.answers(connection, _EVENTS if is_lowest else _LEVELS, _wanted(marks), _WANTED)
+    for place, some in groupby(rows, _PLACE):
+        if is_lowest:
+            yield known[place], of_values([row[2] for row in some])
+        else:
+            yield known[place], of_parts([read_row(*row[3:]) for row in some])
 
 
-def read_row(count: int, total: str | None, *others: Any) -> Summary:
+def levels_below(connection: Connection, marks: Sequence[Mark]) -> Iterator[tuple[int, int, Summary]]:
+    """Yield the rows below some buckets of one series and grain: in which bucket, where they begin, what they say."""
+    for row in bulk.answers(connection, _LEVELS, _wanted(marks), _WANTED):
+        yield row[1], row[2], read_row(*row[3:])
+
+
+def _wanted(marks: Sequence[Mark]) -> list[tuple[int, int, int, int]]:
+    return [(one.series_id, one.start, one.over_at, one.grain - 1) for one in marks]
+
+
+def read_row(
+    count: int,
+    total: str | None,
+    minimum: str | None,
+    maximum: str | None,
+    first: str,
+    last: str,
+    counts: bytes | None = None,
+) -> Summary:
     """Return what a row says, from its column ``count`` on."""
-    minimum, maximum, first, last, counts = others
-    return Summary(count, None if total is None else Decimal(total), minimum, maximum, first, last, unpacked(counts))
+    exact = None if total is None else Decimal(total)
+    return Summary(count, exact, minimum, maximum, first, last, unpacked(counts))
 
 
 def replace(connection: Connection, levels: Sequence[tuple[Mark, Summary]]) -> None:
@@ -70,14 +90,6 @@ def replace(connection: Connection, levels: Sequence[tuple[Mark, Summary]]) -> N
 def remove(connection: Connection, marks: Sequence[Mark]) -> None:
     """Remove the rows of buckets that nothing is in any more."""
     bulk.execute(connection, _REMOVE, [one[:3] for one in marks], _WRITTEN[:3])
-
-
-def _of_events(rows: Iterator[Any]) -> Summary:
-    return of_values([row[2] for row in rows])
-
-
-def _of_levels(rows: Iterator[Any]) -> Summary:
-    return of_parts([read_row(*row[2:]) for row in rows])
 
 
 def _written(one: Mark, summary: Summary) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from tarantula.streams.history.numbers import added, divided, exact, plain
 from tarantula.streams.kinds import Aggregation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Summary:
     """What is known of some values that follow one another."""
 

@@ -1,0 +1,104 @@
+"""``tarantula stream read`` and ``tarantula stream poll``: reading, by the spider."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tarantula.cli.run import REFUSED, take_signals_back
+from tarantula.cli.screen import console, table, write_json
+from tarantula.config import Config
+from tarantula.db import open_database
+from tarantula.errors import TarantulaError
+from tarantula.streams import check_possible, registry
+from tarantula.streams.outcome import Kept, NotMade
+
+
+def read(
+    beside: Annotated[int | None, typer.Option(metavar="PID", help="As long as this parent process.")] = None,
+) -> None:
+    """Read every source when it is due, until Ctrl-C."""
+    check_possible()
+    Config().make_home()
+    spider = _crawl({"TARANTULA_BESIDE": beside or 0})
+    if spider is None or spider.collection.trouble is not None:
+        raise typer.Exit(REFUSED)
+
+
+def poll(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The source.")],
+    dry: Annotated[bool, typer.Option("--dry", help="Keep nothing of it.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """Read one source once, now, and show what was read."""
+    check_possible()
+    with open_database() as database, database.reading() as session:
+        registry.get(session, name)
+    spider = _crawl({"LOG_LEVEL": "ERROR"}, poll=name)
+    from tarantula.streams.poll import keep_polled
+
+    attempt = spider.collection.attempt if spider is not None else None
+    if attempt is None:
+        raise TarantulaError(f"{name} was not read.")
+    with open_database() as database:
+        kept = keep_polled(database, attempt, is_dry=dry)
+    if isinstance(attempt.outcome, NotMade):
+        # What happened now, whatever is said of it in general.
+        kept.status, kept.sentence = attempt.outcome.status, attempt.outcome.sentence
+    if as_json:
+        write_json(_as_dict(kept))
+    else:
+        _show(kept, dry)
+
+
+def _crawl(settings: dict[str, Any], **arguments: str) -> Any:
+    """Run the spider in this process; return it, if it began."""
+    from scrapy.crawler import AsyncCrawlerProcess
+    from scrapy.settings import Settings
+
+    from tarantula.spiders.streams import StreamsSpider
+
+    used = Settings()
+    used.setmodule("tarantula.settings", priority="project")
+    used.setdict(settings, priority="cmdline")
+    process = AsyncCrawlerProcess(used)
+    crawler = process.create_crawler(StreamsSpider)
+    process.crawl(crawler, **arguments)
+    process.start()
+    take_signals_back()
+    return None if process.bootstrap_failed else crawler.spider
+
+
+def _as_dict(kept: Kept) -> dict[str, Any]:
+    """Return what was read for JSON; the keys are an interface."""
+    return {
+        "status": kept.status,
+        "sentence": kept.sentence,
+        "values": [
+            {"field": field, "row": row, "kind": value.kind, "value": value.text, "unit": value.unit}
+            for (field, row), value in kept.values.items()
+        ],
+        "events": len(kept.events),
+        "put_aside": [
+            {"field": doubt.field, "row": doubt.row, "read": doubt.text[:1000], "why": doubt.why}
+            for doubt in kept.aside
+        ],
+        "missing": kept.missing,
+    }
+
+
+def _show(kept: Kept, dry: bool) -> None:
+    drawn = table("field", "row", "value", "kind", "unit")
+    for (field, row), value in kept.values.items():
+        drawn.add_row(field, row, value.text, value.kind, value.unit)
+    if kept.values:
+        console().print(drawn)
+    for doubt in kept.aside:
+        print(f"Put aside: {doubt.field} {doubt.row}: {doubt.text[:80]!r}. {doubt.why}")
+    for sentence in kept.missing.values():
+        print(f"Missing: {sentence}")
+    if kept.sentence and not (kept.aside or kept.missing):
+        print(kept.sentence)
+    number = len(kept.events)
+    print("Nothing is kept." if dry else f"{number} event{'' if number == 1 else 's'} kept.")

@@ -1,0 +1,135 @@
+"""The spider that reads streams: from an answer to what came of each source that wanted it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from scrapy import Request, Spider
+from twisted.python.failure import Failure
+
+from tarantula.config import Config
+from tarantula.db import open_database
+from tarantula.download.addresses import is_public
+from tarantula.download.errors import GivenUp, InvalidResponse
+from tarantula.streams import check_possible
+from tarantula.streams.answering import MOST_HOPS, TOO_MANY_HOPS, Attempt, attempts, failed_attempts, redirected
+from tarantula.streams.poll import PollReader
+from tarantula.streams.reader import Reader
+from tarantula.substitutes import exchange_for
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from tarantula.download.exchange import Exchange
+    from tarantula.streams.visit import Visit
+
+READ_AT_ONCE = 64 * 1024
+"""Bytes of a page that are read on the event loop; more go to a thread."""
+SETTINGS: dict[str, Any] = {
+    "SCHEDULER": "tarantula.frontier.due_scheduler.DueScheduler",
+    # A server that does not answer keeps one of these until its time is over: the others go on.
+    "CONCURRENT_REQUESTS": 512,
+    "TARANTULA_ALLOW_PRIVATE": False,
+    "DOWNLOADER_MIDDLEWARES": {"tarantula.middlewares.ScopeMiddleware": None},
+    "SPIDER_MIDDLEWARES": {
+        "tarantula.spidermiddlewares.LinkUnpackMiddleware": None,
+        "tarantula.spidermiddlewares.LinkPackMiddleware": None,
+    },
+    "ITEM_PIPELINES": {
+        "tarantula.pipelines.StorePipeline": None,
+        "tarantula.pipelines.KeepPipeline": 900,
+    },
+    "EXTENSIONS": {
+        "tarantula.extensions.ItemLife": None,
+        "tarantula.extensions.LostDocuments": None,
+        "tarantula.extensions.ProgressDisplay": None,
+        "tarantula.extensions.ReadingLife": 100,
+    },
+}
+"""What is different from a collection."""
+
+
+class StreamsSpider(Spider):
+    """Reads every source, again and again: ``scrapy crawl streams``; or one of them once, with ``-a poll=NAME``."""
+
+    name = "streams"
+    collection: Reader
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Open the database first, and put the components of streams in the place of those of a collection."""
+        check_possible()
+        for key, value in SETTINGS.items():
+            merged = {**crawler.settings.getdict(key), **value} if isinstance(value, dict) else value
+            crawler.settings.set(key, merged, priority="spider")
+        installation = Config()
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        database = open_database(installation)
+        spider.collection = (
+            PollReader(installation, database, kwargs["poll"]) if "poll" in kwargs else Reader(installation, database)
+        )
+        return spider
+
+    def request_headers(self) -> dict[str, str]:
+        """Return what every request says of us."""
+        return {
+            "User-Agent": str(self.settings["USER_AGENT"]),
+            "From": self.collection.installation.mail,
+            "Accept": "*/*",
+            "Accept-Language": "*",
+            "Accept-Encoding": "gzip, deflate",
+        }
+
+    def side_request(self, url: str, server: str) -> Request:
+        """Return a request for something beside a source: a robots.txt, a script for the browser."""
+        limits = self.collection.config
+        return Request(
+            url,
+            headers=self.request_headers(),
+            meta={
+                "download_slot": server,
+                "download_timeout": limits.timeout,
+                "download_maxsize": limits.max_size,
+                "verbatim_url": True,
+            },
+        )
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Nothing: the sources are in the table."""
+        return
+        yield
+
+    async def parse(self, response: Response, **_: Any) -> list[Attempt]:
+        """Read an answer, or go where it leads."""
+        visit, exchange = _visit_and_exchange(response)
+        target = redirected(exchange)
+        if target is not None:
+            if visit.hops >= MOST_HOPS:
+                return failed_attempts(visit, InvalidResponse(TOO_MANY_HOPS), _now())
+            self.collection.go_on(visit, visit.led_to(target, not is_public(exchange.address)))
+            return []
+        if len(exchange.body) > READ_AT_ONCE:
+            return await asyncio.to_thread(attempts, visit, exchange)
+        return attempts(visit, exchange)
+
+    def failed(self, failure: Failure) -> list[Attempt]:
+        """Say why nothing came."""
+        visit: Visit = failure.request.meta["entry"]  # type: ignore[attr-defined]
+        error = cast("Exception", failure.value)
+        return [] if isinstance(error, GivenUp) else failed_attempts(visit, error, _now())
+
+
+def _visit_and_exchange(response: Response) -> tuple[Visit, Exchange]:
+    assert response.request is not None
+    meta = response.request.meta
+    exchange: Exchange | None = meta.get("exchange")
+    return meta["entry"], exchange or exchange_for(response.request, response)
+
+
+def _now() -> int:
+    return int(time.time() * 1_000_000)

@@ -1,0 +1,71 @@
+"""Sources as files: TOML with one table each, ``[source."weather.lisboa"]``, or JSON with the same."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import tomli_w
+
+from tarantula.errors import TarantulaError
+from tarantula.streams.secrets import is_secret
+from tarantula.streams.source import SourceConfig, read
+
+KEY = "source"
+
+
+def to_toml(configs: Iterable[SourceConfig], with_secrets: bool = False) -> str:
+    """Write sources as text that `from_text` reads."""
+    return tomli_w.dumps({KEY: _tables(configs, with_secrets)})
+
+
+def to_json(configs: Iterable[SourceConfig], with_secrets: bool = False) -> str:
+    """Write sources as JSON that `from_text` reads."""
+    return json.dumps({KEY: _tables(configs, with_secrets)}, indent=2, ensure_ascii=False) + "\n"
+
+
+def from_text(text: str) -> list[SourceConfig]:
+    """Read sources, from TOML or JSON: all of them, or a sentence for each thing that is wrong."""
+    tables = _document(text).get(KEY)
+    if not isinstance(tables, dict):
+        raise TarantulaError('A file of sources holds tables named [source."NAME"], and nothing else.')
+    configs, complaints = [], []
+    for name, table in tables.items():
+        try:
+            if not isinstance(table, Mapping):
+                raise TarantulaError("A source is a table.")
+            configs.append(read({**table, "name": name}))
+        except TarantulaError as error:
+            complaints += [f"{name}: {line}" for line in str(error).splitlines()]
+    if complaints:
+        raise TarantulaError("\n".join(complaints))
+    return configs
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+    except (ValueError, tomllib.TOMLDecodeError) as error:
+        raise TarantulaError(f"This is neither TOML nor JSON: {error}.") from error
+    return document if isinstance(document, dict) else {}
+
+
+def _tables(configs: Iterable[SourceConfig], with_secrets: bool) -> dict[str, Any]:
+    return {config.name: _table(config, with_secrets) for config in configs}
+
+
+def _table(config: SourceConfig, with_secrets: bool) -> dict[str, Any]:
+    table = config.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
+    if not with_secrets and "variables" in table:
+        table["variables"] = {name: value for name, value in table["variables"].items() if not is_secret(name)}
+    written: dict[str, Any] = _without_nothing(table)
+    return written
+
+
+def _without_nothing(value: Any) -> Any:
+    """Leave out what TOML cannot say: nothing."""
+    if isinstance(value, dict):
+        return {key: _without_nothing(part) for key, part in value.items() if part is not None}
+    return [_without_nothing(part) for part in value] if isinstance(value, list) else value

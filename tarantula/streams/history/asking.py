@@ -1,0 +1,35 @@
+"""Questions in plain SQL: a drawing asks a dozen, and making each of expressions would take longer than its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from tarantula.streams.retention import Grain
+
+
+def ask(session: Session, statement: str, *values: int) -> Sequence[Any]:
+    """Return the rows that a statement finds, in which ``?`` stands for each of the values."""
+    connection = session.connection()
+    return connection.exec_driver_sql(_written(statement, connection.dialect.name), values).all()
+
+
+def ask_one(session: Session, statement: str, *values: int) -> Any:
+    """Return the first column of the first row, or nothing."""
+    found = ask(session, statement, *values)
+    return found[0][0] if found else None
+
+
+def table(grain: Grain) -> tuple[str, str]:
+    """Return where the rows of a grain are, with a place for the series, and the column that says when."""
+    if grain is Grain.EVENT:
+        return "event WHERE series_id = ?", "at"
+    return f"level WHERE series_id = ? AND grain = {int(grain)}", "start"
+
+
+@cache
+def _written(statement: str, dialect: str) -> str:
+    return statement if dialect == "sqlite" else statement.replace("?", "%s")

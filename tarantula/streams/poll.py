@@ -1,0 +1,79 @@
+"""One source, read once and now, whoever else reads."""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop
+from collections.abc import Callable
+
+from sqlalchemy.orm import Session
+
+from tarantula.config import Config
+from tarantula.db import Database
+from tarantula.models import Source, SourceState
+from tarantula.streams.answering import Attempt
+from tarantula.streams.following import Changes, Sources, followed_from
+from tarantula.streams.keeper import ReadingNews
+from tarantula.streams.keeping import keep
+from tarantula.streams.outcome import Kept
+from tarantula.streams.reader import Reader
+from tarantula.streams.registry import get
+
+
+class _Nothing(Sources):
+    """A table in which nothing ever changes."""
+
+    def look(self, session: Session) -> Changes:
+        """Nothing is new."""
+        return Changes()
+
+
+class PollReader(Reader):
+    """Reads one source, under the same rules as whoever reads them all, and leaves what came of it to be looked at."""
+
+    def __init__(self, installation: Config, database: Database, name: str) -> None:
+        super().__init__(installation, database)
+        self._name = name
+        self._table = _Nothing()
+        self.attempt: Attempt | None = None
+        """What came of it."""
+
+    def begin(self, loop: AbstractEventLoop, on_work: Callable[[], None]) -> None:
+        """Be ready to read it."""
+        super().begin(loop, on_work)
+        with self.database.reading() as session:
+            source = get(session, self._name)
+            followed = followed_from(source, session.get_one(SourceState, source.id))
+        self.is_reading = True
+        if followed is not None:
+            followed.due_at, followed.validators = 0, {}
+            self._apply(Changes(new=[followed]))
+            self.tick()
+
+    async def keep(self, attempt: Attempt) -> Kept | None:
+        """Leave it to be looked at."""
+        self.attempt, self.is_done = attempt, True
+        return None
+
+    def _hear(self, news: ReadingNews) -> None:
+        news.is_reading = news.changes = None
+        super()._hear(news)
+
+
+class _Undone(Exception):
+    """Nothing is to be kept."""
+
+
+def keep_polled(database: Database, attempt: Attempt, *, is_dry: bool) -> Kept:
+    """Keep what a poll read, or only say what would be kept."""
+    kept: list[Kept] = []
+    try:
+        with database.session() as session:
+            source = session.get_one(Source, attempt.source.id)
+            kept.append(keep(session, source, attempt.source.config, attempt.outcome, attempt.at))
+            # Whoever reads it has another memory of it, and looks anew.
+            source.revision += 1
+            if is_dry:
+                raise _Undone
+    except _Undone:
+        pass
+    return kept[0]

@@ -1,0 +1,292 @@
+"""Whoever reads streams: the sources and when they are due, the servers and whose turn it is, what became of it all.
+
+To the Scrapy components it is what a collection is to them while an item is collected.
+"""
+
+from __future__ import annotations
+
+import time
+from asyncio import AbstractEventLoop, Future, get_running_loop
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from tarantula.config import Config
+from tarantula.db import Database
+from tarantula.errors import TarantulaError
+from tarantula.politeness import Politeness
+from tarantula.scope.server_settings import ServerSettings
+from tarantula.store.reader_leases import ReaderLeases
+from tarantula.store.server_leases import Lease
+from tarantula.streams.adapter import Reading
+from tarantula.streams.answering import Attempt
+from tarantula.streams.delays import Delays
+from tarantula.streams.due import SECOND, DueHeap, spread
+from tarantula.streams.following import Changes, Sources
+from tarantula.streams.keeper import Keeper, ReadingNews
+from tarantula.streams.outcome import Kept, Made, NotMade, Unchanged
+from tarantula.streams.state import Status
+from tarantula.streams.turns import ServerTurn, Turns
+from tarantula.streams.visit import Followed, Visit
+
+LEAD = 2 * SECOND
+"""How long before a source is due its server is asked for."""
+ASK_AGAIN = 0.5
+"""Seconds between two tries at a server that others have."""
+WISH_AGAIN = 3.0
+"""Seconds between two words to them."""
+EXCLUDED = "The server {server} is excluded: `tarantula server show {server}` says so."
+
+
+class Limits(NamedTuple):
+    """What holds for requests beside those of sources: for a robots.txt, for what a browser asks for."""
+
+    robots: bool = True
+    timeout: float = 60.0
+    max_size: int = 5_000_000
+
+
+class Reader:
+    """What the Scrapy components share while streams are read."""
+
+    config = Limits()
+    is_done = False
+    """Whether there is nothing left to read, ever."""
+
+    def __init__(self, installation: Config, database: Database) -> None:
+        self.installation = installation
+        self.database = database
+        self.turns = self.frontier = Turns()
+        self._delays = Delays()
+        self.politeness = Politeness(1.0)
+        self.politeness.delays = self._delays
+        self.counts: Counter[str] = Counter()
+        """What is counted for the stats."""
+        self.trouble: TarantulaError | None = None
+        """What stopped it, if something went wrong."""
+        self.is_reading = False
+        """Whether it is this process that reads, and not another."""
+        self._sources: dict[int, Followed] = {}
+        self._soon: DueHeap[Followed] = DueHeap()
+        self._due: DueHeap[Followed] = DueHeap()
+        self._excluded: frozenset[str] = frozenset()
+        self._leases = ReaderLeases()
+        self._keeper: Keeper | None = None
+        self._table = Sources()
+        self._wished: dict[str, float] = {}
+
+    @property
+    def keeper(self) -> Keeper:
+        """The thread that stores what is read."""
+        assert self._keeper is not None, "reading was not begun"
+        return self._keeper
+
+    @property
+    def may_visit(self) -> bool:
+        """Whether this process may visit anybody: it is the one that reads, and everybody knows that it is alive."""
+        return self.is_reading and self.keeper.has_leases
+
+    def begin(self, loop: AbstractEventLoop, on_work: Callable[[], None]) -> None:
+        """Become known as somebody who reads, and be ready to store."""
+        self._loop = loop
+        self._on_work = on_work
+        with self.database.session() as session:
+            self._leases.join(session.connection())
+        self._keeper = Keeper(self.database.engine, self._leases, loop, self._hear, self._table)
+        self._keeper.start()
+
+    def end(self) -> None:
+        """Store what is left, and give back every server."""
+        if self._keeper is not None:
+            self._give_back(self.turns)
+            self._keeper.close()
+            with self.database.session() as session:
+                self._leases.leave(session.connection())
+
+    def now(self) -> int:
+        """Return the time in microseconds since 1970."""
+        return int(time.time() * SECOND)
+
+    def next(self) -> Visit | None:
+        """Hand out the next visit that may be made now."""
+        if not self.may_visit:
+            return None
+        now = self.now()
+        for source in self._due.pop_until(now):
+            if source.is_gone:
+                self.turns.done(source.server, self._loop.time())
+            else:
+                self.turns.add(source)
+        return self.turns.next(self._loop.time())
+
+    def next_time(self) -> float | None:
+        """When the next visit may be, on the loop's clock."""
+        if not self.may_visit:
+            return None
+        now = self._loop.time()
+        due = self._due.first()
+        moments = [self.turns.next_due(), None if due is None else now + max(due - self.now(), 0) / SECOND]
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def tick(self) -> None:
+        """See which servers will be needed and which are not any more; to be called a few times a second."""
+        if not self.is_reading:
+            return
+        now = self._loop.time()
+        for source in self._soon.pop_until(self.now() + LEAD):
+            if not source.is_gone:
+                self._expect(source)
+        idle = self.turns.idle(now)
+        self._give_back(idle)
+        wanted = self.turns.wanted(now)
+        if wanted:
+            for turn in wanted:
+                turn.is_asked = True
+                turn.wanted_since = turn.wanted_since or now
+            asked = self.keeper.take({turn.name: self.politeness.pause(turn.name) for turn in wanted})
+            asked.add_done_callback(lambda future: self._taken(wanted, future))
+        self._wish([turn for turn in wanted if turn.waiting and now - (turn.wanted_since or now) >= ASK_AGAIN], now)
+
+    def holds(self, visit: Visit) -> bool:
+        """Whether the server is kept until a browser is done with the page."""
+        return visit.needs_browser
+
+    def release(self, visit: Visit) -> None:
+        """Hear that a visit is over; the server is left alone for a while."""
+        now = get_running_loop().time()
+        self.turns.visited(visit.server, now)
+        self.turns.release(visit, now + self.politeness.pause(visit.server))
+
+    def go_on(self, visit: Visit, onward: Visit) -> None:
+        """Let the visit wait that a redirect leads to, for the same sources."""
+        for _ in visit.sources:
+            self.turns.expect(onward.server)
+            self.turns.done(visit.server, self._loop.time())
+        self.turns.put(onward)
+        self._on_work()
+
+    async def keep(self, attempt: Attempt) -> Kept | None:
+        """Keep what came of one source; it is due again then."""
+        source, outcome, at = attempt.source, attempt.outcome, attempt.at
+        due = source.next_due(self.now())
+        kept = None
+        if not source.is_gone:
+            made = Made(source.id, source.config, outcome, at, due, attempt.validators)
+            kept = await self.keeper.keep(made)
+        self.turns.done(attempt.visit.server, self._loop.time())
+        if kept is not None:
+            self._count(kept, outcome)
+            source.config = kept.config
+            if isinstance(outcome, Reading):
+                source.memory = outcome.memory
+            if kept.validators is not None:
+                source.validators = kept.validators
+        source.read_at = at
+        if not source.is_gone:
+            self._schedule(source, max(due, source.next_due(self.now())) if due <= self.now() else due)
+        return kept
+
+    def is_excluded(self, server: str) -> bool:
+        """Whether nobody may visit a server."""
+        return server in self._excluded
+
+    def _count(self, kept: Kept, outcome: Reading | NotMade | Unchanged) -> None:
+        self.counts["stream/reading_count"] += 1
+        self.counts[f"stream/status_count/{kept.status}"] += 1
+        self.counts["stream/event_count"] += len(kept.events)
+        if isinstance(outcome, Unchanged):
+            self.counts["stream/unchanged_count"] += 1
+
+    def _hear(self, news: ReadingNews) -> None:
+        """Take in what a group brought about."""
+        now = self._loop.time()
+        if news.is_reading is not None and news.is_reading != self.is_reading:
+            self.is_reading = news.is_reading
+            if not self.is_reading:
+                self._apply(Changes(gone=list(self._sources)))
+        for server in news.lost:
+            self.turns.lose(server, now)
+        for server in news.contested:
+            turn = self.turns.at(server)
+            turn.contested_at = turn.contested_at or now
+        if news.changes is not None:
+            self._apply(news.changes)
+            self._on_work()
+
+    def _apply(self, changes: Changes) -> None:
+        for identity in changes.gone:
+            source = self._sources.pop(identity, None)
+            if source is not None:
+                source.is_gone = True
+                self._delays.forget(source)
+        if changes.settings is not None:
+            self._go_by(changes.settings)
+        now = self.now()
+        late: dict[str, int] = {}
+        for source in changes.new:
+            self._sources[source.id] = source
+            self._delays.note(source)
+            due = self._first_due(source, now)
+            if due <= now and source.read_at is not None and source.due_at:
+                due = spread(late.setdefault(source.url, len(late)), now, source.config.interval)
+            self._schedule(source, due)
+
+    def _first_due(self, source: Followed, now: int) -> int:
+        """When a source is due that was not read by this process before: now, if its time passed meanwhile."""
+        if not source.due_at or source.read_at is None:
+            return now
+        return min(source.due_at, source.next_due(now))
+
+    def _schedule(self, source: Followed, due: int) -> None:
+        source.due_at = due
+        if due <= self.now() + LEAD:
+            self._expect(source)
+        else:
+            self._soon.push(due, source)
+
+    def _expect(self, source: Followed) -> None:
+        if source.problem or self.is_excluded(source.server):
+            self._refuse(source)
+            return
+        self.turns.expect(source.server)
+        self._due.push(source.due_at, source)
+
+    def _refuse(self, source: Followed) -> None:
+        """Take note that a source cannot be read at all."""
+        sentence = source.problem or EXCLUDED.format(server=source.server)
+        now = self.now()
+        due = max(source.next_due(now), now + LEAD + SECOND)
+        self.keeper.keep(Made(source.id, source.config, NotMade(Status.REFUSED, sentence), now, due))
+        self._soon.push(due, source)
+
+    def _go_by(self, settings: dict[str, ServerSettings]) -> None:
+        self._excluded = frozenset(name for name, own in settings.items() if own.excluded)
+        self._delays.own = {name: own.delay for name, own in settings.items() if own.delay is not None}
+
+    def _taken(self, asked: list[ServerTurn], future: Future[list[Lease]]) -> None:
+        now = self._loop.time()
+        for turn in asked:
+            turn.is_asked, turn.ask_again = False, now + ASK_AGAIN
+        if future.cancelled() or future.exception() is not None:
+            return
+        for lease in future.result():
+            self.turns.hold(lease.server, now + lease.wait)
+        self._on_work()
+
+    def _give_back(self, turns: Iterable[ServerTurn]) -> None:
+        now = self._loop.time()
+        held = [turn for turn in turns if turn.is_held and turn.visiting is None]
+        if held:
+            self.keeper.give_back(
+                {turn.name: max(turn.not_before - now, 0.0) for turn in held},
+                {turn.name: now - turn.visited_at for turn in held if turn.visited_at is not None},
+            )
+            for turn in held:
+                self.turns.lose(turn.name, now)
+
+    def _wish(self, turns: list[ServerTurn], now: float) -> None:
+        names = [turn.name for turn in turns if now - self._wished.get(turn.name, 0.0) >= WISH_AGAIN]
+        if names:
+            self._wished = {name: at for name, at in self._wished.items() if now - at < WISH_AGAIN}
+            self._wished.update(dict.fromkeys(names, now))
+            self.keeper.wish(names)

@@ -1,0 +1,108 @@
+"""A source as whoever reads has it in mind, and the visit that reads one or several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tarantula.errors import TarantulaError
+from tarantula.streams.adapter import Memory
+from tarantula.streams.due import next_due
+from tarantula.streams.source import SourceConfig
+from tarantula.urls import canonical, is_web, server_of
+
+Key = tuple[Any, ...]
+"""What two sources must have in common to be read by one visit."""
+
+
+@dataclass(slots=True, eq=False)
+class Followed:
+    """One source, as it was when it was last looked at."""
+
+    id: int
+    revision: int
+    config: SourceConfig
+    memory: Memory = field(default_factory=dict)
+    """The adapter's."""
+    validators: Mapping[str, str] = field(default_factory=dict)
+    due_at: int = 0
+    """When it is read next; 0 is at once."""
+    read_at: int | None = None
+    is_gone: bool = False
+    """Whether it was changed, paused or removed since: another may stand for it now."""
+    url: str = ""
+    server: str = ""
+    problem: str = ""
+    """Why it cannot be visited at all."""
+
+    def __post_init__(self) -> None:
+        try:
+            address = self.config.address
+        except TarantulaError as error:
+            self.problem = str(error)
+            return
+        url = canonical(address)
+        if url is None or not is_web(url):
+            self.problem = f"{self.config.url[:200]} is not an address of the web. Write it as http://example.org/page."
+            return
+        self.url, self.server = url, server_of(url)
+
+    @property
+    def needs_browser(self) -> bool:
+        """Whether it is read as a browser shows it."""
+        return self.config.render
+
+    @property
+    def key(self) -> Key:
+        """Return what it must have in common with another to be read with it."""
+        config = self.config
+        if self.needs_browser:
+            return (self.id,)
+        return (self.url, config.robots, config.allow_private, config.max_size, config.timeout)
+
+    def next_due(self, after: int) -> int:
+        """When it is due next."""
+        return next_due(self.url, self.config.interval, after)
+
+
+@dataclass(slots=True, eq=False)
+class Visit:
+    """One request to one server, for one source or for several that want the same page."""
+
+    key: Key
+    url: str
+    server: str
+    sources: list[Followed] = field(default_factory=list)
+    hops: int = 0
+    """Redirects that led here."""
+    may_be_private: bool = True
+    """Whether it may lead to a private address: a source's own server may be at one, others only if that one is."""
+
+    @property
+    def config(self) -> SourceConfig:
+        """The limits of the visit: those that its sources have in common."""
+        return self.sources[0].config
+
+    @property
+    def needs_browser(self) -> bool:
+        """Whether its server is kept until a browser is done with the page."""
+        return self.sources[0].needs_browser
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The headers that ask for the page only if it changed, if every source knows the same of it."""
+        known = self.sources[0].validators
+        if self.needs_browser or known.get("url") != self.url:
+            return {}
+        if any(source.validators != known for source in self.sources):
+            return {}
+        names = (("etag", "If-None-Match"), ("last_modified", "If-Modified-Since"))
+        return {header: known[name] for name, header in names if name in known}
+
+    def led_to(self, url: str, is_private: bool) -> Visit:
+        """Return the visit that a redirect leads to."""
+        may = self.config.allow_private or is_private
+        return Visit(
+            (*self.key, url), url, server_of(url), self.sources, self.hops + 1, may or server_of(url) == self.server
+        )

@@ -1,0 +1,139 @@
+"""``tarantula stream``: what is typed, and what is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tarantula.db import open_database
+from tests.collecting import TARANTULA, run
+from tests.commands import Tarantula
+from tests.sites.server import Answer, Web
+from tests.streaming import all_values, doubted, kept, put_aside
+
+ADD = ("stream", "add", "weather.lisboa", "http://example.org/weather")
+
+
+def test_a_source_is_described_found_changed_and_removed(tarantula: Tarantula) -> None:
+    done = tarantula(
+        *ADD, "--css", "temperature=#now", "--kind", "temperature=quantity °C", "--xpath", "words=//p[1]",
+        "--interval", "5m", "--tags", "weather;Lisboa", "--title", "Tempo em Lisboa", "--misses", "5",
+        "--variable", "user=ana", "--variable", "password=segredo",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    (listed,) = json.loads(tarantula("stream", "list", "tempo", "--json").out)
+    assert listed["name"] == "weather.lisboa"
+    assert (listed["interval"], listed["misses"], listed["status"]) == (300.0, 5, "new")
+    assert [field["key"] for field in listed["fields"]] == ["temperature", "words"]
+    assert listed["fields"][0]["unit"] == "°C"
+    assert listed["variables"] == {"user": "ana", "password": "•••"}
+    assert "segredo" not in tarantula("stream", "show", "weather.lisboa").out
+    assert json.loads(tarantula("stream", "list", "--below", "stock", "--json").out) == []
+
+    assert tarantula("stream", "edit", "weather.lisboa", "--css", "temperature=.now", "--no-robots").code == 0
+    shown = json.loads(tarantula("stream", "show", "weather.lisboa", "--json").out)
+    assert shown["fields"][0]["place"]["css"] == ".now"
+    assert shown["fields"][0]["kind"] == "quantity"
+    assert shown["robots"] is False
+    assert tarantula("stream", "pause", "weather.lisboa").code == 0
+    assert "paused" in tarantula("stream", "list").out
+    assert tarantula("stream", "resume", "weather.lisboa").code == 0
+    assert tarantula("stream", "remove", "weather.lisboa", "--yes").out == "weather.lisboa is removed.\n"
+    gone = tarantula("stream", "show", "weather.lisboa")
+    assert gone.code == 2
+    assert "weather.lisboa" in gone.err
+
+
+def test_it_is_removed_only_when_its_name_is_typed_again(tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch) -> None:
+    tarantula(*ADD, "--css", "value=#now")
+    monkeypatch.setattr("typer.prompt", lambda _question: "another")
+    refused = tarantula("stream", "remove", "weather.lisboa")
+    assert (refused.code, refused.err) == (2, "That is not weather.lisboa: nothing was removed.\n")
+    assert tarantula("stream", "show", "weather.lisboa").code == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (("--interval", "0"), "between a second and a year"),
+        (("--interval", "often"), "interval"),
+        (("--css", "value"), "KEY=VALUE"),
+        (("--css", "Value Of=#now"), "not the key of a field"),
+        (("--place", "value=#now"), "FIELD.PART=VALUE"),
+        (("--adapter", "pages"), "no adapter 'pages'"),
+        (("--kind", "value=number"), "cannot be 'number'"),
+        (("--step", "jump #here", "--css", "value=#now"), "go"),
+        (("--misses", "0"), "misses"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_a_sentence(
+    tarantula: Tarantula, typed: tuple[str, ...], words: str
+) -> None:
+    refused = tarantula(*ADD, *typed)
+    assert refused.code == 2
+    assert words in refused.err
+    assert "Traceback" not in refused.err
+
+
+def test_a_name_that_is_taken_is_refused(tarantula: Tarantula) -> None:
+    assert tarantula(*ADD, "--css", "value=#now").code == 0
+    taken = tarantula(*ADD, "--css", "value=#now")
+    assert taken.code == 2
+    assert "already" in taken.err
+
+
+@pytest.mark.parametrize("form", ["--json", ""])
+def test_sources_are_written_and_read_again_without_their_secrets(
+    tarantula: Tarantula, tmp_path: Path, form: str
+) -> None:
+    tarantula(*ADD, "--css", "value=#now", "--variable", "api_token=abc", "--variable", "place=Lisboa", "--delay", "2")
+    file = tmp_path / "sources"
+    assert tarantula("stream", "describe", "-o", str(file), *([form] if form else [])).code == 0
+    assert "abc" not in file.read_text()
+    assert "already" in tarantula("stream", "import", str(file)).err
+    assert tarantula("stream", "import", "--replace", str(file)).out == "1 source is stored.\n"
+    tarantula("stream", "remove", "weather.lisboa", "--yes")
+    assert tarantula("stream", "import", str(file)).code == 0
+    shown = json.loads(tarantula("stream", "show", "weather.lisboa", "--json").out)
+    assert (shown["variables"], shown["delay"]) == ({"place": "Lisboa"}, 2.0)
+    file.write_text("[source.a]\nurl = 1\n[source.b]\nadapter = 'none'\n")
+    wrong = tarantula("stream", "import", str(file))
+    assert wrong.code == 2
+    assert wrong.err.count("\n") >= 2
+
+
+def test_what_was_put_aside_is_listed_accepted_and_dismissed(tarantula: Tarantula) -> None:
+    tarantula(*ADD, "--css", "value=#now", "--kind", "value=integer")
+    with open_database() as database:
+        kept(database, 1, doubted("7", "It may be the one of yesterday."))
+        (listed,) = json.loads(tarantula("stream", "aside", "list", "--json").out)
+        assert (listed["source"], listed["read"], listed["number"]) == ("weather.lisboa", "7", 1)
+        assert "yesterday" in tarantula("stream", "aside").out
+        assert tarantula("stream", "aside", "accept", "1", "--by", "ana").out.startswith("7 is the value.")
+        kept(database, 1, doubted("8"), 1)
+        assert tarantula("stream", "aside", "dismiss", "2").code == 0
+        assert [row.decided_by for row in put_aside(database)][:1] == ["ana"]
+        assert all_values(database) == ["7"]
+    assert "number" in tarantula("stream", "aside", "accept").err
+
+
+def test_a_source_is_read_once_and_now(tarantula: Tarantula) -> None:
+    with Web({"/": Answer('<p id="now">12</p>')}) as web:
+        tarantula("stream", "add", "weather.lisboa", web.url(), "--css", "value=#now", "--delay", "0")
+        code, out, err = run(TARANTULA, "stream", "poll", "weather.lisboa", "--dry")
+        assert code == 0, err
+        assert "12" in out
+        assert "Nothing is kept." in out
+        with open_database() as database:
+            assert all_values(database) == []
+            code, out, err = run(TARANTULA, "stream", "poll", "weather.lisboa", "--json")
+            assert code == 0, err
+            told = json.loads(out)
+            assert [value["value"] for value in told["values"]] == ["12"]
+            assert (told["status"], told["events"]) == ("read", 1)
+            assert all_values(database) == ["12"]
+    code, out, err = run(TARANTULA, "stream", "poll", "weather.lisboa")
+    assert code == 0, err
+    assert "refused" in out.lower()
