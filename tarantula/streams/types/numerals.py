@@ -19,11 +19,16 @@ _NUMERAL = re.compile(
       |\s?[x×·*]\s?10(?:\^(?P<caret>[-+]?\d{1,3})|(?P<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{1,3})))?""",
     re.VERBOSE,
 )
-_GLUED_CODE = re.compile(r"(?<![^\W\d_])([A-Z]{3}|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-+]?\d)")
+_BARE = re.compile(r"([-+]?)(\d+(?:[.,']\d+)*)")
+"""What most numbers are: nothing but a sign, digits and marks."""
+_CODES = "|".join(sorted(currencies.CODES))
+_GLUED_CODE = re.compile(rf"(?<![^\W\d_])({_CODES}|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-+]?\d)")
 _PARENTHESES = re.compile(r"(?P<before>[^()\d]*)\((?P<inside>[^()]*\d[^()]*)\)(?P<after>[^()\d]*)")
 _NO_CENTS = re.compile(r"\s?([.,])\s?-{1,2}(?![\d-])")
 _JOINED = re.compile(r"\s?[-/:]\s?[.,]?\d")
-_NOT_WHOLE_TEXT = re.compile(r"\s?(?:…|\.\.)")
+_NOT_WHOLE_TEXT = re.compile(r"\s?(?:…|\.\.)|,$")
+_OTHER_AFTER_SLASH = re.compile(r"/\s?(?!10*\s?(?![CFK]\b)[^\W\d_])\d")
+"""A second number behind a slash, unless it says for how much: €/100 g, l/100 km."""
 _FRACTION_OR_POWER = re.compile(r"[²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]")
 _TRAILING_MINUS = re.compile(r"-(?=$|\s|[%€£$)])")
 
@@ -53,6 +58,8 @@ def numeral(text: str) -> Numeral:
 
 @lru_cache(16384)
 def _numeral(text: str) -> Numeral | str:
+    if len(text) <= MOST_DIGITS and (bare := _BARE.fullmatch(text)):
+        return Numeral(bare[2], "", "", bare[1] == "-")
     text, accounting, doubt = _without_parentheses(_GLUED_CODE.sub(r"\1 ", text))
     match = _NUMERAL.search(text)
     if match is None:
@@ -99,7 +106,11 @@ def _without_parentheses(text: str) -> tuple[str, bool, bool]:
 
 
 def _why_no_number(before: str, after: str) -> str:
-    if _NUMERAL.search(after):
+    if any(sign in before for sign in "<>≤≥±"):
+        return "says only about how much it is."
+    if not after:
+        return ""
+    if _NUMERAL.search(after) or _OTHER_AFTER_SLASH.search(after):
         return "has more than one number. Choose a smaller part, or write a regular expression."
     if _JOINED.match(after):
         return "is no number: it may be a score, a range, a date or a time."
@@ -107,7 +118,7 @@ def _why_no_number(before: str, after: str) -> str:
         return "ends in the middle of a number."
     if _FRACTION_OR_POWER.match(after):
         return "has a fraction, a power or a note beside its digits."
-    if any(sign in before for sign in "<>≤≥±") or after.startswith("+"):
+    if after.startswith("+"):
         return "says only about how much it is."
     if re.match(r"-[^\W\d_]|[_#&=@\\|~^]", after):
         return "is a word with a number in it."
@@ -129,6 +140,8 @@ def _sign(before: str) -> tuple[str, str, str]:
         if words.startswith(("-", "+")):
             return "", before, "has two signs."
         return sign, rest, ""
-    if stripped.startswith(("-", "+")) and currencies.before(stripped[1:])[1].strip() == "":
+    if stripped.startswith(("-", "+")):
+        if currencies.before(stripped[1:])[1].strip(" %‰"):
+            return "", before, "has a dash before its words, which may be a minus or not."
         return stripped[0], stripped[1:], ""
     return "", before, ""
