@@ -9,8 +9,9 @@ import pytest
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import NotThere, TarantulaError
-from tarantula.management import alerts
+from tarantula.management import alerts, people
 from tarantula.management.desk import Desk
+from tarantula.people import accounts
 from tarantula.people.person import Person
 from tarantula.people.roles import NotAllowed, Role
 from tests.alerting import BEGIN, SECOND, come, new_source
@@ -111,3 +112,14 @@ def test_readers_send_nothing_into_private_networks_and_their_tokens_write_nothi
     ):
         with pytest.raises(NotAllowed):
             attempt()
+
+
+def test_alerts_go_with_the_account_that_they_belong_to(sqlite: Database, quick_passwords: None) -> None:
+    new_source(sqlite)
+    with sqlite.session() as session:
+        for name in ("ivo", "rui"):
+            accounts.add(session, name, Role.ADMINISTRATOR, "correct horse battery")
+    for name in ("ivo", "rui"):
+        alerts.add(desk_of(sqlite, Role.READER, name), "weather.lisboa", {"condition": "wind > 3"})
+    people.remove(desk_of(sqlite, Role.ADMINISTRATOR), "rui")
+    assert [len(alerts.alerts(desk_of(sqlite, Role.READER, name))) for name in ("ivo", "rui")] == [1, 0]
