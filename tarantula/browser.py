@@ -47,10 +47,13 @@ def browser_settings(user_agent: str) -> dict[str, Any]:
         "PLAYWRIGHT_BROWSER_TYPE": "chromium",
         "PLAYWRIGHT_LAUNCH_OPTIONS": options,
         "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": PAGES,
-        "PLAYWRIGHT_CONTEXTS": {
-            "default": {"user_agent": user_agent, "service_workers": "block", "accept_downloads": False}
-        },
+        "PLAYWRIGHT_CONTEXTS": {"default": page_settings(user_agent)},
     }
+
+
+def page_settings(user_agent: str) -> dict[str, Any]:
+    """Return how pages are opened, those that share cookies and those that do not."""
+    return {"user_agent": user_agent, "service_workers": "block", "accept_downloads": False}
 
 
 def _own_browser() -> str:

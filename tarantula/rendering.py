@@ -76,7 +76,7 @@ class Renderer(Component):
                         "download_slot": "browser",
                         "document": document,
                         "playwright_page_init_callback": self._prepare,
-                        "playwright_page_methods": [PageMethod(_settle)],
+                        "playwright_page_methods": [PageMethod(settle)],
                     },
                 )
             ),
@@ -92,7 +92,7 @@ class Renderer(Component):
                 await self._answer(route, document)
 
         await page.route("**", answer)
-        await page.route_web_socket("**", _refuse_socket)
+        await page.route_web_socket("**", refuse_socket)
 
     async def _answer(self, route: Route, document: CollectedDocument) -> None:
         asked = route.request
@@ -100,7 +100,7 @@ class Renderer(Component):
         if asked.is_navigation_request() and asked.frame.parent_frame is None:
             if canonical(asked.url) == document.entry.url:
                 await route.fulfill(
-                    **_as_answer(document.exchange.status, document.exchange.headers, document.exchange.body)
+                    **as_answer(document.exchange.status, document.exchange.headers, document.exchange.body)
                 )
             else:
                 # A script that leads elsewhere names a link; the page that it leaves is the one we want.
@@ -137,7 +137,7 @@ class Renderer(Component):
         finally:
             self.collection.frontier.postpone(server, asyncio.get_running_loop().time() + pause)
         exchange = request.meta["exchange"]
-        return _as_answer(exchange.status, exchange.headers, exchange.body)
+        return as_answer(exchange.status, exchange.headers, exchange.body)
 
     def _remember(self, url: str, answer: dict[str, Any]) -> None:
         self._cache[url] = answer
@@ -145,19 +145,23 @@ class Renderer(Component):
             self._cache.popitem(last=False)
 
 
-def _as_answer(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> dict[str, Any]:
-    kept = {
-        name.decode("latin-1"): value.decode("latin-1")
-        for name, value in headers
-        if name.lower() not in (b"content-encoding", b"content-length", b"transfer-encoding", b"connection")
-    }
+def as_answer(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> dict[str, Any]:
+    """Return an answer as the browser takes it; of headers that come twice it takes one, with their values in lines."""
+    kept: dict[str, str] = {}
+    for name, value in headers:
+        key = name.decode("latin-1").lower()
+        if key not in ("content-encoding", "content-length", "transfer-encoding", "connection"):
+            text = value.decode("latin-1")
+            kept[key] = f"{kept[key]}\n{text}" if key in kept else text
     return {"status": status, "headers": kept, "body": body}
 
 
-async def _settle(page: Page) -> None:
+async def settle(page: Page) -> None:
+    """Give scripts some time to come to rest."""
     with suppress(PlaywrightError):
         await page.wait_for_load_state("networkidle", timeout=SETTLE * 1000)
 
 
-def _refuse_socket(socket: WebSocketRoute) -> None:
+def refuse_socket(socket: WebSocketRoute) -> None:
+    """Let no page talk past us."""
     asyncio.ensure_future(socket.close())  # noqa: RUF006  the page ends it, if nothing else does

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from scrapy import Request, Spider
 from twisted.python.failure import Failure
 
+from tarantula.browser import browser_settings, check_browser
 from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.download.addresses import is_public
 from tarantula.download.errors import GivenUp, InvalidResponse
+from tarantula.errors import TarantulaError
 from tarantula.streams import check_possible
 from tarantula.streams.answering import MOST_HOPS, TOO_MANY_HOPS, Attempt, attempts, failed_attempts, redirected
 from tarantula.streams.poll import PollReader
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from tarantula.download.exchange import Exchange
+    from tarantula.source_rendering import SourceRenderer
     from tarantula.streams.visit import Visit
 
 READ_AT_ONCE = 64 * 1024
@@ -59,11 +63,15 @@ class StreamsSpider(Spider):
 
     name = "streams"
     collection: Reader
+    _renderer: SourceRenderer | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Open the database first, and put the components of streams in the place of those of a collection."""
         check_possible()
+        with suppress(TarantulaError):
+            # It is started when a source wants it; where it is missing, that source is told.
+            crawler.settings.setdict(browser_settings(crawler.settings["USER_AGENT"]), priority="spider")
         for key, value in SETTINGS.items():
             merged = {**crawler.settings.getdict(key), **value} if isinstance(value, dict) else value
             crawler.settings.set(key, merged, priority="spider")
@@ -109,13 +117,39 @@ class StreamsSpider(Spider):
         visit, exchange = _visit_and_exchange(response)
         target = redirected(exchange)
         if target is not None:
+            if visit.needs_browser:
+                self.collection.release(visit)
             if visit.hops >= MOST_HOPS:
                 return failed_attempts(visit, InvalidResponse(TOO_MANY_HOPS), _now())
             self.collection.go_on(visit, visit.led_to(target, not is_public(exchange.address)))
             return []
+        if visit.needs_browser:
+            return await self._parse_rendered(visit, exchange)
         if len(exchange.body) > READ_AT_ONCE:
             return await asyncio.to_thread(attempts, visit, exchange)
         return attempts(visit, exchange)
+
+    async def _parse_rendered(self, visit: Visit, exchange: Exchange) -> list[Attempt]:
+        """Read what a browser makes of an answer; its server is kept until that is done."""
+        try:
+            if not 200 <= exchange.status < 300:
+                return attempts(visit, exchange)
+            page = await self._browser().render(visit, exchange)
+            return await asyncio.to_thread(attempts, visit, exchange, page)
+        except GivenUp:
+            return []
+        except Exception as error:
+            return failed_attempts(visit, error, _now())
+        finally:
+            self.collection.release(visit)
+
+    def _browser(self) -> SourceRenderer:
+        if self._renderer is None:
+            check_browser()
+            from tarantula.source_rendering import SourceRenderer
+
+            self._renderer = SourceRenderer(self.crawler)
+        return self._renderer
 
     def failed(self, failure: Failure) -> list[Attempt]:
         """Say why nothing came."""

@@ -19,6 +19,8 @@ ROUND = 1.0
 """Seconds between two rounds."""
 SUMMING = 0.5
 """Seconds of a round that are spent on summing up, at most."""
+FORGETTING = 3600.0
+"""Seconds between two looks at what is older than anybody wants it kept."""
 
 
 class Housekeeping:
@@ -30,6 +32,7 @@ class Housekeeping:
         self._closing = Event()
         self._thread = Thread(target=self._run, name="housekeeping", daemon=True)
         self._complaint = ""
+        self._forget_at = monotonic() + ROUND
         self.is_wanted = False
 
     def start(self) -> None:
@@ -59,6 +62,10 @@ class Housekeeping:
         until = monotonic() + SUMMING
         while history.sum_up(self._database) and monotonic() < until and not self._closing.is_set():
             pass
+        if monotonic() >= self._forget_at:
+            self._forget_at = monotonic() + FORGETTING
+            for forgot in history.forget(self._database):
+                logger.info("Forgotten on purpose: %s", forgot)
         now = datetime.now(UTC)
         with self._database.session() as session:
             alerts.judge_silence(session, int(now.timestamp() * 1_000_000))

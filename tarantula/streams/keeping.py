@@ -9,12 +9,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
-from tarantula.models import Series, Source, SourceState
+from tarantula.models import Source, SourceState
 from tarantula.store.bulk import chunks
 from tarantula.streams import aside, registry, usual
 from tarantula.streams.adapter import Doubt, Reading, Row
 from tarantula.streams.alerts import judge_all
-from tarantula.streams.history import NewEvent, series_of, store
+from tarantula.streams.history import NewEvent, series_of_many, store
 from tarantula.streams.misses import Standing
 from tarantula.streams.news_rows import NewsRows
 from tarantula.streams.outcome import Kept, Made, New, NotMade, Unchanged, new_event
@@ -55,18 +55,7 @@ def keep_all(session: Session, made: Sequence[Made]) -> list[Kept]:
 
 def make_events(session: Session, new: Sequence[tuple[int, New]]) -> list[list[NewEvent]]:
     """Return the events of new values, for each source; the series of all of them are looked for at once."""
-    wanted = {source_id: set(places) for source_id, places in new if places}
-    known: dict[tuple[int, str, str], int] = {}
-    for some in chunks(sorted(wanted)):
-        rows = session.execute(
-            select(Series.source_id, Series.field, Series.row, Series.id).where(Series.source_id.in_(some))
-        )
-        known.update(((source_id, field, row), identity) for source_id, field, row, identity in rows)
-    for source_id, places in wanted.items():
-        missing = [place for place in places if (source_id, *place) not in known]
-        if missing:
-            found = series_of(session, source_id, missing)
-            known.update(((source_id, *place), identity) for place, identity in found.items())
+    known = series_of_many(session, {(source_id, *place) for source_id, places in new for place in places})
     return [
         [new_event(known[source_id, *place], at, value, text) for place, (at, value, text) in places.items()]
         for source_id, places in new

@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from tarantula.config import Config
@@ -117,7 +118,14 @@ class Reader:
                 self.turns.done(source.server, self._loop.time())
             else:
                 self.turns.add(source)
-        return self.turns.next(self._loop.time())
+        visit = self.turns.next(self._loop.time())
+        while visit is not None and visit.ready is not None:
+            if visit.ready.done():
+                self.turns.release(visit, 0.0)
+            else:
+                visit.ready.set_result(None)
+            visit = self.turns.next(self._loop.time())
+        return visit
 
     def next_time(self) -> float | None:
         """When the next visit may be, on the loop's clock."""
@@ -157,6 +165,22 @@ class Reader:
         self.turns.visited(visit.server, now)
         self.turns.release(visit, now + self.politeness.pause(visit.server))
 
+    @asynccontextmanager
+    async def borrowing(self, server: str) -> AsyncIterator[None]:
+        """Have a server for one visit that is made by somebody else: wait for its turn, and leave it alone then."""
+        visit = Visit((object(),), "", server, ready=self._loop.create_future())
+        assert visit.ready is not None
+        self.turns.expect(server)
+        self.turns.put(visit)
+        self._on_work()
+        try:
+            await visit.ready
+            yield
+        finally:
+            self.turns.at(server).waiting.pop(visit.key, None)
+            self.release(visit)
+            self.turns.done(server, self._loop.time())
+
     def go_on(self, visit: Visit, onward: Visit) -> None:
         """Let the visit wait that a redirect leads to, for the same sources."""
         for _ in visit.sources:
@@ -175,7 +199,7 @@ class Reader:
             kept = await self.keeper.keep(made)
         self.turns.done(attempt.visit.server, self._loop.time())
         if kept is not None:
-            self._count(kept, outcome)
+            self._count_reading(kept, outcome)
             source.config = kept.config
             if isinstance(outcome, Reading):
                 source.memory = outcome.memory
@@ -186,16 +210,20 @@ class Reader:
             self._schedule(source, max(due, source.next_due(self.now())) if due <= self.now() else due)
         return kept
 
+    def count(self, stat: str, number: int = 1) -> None:
+        """Add to a stat."""
+        self.counts[stat] += number
+
     def is_excluded(self, server: str) -> bool:
         """Whether nobody may visit a server."""
         return server in self._excluded
 
-    def _count(self, kept: Kept, outcome: Reading | NotMade | Unchanged) -> None:
-        self.counts["stream/reading_count"] += 1
-        self.counts[f"stream/status_count/{kept.status}"] += 1
-        self.counts["stream/event_count"] += len(kept.events)
+    def _count_reading(self, kept: Kept, outcome: Reading | NotMade | Unchanged) -> None:
+        self.count("stream/reading_count")
+        self.count(f"stream/status_count/{kept.status}")
+        self.count("stream/event_count", len(kept.events))
         if isinstance(outcome, Unchanged):
-            self.counts["stream/unchanged_count"] += 1
+            self.count("stream/unchanged_count")
 
     def _hear(self, news: ReadingNews) -> None:
         """Take in what a group brought about."""

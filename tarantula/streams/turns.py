@@ -109,7 +109,7 @@ class Turns:
             staying = [source for source in visit.sources if not source.is_gone]
             turn.expected -= len(visit.sources) - len(staying)
             visit.sources = staying
-            if not visit.sources:
+            if not visit.sources and visit.ready is None:
                 self._offer(turn)
                 continue
             turn.visiting = visit

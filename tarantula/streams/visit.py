@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -76,6 +77,8 @@ class Visit:
     sources: list[Followed] = field(default_factory=list)
     hops: int = 0
     """Redirects that led here."""
+    ready: Future[None] | None = None
+    """Who waits for the server, and then visits it without us: a browser's page that needs something from there."""
     may_be_private: bool = True
     """Whether it may lead to a private address: a source's own server may be at one, others only if that one is."""
 
@@ -102,7 +105,6 @@ class Visit:
 
     def led_to(self, url: str, is_private: bool) -> Visit:
         """Return the visit that a redirect leads to."""
-        may = self.config.allow_private or is_private
-        return Visit(
-            (*self.key, url), url, server_of(url), self.sources, self.hops + 1, may or server_of(url) == self.server
-        )
+        server = server_of(url)
+        may = self.config.allow_private or is_private or server == self.server
+        return Visit((*self.key, url), url, server, self.sources, self.hops + 1, may_be_private=may)

@@ -3,7 +3,7 @@
 from tarantula.streams.history.drawing import Point, Points, points, points_of, total
 from tarantula.streams.history.forgetting import Forgot, forget
 from tarantula.streams.history.reading import events, last_values
-from tarantula.streams.history.series import series_of
+from tarantula.streams.history.series import series_of, series_of_many
 from tarantula.streams.history.storing import NewEvent, Stored, store, store_telling
 from tarantula.streams.history.summary import Summary
 from tarantula.streams.history.summing import sum_up
@@ -21,6 +21,7 @@ __all__ = [
     "points",
     "points_of",
     "series_of",
+    "series_of_many",
     "store",
     "store_telling",
     "sum_up",

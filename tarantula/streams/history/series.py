@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -13,20 +14,36 @@ from sqlalchemy.orm import Session
 from tarantula.config import Config
 from tarantula.models import Series
 from tarantula.publications.zones import LOCALTIME
+from tarantula.store.bulk import chunks
 
 ANYWHERE = "UTC"
 FieldAndRow = tuple[str, str]
+SourceFieldAndRow = tuple[int, str, str]
 
 
 def series_of(session: Session, source_id: int, wanted: Iterable[FieldAndRow]) -> dict[FieldAndRow, int]:
     """Return the series of fields and rows of a source; those that are not there yet are made."""
-    asked = list(dict.fromkeys(wanted))
-    found = known(session, source_id)
-    missing = [one for one in asked if one not in found]
+    asked = {(source_id, field, row) for field, row in wanted}
+    return {(field, row): identity for (_, field, row), identity in series_of_many(session, asked).items()}
+
+
+def series_of_many(session: Session, wanted: Collection[SourceFieldAndRow]) -> dict[SourceFieldAndRow, int]:
+    """Return the series of fields and rows of many sources; those that are not there yet are made."""
+    sources = sorted({source_id for source_id, _, _ in wanted})
+    found = _known(session, sources)
+    missing = [one for one in dict.fromkeys(wanted) if one not in found]
     if missing:
-        _make(session, source_id, missing)
-        found = known(session, source_id)
-    return {one: found[one] for one in asked}
+        _make(session, missing)
+        found |= _known(session, sorted({source_id for source_id, _, _ in missing}))
+    return {one: found[one] for one in wanted}
+
+
+def _known(session: Session, sources: Sequence[int]) -> dict[SourceFieldAndRow, int]:
+    found: dict[SourceFieldAndRow, int] = {}
+    for some in chunks(sources):
+        chosen = select(Series.source_id, Series.field, Series.row, Series.id).where(Series.source_id.in_(some))
+        found.update(((source_id, field, row), identity) for source_id, field, row, identity in session.execute(chosen))
+    return found
 
 
 def known(session: Session, source_id: int) -> dict[FieldAndRow, int]:
@@ -41,19 +58,25 @@ def zone_name() -> str:
     """Return the name of the installation's time zone, or of this machine's; UTC if it has none."""
     zone = Config().zone
     name = zone.key if isinstance(zone, ZoneInfo) else ANYWHERE
-    if name in available_timezones():
+    if name in _known_zones():
         return name
     return _named_by(LOCALTIME) or ANYWHERE
+
+
+@cache
+def _known_zones() -> frozenset[str]:
+    # It reads a folder of six hundred files.
+    return frozenset(available_timezones())
 
 
 def _named_by(link: Path) -> str | None:
     parts = link.resolve().parts
     name = "/".join(parts[parts.index("zoneinfo") + 1 :]) if "zoneinfo" in parts else ""
-    return name if name in available_timezones() else None
+    return name if name in _known_zones() else None
 
 
-def _make(session: Session, source_id: int, missing: Sequence[FieldAndRow]) -> None:
+def _make(session: Session, missing: Sequence[SourceFieldAndRow]) -> None:
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     zone = zone_name()
-    rows = [{"source_id": source_id, "field": field, "row": row, "zone": zone} for field, row in missing]
+    rows = [{"source_id": source_id, "field": field, "row": row, "zone": zone} for source_id, field, row in missing]
     session.execute(dialect.insert(Series).on_conflict_do_nothing(), rows)
