@@ -40,7 +40,18 @@ def test_a_text_that_names_no_currency_is_in_the_one_of_the_field() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["49,99 € 39,99 €", "10 € - 15 €", "12 km", "12 visitantes", "grátis", "€ 5 USD", "1 € = 1,08 $", "3.º €", "€"],
+    [
+        "49,99 € 39,99 €",
+        "10 € - 15 €",
+        "12 km",
+        "12 visitantes",
+        "grátis",
+        "12 EURUSD",
+        "€ 5 USD",
+        "1 € = 1,08 $",
+        "3.º €",
+        "€",
+    ],
 )
 def test_what_is_no_sum_is_not_read(text: str) -> None:
     with pytest.raises(NotRead):
@@ -53,6 +64,12 @@ def test_the_price_of_another_amount_is_not_taken_for_the_same() -> None:
     assert read_text("13,10 €/kg", Kind.MONEY, "EUR", history).number == Decimal("13.10")
     with pytest.raises(NotRead, match="another amount"):
         read_text("1,31 €/100 g", Kind.MONEY, "EUR", history)
+
+
+@pytest.mark.parametrize("text", ["12 ₡", "₲ 12", "KSh 12", "Bs. 12", "12 KSh", "12 ден.", "Z$ 12", "12 Z$", "12 ¤"])
+def test_a_currency_that_is_not_known_is_not_taken_for_that_of_the_field(text: str) -> None:
+    with pytest.raises(NotRead):
+        read_text(text, Kind.MONEY, "EUR", ("12 €", "13 €"))
 
 
 def test_three_decimals_are_believed_where_they_are_usual() -> None:

@@ -67,7 +67,19 @@ def test_a_unit_is_told_however_it_is_written(unit: str, written: str) -> None:
 
 
 def test_what_measures_something_else_is_not_converted() -> None:
-    for text in ("12 kg", "12 €", "12 visitantes", "12 Mb", "10 h"):
+    for text in (
+        "12 kg",
+        "12 €",
+        "12 visitantes",
+        "12 Mb",
+        "12″",
+        "12 '",
+        "12 Ω",
+        "10 h",
+        "12 kmx",
+        "12-13 km",
+        "5 km 3 m",
+    ):
         with pytest.raises(NotRead):
             read_text(text, Kind.QUANTITY, "km")
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 DOLLARS = ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "ARS", "CLP", "COP", "UYU", "BRL", "CVE")
 _SIGNS: dict[str, tuple[str, ...]] = {
     "€": ("EUR",), "£": ("GBP", "GIP", "EGP"), "R$": ("BRL",), "US$": ("USD",), "$US": ("USD",), "U$S": ("USD",),
+    "£GB": ("GBP",), "UK£": ("GBP",), "BR$": ("BRL",), "$CA": ("CAD",), "$AU": ("AUD",), "$NZ": ("NZD",),
+    "$MX": ("MXN",), "щ.д.": ("USD",), "лв.": ("BGN",),
     "$": DOLLARS, "C$": ("CAD",), "CA$": ("CAD",), "A$": ("AUD",), "AU$": ("AUD",), "NZ$": ("NZD",), "HK$": ("HKD",),
     "S$": ("SGD",), "NT$": ("TWD",), "MX$": ("MXN",), "¥": ("JPY", "CNY"), "円": ("JPY",), "元": ("CNY",),
     "₹": ("INR",), "Rs": ("INR", "PKR", "LKR"), "Rs.": ("INR", "PKR", "LKR"), "₽": ("RUB",), "₺": ("TRY",),

@@ -21,8 +21,8 @@ from tarantula.streams.value import NotRead, Value
 
 MOST_TEXTS = 50
 """Of more texts the last ones are looked at."""
-_CODE = re.compile(r"0\d+|\+?\d{3}( \d{3}){3,}|\d{4}-\d{3}|\(?\+\d[\d ()-]{8,}")
-"""What is written with digits and counts nothing: codes, telephone numbers."""
+_CODE = re.compile(r"0\d+|\+?\d{3}( \d{3}){3,}|\d{4}-\d{3}|\(?\+\d[\d ()-]{8,}|\(\d+\)")
+"""What is written with digits and counts nothing: codes, telephone numbers, notes."""
 _NO_DATE = re.compile(r"\d\.\d{1,2}\.\d{1,2}|\d{1,2}\.\d\.\d{1,2}|\d\d/\d\d|[\d.]+")
 """What may be a version, a fraction or a number as well as a date: nobody is served by a guess."""
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])(?::[0-5]\d){1,2}|(?:1\d|2[0-3])h(?:[0-5]\d)?", re.IGNORECASE)
