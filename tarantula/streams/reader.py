@@ -199,7 +199,7 @@ class Reader:
             kept = await self.keeper.keep(made)
         self.turns.done(attempt.visit.server, self._loop.time())
         if kept is not None:
-            self._count(kept, outcome)
+            self._count_reading(kept, outcome)
             source.config = kept.config
             if isinstance(outcome, Reading):
                 source.memory = outcome.memory
@@ -210,16 +210,20 @@ class Reader:
             self._schedule(source, max(due, source.next_due(self.now())) if due <= self.now() else due)
         return kept
 
+    def count(self, stat: str, number: int = 1) -> None:
+        """Add to a stat."""
+        self.counts[stat] += number
+
     def is_excluded(self, server: str) -> bool:
         """Whether nobody may visit a server."""
         return server in self._excluded
 
-    def _count(self, kept: Kept, outcome: Reading | NotMade | Unchanged) -> None:
-        self.counts["stream/reading_count"] += 1
-        self.counts[f"stream/status_count/{kept.status}"] += 1
-        self.counts["stream/event_count"] += len(kept.events)
+    def _count_reading(self, kept: Kept, outcome: Reading | NotMade | Unchanged) -> None:
+        self.count("stream/reading_count")
+        self.count(f"stream/status_count/{kept.status}")
+        self.count("stream/event_count", len(kept.events))
         if isinstance(outcome, Unchanged):
-            self.counts["stream/unchanged_count"] += 1
+            self.count("stream/unchanged_count")
 
     def _hear(self, news: ReadingNews) -> None:
         """Take in what a group brought about."""
