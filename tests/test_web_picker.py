@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Frame, FrameLocator, Page, expect
 
 from tarantula.config import Config
@@ -16,11 +17,16 @@ from tests.pointing import PICTURE, Site, open_to_point_at, site_of
 
 CSS = "h1 { color: rgb(1, 2, 3) } td { background: url(http://elsewhere.example/x.png) }"
 JSON = '{"main": {"temp": 21.5, "wind": 3}, "stations": [{"name": "Lisboa", "t": 21}, {"name": "Porto", "t": 17}]}'
+FEED = (
+    "<?xml version='1.0'?><rss version='2.0'><channel><title>NASA</title>"
+    "<item><title>Launch</title><link>http://a.example/1</link><description>Soon.</description></item></channel></rss>"
+)
 ANSWERS: dict[str, tuple[str, str | bytes]] = {
     "/league": ("text/html; charset=utf-8", LEAGUE),
     "/news": ("text/html; charset=utf-8", NEWS),
     "/hostile": ("text/html; charset=utf-8", HOSTILE),
     "/weather.json": ("application/json", JSON),
+    "/feed": ("application/rss+xml", FEED),
     "/league.css": ("text/css", CSS),
     "/logo.png": ("image/png", PICTURE),
     "/robots.txt": ("text/plain", "User-agent: *\nDisallow: /secret\n"),
@@ -66,6 +72,7 @@ def test_the_first_of_the_league_is_pointed_at_and_followed(
 
     expect(window.get_by_role("radio", name="Row 1 of the table, whoever is there")).to_be_checked()
     rows_like_it_are_shown(frame, window)
+    assert _faults(window) == []
     window.get_by_label("Name", exact=True).nth(3).fill("Wins")
     window.get_by_label("Name of the source").fill("user.root.hoquei")
     window.get_by_label("Tags").fill("hóquei, desporto")
@@ -83,6 +90,12 @@ def test_the_first_of_the_league_is_pointed_at_and_followed(
         ("jogos", "Jogos", "integer"),
         ("wins", "Wins", "integer"),
     ]
+
+
+def _faults(window: Page) -> list[str]:
+    found = Axe().run(window).response["violations"]
+    grave = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [f"{one['id']}: {node['html'][:200]}" for one in grave for node in one["nodes"]]
 
 
 def the_page_is_seen_as_it_is(frame: FrameLocator, site: Site) -> None:
@@ -131,6 +144,7 @@ def test_blocks_documents_and_hostile_pages(place: Office, site: Site, window: P
     place.enter(window)
     blocks_are_found(open_to_point_at(place, window, f"{site.url}news"), window)
     values_of_json_are_ticked(window, f"{site.url}weather.json")
+    a_feed_is_one_field(window, f"{site.url}feed")
     what_cannot_be_shown_is_said(window, site)
     a_hostile_page_reaches_nothing(open_to_point_at(place, window, f"{site.url}hostile"), window)
     ours = (place.address, "data:", "blob:", f"http://127.0.0.1:{_port_of_frame(window)}/")
@@ -165,6 +179,16 @@ def values_of_json_are_ticked(window: Page, url: str) -> None:
     window.get_by_role("radio", name="Every row of stations, by its name").click()
     window.get_by_role("checkbox", name="t: 21").click()
     expect(window.get_by_role("cell", name="Porto").first).to_be_visible()
+
+
+def a_feed_is_one_field(window: Page, url: str) -> None:
+    """A ready-made category asks for the address, and suggests the rest."""
+    window.get_by_text("Ready-made: a feed, the weather, a quote").click()
+    window.get_by_label("Address of the feed").fill(url)
+    window.get_by_role("button", name="Read it").click()
+    expect(window.get_by_role("cell", name="Launch")).to_be_visible()
+    expect(window.get_by_label("Name of the source")).to_have_value("feeds.127-0-0-1")
+    expect(window.get_by_label("Tags")).to_have_value("feed, news")
 
 
 def what_cannot_be_shown_is_said(window: Page, site: Site) -> None:
