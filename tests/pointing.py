@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import sleep
+from types import MappingProxyType
 from typing import NamedTuple
 
 from playwright.sync_api import FrameLocator, Page, expect
@@ -40,7 +42,7 @@ def site_of(answers: Mapping[str, tuple[str, str | bytes]]) -> Iterator[Site]:
         def do_GET(self) -> None:
             asked.append((self.path, self.headers.get("User-Agent", "")))
             kind, body = known.get(self.path, ("", b""))
-            self.send_response(200 if kind else 404)
+            self.send_response(302 if kind.startswith("http") else 200 if kind else 404)
             if kind.startswith("http"):
                 self.send_header("Location", kind)
             self.send_header("Content-Type", kind or "text/plain")
@@ -54,6 +56,52 @@ def site_of(answers: Mapping[str, tuple[str, str | bytes]]) -> Iterator[Site]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield Site(f"http://127.0.0.1:{server.server_address[1]}/", asked, known)
+        server.shutdown()
+
+
+class Request(NamedTuple):
+    """What was asked."""
+
+    path: str
+    body: bytes
+    cookies: str
+
+
+class Reply(NamedTuple):
+    """What is answered."""
+
+    body: bytes
+    status: int = 200
+    headers: Mapping[str, str] = MappingProxyType({})
+    kind: str = "text/html"
+    wait: float = 0.0
+    """Seconds before it comes."""
+
+
+@contextmanager
+def site_that(answer: Callable[[Request], Reply]) -> Iterator[str]:
+    """Serve what a function answers; give the URL, with a slash at the end."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+            reply = answer(Request(self.path, body, self.headers.get("Cookie", "")))
+            sleep(reply.wait)
+            self.send_response(reply.status)
+            for name, value in {**reply.headers, "Content-Type": reply.kind, "Content-Length": len(reply.body)}.items():
+                self.send_header(name, str(value))
+            self.end_headers()
+            with suppress(BrokenPipeError):
+                self.wfile.write(reply.body)
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
         server.shutdown()
 
 
