@@ -118,7 +118,7 @@ def test_another_selector_is_another_value() -> None:
 
 
 RANDOMS = st.integers(0, 2**40).map(Random)
-MANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # Of values without words nobody can tell how they changed places.
 ORDERED = (stream_pages.nameless,)
 PLACES_ONLY = (stream_pages.bare,)

@@ -193,7 +193,7 @@ def _of_feed(answer: Answer) -> list[Suggestions]:
     fields = [
         Suggestion(part, part.capitalize(), {"part": part}, texts)
         for part in get_args(feed.Part)
-        if (texts := [text for one in entries if (text := feed.text_of_part(one, part)[:LONGEST_SAMPLE])])
+        if (texts := [text for one in entries if (text := feed.text_of_part(one, part, answer.url)[:LONGEST_SAMPLE])])
     ]
     return [Suggestions({}, fields, [])] if fields else []
 

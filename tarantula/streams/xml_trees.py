@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lxml import etree
+from lxml import etree  # type: ignore[import-untyped]
 
 from tarantula.links.charset import decode
 from tarantula.streams.adapter import Answer, CannotRead

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Annotated, Any
 
-from lxml import etree
+from lxml import etree  # type: ignore[import-untyped]
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from tarantula.streams.adapter import Adapter, Answer, Doubt, Memory, Reading
