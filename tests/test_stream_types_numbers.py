@@ -15,109 +15,15 @@ from tarantula.streams.value import NotRead
 PORTUGUESE = ("1.204,50", "987,25", "12.004,00", "3,75", "1.100.000,10")
 ENGLISH = ("1,204.50", "987.25", "12,004.00", "3.75", "1,100,000.10")
 MISSING = (
-    "",
-    " ",
-    "\u00a0",
-    "-",
-    "–",
-    "—",
-    "−",
-    "--",
-    "n/a",
-    "N/A",
-    "n.a.",
-    "N/D",
-    "n.d.",
-    "n/d",
-    "s/d",
-    "k. A.",
-    "NaN",
-    "null",
-    "None",
-    "?",
-    "...",
-    "…",
-    "-,--",
-    "--.--",
-    "– €",
-    "€ -",
-    "-- %",
-    "-- °C",
-    "#N/A",
-    "sem dados",
-    "Não disponível",
-    "indisponível",
-    "not available",
-    "no data",
-    "TBD",
-    "*",
+    *"- – — − -- n/a N/A n.a. N/D n.d. n/d s/d NaN null None ? ... … -,-- --.-- #N/A indisponível TBD *".split(),
+    *("", " ", "\u00a0", "k. A.", "– €", "€ -", "-- %", "-- °C", "sem dados", "Não disponível", "no data"),
 )
 NO_NUMBERS = (
-    "3-1",
-    "2–0",
-    "10 - 12",
-    "5 a 7",
-    "1/2",
-    "3/4",
-    "12:30",
-    "2026-06-12",
-    "12/06/2026",
-    "1.2.3",
-    "192.168.1.1",
-    "1.234.56",
-    "1,234,56",
-    "12 34",
-    "1.23.456",
-    "3.º",
-    "3º",
-    "1st",
-    "2nd",
-    "3rd",
-    "4th",
-    "1er",
-    "2e",
-    "3ª",
-    "5.",
-    "A-12",
-    "ABC123",
-    "12abc",
-    "x12y",
-    "3½",
-    "½",
-    "12²",
-    "12¹",
-    "<5",
-    "> 100",
-    "≤ 3",
-    "±2",
-    "500+",
-    "12…",
-    "12...",
-    "1.23 …",
-    "1_000",
-    "Temperatura - 12",
-    "- Norte 12",
-    "Comentários (12)",
-    "--5",
-    "-+5",
-    "▲ -3",
-    "▼ 12,50",
-    "3 m",
-    "Infinity",
-    "∞",
-    "0x1F",
-    "1e400",
-    "1,5 billion",
-    "5'20",
-    "12\n345",
-    "12  345",
-    "1 2",
-    "uma dúzia",
-    "IV",
-    "+351 21 123 45 67",
-    "1.5.2026",
-    "12-story",
-    "9" * 61,
+    *"3-1 2–0 1/2 3/4 12:30 2026-06-12 12/06/2026 1.2.3 192.168.1.1 1.234.56 1,234,56 1.5.2026 23°/15°".split(),
+    *"3.º 3º 1st 2nd 3rd 4th 1er 2e 3ª 5. A-12 ABC123 12abc x12y 0x1F 12-story IV 1_000".split(),
+    *"3½ ½ 12² 12¹ <5 ≤3 ±2 500+ 12… 12... 12, 1e400 ∞ Infinity --5 -+5 5'20 1,,2 1.,2 5--".split(),
+    *("10 - 12", "5 a 7", "12 34", "1 2", "> 100", "1.23 …", "Temperatura - 12", "- Norte 12", "Comentários (12)"),
+    *("½ 3", "▲ -3", "▼ 12,50", "3 m", "1,5 billion", "12\n345", "12  345", "uma dúzia", "+351 21 123 45 67", "9" * 61),
 )
 
 
@@ -156,8 +62,12 @@ def test_without_a_history_the_kind_tells_thousands_from_decimals() -> None:
     assert number("12.345", kind=Kind.PERCENTAGE) == Decimal("12.345")
 
 
-def test_numbers_without_any_mark_beside_it_make_a_thousand_likely() -> None:
+def test_numbers_without_any_mark_beside_it_tell_by_their_size() -> None:
     assert number("1.024", ("987", "991", "1.003", "985", "999")) == 1024
+    assert number("12.125", ("12", "13", "12", "11", "12")) == Decimal("12.125")
+    assert number("12.125", ("12", "13"), Kind.QUANTITY) == Decimal("12.125")
+    with pytest.raises(NotRead, match="do not tell which"):
+        number("1.250", ("5", "12", "60"))
     assert number("1.024", ("1.003", "1.250", "1.777", "1.010", "1.999")) == Decimal("1.024")
 
 
@@ -193,6 +103,19 @@ def test_a_number_with_two_marks_proves_itself_whatever_was_before() -> None:
 @pytest.mark.parametrize("minus", ["-", "−", "–", "‐", "‑", "‒", "－", "﹣", "\u200e-", "\u200f−", "- "])
 def test_every_minus_is_kept(minus: str) -> None:
     assert number(f"{minus}3,5") == Decimal("-3.5")
+
+
+def test_parentheses_are_a_minus_where_accountants_use_them() -> None:
+    assert number("(1,234.56)") == Decimal("-1234.56")
+    assert number("(12)", ("15", "(3)"), Kind.INTEGER) == -12
+    for kind, text, history in (
+        (Kind.INTEGER, "(12)", ()),
+        (Kind.INTEGER, "(12)", ("(3)", "(4)")),
+        (Kind.QUANTITY, "(12 km)", ()),
+        (Kind.DECIMAL, "Comentários (12)", ("15", "(3)")),
+    ):
+        with pytest.raises(NotRead, match="parentheses"):
+            number(text, history, kind)
 
 
 def test_numbers_are_exact() -> None:

@@ -14,14 +14,14 @@ from tarantula.streams.types.measures import check_no_ordinal
 from tarantula.streams.types.multipliers import Multiplier, multiplied, multiplier
 from tarantula.streams.types.numbers import number_of, plain
 from tarantula.streams.types.numerals import Numeral, numeral
-from tarantula.streams.types.tidy import quoted, tidy
+from tarantula.streams.types.tidy import after_word, quoted, tidy
 from tarantula.streams.types.units import leading
 from tarantula.streams.value import NotRead, Value
 
 _EURO_AS_MARK = re.compile(r"(\d)€(\d\d)(?![\d.,])")
 _ESCUDO_AS_MARK = re.compile(r"(\d)\$(\d\d)(?![\d.,])")
 _PER = re.compile(r"\s*(?:/|por |per |pro |le |la |o |a )\s*(\d* ?[^\W\d_]+[²³]?)")
-_BY_THE_THOUSANDTH = frozenset("l litro litros liter litre kWh kwh m³ m3 gal min".split())
+_BY_THE_THOUSANDTH = frozenset("l litro litros liter litre kwh m³ m3 gal min".split())
 """What is sold at prices with three decimals."""
 
 
@@ -35,6 +35,8 @@ class _Sum(NamedTuple):
 
 def read_money(text: str, unit: str, history: Sequence[str]) -> Value:
     """Read a sum, or say that it is in another currency than the field."""
+    if unit and unit not in currencies.CODES:
+        unit = currencies.usual_code(unit) or unit
     found = _parts(text, unit)
     check_no_ordinal(found.numeral)
     if found.currency is None:
@@ -58,14 +60,20 @@ def _parts(text: str, unit: str) -> _Sum:
     first, _ = currencies.before(found.before)
     times, rest = multiplier(found.after, Kind.MONEY)
     second, after = currencies.after(rest)
-    if second is None and unit and rest.lstrip().startswith(unit):
-        second, after = Currency((unit,)), rest.lstrip()[len(unit) :]
+    if second is None and unit and (left := after_word(rest, unit)) is not None:
+        second, after = Currency((unit,)), left
     if first and second and not set(first.codes) & set(second.codes):
         raise NotRead(f"{quoted(text)} names two currencies.")
     codes = tuple(code for code in (first or second or Currency(())).codes if second is None or code in second.codes)
     currency = Currency(codes, (second or first or Currency(())).hundredths) if first or second else None
     per = _PER.match(after)
-    return _Sum(found, times, currency, per[1].strip() if per else "", after)
+    return _Sum(found, times, currency, per[1].strip().casefold() if per else "", after)
+
+
+def common_currency(texts: Sequence[str]) -> str:
+    """Return the currency that all texts may be in, if at least one of them names it."""
+    named = [found.currency.codes for found in map(_parts_of, texts) if found and found.currency]
+    return next((code for code in named[0] if all(code in codes for codes in named)), "") if named else ""
 
 
 @lru_cache(16384)

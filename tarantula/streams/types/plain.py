@@ -22,6 +22,8 @@ _METRES_OR_MILLIONS = re.compile(r"\s?m(?![^\W\d_]|[²³])")
 def read_plain(text: str, kind: Kind, history: Sequence[str]) -> Value:
     """Read a whole number or a decimal."""
     found = numeral(text)
+    if found.in_parentheses and kind is Kind.INTEGER and all("(" in earlier for earlier in history):
+        raise NotRead(f"{quoted(text)} may be a count in parentheses, or below zero as accountants write it.")
     if not found.after and not found.before:
         return _value(number_of(found, kind, history), kind, "")
     return _read_beside_words(text, found, kind, history)

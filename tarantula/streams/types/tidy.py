@@ -63,6 +63,13 @@ def tidy(text: str) -> str:
     return text
 
 
+def after_word(text: str, word: str) -> str | None:
+    """Return what follows a word at the begin of a text; None if it does not begin with it."""
+    text = text.lstrip()
+    rest = text[len(word) :]
+    return rest if text.startswith(word) and not rest[:1].isalnum() else None
+
+
 def is_missing(text: str) -> bool:
     """Whether a tidy text only says that there is no value: a dash, n/a, nothing."""
     if _DIGIT.search(text):
