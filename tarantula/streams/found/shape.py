@@ -11,6 +11,7 @@ from tarantula.streams.words import folded
 WORDS = "a"
 """The shape of a text without numbers, or with too much around them."""
 LONGEST_SHAPE = 40
+LONGEST_UNIT = 6
 FEW = 5
 """Numbers, of which nobody knows yet how far they go."""
 LEAST_SLACK = 1.0
@@ -46,7 +47,8 @@ def fits(shape: str, known: Iterable[str], *, loosely: bool) -> bool:
 
 def _differ_by_unit(first: str, second: str) -> bool:
     short, long = sorted((first, second), key=len)
-    return short == "9" and long.startswith("9") and long.count("9") == 1
+    is_unit = long.count("9") == 1 and len(long) <= LONGEST_UNIT and ":" not in long
+    return short == "9" and long.startswith("9") and is_unit
 
 
 def number_in(text: str) -> float | None:

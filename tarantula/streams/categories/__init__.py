@@ -1,0 +1,54 @@
+"""Ready-made categories of sources: files beside this one, and files of the installation's own."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tarantula import sentences
+from tarantula.errors import NotThere, TarantulaError
+from tarantula.streams.categories.category import Category
+
+FOLDER = "categories"
+"""The folder of an installation's home that holds its own: each file adds a category, or changes some of one."""
+
+
+def categories(folder: Path | None = None) -> dict[str, Category]:
+    """Return all categories by name; a file in *folder* stands above the one of the same name that is ready-made."""
+    known = {path.stem: dict(_read(path, path.stat().st_mtime_ns)) for path in _files(Path(__file__).parent)}
+    for path in _files(folder) if folder is not None else []:
+        known[path.stem] = {**known.get(path.stem, {}), **_read(path, path.stat().st_mtime_ns)}
+    return {name: _made(name, values) for name, values in sorted(known.items())}
+
+
+def category_named(name: str, folder: Path | None = None) -> Category:
+    """Return the category of that name, or say which there are."""
+    known = categories(folder)
+    if name not in known:
+        near = sentences.did_you_mean(name, known)
+        raise NotThere(f"There is no category {name[:40]!r}.{near} There are: {', '.join(known)}.")
+    return known[name]
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.toml"))
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, _changed: int) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TarantulaError(f"The category {path.name} cannot be read: {error}.") from error
+
+
+def _made(name: str, values: dict[str, Any]) -> Category:
+    try:
+        return Category.model_validate({"name": name, **values})
+    except ValidationError as error:
+        lines = sentences.of_validation(error, Category.model_fields)
+        raise TarantulaError(f"The category {name} cannot be used: {' '.join(lines)}") from error
