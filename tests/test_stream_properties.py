@@ -20,7 +20,7 @@ LOCALES = (
     "ru uk tr el ro bg hr lt lv et sl sk ja zh ko hi ar_EG fa bn mr"
 ).split()
 PLACES = ("pt_PT", "pt_BR", "en_US", "en_GB", "de_DE", "de_CH", "fr_FR", "fr_CH")
-MOST = 60
+MOST = 40
 NOW = datetime(2026, 6, 14, 12, 0, tzinfo=UTC)
 
 

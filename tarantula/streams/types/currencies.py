@@ -95,3 +95,13 @@ def all_codes() -> frozenset[str]:
     from babel.core import get_global
 
     return CODES | frozenset(get_global("all_currencies"))
+
+
+@lru_cache(1024)
+def usual_code(written: str) -> str | None:
+    """Return the code of a currency that a person wrote as a sign, a code or a word."""
+    named, rest = after(written)
+    if named is not None and not rest and not named.hundredths:
+        return named.codes[0]
+    code = written.strip().upper()
+    return code if code in all_codes() else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import log10
 from typing import NamedTuple
 
 from tarantula.streams.types.formats import ANY, decimal_marks, has_decimals, marks_in, readings
@@ -21,8 +22,8 @@ class Told(NamedTuple):
 
     formats: int = ANY
     """In which formats all its numbers may be, as bits; none if it contradicts itself."""
-    has_whole: bool = False
-    """Whether some of its numbers have no mark at all."""
+    wholes: tuple[float, float] | None = None
+    """Of how many digits, as logarithms, its numbers without any mark are: the fewest and the most."""
 
 
 NOTHING_TOLD = Told()
@@ -31,7 +32,8 @@ NOTHING_TOLD = Told()
 class _Proof(NamedTuple):
     formats: int
     strictly: int
-    has_marks: bool
+    size: float | None
+    """The logarithm of a number without marks."""
 
 
 def told(history: Sequence[str]) -> Told:
@@ -46,8 +48,8 @@ def _told(history: tuple[str, ...]) -> Told:
     for proof in proofs:
         loosely &= proof.formats
         strictly &= proof.strictly
-    has_whole = any(not proof.has_marks for proof in proofs)
-    return Told(strictly or loosely, has_whole)
+    sizes = [proof.size for proof in proofs if proof.size is not None]
+    return Told(strictly or loosely, (min(sizes), max(sizes)) if sizes else None)
 
 
 @lru_cache(16384)
@@ -62,7 +64,8 @@ def _proof(text: str) -> _Proof | None:
             continue  # No number with marks of thousands stands before an exponent.
         formats |= reading.formats
         strictly |= reading.strictly
-    return _Proof(formats, strictly, bool(marks_in(found.body))) if formats else None
+    whole = not marks_in(found.body) and int(found.body)
+    return _Proof(formats, strictly, log10(whole) if whole else None) if formats else None
 
 
 def remembered(history: Sequence[str], text: str, most: int = WORTH_KEEPING) -> list[str]:

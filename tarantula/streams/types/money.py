@@ -35,6 +35,8 @@ class _Sum(NamedTuple):
 
 def read_money(text: str, unit: str, history: Sequence[str]) -> Value:
     """Read a sum, or say that it is in another currency than the field."""
+    if unit and unit not in currencies.CODES:
+        unit = currencies.usual_code(unit) or unit
     found = _parts(text, unit)
     check_no_ordinal(found.numeral)
     if found.currency is None:
@@ -66,6 +68,12 @@ def _parts(text: str, unit: str) -> _Sum:
     currency = Currency(codes, (second or first or Currency(())).hundredths) if first or second else None
     per = _PER.match(after)
     return _Sum(found, times, currency, per[1].strip() if per else "", after)
+
+
+def common_currency(texts: Sequence[str]) -> str:
+    """Return the currency that all texts may be in, if at least one of them names it."""
+    named = [found.currency.codes for found in map(_parts_of, texts) if found and found.currency]
+    return next((code for code in named[0] if all(code in codes for codes in named)), "") if named else ""
 
 
 @lru_cache(16384)

@@ -21,13 +21,14 @@ _NUMERAL = re.compile(
 )
 _BARE = re.compile(r"([-+]?)(\d+(?:[.,']\d+)*)")
 """What most numbers are: nothing but a sign, digits and marks."""
-_GLUED_CODE = re.compile(
-    r"(?<![^\W\d_])(" + "|".join(sorted(currencies.CODES)) + r"|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-+]?\d)"
-)
+_CODES = "|".join(sorted(currencies.CODES))
+_GLUED_CODE = re.compile(rf"(?<![^\W\d_])({_CODES}|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-+]?\d)")
 _PARENTHESES = re.compile(r"(?P<before>[^()\d]*)\((?P<inside>[^()]*\d[^()]*)\)(?P<after>[^()\d]*)")
 _NO_CENTS = re.compile(r"\s?([.,])\s?-{1,2}(?![\d-])")
 _JOINED = re.compile(r"\s?[-/:]\s?[.,]?\d")
-_NOT_WHOLE_TEXT = re.compile(r"\s?(?:…|\.\.)")
+_NOT_WHOLE_TEXT = re.compile(r"\s?(?:…|\.\.)|,$")
+_OTHER_AFTER_SLASH = re.compile(r"/\s?(?!10*\s?(?![CFK]\b)[^\W\d_])\d")
+"""A second number behind a slash, unless it says for how much: €/100 g, l/100 km."""
 _FRACTION_OR_POWER = re.compile(r"[²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]")
 _TRAILING_MINUS = re.compile(r"-(?=$|\s|[%€£$)])")
 
@@ -109,7 +110,7 @@ def _why_no_number(before: str, after: str) -> str:
         return "says only about how much it is."
     if not after:
         return ""
-    if _NUMERAL.search(after):
+    if _NUMERAL.search(after) or _OTHER_AFTER_SLASH.search(after):
         return "has more than one number. Choose a smaller part, or write a regular expression."
     if _JOINED.match(after):
         return "is no number: it may be a score, a range, a date or a time."
