@@ -23,6 +23,7 @@ from benchmarks import (
     pagerank,
     ranking,
     search,
+    streams,
     wget,
 )
 
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "pagerank": lambda options: pagerank.measure(),
     "ranking": lambda options: ranking.measure(),
     "live": lambda options: live.measure(options.pages, options.servers),
+    "streams": lambda options: streams.measure(options.sources, options.seconds),
     "search": lambda options: search.measure(options.documents),
 }
 
@@ -55,6 +57,8 @@ def main() -> None:
     arguments.add_argument("--rounds", type=int, default=1)
     arguments.add_argument("--rows", type=int, default=1_000_000, help="documents for frontier_queries and documents")
     arguments.add_argument("--documents", type=int, default=100_000, help="for search")
+    arguments.add_argument("--sources", type=int, default=10_000, help="for streams, of mixed intervals")
+    arguments.add_argument("--seconds", type=float, default=60.0, help="for streams; 600 is the whole measurement")
     arguments.add_argument("--events", type=int, default=history.EVENTS, help="for history: one a second")
     options = arguments.parse_args()
     if unknown := set(options.names) - BENCHMARKS.keys():

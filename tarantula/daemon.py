@@ -15,7 +15,7 @@ from tarantula.coordinator import Coordinator
 from tarantula.db import open_database
 from tarantula.db_errors import shown
 from tarantula.errors import TarantulaError
-from tarantula.life.indexing import Indexing
+from tarantula.life.beside import indexing, reading
 from tarantula.life.starting import ProcessStarter
 from tarantula.life.telling import check_addresses
 
@@ -31,10 +31,14 @@ def ticking(installation: Config) -> Iterator[None]:
     installation.make_home()
     check_addresses(installation)
     starter = ProcessStarter(installation)
-    with open_database(installation) as database, Indexing(installation) as indexing:
+    with (
+        open_database(installation) as database,
+        indexing(installation) as index,
+        reading(installation, database) as streams,
+    ):
         coordinator = Coordinator(installation, database, starter)
         scheduler = BackgroundScheduler(timezone=UTC)
-        for job in (lambda: coordinator.round(datetime.now(UTC)), coordinator.tell, indexing.look):
+        for job in (lambda: coordinator.round(datetime.now(UTC)), coordinator.tell, index.look, streams.look):
             scheduler.add_job(
                 Patient(job), "interval", seconds=ROUND, next_run_time=datetime.now(UTC), misfire_grace_time=None
             )

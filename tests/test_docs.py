@@ -38,10 +38,18 @@ def tree() -> dict[str, Any]:
     """Every command by what is typed after ``tarantula``; the empty name is the program itself."""
     known: dict[str, Any] = {"": command()}
     for noun in NOUNS:
-        found = load(noun)
-        verbs = getattr(found, "commands", None)
-        known |= {f"{noun} {verb}": one for verb, one in verbs.items()} if verbs else {noun: found}
+        known |= dict(verbs(noun, load(noun)))
     return known
+
+
+def verbs(path: str, found: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what a command is made of: its verbs, or itself."""
+    within = getattr(found, "commands", None)
+    if not within:
+        yield path, found
+        return
+    for verb, one in within.items():
+        yield from verbs(f"{path} {verb}", one)
 
 
 def options(path: str) -> set[str]:
@@ -51,7 +59,7 @@ def options(path: str) -> set[str]:
 
 def split_command(words: list[str]) -> tuple[str, list[str]]:
     """Return which command some words call, and what follows it."""
-    for length in (2, 1):
+    for length in (3, 2, 1):
         if (path := " ".join(words[:length])) in tree():
             return path, words[length:]
     assert not words or words[0].startswith("-") or words[0] in NOUNS, f"there is no command {words[0]!r}"

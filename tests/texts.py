@@ -28,12 +28,12 @@ MARKING = frozenset({"_", "mark"})
 SAYING = frozenset(
     {"TarantulaError", "NotAllowed", "NotAnExpression", "NotNow", "NotThere", "ValueError"}
     | {"CannotAsk", "InvalidResponse", "NoCode", "NotReached", "PrivateAddress", "TookTooLong", "TooLarge"}
-    | {"accept", "at_least", "more_than_nothing", "refuse", "_refuse", "Verdict"}
+    | {"NotUnderstood", "accept", "at_least", "more_than_nothing", "refuse", "_refuse", "_take", "Verdict"}
 )
 """What is called with a sentence that a page may show."""
-RETURNING = frozenset({"answers.py", "failures.py", "fitting.py", "robots.py", "sentences.py"})
+RETURNING = frozenset({"answers.py", "failures.py", "fitting.py", "reasons.py", "robots.py", "sentences.py"})
 """The files whose functions return them."""
-NAMED = frozenset({"reason", "more", "complaint"})
+NAMED = frozenset({"reason", "more", "complaint", "ever", "within"})
 """What such a sentence, or a part of it, is called before it is said."""
 OF_PYDANTIC = {
     "input should be a valid integer, unable to parse string as an integer",
@@ -52,6 +52,8 @@ SENTENCES = (
         "sentences.py",
         "servers.py",
         "states.py",
+        "streams/alerts",
+        "streams/patterns.py",
         "streams/picking",
         "streams/registry.py",
         "streams/source.py",
@@ -61,7 +63,7 @@ SENTENCES = (
     ),
 )
 """Where sentences are said of what people write and do; those of other places are shown in English."""
-NOTES = ("search/finder.py", "search/query.py")
+NOTES = ("search/finder.py", "search/query.py", "streams/alerts/replaying.py")
 """Where notes are gathered of what was done with a query."""
 
 

@@ -9,14 +9,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
-from tarantula.models import Source, SourceState
+from tarantula.models import Alert, Series, Source, SourceState
+from tarantula.store.bulk import chunks
 from tarantula.streams import aside, registry, usual
 from tarantula.streams.adapter import Doubt, Reading, Row
 from tarantula.streams.alerts import judge
 from tarantula.streams.history import NewEvent, series_of, store
 from tarantula.streams.misses import Standing
 from tarantula.streams.news_rows import NewsRows
-from tarantula.streams.outcome import Kept, Made, NotMade, Place, Unchanged, new_event
+from tarantula.streams.outcome import Kept, Made, New, NotMade, Unchanged, new_event
 from tarantula.streams.remembered import Remembered
 from tarantula.streams.source import SourceConfig, SourceField
 from tarantula.streams.typing_values import clean, value_of, widened, with_kinds
@@ -45,17 +46,43 @@ def keep_all(session: Session, made: Sequence[Made]) -> list[Kept]:
         else Kept(one.source_id, one.config)
         for one in made
     ]
+    events = make_events(session, [(one.source_id, one.new) for one in kept])
+    for one, made_of_it in zip(kept, events, strict=True):
+        one.events += made_of_it
     settle(session, {one.source_id: one.events for one in kept if one.events}, max(one.at for one in made))
     return kept
 
 
+def make_events(session: Session, new: Sequence[tuple[int, New]]) -> list[list[NewEvent]]:
+    """Return the events of new values, for each source; the series of all of them are looked for at once."""
+    wanted = {source_id: set(places) for source_id, places in new if places}
+    known: dict[tuple[int, str, str], int] = {}
+    for some in chunks(sorted(wanted)):
+        rows = session.execute(
+            select(Series.source_id, Series.field, Series.row, Series.id).where(Series.source_id.in_(some))
+        )
+        known.update(((source_id, field, row), identity) for source_id, field, row, identity in rows)
+    for source_id, places in wanted.items():
+        missing = [place for place in places if (source_id, *place) not in known]
+        if missing:
+            found = series_of(session, source_id, missing)
+            known.update(((source_id, *place), identity) for place, identity in found.items())
+    return [
+        [new_event(known[source_id, *place], at, value, text) for place, (at, value, text) in places.items()]
+        for source_id, places in new
+    ]
+
+
 def settle(session: Session, events: dict[int, list[NewEvent]], now: int) -> None:
     """Store the events of sources, and judge who wants to be told."""
-    if events:
-        session.flush()
-        store(session, [event for some in events.values() for event in some])
-        for source_id, some in events.items():
-            judge(session, source_id, some, now)
+    if not events:
+        return
+    session.flush()
+    store(session, [event for some in events.values() for event in some])
+    for some in chunks(sorted(events)):
+        watched = session.scalars(select(Alert.source_id).where(Alert.source_id.in_(some)).distinct())
+        for source_id in sorted(watched):
+            judge(session, source_id, events[source_id], now)
 
 
 class _Keeping:
@@ -69,7 +96,6 @@ class _Keeping:
         self._remembered = Remembered.of(state.memory)
         self._changed = False
         self._moment = datetime.fromtimestamp(made.at / 1e6, UTC)
-        self._new: dict[Place, tuple[int, Value, str]] = {}
         self._doubts: list[Doubt] = []
         self._kept = Kept(made.source_id, made.config)
 
@@ -108,7 +134,6 @@ class _Keeping:
         for field in self._config.fields:
             if field.key not in found:
                 self._kept.missing.setdefault(field.key, NOT_THERE.format(key=field.key))
-        self._make_events()
 
     def _take(self, field: SourceField, row: str, text: str) -> None:
         if not text:
@@ -161,19 +186,11 @@ class _Keeping:
         rows = self._remembered.last.setdefault(key, {})
         before = rows.get(row)
         if before is None or before[0] != value.text:
-            self._new[key, row] = (self._made.at, value, text)
+            self._kept.new[key, row] = (self._made.at, value, text)
         now: list[str | None] = [value.text, None if text == value.text else text]
         if before != now:
             rows[row], self._changed = now, True
             self._remembered.note_text(key, text)
-
-    def _make_events(self) -> None:
-        if not self._new:
-            return
-        series = series_of(self._session, self._state.source_id, self._new)
-        self._kept.events = [
-            new_event(series[place], at, value, text) for place, (at, value, text) in self._new.items()
-        ]
 
     def _take_news(self, rows: list[Row]) -> None:
         news = NewsRows(self._session, self._state.source_id, self._made.at)
@@ -217,7 +234,7 @@ class _Keeping:
         if self._changed:
             state.memory = self._remembered.as_json()
             flag_modified(state, "memory")
-        if self._kept.events:
+        if self._kept.events or self._kept.new:
             state.event_at = made.at
-        if self._kept.events or is_news or self._doubts:
+        if self._kept.events or self._kept.new or is_news or self._doubts:
             state.stamp = max(made.at, state.stamp + 1)

@@ -13,6 +13,8 @@ from tarantula.streams.value import Value
 
 Place = tuple[str, str]
 """The key of a field, and the name of a row."""
+New = dict[Place, tuple[int, Value, str]]
+"""New values: when each was read, and from which text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Kept:
     config: SourceConfig
     """With the kinds that were told from the texts."""
     values: dict[Place, Value] = field(default_factory=dict)
+    new: New = field(default_factory=dict)
+    """Those that are not the ones before."""
     events: list[NewEvent] = field(default_factory=list)
     """What is new."""
     aside: list[Doubt] = field(default_factory=list)

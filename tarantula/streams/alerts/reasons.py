@@ -113,7 +113,7 @@ def _is(name: str, sign: Sign, limit: str, now: str) -> str:
     if sign == Sign.AT_MOST:
         return f"{name} is {limit} or less: it is {now}."
     if sign == Sign.EQUAL:
-        return f"{name} is {now}."
+        return f"{name} has the value {now}."
     if sign == Sign.OTHER:
         return f"{name} is not {limit}: it is {now}."
     if sign == Sign.CONTAINS:
@@ -162,7 +162,5 @@ def shown(seen: Seen | None, unit: str) -> str:
 
 
 def _percent(moved: Decimal, base: Decimal) -> str:
-    if not base:
-        return "∞ %"
-    share = round(abs(moved / base) * 100, 1)
-    return f"{share.normalize():f} %"
+    share = f"{round(abs(moved / base) * 100, 1).normalize():f}" if base else "∞"
+    return f"{share} %"
