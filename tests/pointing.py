@@ -9,9 +9,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import sleep
 from types import MappingProxyType
 from typing import NamedTuple
+from urllib.parse import parse_qs
 
 from playwright.sync_api import FrameLocator, Page, expect
 
+from tarantula.streams.steps import Action, Step
 from tests.managing import Office, settled
 
 PICTURE = bytes.fromhex(
@@ -114,3 +116,33 @@ def open_to_point_at(place: Office, window: Page, url: str) -> FrameLocator:
     frame = window.frame_locator("iframe")
     expect(frame.locator("html[tabindex]")).to_be_attached()
     return frame
+
+
+def behind_a_door(request: Request) -> Reply:
+    """Answer as a site with a form to log in, a cookie, and a value that a script fetches."""
+    is_known = "session=1" in request.cookies
+    match request.path:
+        case "/":
+            return Reply(
+                b"<form method=post action=/in><input name=user><input name=word type=password><button>in</button>"
+            )
+        case "/in":
+            said = parse_qs(request.body.decode())
+            if (said.get("user"), said.get("word")) == (["ana"], ["segredo"]):
+                return Reply(b"", 303, {"Location": "/home", "Set-Cookie": "session=1; Path=/; HttpOnly"})
+            return Reply(b"<p>no", 403)
+        case "/home":
+            script = b"<p id=v></p><script>fetch('/v').then(a => a.text()).then(t => { v.textContent = t })</script>"
+            return Reply(script if is_known else b"<p>stranger")
+        case "/v":
+            return Reply(b"42" if is_known else b"", kind="text/plain")
+        case _:
+            return Reply(b"", 404)
+
+
+DOOR = [
+    Step(action=Action.FILL, where="[name=user]", value="{name}"),
+    Step(action=Action.FILL, where="[name=word]", value="{word}"),
+    Step(action=Action.CLICK, where="button"),
+    Step(action=Action.WAIT, where="#v:not(:empty)"),
+]

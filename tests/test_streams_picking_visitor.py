@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
-from urllib.parse import parse_qs
 
 import pytest
 
@@ -14,8 +13,7 @@ from tarantula.errors import TarantulaError
 from tarantula.streams.adapter import Answer
 from tarantula.streams.picking.rendered import Rendering
 from tarantula.streams.picking.visitor import PAUSE, Visitor, Wanted, address_of, is_private
-from tarantula.streams.steps import Action, Step
-from tests.pointing import Reply, Request, site_of, site_that
+from tests.pointing import DOOR, Reply, behind_a_door, site_of, site_that
 
 AGENT = "Mozilla/5.0 (compatible; Tarantula/test)"
 Result = TypeVar("Result")
@@ -112,36 +110,6 @@ def test_what_is_no_address_of_the_web_is_refused(written: str) -> None:
 
 def test_an_address_may_be_written_without_its_scheme() -> None:
     assert address_of(" example.org/a b ") == "http://example.org/a%20b"
-
-
-def behind_a_door(request: Request) -> Reply:
-    """Answer as a site with a form to log in, a cookie, and a value that a script fetches."""
-    is_known = "session=1" in request.cookies
-    match request.path:
-        case "/":
-            return Reply(
-                b"<form method=post action=/in><input name=user><input name=word type=password><button>in</button>"
-            )
-        case "/in":
-            said = parse_qs(request.body.decode())
-            if (said.get("user"), said.get("word")) == (["ana"], ["segredo"]):
-                return Reply(b"", 303, {"Location": "/home", "Set-Cookie": "session=1; Path=/; HttpOnly"})
-            return Reply(b"<p>no", 403)
-        case "/home":
-            script = b"<p id=v></p><script>fetch('/v').then(a => a.text()).then(t => { v.textContent = t })</script>"
-            return Reply(script if is_known else b"<p>stranger")
-        case "/v":
-            return Reply(b"42" if is_known else b"", kind="text/plain")
-        case _:
-            return Reply(b"", 404)
-
-
-DOOR = [
-    Step(action=Action.FILL, where="[name=user]", value="{name}"),
-    Step(action=Action.FILL, where="[name=word]", value="{word}"),
-    Step(action=Action.CLICK, where="button"),
-    Step(action=Action.WAIT, where="#v:not(:empty)"),
-]
 
 
 @pytest.mark.usefixtures("chromium")

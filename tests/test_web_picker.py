@@ -11,9 +11,10 @@ from playwright.sync_api import Frame, FrameLocator, Page, expect
 from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.streams import registry
-from tests.managing import Office, office
+from tarantula.web.parts.way_there import ACTIONS
+from tests.managing import Office, office, settled
 from tests.picking_pages import HOSTILE, LEAGUE, NEWS
-from tests.pointing import PICTURE, Site, open_to_point_at, site_of
+from tests.pointing import DOOR, PICTURE, Site, behind_a_door, open_to_point_at, site_of, site_that
 
 CSS = "h1 { color: rgb(1, 2, 3) } td { background: url(http://elsewhere.example/x.png) }"
 JSON = '{"main": {"temp": 21.5, "wind": 3}, "stations": [{"name": "Lisboa", "t": 21}, {"name": "Porto", "t": 17}]}'
@@ -146,6 +147,7 @@ def test_blocks_documents_and_hostile_pages(place: Office, site: Site, window: P
     values_of_json_are_ticked(window, f"{site.url}weather.json")
     a_feed_is_one_field(window, f"{site.url}feed")
     what_cannot_be_shown_is_said(window, site)
+    steps_lead_to_a_page(place, window)
     a_hostile_page_reaches_nothing(open_to_point_at(place, window, f"{site.url}hostile"), window)
     ours = (place.address, "data:", "blob:", f"http://127.0.0.1:{_port_of_frame(window)}/")
     assert [url for url in requests if not url.startswith(ours)] == []
@@ -189,6 +191,28 @@ def a_feed_is_one_field(window: Page, url: str) -> None:
     expect(window.get_by_role("cell", name="Launch")).to_be_visible()
     expect(window.get_by_label("Name of the source")).to_have_value("feeds.127-0-0-1")
     expect(window.get_by_label("Tags")).to_have_value("feed, news")
+
+
+def steps_lead_to_a_page(place: Office, window: Page) -> None:
+    """Somebody says how to log in, the browser of the server does so, and the page behind the door is pointed at."""
+    with site_that(behind_a_door) as door:
+        window.goto(f"{place.address}/streams/new")
+        settled(window)
+        window.get_by_text("Steps to get there, and variables").click()
+        for number, step in enumerate(DOOR, 1):
+            window.get_by_role("button", name="Add a step").click()
+            row = window.get_by_role("group", name=f"Step {number}", exact=True)
+            row.get_by_label("What is done").click()
+            window.get_by_role("option", name=ACTIONS[step.action], exact=True).click()
+            row.get_by_label("Where: a CSS selector, or an address").fill(step.where)
+            row.get_by_label("With what").fill(step.value)
+        window.get_by_label("Variables, one on each line").fill("name=ana\nword=segredo")
+        window.get_by_label("Address of the page").fill(door)
+        window.get_by_role("button", name="Open").click()
+        frame = window.frame_locator("iframe")
+        expect(frame.locator("html[tabindex]")).to_be_attached(timeout=60_000)
+        frame.get_by_text("42").click()
+        expect(window.get_by_role("group", name="Value 1")).to_contain_text("42")
 
 
 def what_cannot_be_shown_is_said(window: Page, site: Site) -> None:

@@ -95,11 +95,12 @@ class Picker:
 
     async def _show_page(self, answer: Answer, private: bool) -> None:
         key, look = await picking_of(self._client).open(self._desk.person, answer, allow_private=private)
+        # Before it is shown: whoever clicks at once means this page, and not the one before.
+        await self._begin(Draft(answer, look.tree))
         self._offers.hide()
         self._framed.set_visibility(True)
         self._frame.show(address_in_frame(self._client, key))
         self._suggest(look.page.title, answer.url)
-        await self._begin(Draft(answer, look.tree))
 
     async def _show_offers(self, answer: Answer) -> None:
         offers = await away(offers_of, answer)
