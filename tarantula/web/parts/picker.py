@@ -123,7 +123,8 @@ class Picker:
             self._opening = ui.button(_("Open"), icon="travel_explore", on_click=self.open).props("no-caps")
         self._way_there = WayThere()
         CategoryForm(self._desk, self._prepare)
-        self._notice = ui.label().classes("text-sm").props('role="status"')
+        # One line, also while it says nothing: the page below must not move away from under the mouse.
+        self._notice = ui.label().classes("text-sm w-full h-6 truncate").props('role="status"')
 
     def _wish(self) -> Wish:
         there = self._way_there
