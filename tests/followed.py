@@ -9,7 +9,7 @@ from typing import Any
 from tarantula.db import Database
 from tarantula.models import Source
 from tarantula.streams import history, registry
-from tarantula.streams.adapter import Reading, Row
+from tarantula.streams.adapter import Doubt, Reading, Row
 from tarantula.streams.keeping import keep
 from tarantula.streams.source import read
 
@@ -36,6 +36,14 @@ def was_read(database: Database, source: int, at: int, rows: Mapping[str, Mappin
     with database.session() as session:
         found = session.get_one(Source, source)
         keep(session, found, registry.config_of(found), made, at)
+
+
+def was_doubted(database: Database, source: int, field: str, row: str, text: str) -> None:
+    """Keep a reading that is put aside."""
+    with database.session() as session:
+        found = session.get_one(Source, source)
+        made = Reading(doubts=[Doubt(field, text, "It may be another.", row)])
+        keep(session, found, registry.config_of(found), made, now())
 
 
 def were_read(database: Database, source: int, field: str, values: Sequence[tuple[int, float]]) -> None:

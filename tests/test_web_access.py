@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import re
 from datetime import UTC, datetime
 
@@ -10,10 +11,15 @@ from playwright.sync_api import Page, TimeoutError, expect
 from sqlalchemy import update
 
 from tarantula.config import Config
-from tarantula.db import open_database
+from tarantula.db import Database, open_database
+from tarantula.management import views
 from tarantula.models import Document
+from tarantula.people.roles import Role
 from tarantula.search.following import Following
+from tarantula.streams.views.view import ViewKind
 from tests.collecting import ROOT
+from tests.desks import desk_of
+from tests.followed import HOUR, followed, now, was_doubted, was_read
 from tests.managing import office
 from tests.months import Page as Stored
 from tests.months import archive
@@ -41,12 +47,27 @@ def test_no_page_has_a_serious_fault_and_all_fit_a_telephone(sqlite_config: Conf
         with database.session() as session:
             session.execute(update(Document).values(collected_at=datetime.now(UTC)))
         tell(database, urn)
+        _follow(database)
         catch_up(Following(sqlite_config, database))
     with office() as place:
         place.enter(window)
         assert "button-name" in " ".join(_violations_of_a_bad_page(window))
         found = {address: _faults(window, place.address + address) for address in pages(urn)}
     assert {address: faults for address, faults in found.items() if faults} == {}
+
+
+def _follow(database: Database) -> None:
+    """Follow a source that is called as the publication is, and put it on the dashboard in several ways."""
+    source = followed(database, "fcul", {"students": "integer", "lat": "decimal", "lon": "decimal", "dean": "text"})
+    for hour in range(3):
+        rows = {
+            name: {"students": str(100 + hour), "lat": "38.7", "lon": "-9.1", "dean": "Ana"} for name in ("LEI", "MAT")
+        }
+        was_read(database, source, now() - (3 - hour) * HOUR, rows)
+    was_doubted(database, source, "students", "LEI", "many")
+    desk = desk_of(database, Role.READER, getpass.getuser())
+    for kind in ViewKind:
+        views.edit(desk, views.add_source(desk, "fcul").id, {"kind": kind})
 
 
 def _violations_of_a_bad_page(window: Page) -> list[str]:

@@ -165,13 +165,15 @@ def dragged(window: Page) -> None:
     box = canvas.bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2
-    for _ in range(3):
+    for _ in range(8):
         window.mouse.move(box["x"] + 80, middle)
         window.mouse.down()
         for step in range(1, 13):
             window.mouse.move(box["x"] + 80 + step * 20, middle)
-            window.wait_for_timeout(20)
         window.mouse.up()
+        window.wait_for_timeout(500)
+        if window.evaluate(f"{option}.dataZoom[0].startValue") < before - 30 * 3_600_000:
+            break
     window.wait_for_function(f"{option}.dataZoom[0].startValue < {before} - 24 * 3600 * 1000")
     window.wait_for_function(f"{option}.series[0].data[0][0] < {first} - 24 * 3600 * 1000")
     expect(chart.get_by_text(" to 20")).to_be_visible()

@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Frame, FrameLocator, Page, expect
 
 from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.streams import registry
-from tests.managing import Office, office
+from tarantula.web.parts.way_there import ACTIONS
+from tests.managing import Office, office, settled
 from tests.picking_pages import HOSTILE, LEAGUE, NEWS
-from tests.pointing import PICTURE, Site, open_to_point_at, site_of
+from tests.pointing import DOOR, PICTURE, Site, behind_a_door, open_to_point_at, site_of, site_that
 
 CSS = "h1 { color: rgb(1, 2, 3) } td { background: url(http://elsewhere.example/x.png) }"
 JSON = '{"main": {"temp": 21.5, "wind": 3}, "stations": [{"name": "Lisboa", "t": 21}, {"name": "Porto", "t": 17}]}'
+FEED = (
+    "<?xml version='1.0'?><rss version='2.0'><channel><title>NASA</title>"
+    "<item><title>Launch</title><link>http://a.example/1</link><description>Soon.</description></item></channel></rss>"
+)
 ANSWERS: dict[str, tuple[str, str | bytes]] = {
     "/league": ("text/html; charset=utf-8", LEAGUE),
     "/news": ("text/html; charset=utf-8", NEWS),
     "/hostile": ("text/html; charset=utf-8", HOSTILE),
     "/weather.json": ("application/json", JSON),
+    "/feed": ("application/rss+xml", FEED),
     "/league.css": ("text/css", CSS),
     "/logo.png": ("image/png", PICTURE),
     "/robots.txt": ("text/plain", "User-agent: *\nDisallow: /secret\n"),
@@ -66,6 +73,7 @@ def test_the_first_of_the_league_is_pointed_at_and_followed(
 
     expect(window.get_by_role("radio", name="Row 1 of the table, whoever is there")).to_be_checked()
     rows_like_it_are_shown(frame, window)
+    assert _faults(window) == []
     window.get_by_label("Name", exact=True).nth(3).fill("Wins")
     window.get_by_label("Name of the source").fill("user.root.hoquei")
     window.get_by_label("Tags").fill("hóquei, desporto")
@@ -83,6 +91,12 @@ def test_the_first_of_the_league_is_pointed_at_and_followed(
         ("jogos", "Jogos", "integer"),
         ("wins", "Wins", "integer"),
     ]
+
+
+def _faults(window: Page) -> list[str]:
+    found = Axe().run(window).response["violations"]
+    grave = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [f"{one['id']}: {node['html'][:200]}" for one in grave for node in one["nodes"]]
 
 
 def the_page_is_seen_as_it_is(frame: FrameLocator, site: Site) -> None:
@@ -131,7 +145,9 @@ def test_blocks_documents_and_hostile_pages(place: Office, site: Site, window: P
     place.enter(window)
     blocks_are_found(open_to_point_at(place, window, f"{site.url}news"), window)
     values_of_json_are_ticked(window, f"{site.url}weather.json")
+    a_feed_is_one_field(window, f"{site.url}feed")
     what_cannot_be_shown_is_said(window, site)
+    steps_lead_to_a_page(place, window)
     a_hostile_page_reaches_nothing(open_to_point_at(place, window, f"{site.url}hostile"), window)
     ours = (place.address, "data:", "blob:", f"http://127.0.0.1:{_port_of_frame(window)}/")
     assert [url for url in requests if not url.startswith(ours)] == []
@@ -165,6 +181,38 @@ def values_of_json_are_ticked(window: Page, url: str) -> None:
     window.get_by_role("radio", name="Every row of stations, by its name").click()
     window.get_by_role("checkbox", name="t: 21").click()
     expect(window.get_by_role("cell", name="Porto").first).to_be_visible()
+
+
+def a_feed_is_one_field(window: Page, url: str) -> None:
+    """A ready-made category asks for the address, and suggests the rest."""
+    window.get_by_text("Ready-made: a feed, the weather, a quote").click()
+    window.get_by_label("Address of the feed").fill(url)
+    window.get_by_role("button", name="Read it").click()
+    expect(window.get_by_role("cell", name="Launch")).to_be_visible()
+    expect(window.get_by_label("Name of the source")).to_have_value("feeds.127-0-0-1")
+    expect(window.get_by_label("Tags")).to_have_value("feed, news")
+
+
+def steps_lead_to_a_page(place: Office, window: Page) -> None:
+    """Somebody says how to log in, the browser of the server does so, and the page behind the door is pointed at."""
+    with site_that(behind_a_door) as door:
+        window.goto(f"{place.address}/streams/new")
+        settled(window)
+        window.get_by_text("Steps to get there, and variables").click()
+        for number, step in enumerate(DOOR, 1):
+            window.get_by_role("button", name="Add a step").click()
+            row = window.get_by_role("group", name=f"Step {number}", exact=True)
+            row.get_by_label("What is done").click()
+            window.get_by_role("option", name=ACTIONS[step.action], exact=True).click()
+            row.get_by_label("Where: a CSS selector, or an address").fill(step.where)
+            row.get_by_label("With what").fill(step.value)
+        window.get_by_label("Variables, one on each line").fill("name=ana\nword=segredo")
+        window.get_by_label("Address of the page").fill(door)
+        window.get_by_role("button", name="Open").click()
+        frame = window.frame_locator("iframe")
+        expect(frame.locator("html[tabindex]")).to_be_attached(timeout=60_000)
+        frame.get_by_text("42").click()
+        expect(window.get_by_role("group", name="Value 1")).to_contain_text("42")
 
 
 def what_cannot_be_shown_is_said(window: Page, site: Site) -> None:

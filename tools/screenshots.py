@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import subprocess
@@ -9,11 +10,19 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import sin
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, ViewportSize
 
+from tarantula.config import Config
+from tarantula.db import open_database
+from tarantula.management import views
+from tarantula.management.desk import Desk
+from tarantula.people.person import Person
+from tarantula.people.roles import Role
 from tests.browsing import launched
+from tests.followed import HOUR, followed, now, was_read, were_read
 from tests.sites.demo import LARGEST, DemoWeb
 from tools.chromium import usable_browser
 
@@ -24,6 +33,7 @@ WIDE: ViewportSize = {"width": 1100, "height": 720}
 NARROW: ViewportSize = {"width": 390, "height": 720}
 QUIET = 2000
 """Milliseconds after which a page has drawn everything."""
+LEAGUE = {"Porto": 61, "Benfica": 58, "Sporting": 55, "Oliveirense": 47, "Barcelos": 39}
 TRIED = "{base}\n{base}visita.mp4\nhttp://www.example.org/"
 
 
@@ -38,6 +48,7 @@ def main() -> int:
         environment = {**os.environ, "TARANTULA_HOME": home, "TARANTULA_DATABASE_URL": "", "no_proxy": "*"}
         with DemoWeb() as web:
             urn = collect(environment, web)
+            follow(Path(home))
             with served(environment) as way_in, launched(chromium) as browser:
                 take(browser, way_in, urn, web.url())
     return 0
@@ -58,6 +69,25 @@ def collect(environment: dict[str, str], web: DemoWeb) -> str:
         run("crawl", NAME)
     last: str = json.loads(run("items", NAME, "--json"))[-1]["urn"]
     return last
+
+
+def follow(home: Path) -> None:
+    """Follow a temperature and a league, and put them on the dashboard of whoever comes by the printed link."""
+    with open_database(Config(home=home, database_url="")) as database:
+        weather = followed(database, "weather.lisboa", {"temperature": "decimal"}, title="Temperatura em Lisboa")
+        curve = [(now() - step * HOUR // 4, round(17 + 5 * sin(step / 15) + step % 3 / 5, 1)) for step in range(400)]
+        were_read(database, weather, "temperature", curve[::-1])
+        league = followed(database, "hoquei.liga", {"pontos": "integer", "jogos": "integer"}, title="Liga de hóquei")
+        rows = {team: {"pontos": str(points), "jogos": "26"} for team, points in LEAGUE.items()}
+        was_read(database, league, now(), rows)
+        desk = Desk(Config(home=home), database, Person(getpass.getuser(), Role.READER))
+        points = {"source": "hoquei.liga", "field": "pontos"}
+        for view in ({"kind": "treemap", "parts": [points]}, {"kind": "bar", "parts": [points]}):
+            views.add(desk, view)
+        both = [points, {**points, "field": "jogos"}]
+        views.add(desk, {"kind": "table", "parts": both, "order": "a", "descending": True,
+                         "formulas": [{"text": "a / b", "title": "por jogo"}]})  # fmt: skip
+        views.add(desk, {"kind": "area", "parts": [{"source": "weather.lisboa", "field": "temperature"}]})
 
 
 @contextmanager
@@ -88,6 +118,8 @@ def take(browser: Browser, way_in: str, urn: str, base: str) -> None:
         "validate": f"/items/{urn}/validate",
         "report": f"/items/{urn}/report",
         "reports-in-time": f"/publications/{NAME}/reports",
+        "dashboard": "/dashboard",
+        "sources": "/sources",
     }.items():
         picture(page, f"{address}{path}", name)
     page.goto(f"{address}/publications/{NAME}", wait_until="networkidle")

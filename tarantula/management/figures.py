@@ -14,6 +14,7 @@ from tarantula.management.desk import Desk
 from tarantula.management.item_rows import count
 from tarantula.models import Item, Publication
 from tarantula.states import ALIVE
+from tarantula.streams.exports.prometheus import Labels, last_numbers
 
 
 class Figures(NamedTuple):
@@ -28,6 +29,8 @@ class Figures(NamedTuple):
     """How far items are that have not ended, by publication and urn."""
     finished: dict[str, datetime]
     """When an item of a publication last ended."""
+    streams: dict[Labels, float]
+    """The last values of public sources, by source, field and row."""
 
 
 def figures(desk: Desk) -> Figures:
@@ -48,4 +51,5 @@ def figures(desk: Desk) -> Figures:
             collectors={host: hosts.count(host) for host in hosts},
             under_way={(item.publication.name, item.urn): count(session, item.id) for item in alive},
             finished={name: moment for name, moment in session.execute(finished) if moment is not None},
+            streams=last_numbers(session),
         )

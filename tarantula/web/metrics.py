@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tarantula import __version__
 from tarantula.management.desk import Desk
 from tarantula.management.figures import Figures, figures
+from tarantula.streams.exports.prometheus import LABELS, WORDS
 
 REGISTRY = CollectorRegistry()
 REQUESTS = Counter(
@@ -78,6 +79,7 @@ class _Counted:
             yield _gauge(f"item_{field}", f"Of an item under way: {field}.", ["publication", "item"], values)
         finished = {(name,): moment.timestamp() for name, moment in counted.finished.items()}
         yield _gauge("last_item_finished_timestamp_seconds", "When an item last ended.", ["publication"], finished)
+        yield _gauge("stream_value", WORDS, list(LABELS), counted.streams)
 
 
 def _gauge(name: str, words: str, labels: list[str], values: Mapping[Any, float]) -> GaugeMetricFamily:

@@ -15,6 +15,7 @@ from tarantula.web.api import (
     publications,
     searching,
     servers,
+    stream_exports,
     streams,
     types,
     views,
@@ -26,7 +27,7 @@ __all__ = ["router"]
 router = APIRouter(prefix="/api", dependencies=GUARDS, responses=REFUSALS)
 NOUNS = (
     *(publications, types, items, documents, servers, decisions, comparing, exports, people, searching),
-    *(streams, views, alerts),
+    *(streams, stream_exports, views, alerts),
 )
 for noun in NOUNS:
     router.include_router(noun.router)

@@ -20,25 +20,25 @@ MOMENTS = {
     "second": "{HH}:{mm}:{ss}",
     "millisecond": "{HH}:{mm}:{ss}",
 }
-BACK = 20 * 366 * 86_400_000
-AHEAD = 2 * 86_400_000
-"""Milliseconds to which the axis goes, so that the window has somewhere to be dragged to."""
+ROOM = 10
+"""Windows before and after the one that is seen, through which it can be dragged at once."""
 
 
-def in_time(sight: Sight, opened_at: int) -> dict[str, Any]:
-    """Return the chart of a view's tracks; *opened_at*, in milliseconds, is where the axis is hung up."""
+def in_time(sight: Sight) -> dict[str, Any]:
+    """Return the chart of a view's tracks."""
     scattered = scatter_pairs(sight) if sight.view.kind == ViewKind.SCATTER else None
     if scattered is not None:
         return _against(sight, *scattered)
     units = list(dict.fromkeys(track.column.unit for track in sight.tracks))[:2] or [""]
+    room = (sight.end - sight.begin) * ROOM
     return base(
         grid={"left": 8, "right": 12, "top": 28, "bottom": 36, "containLabel": True},
         legend={"type": "scroll", "bottom": 0},
         tooltip={"trigger": "axis"},
         xAxis={
             "type": "time",
-            "min": opened_at - BACK,
-            "max": opened_at + AHEAD,
+            "min": (sight.begin - room) // 1000,
+            "max": (sight.end + room) // 1000,
             "axisLabel": {"formatter": MOMENTS, "hideOverlap": True},
         },
         # A second scale for values of another unit.
@@ -64,7 +64,6 @@ def zoom(sight: Sight) -> dict[str, Any]:
         "zoomOnMouseWheel": "ctrl",
         "moveOnMouseMove": True,
         "preventDefaultMouseMove": False,
-        "minValueSpan": 10_000,
     }
 
 

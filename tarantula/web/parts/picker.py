@@ -95,11 +95,12 @@ class Picker:
 
     async def _show_page(self, answer: Answer, private: bool) -> None:
         key, look = await picking_of(self._client).open(self._desk.person, answer, allow_private=private)
+        # Before it is shown: whoever clicks at once means this page, and not the one before.
+        await self._begin(Draft(answer, look.tree))
         self._offers.hide()
         self._framed.set_visibility(True)
         self._frame.show(address_in_frame(self._client, key))
         self._suggest(look.page.title, answer.url)
-        await self._begin(Draft(answer, look.tree))
 
     async def _show_offers(self, answer: Answer) -> None:
         offers = await away(offers_of, answer)
@@ -122,7 +123,8 @@ class Picker:
             self._opening = ui.button(_("Open"), icon="travel_explore", on_click=self.open).props("no-caps")
         self._way_there = WayThere()
         CategoryForm(self._desk, self._prepare)
-        self._notice = ui.label().classes("text-sm").props('role="status"')
+        # One line, also while it says nothing: the page below must not move away from under the mouse.
+        self._notice = ui.label().classes("text-sm w-full h-6 truncate").props('role="status"')
 
     def _wish(self) -> Wish:
         there = self._way_there

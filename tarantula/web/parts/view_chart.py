@@ -14,7 +14,6 @@ from tarantula.streams.views.view import ViewKind
 from tarantula.web.drawing import shares
 from tarantula.web.drawing.in_time import in_time, series
 from tarantula.web.drawing.network import network
-from tarantula.web.parts.view_window import now
 from tarantula.web.words import _
 
 HEIGHT = "18rem"
@@ -41,7 +40,6 @@ class Chart:
     def __init__(self, dragged: Dragged) -> None:
         self._dragged = dragged
         self._chart: ui.echart | None = None
-        self._opened_at = now() // 1000
 
     def show(self, sight: Sight) -> None:
         """Show a view, in the chart that is there or in a new one."""
@@ -74,4 +72,4 @@ class Chart:
         await self._dragged(int(begin * 1000), int(end * 1000))
 
     def _options(self, sight: Sight) -> dict[str, Any]:
-        return in_time(sight, self._opened_at) if sight.view.kind in IN_TIME else SHARES[sight.view.kind](sight)
+        return in_time(sight) if sight.view.kind in IN_TIME else SHARES[sight.view.kind](sight)

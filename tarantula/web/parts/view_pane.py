@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from nicegui import ui
@@ -25,6 +26,8 @@ MARGIN = 1.0
 """Windows on both sides of the one that is seen, so that dragging it finds something there."""
 AT_MOST = 1200
 """Points of a track, with the margins."""
+REST = 0.7
+"""Seconds without dragging."""
 IN_WORDS = frozenset({ViewKind.TEXT, ViewKind.ONE_LINE, ViewKind.TABLE, ViewKind.TAG_CLOUD})
 """What needs no table beside it."""
 
@@ -48,6 +51,7 @@ class ViewPane:
             self._table = ui.expansion(_("As a table"), on_value_change=self._show_table).props("dense")
             self._table.classes("w-full").set_visibility(False)
         self._bar.set_visibility(False)
+        self._drags = 0
 
     @property
     def moves_by_itself(self) -> bool:
@@ -117,7 +121,13 @@ class ViewPane:
 
     async def _dragged(self, begin: int, end: int) -> None:
         self._window.drag(begin, end)
+        self._drags += 1
+        mine = self._drags
         await self.refresh(dragging=True)
+        await asyncio.sleep(REST)
+        if mine == self._drags and not self.element.is_deleted:
+            # Whoever has dragged a window is given room to drag it on.
+            await self.refresh()
 
     def _when(self, sight: Sight) -> str:
         read = max((seen.read_at or 0 for seen in sight.sources), default=0)

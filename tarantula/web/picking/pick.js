@@ -6,10 +6,12 @@
   const STATE = "data-tarantula-state";
   const LONGEST = 10000;
   const SHOWN = 200;
+  const TWICE = 500;
   const NEVER = /^(html|body)$/;
   const marks = new Map();
   let lit = null;
   let told = 0;
+  let last = { element: null, part: "", at: 0 };
 
   const tell = (said) => window.parent.postMessage(said, "*");
   const words = (element) => (element.textContent || element.getAttribute("alt") || "").replace(/\s+/g, " ").trim();
@@ -46,7 +48,11 @@
     clearTimeout(told);
     told = setTimeout(() => tell({ lit: lit ? words(lit).slice(0, SHOWN) : "" }), 60);
   };
+  // Whoever clicks twice means it once.
   const choose = (element, part) => {
+    const now = performance.now();
+    if (element === last.element && part === last.part && now - last.at < TWICE) return;
+    last = { element, part, at: now };
     tell({ pick: Number(element.getAttribute(NUMBER)), part: part.slice(0, SHOWN) });
   };
 
