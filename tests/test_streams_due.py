@@ -128,3 +128,33 @@ def test_what_was_seen_is_usual_and_a_thousand_times_the_most_is_not(numbers: li
     largest = max(map(abs, numbers))
     if largest > 0:
         assert is_far(1000 * largest, usual)
+
+
+def test_a_redirect_leads_to_a_private_address_only_from_one_or_where_that_is_allowed() -> None:
+    turns = Turns()
+    turns.add(followed(1))
+    turns.hold("a.example", 0.0)
+    visit = turns.next(0.0)
+    assert visit is not None
+    assert visit.may_be_private
+    assert visit.led_to("http://a.example/other", is_private=False).may_be_private
+    assert not visit.led_to("http://b.example/", is_private=False).may_be_private
+    assert visit.led_to("http://b.example/", is_private=True).may_be_private
+    visit.sources = [followed(1, allow_private=True)]
+    assert visit.led_to("http://b.example/", is_private=False).may_be_private
+
+
+def test_a_page_is_asked_for_with_conditions_only_if_all_its_sources_know_the_same() -> None:
+    sources = [followed(number) for number in range(2)]
+    turns = Turns()
+    for source in sources:
+        source.validators = {"url": source.url, "etag": '"one"', "digest": "x"}
+        turns.add(source)
+    turns.hold("a.example", 0.0)
+    visit = turns.next(0.0)
+    assert visit is not None
+    assert visit.conditions == {"If-None-Match": '"one"'}
+    sources[1].validators = {}
+    assert visit.conditions == {}
+    onward = visit.led_to("http://a.example/other", is_private=True)
+    assert onward.conditions == {}
