@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -143,7 +143,19 @@ class SourceConfig(BaseModel):
         if self.steps and not self.render:
             raise ValueError("Steps are done by a browser: say that the page is rendered.")
         check_adapter(self)
+        _check_units(self.fields)
         return self
+
+
+def _check_units(fields: Iterable[SourceField]) -> None:
+    from tarantula.streams.types import check_unit
+
+    for field in fields:
+        if field.unit and field.kind is not None:
+            try:
+                check_unit(field.unit, field.kind)
+            except TarantulaError as error:
+                raise ValueError(str(error)) from None
 
 
 def filled(template: str, variables: Mapping[str, str]) -> str:

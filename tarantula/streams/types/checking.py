@@ -25,10 +25,7 @@ def check_unit(unit: str, kind: Kind = Kind.QUANTITY) -> str:
 
 
 def _currency(written: str) -> str:
-    named, rest = currencies.after(written)
-    if named is not None and not rest and not named.hundredths:
-        return named.codes[0]
-    if (code := written.upper()) in currencies.all_codes():
+    if (code := currencies.usual_code(written)) is not None:
         return code
     near = did_you_mean(written.upper()[:10], sorted(currencies.CODES))
     raise TarantulaError(f"{written[:40]!r} is not a currency.{near} Write its code, as EUR.")

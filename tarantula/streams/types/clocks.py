@@ -46,7 +46,7 @@ def clock(text: str) -> Clock | None:
             if found is None:
                 return None
             rest = f"{text[: match.start()]} {text[match.end() :]}"
-            return Clock(found, zone(match["zone"]), rest.strip(" ,;-()"), bool(match.groupdict().get("half")))
+            return Clock(found, zone(match["zone"]), rest.strip(" ,;-()|·•"), bool(match.groupdict().get("half")))
     return None
 
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 DOLLARS = ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "ARS", "CLP", "COP", "UYU", "BRL", "CVE")
 _SIGNS: dict[str, tuple[str, ...]] = {
     "€": ("EUR",), "£": ("GBP", "GIP", "EGP"), "R$": ("BRL",), "US$": ("USD",), "$US": ("USD",), "U$S": ("USD",),
+    "£GB": ("GBP",), "UK£": ("GBP",), "BR$": ("BRL",), "$CA": ("CAD",), "$AU": ("AUD",), "$NZ": ("NZD",),
+    "$MX": ("MXN",), "щ.д.": ("USD",), "лв.": ("BGN",),
     "$": DOLLARS, "C$": ("CAD",), "CA$": ("CAD",), "A$": ("AUD",), "AU$": ("AUD",), "NZ$": ("NZD",), "HK$": ("HKD",),
     "S$": ("SGD",), "NT$": ("TWD",), "MX$": ("MXN",), "¥": ("JPY", "CNY"), "円": ("JPY",), "元": ("CNY",),
     "₹": ("INR",), "Rs": ("INR", "PKR", "LKR"), "Rs.": ("INR", "PKR", "LKR"), "₽": ("RUB",), "₺": ("TRY",),
@@ -95,3 +97,13 @@ def all_codes() -> frozenset[str]:
     from babel.core import get_global
 
     return CODES | frozenset(get_global("all_currencies"))
+
+
+@lru_cache(1024)
+def usual_code(written: str) -> str | None:
+    """Return the code of a currency that a person wrote as a sign, a code or a word."""
+    named, rest = after(written)
+    if named is not None and not rest and not named.hundredths:
+        return named.codes[0]
+    code = written.strip().upper()
+    return code if code in all_codes() else None

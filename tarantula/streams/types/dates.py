@@ -12,9 +12,9 @@ from tarantula.streams.types.time_words import DAYS, FILLERS, MONTHS, WEEKDAYS
 from tarantula.streams.value import NotRead
 
 _YEAR_FIRST = re.compile(r"(\d{4})([-./])(\d{1,2})\2(\d{1,2})")
-_YEAR_LAST = re.compile(r"(\d{1,2})\s?([-./])\s?(\d{1,2})\2\s?(\d{4}|\d{2})\.?")
+_YEAR_LAST = re.compile(r"(\d{1,2})\s?([-./])\s?(\d{1,2})\s?\2\s?(\d{4}|\d{2})\.?")
 _NO_YEAR = re.compile(r"(\d\d)/(\d\d)|(\d{1,2})\.(\d{1,2})\.")
-_IN_TEXT = re.compile(r"(?<![\d./-])(\d{1,2})\s?([-./])\s?(\d{1,2})\2\s?(?:\d{4}|\d{2})(?![\d/-])")
+_IN_TEXT = re.compile(r"(?<![\d./-])(\d{1,2})\s?([-./])\s?(\d{1,2})\s?\2\s?(?:\d{4}|\d{2})(?![\d/-])")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*|\d+|\S")
 _SUFFIXES = frozenset("st nd rd th er º ª ° . , - / ( )".split())
 
@@ -26,11 +26,8 @@ def read_date(text: str, history: Sequence[str], today: date, *, month_first: bo
     """
     words = _WORD.findall(text.casefold())
     weekday = _weekday(words)
-    bare = (
-        " ".join(word for word in text.split() if word.casefold().strip(",.") not in WEEKDAYS)
-        if weekday is not None
-        else text
-    )
+    left_out = FILLERS if weekday is None else {*FILLERS, *WEEKDAYS}
+    bare = " ".join(word for word in text.split() if word.casefold().strip(",.") not in left_out)
     found = _in_digits(bare.strip(" ,"), history, today, weekday, month_first=month_first)
     if found is None:
         found = _in_words(words, today)

@@ -11,7 +11,7 @@ from tarantula.streams.types.multipliers import multiplied
 from tarantula.streams.types.numbers import number_of, plain
 from tarantula.streams.types.numerals import numeral
 from tarantula.streams.types.tidy import quoted
-from tarantula.streams.types.time_words import MONTHS_LONG, SECONDS
+from tarantula.streams.types.time_words import COUNTS, MONTHS_LONG, SECONDS
 from tarantula.streams.value import NotRead, Value
 
 _ISO = re.compile(
@@ -19,16 +19,18 @@ _ISO = re.compile(
 )
 _CLOCK = re.compile(
     r"([-+])?\s?(?:(\d{1,6})\s?(?:d|dias?|days?|tage?|jours?),?\s)?(\d{1,6}):([0-5]\d)(?::([0-5]\d))?([.,]\d{1,9})?"
-    r"(?:\s?(?:h|min|s))?",
+    r"(?:\s?(h|min|s))?",
     re.IGNORECASE,
 )
 _PART = re.compile(r"""(?:,|e|and|und|et|\s)*(\d{1,12}(?:[.,]\d{1,9})?)\s?([^\W\d_]+\.?|''|'|"|$)""", re.IGNORECASE)
+_TITLE = re.compile(r"^(?:[^\W\d_]+ ){0,3}[^\W\d_]+:\s")
 _NEXT = {604800: 86400, 86400: 3600, 3600: 60, 60: 1}
 _SIGNS = {"'": 60, "''": 1, '"': 1}
 
 
 def read_duration(text: str, unit: str, history: Sequence[str]) -> Value:
     """Read how long it is; a number alone is in the unit of the field."""
+    text = with_digits(_TITLE.sub("", text))
     seconds = _iso(text)
     if seconds is None:
         seconds = _clock(text, unit)
@@ -39,6 +41,12 @@ def read_duration(text: str, unit: str, history: Sequence[str]) -> Value:
     if seconds is None:
         raise NotRead(f"{quoted(text)} does not say how long something is. Write it as 1:23:45, 2h 5m or 3 days.")
     return Value(Kind.DURATION, plain(seconds), seconds)
+
+
+def with_digits(text: str) -> str:
+    """Write a number that is the first word of a text in digits: two hours."""
+    first, space, rest = text.partition(" ")
+    return f"{COUNTS[first.casefold()]} {rest}" if space and first.casefold() in COUNTS else text
 
 
 def _iso(text: str) -> Decimal | None:
@@ -55,16 +63,18 @@ def _clock(text: str, unit: str) -> Decimal | None:
     match = _CLOCK.fullmatch(text)
     if match is None:
         return None
-    sign, days, first, second, third, fraction = match.groups()
-    # Two parts are minutes and seconds, unless the field is in hours.
-    in_hours = third is not None or (
-        fraction is None and (days is not None or unit.casefold() in ("h", "hour", "hours"))
-    )
+    sign, days, first, second, third, fraction, written = match.groups()
+    # Two parts are minutes and seconds, unless they or the field are in hours.
+    in_hours = third is not None or (fraction is None and (days is not None or _is_hours(written or unit)))
     whole = int(first) * 3600 + int(second) * 60 if in_hours else int(first) * 60 + int(second)
     total = Decimal(whole + int(days or 0) * 86400 + int(third or 0))
     if fraction:
         total += Decimal(fraction.replace(",", "."))
     return -total if sign == "-" else total
+
+
+def _is_hours(unit: str) -> bool:
+    return SECONDS.get(unit.casefold()) == 3600
 
 
 def _one(text: str, unit: str, history: Sequence[str]) -> Decimal | None:

@@ -52,22 +52,47 @@ def _patterns(format_: Format) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(rf"(?:{grouped}|\d+){fraction}{begin_with_fraction}"), strict
 
 
+_ALL_ALIKE = str.maketrans("0123456789", "1111111111")
 _PATTERNS = tuple(_patterns(format_) for format_ in FORMATS)
 
 
-@lru_cache(16384)
+class _Way(NamedTuple):
+    """How numerals of one shape may be read: what is left out, and what stands before the decimals."""
+
+    decimal: str
+    group: str
+    formats: int
+    strictly: int
+
+
 def readings(body: str) -> tuple[Reading, ...]:
     """Return all that digits with marks between them may mean."""
     if len(body) > 2 * MOST_DIGITS:
         return ()
-    found: dict[Decimal, tuple[int, int]] = {}
+    shape = ("0" if body[0] == "0" else "1") + body[1:].translate(_ALL_ALIKE) if body[0].isdigit() else body
+    return tuple(
+        Reading(Decimal(_without(body, way.decimal, way.group)), way.formats, way.strictly) for way in _ways(shape)
+    )
+
+
+@lru_cache(4096)
+def _ways(shape: str) -> tuple[_Way, ...]:
+    """Return the ways of reading a numeral by where its marks are: which digits it has does not matter."""
+    found: dict[str, _Way] = {}
     for number, (format_, (loose, strict)) in enumerate(zip(FORMATS, _PATTERNS, strict=True)):
-        if loose.fullmatch(body):
-            value = Decimal((body.replace(format_.group, "") if format_.group else body).replace(format_.decimal, "."))
-            before = found.get(value, (0, 0))
-            strictly = 1 << number if strict.fullmatch(body) else 0
-            found[value] = before[0] | 1 << number, before[1] | strictly
-    return tuple(Reading(value, *formats) for value, formats in found.items())
+        if loose.fullmatch(shape):
+            bit = 1 << number
+            value = _without(shape, *format_)
+            way = found.get(value, _Way(*format_, 0, 0))
+            strictly = bit if strict.fullmatch(shape) else 0
+            found[value] = way._replace(formats=way.formats | bit, strictly=way.strictly | strictly)
+    return tuple(found.values())
+
+
+def _without(body: str, decimal: str, group: str) -> str:
+    if group and group in body:
+        body = body.replace(group, "")
+    return body.replace(decimal, ".")
 
 
 @lru_cache(4096)

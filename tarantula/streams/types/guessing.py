@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tarantula.streams.kinds import Aggregation, Kind, usual_aggregation
 from tarantula.streams.types import currencies
 from tarantula.streams.types.measures import measure
+from tarantula.streams.types.money import common_currency
 from tarantula.streams.types.multipliers import multiplier
 from tarantula.streams.types.numerals import numeral
 from tarantula.streams.types.reading import read_text
@@ -20,8 +21,10 @@ from tarantula.streams.value import NotRead, Value
 
 MOST_TEXTS = 50
 """Of more texts the last ones are looked at."""
-_CODE = re.compile(r"0\d+|\+?\d{3}( \d{3}){3,}|\d{4}-\d{3}|\(?\+\d[\d ()-]{8,}")
-"""What is written with digits and counts nothing: codes, telephone numbers."""
+_CODE = re.compile(r"0\d+|\+?\d{3}( \d{3}){3,}|\d{4}-\d{3}|\(?\+\d[\d ()-]{8,}|\(\d+\)")
+"""What is written with digits and counts nothing: codes, telephone numbers, notes."""
+_NO_DATE = re.compile(r"\d\.\d{1,2}\.\d{1,2}|\d{1,2}\.\d\.\d{1,2}|\d\d/\d\d|[\d.]+")
+"""What may be a version, a fraction or a number as well as a date: nobody is served by a guess."""
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])(?::[0-5]\d){1,2}|(?:1\d|2[0-3])h(?:[0-5]\d)?", re.IGNORECASE)
 _FEW_WORDS = re.compile(r"(?:\S+ ){0,4}\S*|[▲▼↑↓%~≈]")
 _TITLE = re.compile(r"|(?:[^\W\d_][^\s:]* ){0,4}[^\W\d_][^\s:]*:|[▲▼↑↓~≈]")
@@ -95,8 +98,7 @@ def _percentage(texts: list[str]) -> str | None:
 
 
 def _money(texts: list[str]) -> str | None:
-    codes = Counter(unit for unit in _measures(texts) or () if unit in currencies.CODES)
-    return codes.most_common(1)[0][0] if codes else None
+    return (common_currency(texts) or None) if _measures(texts) else None
 
 
 def _quantity(texts: list[str]) -> str | None:
@@ -132,7 +134,7 @@ _TESTS: dict[Kind, Callable[[list[str]], str | None]] = {
     Kind.MONEY: _money,
     Kind.QUANTITY: _quantity,
     Kind.DURATION: _duration,
-    Kind.MOMENT: lambda texts: None if any(text.replace(".", "").isdigit() for text in texts) else "",
+    Kind.MOMENT: lambda texts: None if all(map(_NO_DATE.fullmatch, texts)) else "",
     Kind.INTEGER: _plain,
     Kind.DECIMAL: _plain,
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
+from math import log10
 from typing import NamedTuple
 
 from tarantula.streams.types.formats import ANY, decimal_marks, has_decimals, marks_in, readings
@@ -21,8 +22,8 @@ class Told(NamedTuple):
 
     formats: int = ANY
     """In which formats all its numbers may be, as bits; none if it contradicts itself."""
-    has_whole: bool = False
-    """Whether some of its numbers have no mark at all."""
+    wholes: tuple[float, float] | None = None
+    """Of how many digits, as logarithms, its numbers without any mark are: the fewest and the most."""
 
 
 NOTHING_TOLD = Told()
@@ -31,7 +32,8 @@ NOTHING_TOLD = Told()
 class _Proof(NamedTuple):
     formats: int
     strictly: int
-    has_marks: bool
+    size: float | None
+    """The logarithm of a number without marks."""
 
 
 def told(history: Sequence[str]) -> Told:
@@ -46,8 +48,8 @@ def _told(history: tuple[str, ...]) -> Told:
     for proof in proofs:
         loosely &= proof.formats
         strictly &= proof.strictly
-    has_whole = any(not proof.has_marks for proof in proofs)
-    return Told(strictly or loosely, has_whole)
+    sizes = [proof.size for proof in proofs if proof.size is not None]
+    return Told(strictly or loosely, (min(sizes), max(sizes)) if sizes else None)
 
 
 @lru_cache(16384)
@@ -62,26 +64,21 @@ def _proof(text: str) -> _Proof | None:
             continue  # No number with marks of thousands stands before an exponent.
         formats |= reading.formats
         strictly |= reading.strictly
-    return _Proof(formats, strictly, bool(marks_in(found.body))) if formats else None
+    whole = not marks_in(found.body) and int(found.body)
+    return _Proof(formats, strictly, log10(whole) if whole else None) if formats else None
 
 
 def remembered(history: Sequence[str], text: str, most: int = WORTH_KEEPING) -> list[str]:
-    """Return the few texts that tell as much as the whole history: what proves nothing is forgotten first."""
+    """Return the few texts that tell as much as the whole history: the oldest that proves nothing is forgotten first.
+
+    Where all prove something the oldest is forgotten, so that a page may change its ways.
+    """
     texts = [*(earlier for earlier in history if earlier != text), text]
     while len(texts) > most:
-        texts.remove(_least(texts[:-1]))
+        texts.remove(next((earlier for earlier in texts[:-1] if not _proves(earlier)), texts[0]))
     return texts
 
 
-def _least(texts: Iterable[str]) -> str:
-    seen: set[str] = set()
-    repeating: str | None = None
-    for text in texts:
-        proof = _proof(text)
-        marks = decimal_marks(proof.formats) if proof else ""
-        if len(marks) != 1:
-            return text
-        if marks in seen and repeating is None:
-            repeating = text
-        seen.add(marks)
-    return repeating or next(iter(texts))
+def _proves(text: str) -> bool:
+    proof = _proof(text)
+    return proof is not None and len(decimal_marks(proof.formats)) == 1

@@ -21,7 +21,7 @@ from tarantula.streams.value import NotRead, Value
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)\s?(Z|[+-]\d\d(?::?\d\d)?)?)?", re.IGNORECASE
 )
-_BASIC_ISO = re.compile(r"\d{8}T\d{4}(?:\d\d)?(?:Z|[+-]\d{4})?")
+_BASIC_ISO = re.compile(r"(?:19|20)\d{6}(?:T\d{4}(?:\d\d)?(?:Z|[+-]\d{4})?)?")
 _EPOCH = re.compile(r"(\d{9,10})(?:\.(\d{1,6}))?|(\d{12,13})|(\d{15,16})")
 _FIRST_EPOCH, _LAST_EPOCH = 315532800, 4102444800
 """From 1980 to 2100: other numbers of as many digits are no moments."""

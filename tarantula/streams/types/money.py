@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,14 +15,16 @@ from tarantula.streams.types.measures import check_no_ordinal
 from tarantula.streams.types.multipliers import Multiplier, multiplied, multiplier
 from tarantula.streams.types.numbers import number_of, plain
 from tarantula.streams.types.numerals import Numeral, numeral
-from tarantula.streams.types.tidy import quoted, tidy
+from tarantula.streams.types.tidy import after_word, quoted, tidy
 from tarantula.streams.types.units import leading
 from tarantula.streams.value import NotRead, Value
 
 _EURO_AS_MARK = re.compile(r"(\d)€(\d\d)(?![\d.,])")
 _ESCUDO_AS_MARK = re.compile(r"(\d)\$(\d\d)(?![\d.,])")
 _PER = re.compile(r"\s*(?:/|por |per |pro |le |la |o |a )\s*(\d* ?[^\W\d_]+[²³]?)")
-_BY_THE_THOUSANDTH = frozenset("l litro litros liter litre kWh kwh m³ m3 gal min".split())
+_UNKNOWN_SIGN = re.compile(r"(?:^|\s)[^\W\d_]{1,4}\.?$|\$")
+"""A short word right before a number, which may be a currency that is not known here."""
+_BY_THE_THOUSANDTH = frozenset("l litro litros liter litre kwh m³ m3 gal min".split())
 """What is sold at prices with three decimals."""
 
 
@@ -35,6 +38,8 @@ class _Sum(NamedTuple):
 
 def read_money(text: str, unit: str, history: Sequence[str]) -> Value:
     """Read a sum, or say that it is in another currency than the field."""
+    if unit and unit not in currencies.CODES:
+        unit = currencies.usual_code(unit) or unit
     found = _parts(text, unit)
     check_no_ordinal(found.numeral)
     if found.currency is None:
@@ -58,14 +63,20 @@ def _parts(text: str, unit: str) -> _Sum:
     first, _ = currencies.before(found.before)
     times, rest = multiplier(found.after, Kind.MONEY)
     second, after = currencies.after(rest)
-    if second is None and unit and rest.lstrip().startswith(unit):
-        second, after = Currency((unit,)), rest.lstrip()[len(unit) :]
+    if second is None and unit and (left := after_word(rest, unit)) is not None:
+        second, after = Currency((unit,)), left
     if first and second and not set(first.codes) & set(second.codes):
         raise NotRead(f"{quoted(text)} names two currencies.")
     codes = tuple(code for code in (first or second or Currency(())).codes if second is None or code in second.codes)
     currency = Currency(codes, (second or first or Currency(())).hundredths) if first or second else None
     per = _PER.match(after)
-    return _Sum(found, times, currency, per[1].strip() if per else "", after)
+    return _Sum(found, times, currency, per[1].strip().casefold() if per else "", after)
+
+
+def common_currency(texts: Sequence[str]) -> str:
+    """Return the currency that all texts may be in, if at least one of them names it."""
+    named = [found.currency.codes for found in map(_parts_of, texts) if found and found.currency]
+    return next((code for code in named[0] if all(code in codes for codes in named)), "") if named else ""
 
 
 @lru_cache(16384)
@@ -78,8 +89,13 @@ def _parts_of(text: str) -> _Sum | None:
 
 def _check_no_other_unit(text: str, found: _Sum) -> None:
     named, _ = leading(found.rest)
-    if (named or found.rest.lstrip()[:1].isalpha()) and not found.per:
-        raise NotRead(f"{quoted(text)} is not a sum of money.")
+    words = (named or found.rest.lstrip()[:1].isalpha()) and not found.per
+    if words or _UNKNOWN_SIGN.search(found.numeral.before) or _has_sign(found.numeral.before + found.rest):
+        raise NotRead(f"{quoted(text)} is not a sum in a currency that is known.")
+
+
+def _has_sign(text: str) -> bool:
+    return not text.isascii() and any(unicodedata.category(letter) == "Sc" for letter in text)
 
 
 def _code(text: str, currency: Currency | None, unit: str, history: Sequence[str]) -> str:

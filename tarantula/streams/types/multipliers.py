@@ -52,6 +52,8 @@ _LETTER = re.compile(r"([kKM]|[Bb]n|BN|B|mn?|tn|T|Cr)(?=$|[\s€$£¥).,;]|EUR\b
 
 def multiplier(after: str, kind: Kind) -> tuple[Multiplier | None, str]:
     """Return what multiplies a number, by what stands after it, and the rest."""
+    if not after:
+        return None, after
     text = after.lstrip()
     if match := _WORD.match(text):
         return _EACH[(match.lastindex or 1) - 1], text[match.end() :]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from math import log10
 
 from tarantula.streams.kinds import Kind
 from tarantula.streams.types.formats import Reading, decimal_marks, has_decimals, marks_in, proves_itself, readings
@@ -12,6 +13,9 @@ from tarantula.streams.types.multipliers import Multiplier, multiplied
 from tarantula.streams.types.numerals import Numeral
 from tarantula.streams.types.tidy import quoted
 from tarantula.streams.value import NotRead
+
+CLEARLY = 2.0
+"""How many times ten one number has to be nearer than the other."""
 
 
 def number_of(
@@ -91,9 +95,24 @@ def _preferred(fitting: Sequence[Reading], body: str, kind: Kind, history: Told,
         return fitting[0].number
     with_decimals = [reading for reading in fitting if has_decimals(reading, body)]
     thousands = [reading for reading in fitting if reading not in with_decimals]
-    prefers_decimals = decimals or kind is Kind.PERCENTAGE or (kind is Kind.DECIMAL and not history.has_whole)
+    if kind in (Kind.DECIMAL, Kind.QUANTITY) and history.wholes and not decimals:
+        return _nearest(fitting, body, *history.wholes)
+    prefers_decimals = decimals or kind in (Kind.PERCENTAGE, Kind.DECIMAL)
     chosen = with_decimals if prefers_decimals else thousands
     return (chosen or fitting)[0].number
+
+
+def _nearest(fitting: Sequence[Reading], body: str, fewest: float, most: float) -> Decimal:
+    """Return the number that is as large as the whole ones before it, if only one is."""
+
+    def distance(reading: Reading) -> float:
+        size = log10(reading.number) if reading.number else 0.0
+        return max(fewest - size, size - most, 0.0)
+
+    near, far = sorted(fitting, key=distance)[:2]
+    if distance(far) - distance(near) < CLEARLY:
+        raise NotRead(f"{quoted(body)} may be two numbers, and those before it do not tell which.")
+    return near.number
 
 
 def _is_whole(number: Decimal) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 from tarantula.streams.kinds import Kind
 from tarantula.streams.types.measures import check_no_ordinal, check_same_measure, measure
@@ -21,16 +22,25 @@ _METRES_OR_MILLIONS = re.compile(r"\s?m(?![^\W\d_]|[²³])")
 def read_plain(text: str, kind: Kind, history: Sequence[str]) -> Value:
     """Read a whole number or a decimal."""
     found = numeral(text)
-    named = ""
-    if found.after or found.before:
-        check_no_ordinal(found)
-        if _METRES_OR_MILLIONS.match(found.after):
-            raise NotRead(f"{quoted(text)} may be metres or millions. Say which: choose a quantity or money.")
-        named = check_same_measure(found, history)
+    if found.in_parentheses and kind is Kind.INTEGER and all("(" in earlier for earlier in history):
+        raise NotRead(f"{quoted(text)} may be a count in parentheses, or below zero as accountants write it.")
+    if not found.after and not found.before:
+        return _value(number_of(found, kind, history), kind, "")
+    return _read_beside_words(text, found, kind, history)
+
+
+def _read_beside_words(text: str, found: Numeral, kind: Kind, history: Sequence[str]) -> Value:
+    check_no_ordinal(found)
+    if _METRES_OR_MILLIONS.match(found.after):
+        raise NotRead(f"{quoted(text)} may be metres or millions. Say which: choose a quantity or money.")
+    named = check_same_measure(found, history)
     times, rest = multiplier(found.after, kind)
     if not named and times is None:
         _check_words(found, rest)
-    number = number_of(found, kind, history, times)
+    return _value(number_of(found, kind, history, times), kind, named)
+
+
+def _value(number: Decimal, kind: Kind, named: str) -> Value:
     if kind is Kind.INTEGER:
         number = whole(number)
     return Value(kind, plain(number), number, named)

@@ -12,11 +12,13 @@ from tarantula.streams.types.measures import check_same_measure
 from tarantula.streams.types.multipliers import multiplier
 from tarantula.streams.types.numbers import number_of, plain
 from tarantula.streams.types.numerals import numeral
-from tarantula.streams.types.tidy import quoted
+from tarantula.streams.types.tidy import after_word, quoted
 from tarantula.streams.types.unit_table import TEMPERATURES
 from tarantula.streams.types.units import converted, leading, usual_unit
 from tarantula.streams.value import NotRead, Value
 
+_NO_UNIT = ("", *"(),.;:*|·•-!")
+"""What may follow a number that has no unit."""
 _DEGREE_SIGN = re.compile(r"[°º](?!\s?[CFK]\b)")
 
 
@@ -24,9 +26,11 @@ def read_quantity(text: str, unit: str, history: Sequence[str]) -> Value:
     """Read a number with its unit, or without one if it is in the unit of the field."""
     found = numeral(text)
     times, rest = multiplier(found.after, Kind.QUANTITY)
+    if found.in_parentheses:
+        raise NotRead(f"{quoted(text)} is in parentheses, and may be below zero or not.")
     field = _usual(unit)
     named, _ = _named(rest, unit, field)
-    if not named and (rest.lstrip()[:1].isalpha() or _is_money(found.before, rest)):
+    if not named and (rest.lstrip()[:1] not in _NO_UNIT or _is_money(found.before, rest)):
         raise NotRead(f"{quoted(text)} has no unit of measure that is known.")
     if named and not field:
         check_same_measure(found, history)
@@ -48,8 +52,8 @@ def _named(rest: str, unit: str, field: str) -> tuple[str, str]:
     stripped = rest.strip()
     if field in (*TEMPERATURES, "deg", "degree") and _DEGREE_SIGN.match(stripped):
         return field, stripped[1:]
-    if not named and unit and stripped.startswith(unit):
-        return field, stripped[len(unit) :]
+    if not named and unit and (after := after_word(rest, unit)) is not None:
+        return field, after
     return named, left
 
 

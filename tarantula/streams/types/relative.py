@@ -7,7 +7,7 @@ from calendar import monthrange
 from datetime import datetime, timedelta
 
 from tarantula.streams.types import durations
-from tarantula.streams.types.time_words import MONTHS_LONG, ONES
+from tarantula.streams.types.time_words import MONTHS_LONG
 
 _ABOUT = r"(?:cerca de|aproximadamente|about|around|approximately|etwa|environ|quase)?\s*"
 _PAST = re.compile(rf"(?:há|ha|faz|vor|il y a)\s+{_ABOUT}(.+)|{_ABOUT}(.+?)\s+(?:atrás|atras|ago)", re.IGNORECASE)
@@ -27,9 +27,7 @@ def read_relative(text: str, now: datetime) -> datetime | None:
 
 def _moved(amount: str, now: datetime, direction: int) -> datetime | None:
     amount = re.sub(r"\s(?:atrás|atras)$", "", amount)
-    words = amount.split()
-    if words[0].casefold() in ONES:
-        amount = " ".join(["1", *words[1:]])
+    amount = durations.with_digits(amount)
     if (match := _MONTHS.fullmatch(amount)) and match[2].casefold() in MONTHS_LONG:
         return _months(now, direction * int(match[1]) * MONTHS_LONG[match[2].casefold()])
     seconds = durations.parts(amount)

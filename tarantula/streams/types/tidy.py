@@ -20,13 +20,14 @@ _WIDE = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
 _OTHERS = {ord("٪"): "%", ord("℃"): "°C", ord("℉"): "°F", ord("μ"): "µ", ord("˚"): "°", ord("⁄"): "/"}
 _SIGNS = _INVISIBLE | _DASHES | _QUOTES | _WIDE | _OTHERS
 _MISSING = re.compile(
-    r"""[-_.,:;?*/\s'"]*
+    r"""[-_.,:;?*/…\s'"]*
     |n\.?\s?[/.]?\s?[ad]\.?|\#n/?a!?|s\.?/?\s?d\.?|k\.\s?a\.?|nan|null|none|nil|undefined|tb[ad]
     |(?:sem|s/)\s?(?:dados|informação|valor|cotação)|(?:não|nao)\ (?:disponível|disponivel|aplicável|há\ dados)
     |indisponível|no\ data|not\ available|unavailable|keine\ (?:angabe|daten)|non\ disponible|nicht\ verfügbar""",
     re.VERBOSE | re.IGNORECASE,
 )
 _UNIT_OF_NOTHING = re.compile(r"[-.,]+\s*(?:[€£$¥%‰]|°\s?[CF]?|[A-Za-z/²³°µ]{1,5})|[€£$¥]\s*[-.,]+")
+_DIGIT = re.compile(r"\d")
 _APART = re.compile(r"(?<=\d)(?=\s*[\n\t\r\f\v]|\s\s)\s+(?=\d)")
 """Between digits that do not belong to one number: lines of their own, or more than one space."""
 
@@ -48,7 +49,11 @@ def tidy(text: str) -> str:
         )
     if not text.isascii():
         text = "".join(map(_plain, text.translate(_SIGNS)))
-    text = "\n".join(" ".join(part.split()) for part in _APART.split(text))
+    parts = text.split()
+    if len(parts) > 1 and _APART.search(text):
+        text = "\n".join(" ".join(part.split()) for part in _APART.split(text))
+    else:
+        text = " ".join(parts)
     if len(text) > LONGEST:
         raise NotRead(
             f"The text is {len(text)} characters long: {quoted(text)} A value is short. Choose a smaller part."
@@ -58,9 +63,16 @@ def tidy(text: str) -> str:
     return text
 
 
+def after_word(text: str, word: str) -> str | None:
+    """Return what follows a word at the begin of a text; None if it does not begin with it."""
+    text = text.lstrip()
+    rest = text[len(word) :]
+    return rest if text.startswith(word) and not rest[:1].isalnum() else None
+
+
 def is_missing(text: str) -> bool:
     """Whether a tidy text only says that there is no value: a dash, n/a, nothing."""
-    if any(letter.isdigit() for letter in text):
+    if _DIGIT.search(text):
         return False
     return _MISSING.fullmatch(text) is not None or _UNIT_OF_NOTHING.fullmatch(text) is not None
 

@@ -42,7 +42,7 @@ DAYS = {
     **dict.fromkeys(("hoje", "today", "heute", "aujourd'hui"), 0),
     **dict.fromkeys(("ontem", "yesterday", "gestern", "hier"), -1),
     **dict.fromkeys(("anteontem", "vorgestern", "avant-hier"), -2),
-    **dict.fromkeys(("amanhã", "amanha", "tomorrow", "demain"), 1),
+    **dict.fromkeys(("amanhã", "amanha", "tomorrow", "demain", "morgen"), 1),
 }
 NOW = frozenset(("agora", "agora mesmo", "neste momento", "now", "just now", "jetzt", "gerade eben", "maintenant"))
 SECONDS = {
@@ -58,7 +58,19 @@ MONTHS_LONG = {
     **dict.fromkeys("mês mes meses month months mo monat monate monaten mois".split(), 1),
     **dict.fromkeys("ano anos year years yr yrs y jahr jahre jahren an ans année années".split(), 12),
 }
-ONES = frozenset("um uma a an one ein eine einer einem einen un une".split())
+_COUNTS = (
+    "um uma a an one ein eine einer einem einen un une",
+    "dois duas two zwei deux",
+    "três tres three drei trois",
+    "quatro four vier quatre",
+    "cinco five fünf cinq",
+    "seis six sechs",
+    "sete seven sieben sept",
+    "oito eight acht huit",
+    "nove nine neun neuf",
+    "dez ten zehn dix",
+)
+COUNTS = {word: number for number, words in enumerate(_COUNTS, 1) for word in words.split()}
 ZONES = {
     "z": 0, "utc": 0, "gmt": 0, "ut": 0, "wet": 0, "west": 60, "cet": 60, "cest": 120, "mez": 60, "mesz": 120,
     "bst": 60, "eet": 120, "eest": 180, "msk": 180, "est": -300, "edt": -240, "cst": -360, "cdt": -300, "mst": -420,

@@ -9,7 +9,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "temperature": {
         "°C": (
             "degC",
-            "ºC; ° C; º C; C; degC; °c; ºc; graus; graus celsius; grau; grau celsius; degrees celsius; "
+            "ºC; ° C; º C; C; degC; °c; ºc; graus; graus celsius; grau; grau celsius; degrees celsius; degrees; "
             "celsius; grad celsius; grad; degrés; degrés celsius; graus centígrados; °; º",
         ),
         "°F": (
@@ -90,7 +90,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "m/s": ("meter/second", "mps; ms⁻¹; m s⁻¹; metros por segundo; meters per second; metres per second"),
         "km/h": (
             "kilometer/hour",
-            "Km/h; KM/H; kmh; km/hr; kph; km h⁻¹; quilómetros por hora; quilômetros por hora; "
+            "Km/h; KM/H; kmh; km/hr; km / h; km/hora; kph; kmph; km h⁻¹; quilómetros por hora; quilômetros por hora; "
             "kilometers per hour; kilometres per hour; stundenkilometer",
         ),
         "mph": ("mile/hour", "mi/h; miles per hour; milhas por hora"),
@@ -201,6 +201,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "irradiance": {
         "W/m²": ("watt/meter**2", "W/m2; w/m2; W m⁻²"),
+    },
+    "irradiation": {
         "kWh/m²": ("kilowatt*hour/meter**2", "kWh/m2"),
     },
     "dose rate": {
@@ -219,8 +221,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "density of people": {
         "/km²": ("1/kilometer**2", "hab/km²; hab/km2; hab./km²; hab./km2; habitantes/km²; inhabitants/km²"),
     },
-    "carbon": {
+    "carbon of transport": {
         "g/km": ("gram/kilometer", "g CO2/km; gCO2/km"),
+    },
+    "carbon of power": {
         "g/kWh": ("gram/(kilowatt*hour)", "gCO2/kWh; gCO₂eq/kWh; gCO2eq/kWh; g CO2/kWh"),
     },
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tarantula.errors import TarantulaError
 from tarantula.sentences import did_you_mean
-from tarantula.streams.types.currencies import all_codes
+from tarantula.streams.types.currencies import usual_code
 from tarantula.streams.types.unit_table import ALONE, GROUPS
 from tarantula.streams.value import NotRead
 
@@ -68,8 +68,8 @@ def usual_unit(unit: str) -> str:
 
 def convertible(unit: str) -> list[str]:
     """Return the usual units that a value in this one can be converted to, this one among them."""
-    if unit in all_codes():
-        return [unit]  # What money is worth elsewhere is a source of its own.
+    if unit not in _EXACT and (code := usual_code(unit)) is not None:
+        return [code]  # What money is worth elsewhere is a source of its own.
     usual = usual_unit(unit)
     group = next((list(group) for group in GROUPS.values() if usual in group), None)
     if usual in ALONE:
@@ -108,7 +108,7 @@ def _way(begin: str, end: str) -> tuple[Fraction, Fraction] | None:
 
 @lru_cache(2048)
 def _dimension(unit: str) -> frozenset[tuple[str, Any]] | None:
-    """Return what a unit measures, as powers of what pint calls dimensions; None for what is no unit or cannot be converted in a line."""
+    """Return what a unit measures, as powers of dimensions; None for what is no unit, or is converted to none."""
     if unit in ALONE or not _SAFE.fullmatch(_name(unit)) or re.search(r"\d{2}|\*\*\s*\*|\(.*\(", _name(unit)):
         return None
     try:
@@ -130,7 +130,9 @@ def _registry() -> UnitRegistry[Any]:
     # Slow to import, and wanted only where units differ.
     from pint import UnitRegistry
 
-    return UnitRegistry(non_int_type=Fraction, autoconvert_offset_to_baseunit=True)
+    registry: UnitRegistry[Any] = UnitRegistry(non_int_type=Fraction, autoconvert_offset_to_baseunit=True)
+    registry.define("ppb = 1e-9")
+    return registry
 
 
 def _decimal(number: Fraction) -> Decimal:
