@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from sqlalchemy import select, update
+from warcio.archiveiterator import ArchiveIterator
 
 from tarantula.archive.diff import ByUrl, Comparison
 from tarantula.archive.export import Format, export_item
@@ -25,6 +27,7 @@ from tarantula.store.index import index_item
 from tests.lives import change
 from tests.months import BASE, Page, archive
 from tests.refreshing import chosen, prepare
+from tests.replaying import ask, serving
 
 JANUARY = datetime(2026, 1, 1, 12, tzinfo=UTC)
 PAGES = {
@@ -106,3 +109,28 @@ def check(
         detail = detail_of(session, config.items, item, page.id)
         assert (detail.has_body, detail.is_revisit, detail.warc) == (True, True, None)
         assert detail.status_line == "HTTP/1.1 200 Such"
+
+
+def test_exported_it_has_what_browsers_made_of_pages(
+    database: Database, database_config: Config, carried: tuple[str, str]
+) -> None:
+    exported = export_item(database_config, database, carried[1], Format.WACZ)
+    assert exported.problems == []
+    with ZipFile(exported.path) as package:
+        files = [name for name in package.namelist() if "-referred-" in name]
+        assert len(files) == 1
+        with package.open(files[0]) as content:
+            kinds = [(one.rec_type, one.rec_headers["WARC-Target-URI"]) for one in ArchiveIterator(content)]
+    assert kinds.count(("conversion", f"{BASE}seen.html")) == 1
+    assert sum(kind == "response" for kind, _ in kinds) == len(PAGES) + 1
+    assert len(kinds) == 1 + len(PAGES) + 1 + 1
+
+
+def test_pywb_replays_what_was_carried_over(
+    database: Database, database_config: Config, carried: tuple[str, str]
+) -> None:
+    with serving(database_config.home) as port:
+        for url, page in PAGES.items():
+            answer, body = ask(port, f"/{carried[1]}/{JANUARY:%Y%m%d%H%M%S}id_/{url}")
+            assert answer.status == page.state
+            assert body == page.bytes

@@ -9,7 +9,7 @@ from tarantula.errors import TarantulaError
 from tarantula.revisit import allocate
 from tarantula.revisit.model import Reading
 from tarantula.revisit.pages import Limits
-from tarantula.revisit.policies import POLICIES, phase_1, policy_named
+from tarantula.revisit.policies import POLICIES, policy_named
 from tarantula.revisit.worlds import World, between
 
 DRAWS = np.linspace(0.0, 1.0, 100_001)
@@ -39,10 +39,10 @@ def test_another_seed_is_another_world() -> None:
 
 def test_policies_share_what_phase_1_found_of_the_same_pages_and_limits() -> None:
     pages, limits = World(documents=50, servers=3).pages(), Limits(3_600.0, 15.0, 100)
-    found = phase_1(allocate.polite, pages, limits, Reading.FRESH)
-    assert phase_1(allocate.polite, pages, limits, Reading.FRESH) is found
-    assert phase_1(allocate.polite, pages, limits, Reading.STEADY) is not found
-    fewer = phase_1(allocate.polite, pages, Limits(3_600.0, 15.0, 10), Reading.STEADY)
+    found = allocate.phase_1(allocate.polite, pages, limits, Reading.FRESH)
+    assert allocate.phase_1(allocate.polite, pages, limits, Reading.FRESH) is found
+    assert allocate.phase_1(allocate.polite, pages, limits, Reading.STEADY) is not found
+    fewer = allocate.phase_1(allocate.polite, pages, Limits(3_600.0, 15.0, 10), Reading.STEADY)
     assert fewer.sum() == 10
 
 

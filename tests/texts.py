@@ -15,19 +15,23 @@ from tarantula.people.roles import Role
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.times import PERIODS
 from tarantula.states import MEANINGS, ItemState, Validation
+from tarantula.streams.categories import categories
+from tarantula.streams.categories.making import questions
 from tarantula.web.parts.publication_fields import help_of
+from tarantula.web.parts.source_form import TEXTS
+from tarantula.web.parts.source_form import help_of as help_of_source
 from tests.collecting import ROOT
 
 PACKAGE = ROOT / "tarantula"
 IN_TEMPLATE = re.compile(r"""_\("([^"]*)\"""")
 MARKING = frozenset({"_", "mark"})
 SAYING = frozenset(
-    {"TarantulaError", "NotAllowed", "NotNow", "NotThere", "ValueError"}
+    {"TarantulaError", "NotAllowed", "NotAnExpression", "NotNow", "NotThere", "ValueError"}
     | {"CannotAsk", "InvalidResponse", "NoCode", "NotReached", "PrivateAddress", "TookTooLong", "TooLarge"}
     | {"NotUnderstood", "accept", "at_least", "more_than_nothing", "refuse", "_refuse", "_take", "Verdict"}
 )
 """What is called with a sentence that a page may show."""
-RETURNING = frozenset({"answers.py", "failures.py", "reasons.py", "robots.py", "sentences.py"})
+RETURNING = frozenset({"answers.py", "failures.py", "fitting.py", "reasons.py", "robots.py", "sentences.py"})
 """The files whose functions return them."""
 NAMED = frozenset({"reason", "more", "complaint", "ever", "within"})
 """What such a sentence, or a part of it, is called before it is said."""
@@ -50,6 +54,12 @@ SENTENCES = (
         "states.py",
         "streams/alerts",
         "streams/patterns.py",
+        "streams/picking",
+        "streams/registry.py",
+        "streams/source.py",
+        "streams/views",
+        "web/parts/way_there.py",
+        "web/picking",
     ),
 )
 """Where sentences are said of what people write and do; those of other places are shown in English."""
@@ -67,9 +77,18 @@ def marked() -> set[str]:
 def words() -> set[str]:
     """Return the words of the stages that pages translate one by one."""
     chosen: Iterable[str] = (*PERIODS, *STRATEGIES, *ItemState, *Validation, *Role, *MEANINGS.values())
-    helps = {help_of(field) for field in PublicationConfig.model_fields}
+    helps = {help_of(field) for field in PublicationConfig.model_fields} | {help_of_source(field) for field in TEXTS}
+    helps |= set(filter(None, _of_categories()))
     kinds = {kind.name.lower() for kind in LinkKind}
     return {str(word) for word in chosen} | helps | kinds | {role.somebody for role in Role} | OF_PYDANTIC | COUNTED
+
+
+def _of_categories() -> Iterator[str]:
+    """Yield what ready-made categories are called, and what they ask; their choices are names."""
+    for category in categories().values():
+        yield from (category.title, category.help)
+        for question in questions(category):
+            yield from (question.label, question.help)
 
 
 def sentences() -> set[str]:

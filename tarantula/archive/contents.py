@@ -19,7 +19,7 @@ from tarantula.models import Item
 from tarantula.store import records
 from tarantula.store.captures import MissingCapture, without_body
 from tarantula.store.cdxj import IndexRow, write_index
-from tarantula.store.index import own_records, referred_records
+from tarantula.store.index import Referred, own_records, referred_records
 from tarantula.store.read import DamagedRecord, Target, copy_bytes, end_of_record, open_record
 from tarantula.store.warc import new_record_id
 
@@ -82,8 +82,8 @@ class Records:
             name = f"{self._item.urn}-referred-{next(numbers):05}.warc.gz"
             with self._sink.open(f"archive/{name}", self._file_size) as target:
                 target.write(self._beginning(name))
-                for urn, row in chain((entry,), waiting):
-                    yield from self._copy(urn, row, name, target)
+                for record in chain((entry,), waiting):
+                    yield from self._copy(record, name, target)
                     if target.size >= self._file_size:
                         break
 
@@ -95,13 +95,21 @@ class Records:
         }
         return records.warcinfo(new_record_id(), records.date_of(datetime.now(UTC)), name, info)
 
-    def _copy(self, urn: str, row: IndexRow, name: str, target: File) -> Iterator[IndexRow]:
-        offset = target.size
+    def _copy(self, record: Referred, name: str, target: File) -> Iterator[IndexRow]:
+        row, offset = record.row, target.size
+        path = self._items / record.urn / "archive" / row.filename
+        if self._copy_record(path, row.offset, f"the body of {row.url}", target):
+            if record.rendered_offset is not None:
+                # It has no line in the index, as in an item's own files.
+                self._copy_record(path, record.rendered_offset, f"what a browser made of {row.url}", target)
+            self._watcher.advance(target.size - offset)
+            yield row._replace(filename=name, offset=offset)
+
+    def _copy_record(self, path: Path, offset: int, content: str, target: File) -> bool:
         try:
-            with open_record(self._items / urn / "archive" / row.filename, row.offset) as source:
-                copy_bytes(source, row.offset, end_of_record(source, row.offset), target)
+            with open_record(path, offset) as source:
+                copy_bytes(source, offset, end_of_record(source, offset), target)
         except DamagedRecord as error:
-            self._watcher.warn(f"{error} It has the body of {row.url}, which is left out.")
-            return
-        self._watcher.advance(target.size - offset)
-        yield row._replace(filename=name, offset=offset)
+            self._watcher.warn(f"{error} It has {content}, which is left out.")
+            return False
+        return True

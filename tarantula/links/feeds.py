@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from lxml import etree  # type: ignore[import-untyped]
+from lxml import etree
 
 from tarantula.links.absolute import Reference, absolute_links, joined
 from tarantula.links.charset import decode

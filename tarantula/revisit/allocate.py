@@ -6,12 +6,30 @@ taking the best visit again and again, until no server has one left, is the best
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from weakref import ref
+
 import numpy as np
 from numba import njit, prange
 
 from tarantula.revisit.head_start import Start, head_start
 from tarantula.revisit.model import Floats, Ints, Reading, gain
 from tarantula.revisit.pages import Limits, Pages
+
+Allocation = Callable[[Pages, Limits, Reading], Ints]
+
+_last: dict[Allocation, tuple[ref[Pages], Limits, Reading, Ints]] = {}
+
+
+def phase_1(allocation: Allocation, pages: Pages, limits: Limits, reading: Reading) -> Ints:
+    """Return how often each page is visited; what was found last is remembered, for policies and bounds share it."""
+    if allocation in _last:
+        known, *others, visits = _last[allocation]
+        if known() is pages and others == [limits, reading]:
+            return visits
+    visits = allocation(pages, limits, reading)
+    _last[allocation] = ref(pages), limits, reading, visits
+    return visits
 
 
 def polite(pages: Pages, limits: Limits, reading: Reading) -> Ints:

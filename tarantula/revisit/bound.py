@@ -31,7 +31,7 @@ MANY, TOO_MANY = 1 << 11, 1 << 16
 
 def polite_bound(pages: Pages, limits: Limits, reading: Reading) -> float:
     """Return a staleness that no polite schedule is under; in the steady state, where all times are alike, it is WP."""
-    visits = allocate.polite(pages, limits, reading)
+    visits = allocate.phase_1(allocate.polite, pages, limits, reading)
     fresh = pages.weights * freshness(visits, pages.changes(limits.horizon), reading)
     if reading is Reading.FRESH and visits.any():
         fresh_of, of_server = (np.bincount(pages.servers, values, len(pages.starts) - 1) for values in (fresh, visits))

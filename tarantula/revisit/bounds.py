@@ -8,7 +8,7 @@ from tarantula.revisit import allocate
 from tarantula.revisit.bound import polite_bound
 from tarantula.revisit.model import Ints, Reading, freshness, mean
 from tarantula.revisit.pages import Limits, Pages
-from tarantula.revisit.policies import phase_1, psp
+from tarantula.revisit.policies import psp
 from tarantula.revisit.schedule import staleness_of
 
 
@@ -22,12 +22,12 @@ class Bound(Protocol):
 
 def non_polite(pages: Pages, limits: Limits, reading: Reading) -> float:
     """Return the staleness if only the visits in all were limited."""
-    return evenly(phase_1(allocate.impolite, pages, limits, reading), pages, limits, reading)
+    return evenly(allocate.phase_1(allocate.impolite, pages, limits, reading), pages, limits, reading)
 
 
 def weak_politeness(pages: Pages, limits: Limits, reading: Reading) -> float:
     """Return the staleness if servers limited how often they are asked, but not when."""
-    return evenly(phase_1(allocate.polite, pages, limits, reading), pages, limits, reading)
+    return evenly(allocate.phase_1(allocate.polite, pages, limits, reading), pages, limits, reading)
 
 
 def infinite_crawlers(pages: Pages, limits: Limits, reading: Reading) -> float:

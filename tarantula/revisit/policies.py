@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
-from weakref import ref
 
 from tarantula.errors import TarantulaError
 from tarantula.revisit import allocate
 from tarantula.revisit.merge import merge, wished
-from tarantula.revisit.model import Ints, Reading
+from tarantula.revisit.model import Reading
 from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.schedule import Schedule
 from tarantula.revisit.slotted import slotted
@@ -25,35 +23,20 @@ class Policy(Protocol):
 
 def psp(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
     """Give visits to pages within what their servers allow, and spread those of a server evenly: the policy of 2007."""
-    return merge(phase_1(allocate.polite, pages, limits, reading), pages, limits, reading)
+    return merge(allocate.phase_1(allocate.polite, pages, limits, reading), pages, limits, reading)
 
 
 def mp2(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
     """Give visits to pages as PSP does, and spread those of each page evenly, whatever else its server is asked for."""
-    return wished(phase_1(allocate.polite, pages, limits, reading), pages, limits, reading)
+    return wished(allocate.phase_1(allocate.polite, pages, limits, reading), pages, limits, reading)
 
 
 def m_wolf(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
     """Give visits to pages as Wolf does, as if servers had no limit, and spread those of each page evenly."""
-    return wished(phase_1(allocate.impolite, pages, limits, reading), pages, limits, reading)
+    return wished(allocate.phase_1(allocate.impolite, pages, limits, reading), pages, limits, reading)
 
 
 POLICIES: dict[str, Policy] = {"psp": psp, "mp2": mp2, "m-wolf": m_wolf, "slotted": slotted}
-
-Allocation = Callable[[Pages, Limits, Reading], Ints]
-
-_last: dict[Allocation, tuple[ref[Pages], Limits, Reading, Ints]] = {}
-
-
-def phase_1(allocation: Allocation, pages: Pages, limits: Limits, reading: Reading) -> Ints:
-    """Return how often each page is visited; what was found last is remembered, for policies and bounds share it."""
-    if allocation in _last:
-        known, *others, visits = _last[allocation]
-        if known() is pages and others == [limits, reading]:
-            return visits
-    visits = allocation(pages, limits, reading)
-    _last[allocation] = ref(pages), limits, reading, visits
-    return visits
 
 
 def policy_named(name: str) -> Policy:

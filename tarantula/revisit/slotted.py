@@ -29,7 +29,7 @@ EFFORT = {Reading.FRESH: 0.97, Reading.STEADY: 1.0}
 
 def slotted(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
     """Choose pages and slots together; a server for which MERGE does better is left to it."""
-    visits = allocate.polite(pages, limits, reading)
+    visits = allocate.phase_1(allocate.polite, pages, limits, reading)
     merged = merge(visits, pages, limits, reading)
     fresh = _of_servers(freshness_of(merged, pages, limits, reading), pages)
     best = _of_servers(freshness(visits, pages.changes(limits.horizon), reading), pages)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Select, and_, or_, select, union
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
@@ -21,12 +21,24 @@ REFERRING: tuple[Any, ...] = (Document, Visit)
 _FIELDS = ("url", "collected_at", "type", "state", "digest", "warc_length", "warc_offset", "warc")
 
 
+class Referred(NamedTuple):
+    """A record of another item that has the body of a document."""
+
+    urn: str
+    """Of the item that has it."""
+    row: IndexRow
+    rendered_offset: int | None
+    """Where the record of the browser's version begins, if there is one."""
+
+
 def index_item(session: Session, item: Item, directory: Path) -> int:
     """Write the indexes below the item's directory; return how many lines that of its own records has.
 
     ``index.cdxj`` has the records in its own files. ``referred.cdxj`` has those of other items that its revisits
     refer to, by their way from the item's files, so that the item can be replayed without a thought of the others.
     """
+    # The way to others' files begins there, also for an item that has none of its own.
+    (directory / "archive").mkdir(parents=True, exist_ok=True)
     referred = directory / "indexes" / "referred.cdxj"
     if not write_index(_relative(referred_records(session, item)), referred):
         referred.unlink()
@@ -67,14 +79,14 @@ def _as_revisit(row: Any) -> IndexRow:
     return _index_row(row)._replace(mime=REVISIT, status=0 if row.unmodified else row.state)
 
 
-def referred_records(session: Session, item: Item) -> Iterator[tuple[str, IndexRow]]:
-    """Yield the records of other items that have the bodies of this one, each with its item's urn, in their order."""
+def referred_records(session: Session, item: Item) -> Iterator[Referred]:
+    """Yield the records of other items that have the bodies of this one, in their order."""
     earlier = aliased(Document)
     # What was handed over is not where it was, though its document may still be there for a moment.
     given = select(InheritedRecord.id).where(InheritedRecord.id == earlier.id)
     for chosen in (_referred(earlier, item).where(~given.exists()), _referred(InheritedRecord, item)):
         for row in session.execute(chosen.execution_options(yield_per=ROWS)):
-            yield row.urn, _index_row(row)
+            yield Referred(row.urn, _index_row(row), row.rendered_offset)
 
 
 def _referred(source: Any, item: Item) -> Select[Any]:
@@ -82,7 +94,7 @@ def _referred(source: Any, item: Item) -> Select[Any]:
         select(one.refers_to_id).where(one.item_id == item.id, one.refers_to_id.is_not(None)) for one in REFERRING
     ]
     return (
-        select(*_columns(source), Item.urn)
+        select(*_columns(source), source.rendered_offset, Item.urn)
         .join(Item, Item.id == source.item_id)
         .where(source.id.in_(union(*referring)), source.item_id != item.id, source.warc.is_not(None))
         .order_by(source.item_id, source.warc, source.warc_offset)
@@ -99,6 +111,6 @@ def _index_row(row: Any) -> IndexRow:
     )
 
 
-def _relative(records: Iterator[tuple[str, IndexRow]]) -> Iterator[IndexRow]:
-    for urn, row in records:
+def _relative(records: Iterator[Referred]) -> Iterator[IndexRow]:
+    for urn, row, _ in records:
         yield row._replace(filename=f"../../{urn}/archive/{row.filename}")

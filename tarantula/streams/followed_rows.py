@@ -81,13 +81,12 @@ def only_new(rows: Iterable[New], memory: Memory, answer: Answer) -> tuple[list[
         if mark not in known and mark not in there:
             new.append(row)
         there[mark] = None
-    new.sort(key=lambda row: row.at or now)
-    used, dated = set[datetime](), list[Row]()
+    new.sort(key=lambda row: min(row.at or now, now))
+    dated: list[Row] = []
     for row in new:
         at = min(row.at or now, now)
-        while at in used:
-            at += timedelta(microseconds=1)
-        used.add(at)
+        if dated and (before := dated[-1].at) is not None and at <= before:
+            at = before + timedelta(microseconds=1)
         dated.append(Row(row.texts, at=at))
     # Those that are there now are seen again soon: they are forgotten last.
     kept = [mark for mark in seen if mark not in there][-max(0, MOST_SEEN - len(there)) :]

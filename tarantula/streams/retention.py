@@ -35,6 +35,10 @@ class Grain(IntEnum):
         """What people call many of them: events, minutes."""
         return f"{self.name.lower()}s"
 
+    def counted(self, number: int) -> str:
+        """Return so many of them: 1 event, 2,000 minutes."""
+        return f"1 {self.name.lower()}" if number == 1 else f"{number:,} {self.plural}"
+
 
 class Limit(NamedTuple):
     """When the oldest are forgotten; ``None`` keeps them for good."""
@@ -128,8 +132,10 @@ class Retention(BaseModel):
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
         for finer, coarser in pairwise(Grain):
-            above, under = self.of(coarser).seconds, self.of(finer).seconds
-            if above is not None and (under is None or under > above):
+            above, under = self.of(coarser), self.of(finer)
+            if above.seconds is None or (under.seconds is None and under.rows is not None):
+                continue
+            if under.seconds is None or under.seconds > above.seconds:
                 raise ValueError(
                     f"{coarser.plural.capitalize()} would be forgotten sooner than {finer.plural}, "
                     f"of which they are made. Keep {coarser.plural} as long at least."

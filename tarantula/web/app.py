@@ -18,6 +18,7 @@ from tarantula.web.pages import (
     alerts,
     audit,
     browse,
+    dashboard,
     document,
     documents,
     item,
@@ -25,11 +26,14 @@ from tarantula.web.pages import (
     login,
     overview,
     people,
+    picker,
     publication,
     publications,
     reports,
     searches,
     servers,
+    source,
+    sources,
     types,
     validate,
 )
@@ -40,7 +44,7 @@ __all__ = ["create_app"]
 
 PAGES = (
     *(login, overview, publications, publication, types, reports, items, item, documents, document, servers),
-    *(browse, validate, searches, alerts, account, people, audit),
+    *(browse, validate, searches, dashboard, picker, sources, source, alerts, account, people, audit),
 )
 """Importing a page makes it known."""
 

@@ -27,6 +27,9 @@ QUASAR: dict[str, Language] = {"en": "en-GB", "pt": "pt"}
 NAVIGATION: list[tuple[str, str, str, Role]] = [
     ("/", mark("Overview"), "home", Role.READER),
     ("/search", mark("Search"), "search", Role.READER),
+    ("/dashboard", mark("Dashboard"), "dashboard", Role.READER),
+    ("/sources", mark("Sources"), "sensors", Role.READER),
+    ("/streams/new", mark("Follow a value"), "ads_click", Role.CURATOR),
     ("/publications", mark("Publications"), "library_books", Role.READER),
     ("/items", mark("Items"), "inventory_2", Role.READER),
     ("/reports", mark("Reports"), "bar_chart", Role.READER),

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 from tarantula.listening import listen
 from tarantula.web.app import create_app
 from tarantula.web.door.gate import Gate
+from tarantula.web.picking.picking import Picking
 from tarantula.web.replay.addresses import Replay, checked_address
 from tarantula.web.replay.app import create_replay_app
 from tarantula.web.replay.tickets import Tickets
@@ -23,8 +24,9 @@ def both_origins(gate: Gate, host: str, port: int, replay_port: int, replay_addr
     taken = listen(host, port)
     apart = listen(host, replay_port, "--replay-port")
     tickets = Tickets()
-    replay = Replay(tickets, apart.getsockname()[1], address)
+    picking = Picking(gate.installation.user_agent)
+    replay = Replay(tickets, apart.getsockname()[1], address, picking)
     return [
         (create_app(gate, replay), taken),
-        (create_replay_app(gate.installation, gate.database, tickets), apart),
+        (create_replay_app(gate.installation, gate.database, tickets, picking.routes(tickets)), apart),
     ]

@@ -9,12 +9,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from turbohtml import Document, Element
 
 from tarantula.streams.adapter import Adapter, Answer, Doubt, Memory, Reading
-from tarantula.streams.adapters.page import ElementPlace
 from tarantula.streams.document import page_of
+from tarantula.streams.element_place import ElementPlace
 from tarantula.streams.followed_rows import add_rows, check_key
 from tarantula.streams.found.blocks_alike import MOST_BLOCKS, blocks_like, blocks_made_of, make_of
 from tarantula.streams.found.labels import Sight
-from tarantula.streams.found.shape import fits, shape_of
+from tarantula.streams.found.shape import WORDS, fits, shape_of
 from tarantula.streams.found.words_beside import text_of
 from tarantula.streams.patterns import taken
 from tarantula.streams.selectors import by_css, by_xpath, check_css
@@ -130,7 +130,7 @@ class _Reader:
     def _why(self, key: str, text: str, element: Element | str) -> str:
         """Say why a text is doubted, or learn from it."""
         shape, before = shape_of(text), self._before.get(key, {})
-        word = _word_beside(self._sight, element)
+        word = _word_beside(self._sight, element) if shape != WORDS else ""
         if before:
             if not fits(shape, before.get("shapes", []), loosely=False):
                 return f"It looks like none of the texts that were there: {text[:60]!r}."

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from tarantula.links.absolute import joined
 from tarantula.streams.adapter import Adapter, Answer, CannotRead, Memory, Reading
 from tarantula.streams.document import check_is_there
 from tarantula.streams.followed_rows import New, only_new
@@ -50,7 +51,7 @@ class FeedAdapter(Adapter):
             return Reading(memory=memory, news=True)
         places = {field.key: EntryPlace.model_validate(field.place).part for field in source.fields}
         entries = [
-            New(_identity(entry), _texts(entry, places), _moment(entry)) for entry in entries_of(answer) if entry
+            New(_identity(entry), _texts(entry, places, answer.url), _moment(entry)) for entry in entries_of(answer)
         ]
         rows, seen = only_new(entries, memory, answer)
         return Reading([row for row in rows if row.texts], memory={"body": body, **seen}, news=True)
@@ -63,7 +64,8 @@ def entries_of(answer: Answer) -> list[dict[str, Any]]:
     check_no_entities(answer)
     headers = {"content-type": answer.content_type or "application/xml", "content-location": answer.url}
     try:
-        feed = feedparser.parse(answer.body, response_headers=headers, resolve_relative_uris=True)
+        # Mark-up is taken out and addresses are made whole here: that is quicker than to have it all put right.
+        feed = feedparser.parse(answer.body, response_headers=headers, sanitize_html=False, resolve_relative_uris=False)
     except (RecursionError, ValueError, LookupError, AttributeError) as error:
         raise CannotRead("This cannot be read as a feed.") from error
     if not feed.get("version") and not feed.entries:
@@ -75,19 +77,26 @@ def _identity(entry: dict[str, Any]) -> str:
     return str(entry.get("id") or entry.get("link") or f"{entry.get('title')}\n{entry.get('published')}")
 
 
-def _texts(entry: dict[str, Any], places: dict[str, Part]) -> dict[str, str]:
-    return {key: text for key, part in places.items() if (text := text_of_part(entry, part))}
+def _texts(entry: dict[str, Any], places: dict[str, Part], url: str) -> dict[str, str]:
+    return {key: text for key, part in places.items() if (text := text_of_part(entry, part, url))}
 
 
-def text_of_part(entry: dict[str, Any], part: Part) -> str:
+def text_of_part(entry: dict[str, Any], part: Part, url: str) -> str:
     """Return one part of an entry as text without mark-up; of a very long one, its beginning."""
     if part == "categories":
         return ", ".join(str(tag.get("term") or "") for tag in entry.get("tags", []))[:LONGEST_TEXT]
     if part == "enclosure":
-        return next((str(one.get("href") or "") for one in entry.get("enclosures", [])), "")
+        return _whole(next((str(one.get("href") or "") for one in entry.get("enclosures", [])), ""), url)
+    if part == "link":
+        return _whole(str(entry.get(part) or ""), url)
     if part == "content":
         return _plain(next((one.get("value") or "" for one in entry.get("content", [])), entry.get("summary", "")))
-    return _plain(str(entry.get(part) or ""))
+    # What feedparser gives for a missing time of change is the time of publication, with a warning.
+    return _plain(str((dict.get(entry, part) if part == "updated" else entry.get(part)) or ""))
+
+
+def _whole(address: str, url: str) -> str:
+    return (joined(url, address.strip()) or "")[:LONGEST_TEXT] if address.strip() else ""
 
 
 def _plain(text: str) -> str:
@@ -103,7 +112,7 @@ def _plain(text: str) -> str:
 
 
 def _moment(entry: dict[str, Any]) -> datetime | None:
-    parsed = entry.get("published_parsed") or entry.get("updated_parsed")
+    parsed = entry.get("published_parsed") or dict.get(entry, "updated_parsed")
     if not isinstance(parsed, struct_time):
         return None
     try:

@@ -22,6 +22,7 @@ MOST_EVENTS = 5000
 MOST_STEPS = 100_000
 """Days that repeating events may have to be followed through, all of them together."""
 LONGEST_WINDOW = 366
+_LONGEST_MONTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 Part = Literal["summary", "start", "end", "location", "description", "url", "uid", "status", "categories"]
 
 
@@ -107,31 +108,35 @@ def _next_events(calendar: Calendar, now: datetime, days: int) -> list[Component
 
 
 def _steps(event: Component, end: datetime) -> int:
-    """Return through how many moments a repeating event has to be followed, and let none go on beyond the end."""
+    """Return through how many moments a repeating event has to be followed."""
     rules = event.get("RRULE")
     if rules is None:
         return 0
-    total = 0
-    for rule in rules if isinstance(rules, list) else [rules]:
-        often = str((rule.get("FREQ") or [""])[0]).upper()
-        if often not in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY"):
-            return MOST_STEPS + 1
-        try:
-            days = max((end - _moment(event)).days, 1)
-        except (ValueError, KeyError, AttributeError, TypeError, OverflowError):
-            return 0
-        if "COUNT" in rule:
-            # A rule that never comes true is followed to the end of time if it is only counted.
-            is_picky = any(part in rule for part in ("BYMONTH", "BYMONTHDAY", "BYSETPOS", "BYYEARDAY", "BYWEEKNO"))
-            days = 1_000_000 if is_picky and often == "DAILY" else min(int(rule["COUNT"][0]) * 366, days)
-        elif "UNTIL" not in rule:
-            starts = event.get("DTSTART").dt
-            rule["UNTIL"] = [end if isinstance(starts, datetime) else end.date()]
-        times = 1
-        for part in ("BYHOUR", "BYMINUTE", "BYSECOND"):
-            times *= max(len(rule.get(part) or []), 1)
-        total += max(days // (7 if often == "WEEKLY" else 1), 1) * times
-    return total
+    try:
+        days = max((end - _moment(event)).days, 1)
+    except (ValueError, KeyError, AttributeError, TypeError, OverflowError):
+        return 0
+    return sum(_steps_of(rule, days) for rule in (rules if isinstance(rules, list) else [rules]))
+
+
+def _steps_of(rule: Any, days: int) -> int:
+    often = str((rule.get("FREQ") or [""])[0]).upper()
+    if often not in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY") or _never_comes_true(rule, often):
+        return MOST_STEPS + 1
+    times = 1
+    for part in ("BYHOUR", "BYMINUTE", "BYSECOND"):
+        times *= max(len(rule.get(part) or []), 1)
+    return max(days // (7 if often == "WEEKLY" else 1), 1) * times
+
+
+def _never_comes_true(rule: Any, often: str) -> bool:
+    """Whether a rule names days that there are not, or may: it would be followed to the end of time."""
+    if often in ("DAILY", "WEEKLY") and any(part in rule for part in ("BYYEARDAY", "BYWEEKNO", "BYSETPOS")):
+        return True
+    months, days = rule.get("BYMONTH") or [], rule.get("BYMONTHDAY") or []
+    return bool(months and days) and all(
+        abs(int(day)) > _LONGEST_MONTHS[(int(month) - 1) % 12] for month in months for day in days
+    )
 
 
 def _moment(event: Component) -> datetime:

@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
-from turbohtml import Document, Element
+from turbohtml import Element
 
 from tarantula.streams.adapter import Adapter, Answer, Memory, Reading, Row
 from tarantula.streams.document import page_of
 from tarantula.streams.followed_rows import NamedRow, follow_rows, name_missing_fields
-from tarantula.streams.found.grid import Grid, grid_of
+from tarantula.streams.found.grid import Grid
+from tarantula.streams.found.which_table import name_of, the_table
 from tarantula.streams.found.words_beside import text_of
 from tarantula.streams.patterns import check_pattern, taken
-from tarantula.streams.selectors import by_css, check_css
+from tarantula.streams.selectors import check_css
 from tarantula.streams.source import SourceConfig
 from tarantula.streams.words import folded
 
 VALUES = 1
 """The column of the values in a table of titles and values, counted from 0."""
-MOST_TABLES = 200
-"""Of a page, among which the one with the titles is looked for."""
 
 
 class TableOptions(BaseModel):
@@ -73,12 +72,15 @@ class TableAdapter(Adapter):
         options = TableOptions.model_validate(source.options)
         places = {field.key: CellPlace.model_validate(field.place) for field in source.fields}
         reading = Reading()
-        table = _the_table(page_of(answer), options, list(places.values()), memory)
+        titles = {folded(place.column) for place in places.values() if place.column}
+        rows = {folded(place.row) for place in places.values() if place.row}
+        known = memory.get("titles", {})
+        table = the_table(page_of(answer), options.table, titles | set(known.values()), rows)
         if isinstance(table, str):
             reading.missing = dict.fromkeys(places, table)
             reading.memory = memory
             return reading
-        _Reader(table, options, places, memory.get("titles", {}), reading).read()
+        _Reader(table, options, places, known, reading).read()
         name_missing_fields(source, reading)
         return reading
 
@@ -143,7 +145,7 @@ class _Reader:
         if options.rows == "places" and not by_name:
             return [(str(number), cells) for number, cells in enumerate(body, 1)]
         column = self._titles.index(wanted) if (wanted := folded(options.named_by)) in self._titles else None
-        return [(name, cells) for cells in body if (name := _name_of(cells, column))]
+        return [(name, cells) for cells in body if (name := name_of(cells, column))]
 
     def _texts(self, cells: list[Element | None], columns: dict[str, int]) -> dict[str, str]:
         texts = {}
@@ -166,37 +168,3 @@ class _Reader:
 
 def _attribute(cell: Element, name: str) -> str:
     return next((value for element in (cell, *cell.iter_elements()) if (value := element.attr(name))), "")
-
-
-def _name_of(cells: list[Element | None], column: int | None) -> str:
-    if column is not None:
-        cell = cells[column] if column < len(cells) else None
-        return text_of(cell) if cell is not None else ""
-    texts = [text_of(cell) for cell in cells if cell is not None]
-    return next((text for text in texts if any(map(str.isalpha, text))), next(iter(texts), ""))
-
-
-def _the_table(document: Document, options: TableOptions, places: list[CellPlace], memory: Memory) -> Grid | str:
-    chosen = by_css(document, options.table) if options.table else []
-    chosen = [table for element in chosen[:MOST_TABLES] if (table := _table_at(element)) is not None]
-    titles = {folded(place.column) for place in places if place.column} | set(memory.get("titles", {}).values())
-    rows = {folded(place.row) for place in places if place.row}
-    if not titles and not rows:
-        return grid_of(chosen[0]) if len(chosen) == 1 else f"The selector fits {len(chosen) or 'no'} tables, not one."
-    for tables in (chosen, document.select("table")[:MOST_TABLES]):
-        fitting = [grid for table in tables if _has(grid := grid_of(table), titles, rows)]
-        if len(fitting) == 1:
-            return fitting[0]
-        if len(fitting) > 1:
-            return f"{len(fitting)} tables on the page have these titles. Give a selector that fits one."
-    return grid_of(chosen[0]) if len(chosen) == 1 else "No table on the page has all these titles."
-
-
-def _table_at(element: Element) -> Element | None:
-    return element if element.tag == "table" else element.select_one("table") or element.closest("table")
-
-
-def _has(grid: Grid, titles: set[str], rows: set[str]) -> bool:
-    if not titles <= {folded(title) for title in grid.titles()}:
-        return False
-    return not rows or rows <= {folded(_name_of(cells, None)) for cells in grid.rows}

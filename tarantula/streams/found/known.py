@@ -43,6 +43,8 @@ class Known:
     language: str = ""
     landmark: str = ""
     """Whether it stands in the page's margin: ``aside``, ``nav``, ``footer``."""
+    strayed: bool = False
+    """Whether it was found where its selector does not lead."""
     doubted: list[str] = field(default_factory=list)
     """The last text that was doubted, and the way to it: somebody may say that it was right."""
     day: int = 0

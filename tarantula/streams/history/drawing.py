@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -36,9 +37,10 @@ class Point:
         """Return the value for drawing; nothing if it is no number."""
         value = self.summary.value(aggregation)
         try:
-            return None if value is None else float(value)
+            number = math.nan if value is None else float(value)
         except ValueError:
             return None
+        return number if math.isfinite(number) else None
 
 
 @dataclass(frozen=True, slots=True)

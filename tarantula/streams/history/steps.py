@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tarantula.streams.history.buckets import DAY, HOUR, MINUTE, SECOND, Calendar
 from tarantula.streams.retention import Grain
 
-_SHORTEST = {
+SHORTEST = {
     Grain.EVENT: SECOND,
     Grain.MINUTE: MINUTE,
     Grain.HOUR: HOUR,
@@ -28,12 +28,12 @@ class Step(NamedTuple):
 
     def most_in(self, begin: int, end: int) -> int:
         """Return how many there are of these in a window, at most."""
-        return (end - begin) // (_SHORTEST[self.grain] * self.number) + 2
+        return (end - begin) // (SHORTEST[self.grain] * self.number) + 2
 
     def begins(self, calendar: Calendar, begin: int, end: int) -> list[int]:
         """Return where those begin that have some of a window."""
         if self.grain <= Grain.MINUTE:
-            width = _SHORTEST[self.grain] * self.number
+            width = SHORTEST[self.grain] * self.number
             return list(range(begin - begin % width, end, width))
         found = self._of_hours if self.grain is Grain.HOUR else self._of_days
         begins = list(found(calendar, begin, end))

@@ -15,13 +15,18 @@ from tarantula.web.api import (
     publications,
     searching,
     servers,
+    streams,
     types,
+    views,
 )
 from tarantula.web.api.common import GUARDS, REFUSALS
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/api", dependencies=GUARDS, responses=REFUSALS)
-NOUNS = (publications, types, items, documents, servers, decisions, comparing, exports, people, searching, alerts)
+NOUNS = (
+    *(publications, types, items, documents, servers, decisions, comparing, exports, people, searching),
+    *(streams, views, alerts),
+)
 for noun in NOUNS:
     router.include_router(noun.router)

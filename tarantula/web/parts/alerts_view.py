@@ -73,6 +73,8 @@ class FiringsView:
     def __init__(self, desk: Desk, most: int = 50) -> None:
         self._desk, self._most = desk, most
         self._language = language()
+        self.newest = 0
+        """The number of the firing that came last."""
         subheading(_("What fired"))
         self._place = ui.element("div").classes("w-full").props('aria-live="polite" data-testid="firings"')
         self.refresh()
@@ -81,6 +83,7 @@ class FiringsView:
         """Show what has fired by now."""
         use(self._language)
         rows = alerts.latest(self._desk, self._most)
+        self.newest = max((row.id for row in rows), default=0)
         self._place.clear()
         with self._place:
             if not rows:

@@ -38,3 +38,10 @@ def tagged(tag: str, text: str, classes: str = "") -> TextElement:
 def subheading(text: str) -> TextElement:
     """Show the title of a part of a page."""
     return tagged("h2", text, "text-lg font-bold mt-4 mb-2")
+
+
+def icon_button(icon: str, words: str) -> ui.button:
+    """Show a button that is only a picture, with words for those who do not see it."""
+    button = ui.button(icon=icon).props("flat dense round color=grey-10")
+    button.props["aria-label"] = words
+    return button.tooltip(words)

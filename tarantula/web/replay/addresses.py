@@ -10,6 +10,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarantula.errors import TarantulaError
+from tarantula.web.picking.picking import Picking
 from tarantula.web.replay.tickets import Tickets
 
 _HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
@@ -26,6 +27,8 @@ class Replay(NamedTuple):
     port: int
     address: str = ""
     """Where browsers find it, if that is not the same host with another port: behind a proxy."""
+    picking: Picking | None = None
+    """Pages that are open there to be pointed at."""
 
     def origin(self, connection: HTTPConnection) -> str:
         """Return where whoever asks finds it."""

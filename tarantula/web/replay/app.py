@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -46,8 +46,10 @@ _AROUND = """<!doctype html>
 """
 
 
-def create_replay_app(installation: Config, database: Database, tickets: Tickets) -> ASGIApp:
-    """Return the application that shows the archived pages of an installation."""
+def create_replay_app(
+    installation: Config, database: Database, tickets: Tickets, more: Sequence[Route] = ()
+) -> ASGIApp:
+    """Return the application that shows the archived pages of an installation, and what *more* is kept apart."""
     show = _Show(installation, database, tickets)
     begin = "/{ticket}/{urn}"
     app = Starlette(
@@ -57,6 +59,7 @@ def create_replay_app(installation: Config, database: Database, tickets: Tickets
             Route(f"{begin}/document/{{number:int}}", show.document),
             Route(f"{begin}/page/{{number:int}}", show.page),
             Route(f"{begin}/original/{{number:int}}", show.original),
+            *more,
         ],
         exception_handlers={TarantulaError: _complain},
     )

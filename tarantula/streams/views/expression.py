@@ -1,0 +1,212 @@
+"""Arithmetic that people write on values: a small language of its own, which can do nothing else.
+
+    sum      = product { ("+" | "-") product }
+    product  = signed { ("*" | "/") signed }
+    signed   = "-" signed | power
+    power    = atom [ "^" signed ]
+    atom     = number | letter | name "(" sum { "," sum } ")" | "(" sum ")"
+
+A letter is the value of a part at a moment. ``mean(a)`` and the like, of one letter, are of all values of the window.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tarantula.streams.views.summary import Summary
+
+LONGEST = 500
+DEEPEST = 40
+_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?|\.\d+)|([A-Za-z]+)|([-+*/^(),×÷·−]))")
+_SAME = {"×": "*", "·": "*", "÷": "/", "−": "-"}
+
+Numbers = Mapping[str, float | None]
+Summaries = Mapping[str, Summary]
+Work = Callable[[Numbers, Summaries], float | None]
+
+
+class NotAnExpression(ValueError):
+    """Why a text cannot be worked out: a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """Something that can be worked out whenever there are values."""
+
+    text: str
+    letters: frozenset[str]
+    windowed: frozenset[str]
+    """Those of which all values of the window are wanted."""
+    _work: Work
+
+    def value(self, numbers: Numbers, summaries: Summaries) -> float | None:
+        """Return what it comes to; nothing where a value is missing, or there is no such number."""
+        try:
+            found = self._work(numbers, summaries)
+        except (ArithmeticError, ValueError):
+            return None
+        return found if isinstance(found, int | float) and math.isfinite(found) else None
+
+
+@lru_cache(maxsize=1000)
+def parsed(text: str) -> Expression:
+    """Read an expression, or say what is wrong with it."""
+    if len(text) > LONGEST:
+        raise NotAnExpression(f"A formula has at most {LONGEST} signs.")
+    return _Reader(text).read()
+
+
+OF_VALUES: Mapping[str, tuple[range, Callable[..., float]]] = {
+    "abs": (range(1, 2), abs),
+    "round": (range(1, 3), lambda value, places=0: round(value, max(-15, min(int(places), 15)))),
+    "sqrt": (range(1, 2), math.sqrt),
+    "log": (range(1, 2), math.log10),
+    "min": (range(2, 20), min),
+    "max": (range(2, 20), max),
+}
+"""What can be worked out of numbers, with how many it takes."""
+OF_WINDOWS: Mapping[str, Callable[[Summary], float | None]] = {
+    "count": lambda summary: summary.count,
+    "sum": lambda summary: summary.sum,
+    "mean": lambda summary: summary.mean,
+    "min": lambda summary: summary.minimum,
+    "max": lambda summary: summary.maximum,
+    "first": lambda summary: summary.first,
+    "last": lambda summary: summary.last,
+    "change": lambda summary: summary.change,
+}
+"""What can be worked out of all values of the window."""
+NAMES = sorted({*OF_VALUES, *OF_WINDOWS})
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = _tokens(text)
+        self._place = 0
+        self._depth = 0
+        self._letters: set[str] = set()
+        self._windowed: set[str] = set()
+
+    def read(self) -> Expression:
+        work = self._sum()
+        if self._peek():
+            raise NotAnExpression(f"The formula {self._text!r} cannot be understood from {self._peek()!r} on.")
+        return Expression(self._text, frozenset(self._letters), frozenset(self._windowed), work)
+
+    def _sum(self) -> Work:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise NotAnExpression("The formula has too many brackets within brackets.")
+        work = self._product()
+        while sign := self._take("+", "-"):
+            work = _both(work, self._product(), operator.add if sign == "+" else operator.sub)
+        self._depth -= 1
+        return work
+
+    def _product(self) -> Work:
+        work = self._signed()
+        while sign := self._take("*", "/"):
+            work = _both(work, self._signed(), operator.mul if sign == "*" else operator.truediv)
+        return work
+
+    def _signed(self) -> Work:
+        negative = False
+        while self._take("-"):
+            negative = not negative
+        work = self._power()
+        return _applied(lambda value: -value, [work]) if negative else work
+
+    def _power(self) -> Work:
+        work = self._atom()
+        if self._take("^"):
+            self._depth += 1
+            if self._depth > DEEPEST:
+                raise NotAnExpression("The formula has too many powers of powers.")
+            work = _both(work, self._signed(), math.pow)
+            self._depth -= 1
+        return work
+
+    def _atom(self) -> Work:
+        token = self._next()
+        if token.isalpha() and self._take("("):
+            return self._called(token.lower())
+        if token == "(":
+            work = self._sum()
+            self._expect(")")
+            return work
+        if token[0].isdigit() or token[0] == ".":
+            constant = float(token)
+            return lambda _numbers, _summaries: constant
+        if len(token) == 1 and token.isalpha():
+            letter = token.lower()
+            self._letters.add(letter)
+            return lambda numbers, _summaries: numbers.get(letter)
+        raise NotAnExpression(f"{token[:40]!r} stands in the formula where a number or a letter should.")
+
+    def _called(self, name: str) -> Work:
+        began = self._place
+        arguments = [self._sum()]
+        while self._take(","):
+            arguments.append(self._sum())
+        of_letter = len(arguments) == 1 and self._place == began + 1 and self._tokens[began].isalpha()
+        letter = self._tokens[began].lower()
+        self._expect(")")
+        if of_letter and name in OF_WINDOWS:
+            summed = OF_WINDOWS[name]
+            self._windowed.add(letter)
+            return lambda _numbers, summaries: summed(summaries[letter]) if letter in summaries else None
+        if name in OF_VALUES and len(arguments) in OF_VALUES[name][0]:
+            return _applied(OF_VALUES[name][1], arguments)
+        if name in NAMES:
+            raise NotAnExpression(f"{name} is not worked out of this. Write it as {name}(a).")
+        raise NotAnExpression(f"There is no function {name[:40]!r}. There are: {', '.join(NAMES)}.")
+
+    def _peek(self) -> str:
+        return self._tokens[self._place] if self._place < len(self._tokens) else ""
+
+    def _next(self) -> str:
+        token = self._peek()
+        if not token:
+            raise NotAnExpression(f"The formula {self._text!r} ends too early.")
+        self._place += 1
+        return token
+
+    def _take(self, *wanted: str) -> str:
+        token = self._peek()
+        if token not in wanted or not token:
+            return ""
+        self._place += 1
+        return token
+
+    def _expect(self, wanted: str) -> None:
+        if not self._take(wanted):
+            raise NotAnExpression(f"A {wanted!r} is missing in the formula {self._text!r}.")
+
+
+def _tokens(text: str) -> list[str]:
+    tokens, place, end = [], 0, len(text.rstrip())
+    while place < end:
+        found = _TOKEN.match(text, place)
+        if found is None:
+            raise NotAnExpression(f"The sign {text[place:].strip()[:1]!r} has no place in a formula.")
+        tokens.append(_SAME.get(found[0].strip(), found[0].strip()))
+        place = found.end()
+    return tokens
+
+
+def _both(one: Work, other: Work, work: Callable[[float, float], float]) -> Work:
+    return _applied(work, [one, other])
+
+
+def _applied(work: Callable[..., float], arguments: list[Work]) -> Work:
+    def worked(numbers: Numbers, summaries: Summaries) -> float | None:
+        values = [argument(numbers, summaries) for argument in arguments]
+        return None if any(value is None for value in values) else work(*values)
+
+    return worked

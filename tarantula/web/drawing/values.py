@@ -1,0 +1,36 @@
+"""Values and moments as the reader's language writes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from tarantula.streams.kinds import Kind
+from tarantula.streams.types import format_value
+from tarantula.streams.views.cells import Cell, Column
+from tarantula.web.words import language
+
+NOTHING = "–"
+
+
+def shown(cell: Cell | None, column: Column) -> str:
+    """Write a value; what is missing is a dash."""
+    if cell is None:
+        return NOTHING
+    kind = Kind.DECIMAL if column.kind == Kind.INTEGER and not _is_whole(cell.text) else column.kind
+    return format_value(cell.text, kind, column.unit, language())
+
+
+def number_shown(number: float, column: Column) -> str:
+    """Write a number of a column that was drawn."""
+    return shown(Cell(f"{number:.12g}", number), column)
+
+
+def at_shown(at: int | None) -> str:
+    """Write a moment, in microseconds since 1970, on the clocks of this machine."""
+    if at is None:
+        return NOTHING
+    return datetime.fromtimestamp(at / 1_000_000, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdigit()

@@ -1,0 +1,83 @@
+"""The dashboard: what somebody follows, as it changes."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from tarantula.management import alerts, views
+from tarantula.management.desk import Desk
+from tarantula.management.views import ViewRow
+from tarantula.people.roles import Role
+from tarantula.web.frame import heading, page
+from tarantula.web.parts.alerts_view import FiringsView
+from tarantula.web.parts.asking import away, told
+from tarantula.web.parts.board import Board
+from tarantula.web.parts.dialogs import dialog
+from tarantula.web.parts.source_finder import SourceFinder
+from tarantula.web.parts.style import tagged
+from tarantula.web.parts.view_words import KINDS
+from tarantula.web.retelling import retold
+from tarantula.web.words import _, language, mark, use
+
+MOST_FIRINGS = 10
+
+
+@page("/dashboard", mark("Dashboard"))
+def dashboard(desk: Desk) -> None:
+    """Show somebody's views, and let sources be added to them."""
+    spoken = language()
+
+    async def add(name: str) -> None:
+        with told():
+            await board.add(await away(views.add_source, desk, name))
+
+    async def take_over() -> None:
+        use(spoken)
+        await _shared_views(desk, board)
+
+    heading(_("Dashboard"))
+    with ui.row().classes("w-full items-start gap-2 mb-3"):
+        with ui.element("div").classes("grow min-w-[14rem]"):
+            SourceFinder(desk, _("Add a source: type words"), add)
+        if desk.person.role.allows(Role.CURATOR):
+            ui.button(_("Follow a value"), icon="ads_click", on_click=lambda: ui.navigate.to("/streams/new"))
+        ui.button(_("Shared views"), icon="group", on_click=take_over).props("outline")
+    board = Board(desk, lambda: _fired(desk, firings))
+    with ui.element("section").classes("w-full mt-4"):
+        firings = FiringsView(desk, MOST_FIRINGS)
+
+
+async def _fired(desk: Desk, firings: FiringsView) -> None:
+    """Show what fired, if it is this person's, and say so where they look."""
+    latest = await away(alerts.fired, desk, 1)
+    if latest.rows and latest.rows[0].id != firings.newest:
+        firings.refresh()
+        ui.notify(retold(latest.rows[0].why), color="amber-10", text_color="white", icon="notifications_active")
+
+
+async def _shared_views(desk: Desk, board: Board) -> None:
+    """Show the views of others, to be taken over."""
+    rows: list[ViewRow] = []
+    with told():
+        rows = await away(views.shared, desk)
+    with dialog(_("Shared views")) as shown:
+        if not rows:
+            ui.label(_("Nobody shares a view that you may see."))
+        with ui.element("ul").classes("w-full m-0 p-0 list-none"):
+            for row in rows:
+                with ui.element("li").classes("flex items-center gap-2 w-full"):
+                    _shared_view(desk, board, row, shown)
+        ui.button(_("Close"), on_click=shown.close).props("flat")
+    shown.open()
+
+
+def _shared_view(desk: Desk, board: Board, row: ViewRow, shown: ui.dialog) -> None:
+    async def take() -> None:
+        shown.close()
+        with told():
+            await board.add(await away(views.take, desk, row.id))
+
+    title = row.view.title or ", ".join(row.view.sources)
+    tagged("span", f"{title} · {_(KINDS[row.view.kind])} · {row.owner}", "grow min-w-0 break-words")
+    button = ui.button(_("Take over"), on_click=take).props("outline dense no-caps")
+    button.props["aria-label"] = _("Take over {name}", name=title)

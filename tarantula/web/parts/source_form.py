@@ -1,0 +1,116 @@
+"""The form of a source that is there: what people call it, how often it is read, what its values are."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from nicegui import ui
+
+from tarantula.errors import TarantulaError
+from tarantula.management import streams
+from tarantula.management.desk import Desk
+from tarantula.streams.kinds import Aggregation, Kind
+from tarantula.streams.source import SourceConfig
+from tarantula.web.parts.asking import away, say, told
+from tarantula.web.parts.dialogs import choice
+from tarantula.web.parts.stream_words import AGGREGATIONS, VALUE_KINDS
+from tarantula.web.parts.style import tagged
+from tarantula.web.words import _, mark
+
+TEXTS = {
+    "title": mark("Title"),
+    "description": mark("Description"),
+    "tags": mark("Tags"),
+    "url": mark("Address"),
+    "interval": mark("Seconds between two readings"),
+    "misses": mark("Misses until somebody is told"),
+    "notify": mark("Notify"),
+    "delay": mark("Pause between two visits (seconds)"),
+    "timeout": mark("Time for one reading (seconds)"),
+}
+LISTS = ("tags", "notify")
+BETWEEN = "; "
+REST = ("options", "variables", "steps", "retention")
+"""What is written as JSON, by those who know it."""
+
+
+def help_of(field: str) -> str:
+    """Return the sentence that the model has for a field."""
+    return str(SourceConfig.model_fields[field].description)
+
+
+class SourceForm:
+    """The fields of a source."""
+
+    def __init__(self, desk: Desk, name: str, values: dict[str, Any]) -> None:
+        self._desk, self._name, self._values = desk, name, values
+        self._lines: dict[str, ui.input] = {}
+        with ui.element("div").classes("grid grid-cols-1 md:grid-cols-2 gap-x-6 gap-y-3 w-full"):
+            for field, words in TEXTS.items():
+                with ui.element("div").classes("min-w-0"):
+                    line = ui.input(_(words), value=_written(values[field])).classes("w-full").props("outlined dense")
+                    tagged("p", _(help_of(field)), "help")
+                    self._lines[field] = line
+        self._private = ui.checkbox(_("Only I see it"), value=values["private"])
+        self._robots = ui.checkbox(_("Obey robots.txt"), value=values["robots"])
+        self._fields = [_FieldForm(field) for field in values["fields"]]
+        with ui.expansion(_("For those who know adapters")).classes("w-full"):
+            rest = {key: values[key] for key in REST}
+            self._rest = ui.textarea(_("As JSON"), value=json.dumps(rest, indent=2, ensure_ascii=False))
+            self._rest.classes("w-full").props("outlined input-class=font-mono autogrow")
+        ui.button(_("Save"), icon="save", on_click=self._save).classes("my-3")
+
+    def changes(self) -> dict[str, Any]:
+        """Return what was changed."""
+        said: dict[str, Any] = {field: _read(field, str(line.value or "")) for field, line in self._lines.items()}
+        said |= {"private": self._private.value, "robots": self._robots.value}
+        said["fields"] = [field.value() for field in self._fields]
+        try:
+            rest = json.loads(str(self._rest.value or "{}"))
+        except ValueError as error:
+            raise TarantulaError(f"This is not JSON: {error}.") from error
+        return {**said, **(rest if isinstance(rest, dict) else {})}
+
+    async def _save(self) -> None:
+        with told():
+            await away(streams.edit, self._desk, self._name, self.changes())
+            say(_("{name} is changed.", name=self._name))
+
+
+class _FieldForm:
+    """What one value is."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+        with ui.element("fieldset").classes("w-full border border-slate-300 rounded p-2 mb-2 min-w-0"):
+            tagged("legend", _("Field {name}", name=values["key"]), "text-sm font-bold px-1")
+            with ui.element("div").classes("grid grid-cols-1 sm:grid-cols-2 md:grid-cols-4 gap-2 w-full"):
+                self._title = ui.input(_("Title"), value=values["title"]).props("outlined dense")
+                kinds = {kind.value: _(words) for kind, words in VALUE_KINDS.items()}
+                self._kind = choice(_("What it is"), {"": _("told from its texts"), **kinds}, values["kind"] or "")
+                self._unit = ui.input(_("Unit"), value=values["unit"]).props("outlined dense")
+                ways = {way.value: _(words) for way, words in AGGREGATIONS.items()}
+                self._aggregation = choice(
+                    _("Summed up by"), {"": _("as usual for its kind"), **ways}, values["aggregation"] or ""
+                )
+
+    def value(self) -> dict[str, Any]:
+        """Return the field as it stands there."""
+        return {
+            **self._values,
+            "title": self._title.value or "",
+            "kind": Kind(self._kind.value) if self._kind.value else None,
+            "unit": self._unit.value or "",
+            "aggregation": Aggregation(self._aggregation.value) if self._aggregation.value else None,
+        }
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return BETWEEN.join(value)
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _read(field: str, text: str) -> Any:
+    return [part.strip() for part in text.split(";") if part.strip()] if field in LISTS else text.strip()

@@ -1,0 +1,165 @@
+"""What a view shows, kept as it is now, with the window of time that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from nicegui import ui
+
+from tarantula.errors import TarantulaError
+from tarantula.management import views
+from tarantula.management.desk import Desk
+from tarantula.streams.views.sight import Sight
+from tarantula.streams.views.view import ViewConfig, ViewKind
+from tarantula.web.drawing.values import at_shown
+from tarantula.web.parts.asking import away
+from tarantula.web.parts.style import icon_button, tagged
+from tarantula.web.parts.view_bodies import Body, body_for, has_window, is_draggable
+from tarantula.web.parts.view_chart import Chart
+from tarantula.web.parts.view_table import same_as_table
+from tarantula.web.parts.view_window import GROW, STEP, Window
+from tarantula.web.retelling import retold
+from tarantula.web.words import _, language, use
+
+MARGIN = 1.0
+"""Windows on both sides of the one that is seen, so that dragging it finds something there."""
+AT_MOST = 1200
+"""Points of a track, with the margins."""
+IN_WORDS = frozenset({ViewKind.TEXT, ViewKind.ONE_LINE, ViewKind.TABLE, ViewKind.TAG_CLOUD})
+"""What needs no table beside it."""
+
+
+class ViewPane:
+    """The inside of a view."""
+
+    def __init__(self, desk: Desk, view: ViewConfig, seen: Callable[[Sight], None]) -> None:
+        self.view = view
+        self.sight: Sight | None = None
+        self._desk, self._spoken, self._seen = desk, language(), seen
+        self._window = Window(view.window)
+        self._body: Body | None = None
+        self._busy = self._again = False
+        with ui.element("div").classes("w-full p-3 min-w-0") as self.element:
+            self._trouble = tagged("p", "", "m-0 text-amber-900 text-sm break-words").props('role="status"')
+            self._place = ui.element("div").classes("w-full min-w-0 overflow-hidden")
+            with ui.row().classes("w-full items-center gap-1 mt-1") as self._bar:
+                self._window_controls()
+            self._read = tagged("p", "", "m-0 text-xs text-slate-600")
+            self._table = ui.expansion(_("As a table"), on_value_change=self._show_table).props("dense")
+            self._table.classes("w-full").set_visibility(False)
+        self._bar.set_visibility(False)
+
+    @property
+    def moves_by_itself(self) -> bool:
+        """Whether time passing is enough to change it."""
+        return self._window.follows and has_window(self.view) and self.sight is not None
+
+    def change(self, view: ViewConfig) -> None:
+        """Show something else in the same place."""
+        self._window = Window(view.window) if view.window != self.view.window else self._window
+        self.view, self._body = view, None
+        self._place.clear()
+
+    async def refresh(self, *, dragging: bool = False) -> None:
+        """Look again; whoever asks while this goes on has it done once more."""
+        if self._busy:
+            self._again = True
+            return
+        self._busy = True
+        try:
+            await self._look(dragging)
+            while self._again:
+                self._again = False
+                await self._look(dragging)
+        finally:
+            self._busy = False
+
+    async def _look(self, dragging: bool) -> None:
+        use(self._spoken)
+        asked = self.view
+        begin, end = self._window.begin, self._window.end
+        try:
+            sight = await away(views.look, self._desk, asked, begin, end, AT_MOST, MARGIN)
+        except TarantulaError as error:
+            self._trouble.text = retold(str(error))
+            return
+        # Somebody may have changed or removed it meanwhile.
+        if self.view is asked and not self.element.is_deleted:
+            self._show(sight, dragging)
+
+    def _show(self, sight: Sight, dragging: bool) -> None:
+        is_news = self.sight is None or _without_window(self.sight) != _without_window(sight)
+        self.sight = sight
+        self._seen(sight)
+        self._trouble.text = _trouble(sight)
+        self._read.text = self._when(sight)
+        self._bar.set_visibility(has_window(sight.view))
+        self._table.set_visibility(sight.view.kind not in IN_WORDS and not sight.complaint)
+        if sight.complaint:
+            self._place.clear()
+            self._body = None
+            return
+        with self._place:
+            self._draw(sight, dragging, is_news)
+        if self._table.value:
+            self._fill_table(sight)
+
+    def _draw(self, sight: Sight, dragging: bool, is_news: bool) -> None:
+        if self._body is None:
+            self._place.clear()
+            self._body, is_news = body_for(sight.view.kind, self._dragged), True
+        if isinstance(self._body, Chart):
+            draw = self._body.fill if dragging and is_draggable(sight) else self._body.show
+            draw(sight)
+        elif is_news:
+            self._place.clear()
+            self._body.show(sight)
+
+    async def _dragged(self, begin: int, end: int) -> None:
+        self._window.drag(begin, end)
+        await self.refresh(dragging=True)
+
+    def _when(self, sight: Sight) -> str:
+        read = max((seen.read_at or 0 for seen in sight.sources), default=0)
+        said = _("Read {when}", when=at_shown(read)) if read else _("Not read yet")
+        if has_window(sight.view) and not self._window.follows:
+            said += " · " + _("{begin} to {end}", begin=at_shown(sight.begin), end=at_shown(sight.end))
+        return said
+
+    def _window_controls(self) -> None:
+        def moved(change: Callable[[Window], None]) -> Callable[[], Awaitable[None]]:
+            async def move() -> None:
+                change(self._window)
+                await self.refresh()
+
+            return move
+
+        icon_button("chevron_left", _("Earlier")).on_click(moved(lambda window: window.move(-STEP)))
+        icon_button("chevron_right", _("Later")).on_click(moved(lambda window: window.move(STEP)))
+        icon_button("zoom_in", _("Shorter window")).on_click(moved(lambda window: window.zoom(1 / GROW)))
+        icon_button("zoom_out", _("Longer window")).on_click(moved(lambda window: window.zoom(GROW)))
+        icon_button("last_page", _("Back to the present")).on_click(moved(lambda window: window.follow()))
+
+    def _show_table(self) -> None:
+        if self._table.value and self.sight is not None:
+            use(self._spoken)
+            self._fill_table(self.sight)
+
+    def _fill_table(self, sight: Sight) -> None:
+        self._table.clear()
+        with self._table:
+            same_as_table(sight)
+
+
+def _trouble(sight: Sight) -> str:
+    said = [seen.sentence for seen in sight.sources if seen.sentence]
+    words = [retold(sentence) for sentence in dict.fromkeys(said)]
+    if sight.complaint:
+        words.append(retold(sight.complaint))
+    if sight.hidden:
+        words.append(_("A source of this view is no longer there, or not for you."))
+    return " ".join(words)
+
+
+def _without_window(sight: Sight) -> tuple[object, ...]:
+    return (sight.view, sight.columns, sight.records)

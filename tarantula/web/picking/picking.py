@@ -1,0 +1,94 @@
+"""Pointing at pages, as the two applications share it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import NamedTuple
+
+from nicegui import Client
+from starlette.routing import Route
+
+from tarantula.errors import TarantulaError
+from tarantula.people.person import Person
+from tarantula.people.roles import Role
+from tarantula.states import meaning
+from tarantula.streams.adapter import Answer
+from tarantula.streams.picking.look import Look
+from tarantula.streams.picking.rendered import Rendering
+from tarantula.streams.picking.visitor import Visitor, Wanted, address_of, is_private
+from tarantula.streams.source import filled
+from tarantula.streams.steps import Step
+from tarantula.web.picking.opened import OpenPages
+from tarantula.web.picking.showing import routes_of, ticket_for
+from tarantula.web.replay.tickets import Tickets
+
+LARGEST = 5_000_000
+"""Bytes of a page."""
+PATIENCE = 30.0
+"""Seconds for one."""
+ACCEPT = "text/html,application/xhtml+xml,application/json,application/xml;q=0.9,text/csv,text/calendar,*/*;q=0.5"
+AT_A_TIME = 4
+"""Pages that are asked for at the same time, by all who use the pages."""
+
+
+class Wish(NamedTuple):
+    """What somebody wants to look at."""
+
+    address: str
+    """With {words} in braces for variables."""
+    render: bool = False
+    """Whether a browser makes the page, with its scripts."""
+    steps: Sequence[Step] = ()
+    variables: Mapping[str, str] = MappingProxyType({})
+
+
+class Picking:
+    """What is open, and who asks servers for it."""
+
+    def __init__(self, user_agent: str) -> None:
+        self.pages = OpenPages()
+        self._visitor = Visitor(user_agent)
+        self._rendering = Rendering(self._visitor, user_agent)
+        self._turns = asyncio.Semaphore(AT_A_TIME)
+
+    def routes(self, tickets: Tickets) -> list[Route]:
+        """Return the addresses of the other origin."""
+        return routes_of(self.pages, self._visitor, tickets)
+
+    async def ask(self, person: Person, wish: Wish) -> tuple[Answer, bool]:
+        """Return what a server sends to somebody who may add sources, and whether it is at a private address."""
+        person.check(Role.CURATOR)
+        url = address_of(filled(wish.address, wish.variables))
+        async with self._turns:
+            private = await asyncio.to_thread(is_private, url)
+            if wish.render or wish.steps:
+                answer = await self._rendering.render(url, wish.steps, wish.variables, allow_private=private)
+                return answer, private
+            exchange = await self._visitor.get(Wanted(url, private, LARGEST, PATIENCE, accept=ACCEPT))
+        if exchange.status != 200:
+            phrase = meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
+            raise TarantulaError(f"The server answered {exchange.status}{phrase}.")
+        content_type = exchange.get(b"content-type") or ""
+        return Answer(exchange.url, exchange.body, content_type, datetime.now(UTC)), private
+
+    async def open(self, person: Person, answer: Answer, *, allow_private: bool) -> tuple[str, Look]:
+        """Make a page ready to be pointed at; return its key with it."""
+        look = await asyncio.to_thread(Look.at, answer, allow_private=allow_private)
+        return self.pages.put(look, person.name), look
+
+
+def picking_of(client: Client) -> Picking:
+    """Return what a page's own application shares with the other origin."""
+    picking: Picking | None = client.request.state.replay.picking
+    if picking is None:
+        raise TarantulaError("Pages cannot be pointed at here: there is no other origin to show them.")
+    return picking
+
+
+def address_in_frame(client: Client, key: str) -> str:
+    """Return where an open page is shown."""
+    replay = client.request.state.replay
+    return f"{replay.origin(client.request)}/{ticket_for(replay.tickets, key)}/picked/{key}/page"

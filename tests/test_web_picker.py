@@ -1,0 +1,223 @@
+"""Pointing at values in a real browser: a league, a list of news, a page that tries everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Frame, FrameLocator, Page, expect
+
+from tarantula.config import Config
+from tarantula.db import open_database
+from tarantula.streams import registry
+from tests.managing import Office, office
+from tests.picking_pages import HOSTILE, LEAGUE, NEWS
+from tests.pointing import PICTURE, Site, open_to_point_at, site_of
+
+CSS = "h1 { color: rgb(1, 2, 3) } td { background: url(http://elsewhere.example/x.png) }"
+JSON = '{"main": {"temp": 21.5, "wind": 3}, "stations": [{"name": "Lisboa", "t": 21}, {"name": "Porto", "t": 17}]}'
+ANSWERS: dict[str, tuple[str, str | bytes]] = {
+    "/league": ("text/html; charset=utf-8", LEAGUE),
+    "/news": ("text/html; charset=utf-8", NEWS),
+    "/hostile": ("text/html; charset=utf-8", HOSTILE),
+    "/weather.json": ("application/json", JSON),
+    "/league.css": ("text/css", CSS),
+    "/logo.png": ("image/png", PICTURE),
+    "/robots.txt": ("text/plain", "User-agent: *\nDisallow: /secret\n"),
+    "/secret": ("text/html", "<p>1"),
+}
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A small web."""
+    with site_of(ANSWERS) as served:
+        yield served
+
+
+@pytest.fixture
+def place(sqlite_config: Config) -> Iterator[Office]:
+    """The pages of an installation with an empty database."""
+    with office() as opened:
+        yield opened
+
+
+def lit(frame: FrameLocator, state: str = "lit") -> list[str]:
+    """Return the texts of what is lit, or chosen, or like it."""
+    return [text.strip() for text in frame.locator(f"[data-tarantula-state={state}]").all_inner_texts()]
+
+
+def test_the_first_of_the_league_is_pointed_at_and_followed(
+    place: Office, site: Site, window: Page, sqlite_config: Config
+) -> None:
+    place.enter(window)
+    frame = open_to_point_at(place, window, f"{site.url}league")
+    the_page_is_seen_as_it_is(frame, site)
+    what_can_be_chosen_lights_up(frame)
+
+    frame.get_by_text("SL Benfica").click()
+    expect(window.get_by_role("group", name="Value 1")).to_contain_text("SL Benfica")
+    frame.get_by_role("cell", name="61").click()
+    expect(window.get_by_role("group", name="Value 2")).to_contain_text("61")
+    keys_choose(frame, window)
+    frame.get_by_role("cell", name="20", exact=True).click()
+    expect(window.get_by_role("group", name="Value 4")).to_contain_text("20")
+    assert sorted(lit(frame, "picked")) == ["22", "61", "SL Benfica"]
+
+    expect(window.get_by_role("radio", name="Row 1 of the table, whoever is there")).to_be_checked()
+    rows_like_it_are_shown(frame, window)
+    window.get_by_label("Name", exact=True).nth(3).fill("Wins")
+    window.get_by_label("Name of the source").fill("user.root.hoquei")
+    window.get_by_label("Tags").fill("hóquei, desporto")
+    window.get_by_role("button", name="Save").click()
+
+    window.wait_for_url(f"{place.address}/dashboard")
+    for text in ("SL Benfica", "61", "22", "20"):
+        expect(window.get_by_text(text, exact=True).first).to_be_visible()
+    with open_database(sqlite_config) as database, database.reading() as session:
+        config = registry.config_of(registry.get(session, "user.root.hoquei"))
+    assert (config.adapter, config.options["rows"], config.options["only"]) == ("table", "places", ["1"])
+    assert [(one.key, one.title, one.kind) for one in config.fields] == [
+        ("equipa", "Equipa", "text"),
+        ("pontos", "Pontos", "integer"),
+        ("jogos", "Jogos", "integer"),
+        ("wins", "Wins", "integer"),
+    ]
+
+
+def the_page_is_seen_as_it_is(frame: FrameLocator, site: Site) -> None:
+    """Styles and pictures are there, and it was our server that asked for them."""
+    expect(frame.get_by_role("heading", name="Classificação")).to_have_css("color", "rgb(1, 2, 3)")
+    expect(frame.get_by_role("img", name="Logo")).to_have_js_property("naturalWidth", 1)
+    assert {path for path, _ in site.asked} == {"/robots.txt", "/league", "/league.css", "/logo.png"}
+    assert all("Tarantula/" in agent for _, agent in site.asked)
+
+
+def what_can_be_chosen_lights_up(frame: FrameLocator) -> None:
+    """The mouse lights up one element at a time."""
+    frame.get_by_role("cell", name="58").hover()
+    assert lit(frame) == ["58"]
+    frame.get_by_text("FC Porto").hover()
+    assert lit(frame) == ["FC Porto"]
+
+
+def keys_choose(frame: FrameLocator, window: Page) -> None:
+    """Whoever has no mouse moves by keys, takes more or less, and chooses."""
+    frame.locator("html").press("ArrowRight")
+    assert lit(frame) == ["22"]
+    frame.locator("html").press("ArrowUp")
+    assert lit(frame)[0].split() == ["1", "SL", "Benfica", "61", "22", "20"]
+    frame.locator("html").press("ArrowDown")
+    assert lit(frame) == ["1"]
+    for _ in range(3):
+        frame.locator("html").press("ArrowRight")
+    expect(window.get_by_role("status").filter(has_text="22")).to_be_visible()
+    frame.locator("html").press("Enter")
+    expect(window.get_by_role("group", name="Value 3")).to_contain_text("22")
+
+
+def rows_like_it_are_shown(frame: FrameLocator, window: Page) -> None:
+    """The other rows are marked, and read, when all of them are wanted."""
+    window.get_by_role("radio", name="Every row of the table, 3 now").click()
+    expect(window.get_by_role("cell", name="OC Barcelos").first).to_be_visible()
+    expect(frame.locator("[data-tarantula-state=like]")).to_have_count(9)
+    window.get_by_role("radio", name="Row 1 of the table, whoever is there").click()
+    expect(window.get_by_role("cell", name="OC Barcelos")).to_have_count(0)
+
+
+def test_blocks_documents_and_hostile_pages(place: Office, site: Site, window: Page) -> None:
+    requests: list[str] = []
+    window.on("request", lambda request: requests.append(request.url))
+    place.enter(window)
+    blocks_are_found(open_to_point_at(place, window, f"{site.url}news"), window)
+    values_of_json_are_ticked(window, f"{site.url}weather.json")
+    what_cannot_be_shown_is_said(window, site)
+    a_hostile_page_reaches_nothing(open_to_point_at(place, window, f"{site.url}hostile"), window)
+    ours = (place.address, "data:", "blob:", f"http://127.0.0.1:{_port_of_frame(window)}/")
+    assert [url for url in requests if not url.startswith(ours)] == []
+
+
+def _port_of_frame(window: Page) -> str:
+    return window.locator("iframe").get_attribute("src").split(":")[2].split("/")[0]  # type: ignore[union-attr]
+
+
+def blocks_are_found(frame: FrameLocator, window: Page) -> None:
+    """One story is pointed at, the others are found; a part of a text is marked with the mouse."""
+    frame.get_by_role("heading", name="Segunda").click()
+    frame.get_by_text("7 votos").click()
+    votes = window.get_by_role("group", name="Value 2")
+    votes.get_by_label("What of it").click()
+    window.get_by_role("option", name="only 7").click()
+    expect(votes.get_by_label("What it is")).to_have_value("whole number")
+    window.get_by_role("radio", name="Every block like this one by its name, 3 now").click()
+    expect(window.get_by_role("cell", name="Terceira").first).to_be_visible()
+    expect(window.get_by_role("cell", name="12", exact=True)).to_be_visible()
+    window.get_by_role("button", name="Leave out 2").click()
+    expect(votes).to_have_count(0)
+
+
+def values_of_json_are_ticked(window: Page, url: str) -> None:
+    """A document that is no page is told by its type, and its values are offered."""
+    window.get_by_label("Address of the page").fill(url)
+    window.get_by_role("button", name="Open").click()
+    window.get_by_role("checkbox", name="main.temp: 21.5").click()
+    expect(window.get_by_role("group", name="Value 1")).to_contain_text("21.5")
+    window.get_by_role("radio", name="Every row of stations, by its name").click()
+    window.get_by_role("checkbox", name="t: 21").click()
+    expect(window.get_by_role("cell", name="Porto").first).to_be_visible()
+
+
+def what_cannot_be_shown_is_said(window: Page, site: Site) -> None:
+    """robots.txt, a page that is not there, and what is no address are told in a sentence."""
+    for address, sentence in (
+        (f"{site.url}secret", "robots.txt excludes it."),
+        (f"{site.url}nowhere", "The server answered 404"),
+        ("ftp://a.example/", "is no address of the web"),
+        ("http://127.0.0.1:1/", "127.0.0.1"),
+    ):
+        window.get_by_label("Address of the page").fill(address)
+        window.get_by_role("button", name="Open").click()
+        expect(window.get_by_text(sentence).last).to_be_visible()
+    assert "/secret" not in {path for path, _ in site.asked}
+
+
+def a_hostile_page_reaches_nothing(frame: FrameLocator, window: Page) -> None:
+    """Nothing of it runs, nothing of ours can be reached from it, and nobody speaks for it."""
+    inside = _frame(window)
+    assert inside.evaluate("typeof evil") == "undefined"
+    for reach in ("document.cookie", "parent.document", "top.location.href", "localStorage", "indexedDB.open('x')"):
+        outcome = inside.evaluate(
+            f"(() => {{ try {{ return String({reach}) }} catch (error) {{ return error.name }} }})()"
+        )
+        assert outcome == "SecurityError", reach
+    led = inside.evaluate("(() => { try { top.location = 'about:blank' } catch (error) { return error.name } })()")
+    assert led == "SecurityError"
+    assert inside.evaluate("fetch('/pick.js').then(() => 'reached', (error) => error.name)") == "TypeError"
+    assert (
+        inside.evaluate(
+            "new Promise((done) => { const s = document.createElement('script'); s.textContent = "
+            "'window.ran = 1'; document.body.append(s); setTimeout(() => done(window.ran || 0), 200) })"
+        )
+        == 0
+    )
+    # Whoever speaks from elsewhere, or in other words, is not heard.
+    window.evaluate("window.postMessage({ pick: 20, part: '' }, '*')")
+    for said in (
+        "{ pick: 'x' }",
+        "{ pick: -1, part: '' }",
+        "{ pick: 1e9, part: '' }",
+        "'pick'",
+        "null",
+        "{ open: 'x' }",
+    ):
+        inside.evaluate(f"parent.postMessage({said}, '*')")
+    expect(window.get_by_text("This is no element of the page.")).to_be_visible()
+    expect(window.get_by_text("Nothing was chosen yet.")).to_be_visible()
+    frame.get_by_text("42").click()
+    expect(window.get_by_role("group", name="Value 1")).to_contain_text("42")
+
+
+def _frame(window: Page) -> Frame:
+    found = window.locator("iframe").element_handle().content_frame()
+    assert found is not None
+    return found
