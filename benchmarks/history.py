@@ -9,7 +9,7 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from random import Random
@@ -20,6 +20,7 @@ from sqlalchemy import select, text
 
 from benchmarks.documents import on_postgresql, on_sqlite
 from tarantula.db import Database
+from tarantula.garbage import settle_memory
 from tarantula.models import Level, Series
 from tarantula.store.bulk import chunks
 from tarantula.streams import registry
@@ -47,10 +48,11 @@ def measure(events: int = EVENTS) -> dict[str, Any]:
 
 def _measured(opened: Any, events: int) -> dict[str, Any]:
     with opened as database:
-        series = _new_series(database)
-        stored = _timed(lambda: _fill(database, series, events))
-        summed = _timed(lambda: _sum_up(database))
-        drawing = _draw(database, series, events)
+        series = new_series(database)
+        stored = _timed(lambda: fill(database, series, events))
+        summed = _timed(lambda: sum_up_all(database))
+        settle_memory()
+        drawing = draw(database, series, events)
         wrong = compare(database, series)
     load = round(os.getloadavg()[0], 1)
     return {"stored_s": stored, "summed_s": summed, **drawing, "rows_that_differ": wrong, "load": load}
@@ -64,7 +66,7 @@ def values(events: int) -> Iterator[tuple[int, str]]:
         yield BEGIN + second * SECOND + dice.randrange(SECOND), f"{cents // 100}.{cents % 100:02d}"
 
 
-def _new_series(database: Database) -> int:
+def new_series(database: Database) -> int:
     with database.session() as session:
         source = registry.add(session, read({"name": "price", "url": "http://example.org/", "adapter": "page"}))
         series = series_of(session, source.id, [("value", "")])["value", ""]
@@ -72,23 +74,23 @@ def _new_series(database: Database) -> int:
     return series
 
 
-def _fill(database: Database, series: int, events: int) -> None:
+def fill(database: Database, series: int, events: int) -> None:
     rows = (NewEvent(series, at, value, float(value), None) for at, value in values(events))
     for some in chunks(rows, 20_000):
         with database.session() as session:
             store(session, some)
 
 
-def _sum_up(database: Database) -> None:
+def sum_up_all(database: Database) -> None:
     while sum_up(database, 5000, BEGIN + 3 * 365 * 86_400 * SECOND):
         pass
 
 
-def _draw(database: Database, series: int, events: int) -> dict[str, float]:
+def draw(database: Database, series: int, events: int, windows: int = DRAWN) -> dict[str, float]:
     dice, length = Random(2), events * SECOND
     times, own = list[float](), list[float]()
     with database.reading() as session:
-        for _ in range(DRAWN):
+        for _ in range(windows):
             size = int(10 ** dice.uniform(6, 1 + len(str(length))))
             begin = BEGIN + dice.randrange(-size, length)
             most = dice.choice([50, 200, 500, 1000])
@@ -108,15 +110,19 @@ def _draw(database: Database, series: int, events: int) -> dict[str, float]:
 def compare(database: Database, series: int) -> int:
     """Return how many rows of levels are not what pyarrow makes of the raw events; UTC."""
     with database.reading() as session:
-        rows = session.execute(text("SELECT at, value FROM event WHERE series_id = :series"), {"series": series}).all()
+        moments, texts = list[int](), list[str]()
+        chosen = text("SELECT at, value FROM event WHERE series_id = :series ORDER BY at")
+        for at, value in session.execute(chosen, {"series": series}):
+            moments.append(at)
+            texts.append(value)
         kept = session.scalars(select(Level).where(Level.series_id == series)).all()
-    expected = _by_arrow([at for at, _ in rows], [value for _, value in rows])
+    expected = _by_arrow(moments, texts)
     found = {(GRAINS[row.grain], row.start): row for row in kept}
     wrong = len(expected.keys() ^ found.keys())
     return wrong + sum(_differs(found[place], expected[place]) for place in expected.keys() & found.keys())
 
 
-def _by_arrow(moments: list[int], texts: list[str]) -> dict[tuple[str, int], tuple[Any, ...]]:
+def _by_arrow(moments: Sequence[int], texts: Sequence[str]) -> dict[tuple[str, int], tuple[Any, ...]]:
     import pyarrow as arrow
     from pyarrow import compute
 

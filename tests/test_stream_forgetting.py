@@ -70,7 +70,7 @@ def test_a_late_event_is_refused_and_said(database: Database, caplog: pytest.Log
         kept = levels(session, series)
         assert all(kept[place] == expected[place] for place in kept)
         assert session.get_one(Forgotten, (series, Grain.EVENT)).refused == 2
-        assert "2 events that came too late refused" in " ".join(kept_of(session, series).sentences)
+        assert "too late: 2 events." in " ".join(kept_of(session, series).sentences)
 
 
 def test_by_size_the_oldest_go_in_whole_buckets_and_the_newest_never(database: Database) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli import stream_alert
+from tarantula.cli import stream_alert, stream_history
 from tarantula.cli.nouns import group
 from tarantula.cli.options import given, with_fields
 from tarantula.cli.screen import console, table, write_json
@@ -26,6 +26,7 @@ from tarantula.streams.source import read as read_source
 
 app = group("stream")
 app.add_typer(stream_alert.app, name="alert")
+stream_history.register(app)
 
 OWN = ("name", "url", "fields", "options", "variables", "steps", "interval", "retention")
 """What is not typed as it is stored."""

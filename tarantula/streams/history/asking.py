@@ -14,7 +14,11 @@ from tarantula.streams.retention import Grain
 def ask(session: Session, statement: str, *values: int) -> Sequence[Any]:
     """Return the rows that a statement finds, in which ``?`` stands for each of the values."""
     connection = session.connection()
-    return connection.exec_driver_sql(_written(statement, connection.dialect.name), values).all()
+    result = connection.exec_driver_sql(_written(statement, connection.dialect.name), values)
+    # As the driver has them: thousands of rows are not worth being made into objects first.
+    rows: Sequence[Any] = result.cursor.fetchall() if result.cursor is not None else []
+    result.close()
+    return rows
 
 
 def ask_one(session: Session, statement: str, *values: int) -> Any:

@@ -15,7 +15,7 @@ from tarantula.streams.history.asking import ask
 from tarantula.streams.history.buckets import EARLIEST, Calendar
 from tarantula.streams.history.fresh import Fresh
 from tarantula.streams.history.level_rows import read_row
-from tarantula.streams.history.summary import Summary, of_values
+from tarantula.streams.history.summary import Summary, of_value
 from tarantula.streams.retention import Grain
 
 MOST_COUNTED = 5000
@@ -120,7 +120,7 @@ class Cover:
 
     def _events(self, begin: int, end: int) -> list[Part]:
         rows = ask(self._session, _EVENTS, self._series_id, begin, end)
-        return [Part(at, Grain.EVENT, of_values([value], self._counting)) for at, value in rows]
+        return [Part(at, Grain.EVENT, of_value(value, self._counting)) for at, value in rows]
 
 
 def forgotten_before(session: Session, series_id: int) -> dict[Grain, int]:

@@ -21,7 +21,7 @@ from tarantula.streams.history.summary import Summary, of_parts
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.retention import Grain
 
-MOST_READ = 2500
+MOST_READ = 1500
 """Rows that are read to draw one series."""
 
 

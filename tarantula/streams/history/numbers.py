@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation, localcontext
-from functools import lru_cache
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
+from functools import lru_cache, reduce
 
 LONGEST = 1000
 """Letters: what is longer is a text that happens to consist of digits."""
@@ -23,9 +23,8 @@ def exact(text: str) -> Decimal | None:
 
 
 def added(numbers: Iterable[Decimal]) -> Decimal:
-    """Add numbers without losing a digit."""
-    with localcontext(EXACT):
-        return sum(numbers, Decimal(0))
+    """Add numbers, one at least, without losing a digit."""
+    return reduce(EXACT.add, numbers)
 
 
 def divided(number: Decimal, by: int) -> Decimal:

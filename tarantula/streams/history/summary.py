@@ -50,28 +50,30 @@ class Summary:
                 return found
 
 
-def of_values(values: Sequence[str], counting: bool = True) -> Summary:
+def of_value(value: str, counting: bool = True) -> Summary:
+    """Sum up one value."""
+    number = exact(value)
+    counts = {value: 1} if counting else None
+    if number is None:
+        return Summary(1, None, None, None, value, value, counts)
+    return Summary(1, number, value, value, value, value, counts)
+
+
+def of_values(values: Sequence[str]) -> Summary:
     """Sum up values that follow one another, one at least."""
     numbers = [number for number in map(exact, values) if number is not None]
-    counts = Counter(values) if counting else None
+    counts = Counter(values)
     if len(numbers) < len(values):
         return Summary(len(values), None, None, None, values[0], values[-1], counts)
-    return Summary(
-        len(values),
-        added(numbers),
-        values[numbers.index(min(numbers))],
-        values[numbers.index(max(numbers))],
-        values[0],
-        values[-1],
-        counts,
-    )
+    least, most = values[numbers.index(min(numbers))], values[numbers.index(max(numbers))]
+    return Summary(len(values), added(numbers), least, most, values[0], values[-1], counts)
 
 
 def of_parts(parts: Sequence[Summary], counting: bool = True) -> Summary:
     """Sum up what was summed up, part after part, one at least."""
     if len(parts) == 1:
         return parts[0]
-    count = sum(part.count for part in parts)
+    count = sum([part.count for part in parts])
     counts = joined(part.counts for part in parts) if counting else None
     first, last = parts[0].first, parts[-1].last
     sums = [part.sum for part in parts if part.sum is not None]

@@ -41,11 +41,11 @@ class Told:
             f"{grain.counted(one.rows)}, from {_day(moment_of(one.first))} to {_day(moment_of(one.last))}."
             for grain, one in self.kept.items()
         ]
-        for grain, one in self.forgotten.items():
-            line = f"{grain.counted(one.rows)} before {_day(moment_of(one.before))} forgotten on {_day(one.at)}"
-            lines.append(
-                f"{line}; {one.refused:,} events came too late and were refused." if one.refused else f"{line}."
-            )
+        for grain, noted in self.forgotten.items():
+            before = _day(moment_of(noted.before))
+            lines.append(f"Forgotten: {grain.counted(noted.rows)} before {before}, on {_day(noted.at)}.")
+            if noted.refused:
+                lines.append(f"Refused, because they came too late: {Grain.EVENT.counted(noted.refused)}.")
         return lines
 
     def as_dict(self) -> dict[str, Any]:
