@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from decimal import Decimal
+from typing import Any
 
 from sqlalchemy import select
 
@@ -18,10 +19,11 @@ from tests.alerting import BEGIN, SECOND, firings, new_alert, new_source
 from tests.collecting import start
 
 KILLS = 4
-CONDITIONS = {
+HOLD: dict[str, Any] = {"hold": "1s"}
+CONDITIONS: dict[str, dict[str, Any]] = {
     "wind > 5": {},
     "wind is record high": {},
-    "wind > 3 and not wind > 8": {"hold": "1s"},
+    "wind > 3 and not wind > 8": HOLD,
     "wind changed": {},
 }
 

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from tarantula.errors import NotNow, NotThere, TarantulaError
-from tarantula.models import Account, LoginSession
+from tarantula.models import Account, Alert, LoginSession
 from tarantula.people.passwords import hashed
 from tarantula.people.roles import Role
 from tarantula.publications.fields import check_name
@@ -91,8 +91,10 @@ def set_password(session: Session, account: Account, password: str, but: str | N
 
 
 def remove(session: Session, account: Account) -> None:
-    """Remove an account, with its sessions and tokens."""
+    """Remove an account, with its sessions, tokens and alerts."""
     _keep_an_administrator(session, account)
+    # Whoever has the name next is somebody else.
+    session.execute(delete(Alert).where(Alert.owner == account.name))
     session.delete(account)
     session.flush()
 

@@ -9,11 +9,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
-from tarantula.models import Alert, Source, SourceState
+from tarantula.models import Source, SourceState
 from tarantula.store.bulk import chunks
 from tarantula.streams import aside, registry, usual
 from tarantula.streams.adapter import Doubt, Reading, Row
-from tarantula.streams.alerts import judge
+from tarantula.streams.alerts import judge_all
 from tarantula.streams.history import NewEvent, series_of_many, store
 from tarantula.streams.misses import Standing
 from tarantula.streams.news_rows import NewsRows
@@ -69,9 +69,7 @@ def settle(session: Session, events: dict[int, list[NewEvent]], now: int) -> Non
     session.flush()
     store(session, [event for some in events.values() for event in some])
     for some in chunks(sorted(events)):
-        watched = session.scalars(select(Alert.source_id).where(Alert.source_id.in_(some)).distinct())
-        for source_id in sorted(watched):
-            judge(session, source_id, events[source_id], now)
+        judge_all(session, {source_id: events[source_id] for source_id in some}, now)
 
 
 class _Keeping:

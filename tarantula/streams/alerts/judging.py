@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, Text, bindparam, cast, or_, select
 from sqlalchemy.orm import Session
 
 from tarantula.models import Alert, AlertMemory, Firing, Series, Source, SourceState
+from tarantula.streams.alerts import remembering
 from tarantula.streams.alerts.memory import Memory, Seen
-from tarantula.streams.alerts.terms import group_of, terms_of
+from tarantula.streams.alerts.terms import group_of, is_told, terms_of_json
 from tarantula.streams.alerts.truth import Place
 from tarantula.streams.alerts.watch import Fired, Terms, Watch
 from tarantula.streams.history import NewEvent
@@ -24,17 +25,20 @@ Step = tuple[int, dict[Place, Seen]]
 """What came at one moment."""
 
 
-@dataclass(slots=True)
-class Judged:
+class Judged(NamedTuple):
     """An alert with what it goes by."""
 
-    alert: Alert
-    terms: Terms
+    id: int
+    source_id: int
+    alert: str
+    """Its configuration, as JSON."""
+    source: str
+    """That of its source."""
 
-    @classmethod
-    def of(cls, alert: Alert, source: Source) -> Judged:
-        """Return an alert ready to be judged."""
-        return cls(alert, terms_of(alert.configuration, source.configuration))
+    @property
+    def terms(self) -> Terms:
+        """What it goes by."""
+        return terms_of_json(self.alert, self.source)
 
 
 def is_watched() -> ColumnElement[bool]:
@@ -43,48 +47,75 @@ def is_watched() -> ColumnElement[bool]:
     return Alert.is_on.is_(True) & may_see
 
 
+_COLUMNS = (
+    Alert.id,
+    Alert.source_id,
+    cast(Alert.configuration, Text).label("of_alert"),
+    cast(Source.configuration, Text).label("of_source"),
+)
+_OF_SOURCES = (
+    select(*_COLUMNS)
+    .join(Source, Source.id == Alert.source_id)
+    .where(Alert.source_id.in_(bindparam("sources", expanding=True)), is_watched())
+    .order_by(Alert.id)
+    .with_for_update(of=Alert)
+)
+_PLACES = select(Series.id, Series.row, Series.field).where(Series.id.in_(bindparam("series", expanding=True)))
+_DUE = (
+    select(AlertMemory.row, AlertMemory.memory, *_COLUMNS)
+    .join(Alert, Alert.id == AlertMemory.alert_id)
+    .join(Source, Source.id == Alert.source_id)
+    .join(SourceState, SourceState.source_id == Source.id)
+    .where(AlertMemory.due_at <= bindparam("now"), is_watched(), Source.is_paused.is_(False))
+    .order_by(AlertMemory.due_at)
+    .limit(AT_A_TIME)
+    # Whoever keeps a reading has the state before the alerts: what is not free now is judged the next time.
+    .with_for_update(of=[SourceState, Alert], skip_locked=True)
+)
+
+
 def judge(session: Session, source_id: int, events: Sequence[NewEvent], now: int) -> list[Firing]:
     """Judge the alerts of a source that had events; return what fired. It is called where they are stored."""
-    if not events:
-        return []
-    chosen = select(Alert, Source).join(Source).where(Alert.source_id == source_id, is_watched()).order_by(Alert.id)
-    judged = [Judged.of(*row) for row in session.execute(chosen.with_for_update(of=Alert))]
+    return judge_all(session, {source_id: events}, now)
+
+
+def judge_all(session: Session, events: Mapping[int, Sequence[NewEvent]], now: int) -> list[Firing]:
+    """Judge the alerts of all sources that had events, with one question for all of them."""
+    asked = session.execute(_OF_SOURCES, {"sources": [source for source, some in events.items() if some]})
+    judged = [Judged(*row) for row in asked]
     if not judged:
         return []
-    steps = _steps(session, events, now)
-    rows = {row for _, values in steps for row, _ in values} | {""}
-    known = _memories(session, [one.alert.id for one in judged], rows)
-    return [firing for one in judged for firing in _judge(session, one, steps, known, now)]
+    steps = _steps(session, {one.source_id: events[one.source_id] for one in judged}, now)
+    known = remembering.known(session, [one.id for one in judged], _rows(steps))
+    firings, kept = list[Firing](), list[remembering.Kept]()
+    for one in judged:
+        _judge(one, steps[one.source_id], known, now, firings, kept)
+    remembering.keep(session, kept, known)
+    return note(session, firings)
 
 
 def judge_silence(session: Session, now: int) -> list[Firing]:
     """Judge what time alone brings: silences, and conditions that held for long enough; return what fired."""
-    chosen = (
-        select(AlertMemory, Alert, Source)
-        .join(Alert, Alert.id == AlertMemory.alert_id)
-        .join(Source, Source.id == Alert.source_id)
-        .where(AlertMemory.due_at <= now, is_watched(), Source.is_paused.is_(False))
-        .order_by(AlertMemory.due_at)
-        .limit(AT_A_TIME)
-    )
-    firings = list[Firing]()
-    for kept, alert, source in session.execute(chosen.with_for_update(of=Alert, skip_locked=True)).all():
-        watch = Watch(Judged.of(alert, source).terms, Memory.of_json(kept.memory))
-        fired = watch.pass_time(now)
-        kept.memory, kept.due_at = watch.memory.as_json(), watch.due
-        firings += note(session, alert, kept.row, fired, now)
-        if fired:
-            _show(session, source.id, now)
-    session.flush()
-    return firings
+    firings, kept, heard = list[Firing](), list[remembering.Kept](), set[int]()
+    for row, memory, *columns in session.execute(_DUE, {"now": now}).all():
+        judged = Judged(*columns)
+        watch = Watch(judged.terms, Memory.of_json(memory))
+        fired = firings_of(judged.id, is_told(judged.alert), row, watch.pass_time(now), now)
+        kept.append(remembering.Kept(judged.id, row, watch))
+        firings += fired
+        heard |= {judged.source_id} if fired else set()
+    remembering.keep(session, kept, {(one.alert_id, one.row) for one in kept})
+    for state in session.scalars(select(SourceState).where(SourceState.source_id.in_(heard))) if heard else ():
+        # The pages that show the source look again.
+        state.stamp = max(now, state.stamp + 1)
+    return note(session, firings)
 
 
-def note(session: Session, alert: Alert, row: str, fired: Iterable[Fired], now: int) -> list[Firing]:
-    """Write down that an alert fired, and that somebody is to be told."""
-    is_told = bool(alert.configuration.get("notify"))
-    firings = [
+def firings_of(alert_id: int, is_told: bool, row: str, fired: Iterable[Fired], now: int) -> list[Firing]:
+    """Return what is written down of an alert that fired: also that somebody is to be told."""
+    return [
         Firing(
-            alert_id=alert.id,
+            alert_id=alert_id,
             at=one.at,
             row=row,
             why=one.why[:LONGEST_REASON],
@@ -93,8 +124,13 @@ def note(session: Session, alert: Alert, row: str, fired: Iterable[Fired], now: 
         )
         for one in fired
     ]
-    session.add_all(firings)
-    session.flush()
+
+
+def note(session: Session, firings: list[Firing]) -> list[Firing]:
+    """Write down what fired."""
+    if firings:
+        session.add_all(firings)
+        session.flush()
     return firings
 
 
@@ -108,25 +144,6 @@ def seen(value: str, number: float | None) -> Seen:
         return Seen(value, Decimal(repr(number)))
 
 
-def _judge(
-    session: Session, judged: Judged, steps: Sequence[Step], known: Mapping[tuple[int, str], AlertMemory], now: int
-) -> list[Firing]:
-    firings, watches = list[Firing](), dict[str, tuple[Watch, bool]]()
-    for at, values in steps:
-        for group, some in by_group(judged.terms, values).items():
-            if group not in watches:
-                kept = known.get((judged.alert.id, group))
-                memory = Memory.of_json(kept.memory) if kept else Memory(since=at)
-                watches[group] = Watch(judged.terms, memory), memory.event_at is None
-                if kept is None:
-                    firings += note(session, judged.alert, group, watches[group][0].begin(at), now)
-            watch, is_first = watches[group]
-            firings += note(session, judged.alert, group, watch.take(at, some, is_first), now)
-    for group, (watch, _) in watches.items():
-        remember(session, judged.alert, group, watch, known.get((judged.alert.id, group)))
-    return firings
-
-
 def by_group(terms: Terms, values: Mapping[Place, Seen]) -> dict[str, dict[Place, Seen]]:
     """Return what came, by what is remembered together."""
     groups = dict[str, dict[Place, Seen]]()
@@ -137,35 +154,43 @@ def by_group(terms: Terms, values: Mapping[Place, Seen]) -> dict[str, dict[Place
     return groups
 
 
-def remember(session: Session, alert: Alert, group: str, watch: Watch, kept: AlertMemory | None) -> None:
-    """Write down what an alert has to know the next time."""
-    if kept is None:
-        kept = AlertMemory(alert_id=alert.id, row=group)
-        session.add(kept)
-    kept.memory, kept.due_at = watch.memory.as_json(), watch.due
-    session.flush()
+def _judge(
+    judged: Judged,
+    steps: Sequence[Step],
+    known: Mapping[tuple[int, str], Memory],
+    now: int,
+    firings: list[Firing],
+    kept: list[remembering.Kept],
+) -> None:
+    terms, told, watches = judged.terms, is_told(judged.alert), dict[str, tuple[Watch, bool]]()
+    for at, values in steps:
+        for group, some in by_group(terms, values).items():
+            fired = list[Fired]()
+            if group not in watches:
+                memory = known.get((judged.id, group))
+                watch = Watch(terms, memory or Memory(since=at))
+                watches[group] = watch, watch.memory.event_at is None
+                fired += watch.begin(at) if memory is None else []
+            watch, is_first = watches[group]
+            fired += watch.take(at, some, is_first)
+            firings += firings_of(judged.id, told, group, fired, now)
+    kept += [remembering.Kept(judged.id, group, watch) for group, (watch, _) in watches.items()]
 
 
-def _steps(session: Session, events: Sequence[NewEvent], now: int) -> list[Step]:
-    """Return what came, moment by moment; nothing happened later than now."""
-    identities = {event.series_id for event in events}
-    series = session.execute(select(Series.id, Series.row, Series.field).where(Series.id.in_(identities)))
-    places = {identity: (row, field) for identity, row, field in series}
-    steps = dict[int, dict[Place, Seen]]()
-    for event in events:
-        if event.series_id in places:
-            at = min(event.at, now)
-            steps.setdefault(at, {})[places[event.series_id]] = seen(event.value, event.number)
-    return sorted(steps.items(), key=lambda step: step[0])
+def _rows(steps: Mapping[int, Sequence[Step]]) -> set[str]:
+    return {row for some in steps.values() for _, values in some for row, _ in values} | {""}
 
 
-def _memories(session: Session, alerts: Sequence[int], rows: Iterable[str]) -> dict[tuple[int, str], AlertMemory]:
-    chosen = select(AlertMemory).where(AlertMemory.alert_id.in_(alerts), AlertMemory.row.in_(list(rows)))
-    return {(kept.alert_id, kept.row): kept for kept in session.scalars(chosen)}
-
-
-def _show(session: Session, source_id: int, now: int) -> None:
-    """Let the pages that show the source look again."""
-    state = session.get(SourceState, source_id, with_for_update=True)
-    if state is not None:
-        state.stamp = max(now, state.stamp + 1)
+def _steps(session: Session, events: Mapping[int, Sequence[NewEvent]], now: int) -> dict[int, list[Step]]:
+    """Return what came, source by source and moment by moment; nothing happened later than now."""
+    series = list({event.series_id for some in events.values() for event in some})
+    places = {identity: (row, field) for identity, row, field in session.execute(_PLACES, {"series": series})}
+    found = dict[int, list[Step]]()
+    for source_id, some in events.items():
+        moments = dict[int, dict[Place, Seen]]()
+        for event in some:
+            if event.series_id in places:
+                at = min(event.at, now)
+                moments.setdefault(at, {})[places[event.series_id]] = seen(event.value, event.number)
+        found[source_id] = sorted(moments.items(), key=lambda step: step[0])
+    return found

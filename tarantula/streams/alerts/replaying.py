@@ -11,9 +11,9 @@ from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from tarantula.models import Alert, AlertMemory, Firing, Source
-from tarantula.streams.alerts import past
+from tarantula.streams.alerts import past, remembering
 from tarantula.streams.alerts.alert import AlertConfig
-from tarantula.streams.alerts.judging import Step, by_group, note, remember
+from tarantula.streams.alerts.judging import Step, by_group, firings_of, note
 from tarantula.streams.alerts.memory import Memory
 from tarantula.streams.alerts.terms import make_terms, only_group, terms_of
 from tarantula.streams.alerts.watch import Fired, Terms, Watch
@@ -87,7 +87,6 @@ class Replay:
 def begin_watching(session: Session, alert: Alert, source: Source, now: int) -> list[Firing]:
     """Let an alert know the past, as if it had been there; it fires at once only where that is asked for."""
     session.execute(delete(AlertMemory).where(AlertMemory.alert_id == alert.id))
-    session.expire_all()
     terms = terms_of(alert.configuration, source.configuration)
     known = past.places(session, source.id, terms)
     replay = Replay(terms, since=now)
@@ -95,13 +94,12 @@ def begin_watching(session: Session, alert: Alert, source: Source, now: int) -> 
     before = past.standing(session, known, begin, ENOUGH)
     for _quietly in replay.go(chain(before, islice(past.steps(session, known, begin, now + 1), MOST_QUIET))):
         pass
-    firings = list[Firing]()
+    firings, is_told = list[Firing](), bool(alert.configuration.get("notify"))
     for group, watch in replay.watches.items():
         past.give_records(session, known, terms, watch.memory.rows)
-        fired = watch.begin(now)
-        remember(session, alert, group, watch, None)
-        firings += note(session, alert, group, fired, now)
-    return firings
+        firings += firings_of(alert.id, is_told, group, watch.begin(now), now)
+    remembering.keep(session, [remembering.Kept(alert.id, group, watch) for group, watch in replay.watches.items()])
+    return note(session, firings)
 
 
 def dry_run(session: Session, alert: Alert, begin: int, end: int) -> DryRun:

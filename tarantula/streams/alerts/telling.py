@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 from typing import NamedTuple
 
 from sqlalchemy import select
@@ -21,8 +22,8 @@ AT_ONCE = 50
 """Firings of one message."""
 LEASE = timedelta(minutes=5)
 """After which somebody else tells it, if whoever took it has died."""
-MOST = 100
-"""Messages of one call."""
+PATIENCE = 5.0
+"""Seconds after which a call begins no further message: whoever calls has other things to do."""
 
 
 class Told(NamedTuple):
@@ -35,8 +36,8 @@ class Told(NamedTuple):
 
 def tell(installation: Config, database: Database, now: datetime | None = None) -> int:
     """Send what is to be told by now, and return how many messages there were. It may take a while: use a thread."""
-    now, count = now or datetime.now(UTC), 0
-    while count < MOST and (told := _take(database, now)) is not None:
+    now, count, until = now or datetime.now(UTC), 0, monotonic() + PATIENCE
+    while monotonic() < until and (told := _take(database, now)) is not None:
         deaf = [address for address in told.addresses if not send(told.message, address)]
         _note(database, told, deaf, now)
         count += bool(told.addresses)

@@ -17,7 +17,19 @@ from tarantula.streams.value import NotRead
 
 def terms_of(alert: Mapping[str, Any], source: Mapping[str, Any]) -> Terms:
     """Return the terms of an alert, by its configuration and that of its source; they are read once."""
-    return _read(json.dumps(alert), json.dumps(source))
+    return terms_of_json(json.dumps(alert), json.dumps(source))
+
+
+@lru_cache(maxsize=5000)
+def terms_of_json(alert: str, source: str) -> Terms:
+    """Return the same by what the database has."""
+    return make_terms(AlertConfig.model_validate_json(alert), json.loads(source))
+
+
+@lru_cache(maxsize=5000)
+def is_told(alert: str) -> bool:
+    """Whether somebody is told when it fires, by what the database has."""
+    return bool(json.loads(alert).get("notify"))
 
 
 def make_terms(alert: AlertConfig, source: Mapping[str, Any]) -> Terms:
@@ -63,11 +75,6 @@ def _is_news(source: Mapping[str, Any]) -> bool:
         return bool(options.get("rows") == "news")
     has_rows = adapter == "blocks" or (adapter in ("json", "xml") and bool(options.get("rows")))
     return adapter == "feed" or (has_rows and not options.get("key"))
-
-
-@lru_cache(maxsize=5000)
-def _read(alert: str, source: str) -> Terms:
-    return make_terms(AlertConfig.model_validate_json(alert), json.loads(source))
 
 
 def _seen(meant: Understood, unit: str) -> Seen:

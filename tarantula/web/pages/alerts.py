@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from nicegui import ui
 
+from tarantula.errors import TarantulaError
 from tarantula.management import alerts as managed
 from tarantula.management.desk import Desk
 from tarantula.web.frame import heading, page
@@ -24,10 +27,12 @@ def alerts(desk: Desk) -> None:
 
     async def look() -> None:
         nonlocal known
-        found = await away(_latest, desk)
-        if found != known:
-            known = found
-            view.refresh()
+        # The database may be away for a while: the next look tells.
+        with suppress(TarantulaError):
+            found = await away(_latest, desk)
+            if found != known:
+                known = found
+                view.refresh()
 
     ui.timer(LOOK, look)
 
