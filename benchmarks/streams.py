@@ -77,10 +77,12 @@ def _punctuality(sources: int, seconds: float) -> dict[str, Any]:
             intervals = _describe(database, web, sources, MIXED)
             with _reader(work):
                 _wait_for_first(web)
+                began = time.monotonic()
                 time.sleep(seconds)
         times: defaultdict[str, list[float]] = defaultdict(list)
         for visit in web.visits:
-            times[visit.path].append(visit.time)
+            if visit.time >= began:
+                times[visit.path].append(visit.time)
     late = sorted(
         after - before - intervals[path] for path, visits in times.items() for before, after in pairwise(visits)
     )

@@ -35,12 +35,14 @@ COLLECTING = (
     "tarantula.commands.crawl",
     "tarantula.downloader",
     "tarantula.extensions",
+    "tarantula.frontier.due_scheduler",
     "tarantula.frontier.scheduler",
     "tarantula.handlers",
     "tarantula.middlewares",
     "tarantula.pipelines",
     "tarantula.spidermiddlewares",
     "tarantula.spiders.publication",
+    "tarantula.spiders.streams",
 )
 SERVING = ("tarantula.cli.serve", "tarantula.cli.web", "tarantula.web.app", "tarantula.web.serving")
 

@@ -207,7 +207,8 @@ class Reader:
                 source.validators = kept.validators
         source.read_at = at
         if not source.is_gone:
-            self._schedule(source, max(due, source.next_due(self.now())) if due <= self.now() else due)
+            # If that is over by now, it is read at once: late, and once.
+            self._schedule(source, due)
         return kept
 
     def count(self, stat: str, number: int = 1) -> None:
