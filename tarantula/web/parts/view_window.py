@@ -40,8 +40,8 @@ class Window:
 
     def move(self, windows: float) -> None:
         """Go back or forth."""
-        by = int(windows * self.seconds * MICRO)
-        self.drag(self.begin + by, self.end + by)
+        end = self.end + int(windows * self.seconds * MICRO)
+        self.drag(end - int(self.seconds * MICRO), end)
 
     def zoom(self, by: float) -> None:
         """Show more, or less, around the middle; where it follows, up to the present."""
