@@ -127,6 +127,7 @@ def test_a_window_follows_the_present_until_it_is_dragged_away() -> None:
     window.move(100)
     assert window.follows
     window.drag(5, 6)
-    assert (window.seconds, window.begin) == (10, 0)
+    assert (window.seconds, window.span) == (10, (0, 10 * MICRO))
     window.follow()
-    assert window.end - window.begin == 10 * MICRO
+    begin, end = window.span
+    assert end - begin == 10 * MICRO

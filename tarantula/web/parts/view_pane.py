@@ -81,7 +81,7 @@ class ViewPane:
     async def _look(self) -> None:
         use(self._spoken)
         asked = self.view
-        begin, end = self._window.begin, self._window.end
+        begin, end = self._window.span
         try:
             sight = await away(views.look, self._desk, asked, begin, end, AT_MOST, MARGIN)
         except TarantulaError as error:

@@ -29,9 +29,10 @@ class Window:
         return self._end if self._end is not None else now()
 
     @property
-    def begin(self) -> int:
-        """Where it begins."""
-        return max(self.end - int(self.seconds * MICRO), 0)
+    def span(self) -> tuple[int, int]:
+        """Where it begins and ends, at the same present."""
+        end = self.end
+        return max(end - int(self.seconds * MICRO), 0), end
 
     def drag(self, begin: int, end: int) -> None:
         """Be where somebody dragged it; at the present it follows again."""
