@@ -91,6 +91,17 @@ def test_sources_are_added_by_words_and_seen_in_every_way(sqlite_config: Config,
         assert complaints == []
         edited(window, table)
         arranged(window, place)
+
+
+def test_a_window_is_dragged_along_time_and_fits_a_telephone(sqlite_config: Config, window: Page) -> None:
+    with open_database(sqlite_config) as database:
+        weather(database)
+        all_summed_up(database)
+    with office() as place:
+        place.enter(window)
+        dashboard(place, window)
+        add(window, "temp", "Tempo em Lisboa")
+        expect(card(window, "Tempo em Lisboa").locator("canvas")).to_be_visible()
         dragged(window)
         on_a_telephone(window)
 

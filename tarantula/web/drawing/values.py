@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 from tarantula.streams.kinds import Kind
 from tarantula.streams.types import format_value
@@ -10,12 +11,16 @@ from tarantula.streams.views.cells import Cell, Column
 from tarantula.web.words import language
 
 NOTHING = "–"
+SMALL = 1000
+"""Below it, five figures are shown of what was worked out; above, two behind the point."""
 
 
 def shown(cell: Cell | None, column: Column) -> str:
     """Write a value; what is missing is a dash."""
     if cell is None:
         return NOTHING
+    if not column.source and cell.number is not None:
+        return format_value(_rounded(cell.number), Kind.DECIMAL, "", language())
     kind = Kind.DECIMAL if column.kind == Kind.INTEGER and not _is_whole(cell.text) else column.kind
     return format_value(cell.text, kind, column.unit, language())
 
@@ -30,6 +35,12 @@ def at_shown(at: int | None) -> str:
     if at is None:
         return NOTHING
     return datetime.fromtimestamp(at / 1_000_000, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _rounded(number: float) -> str:
+    """Write what was worked out as exactly as anybody wants to read it."""
+    exact = Decimal(repr(number))
+    return format(round(exact, 2) if abs(number) >= SMALL else Decimal(f"{number:.5g}"), "f")
 
 
 def _is_whole(text: str) -> bool:

@@ -63,9 +63,8 @@ class Chart:
         if self._chart is None or len(self._chart.options["series"]) != len(sight.tracks):
             self.show(sight)
             return
-        data = series(sight)
-        self._chart.options["series"] = data
-        self._chart.run_chart_method("setOption", {"series": data})
+        # The options stay as they are: to change them would send the window along.
+        self._chart.run_chart_method("setOption", {"series": series(sight)})
 
     async def _drag(self, event: GenericEventArguments) -> None:
         begin, end = event.args

@@ -51,7 +51,7 @@ class ViewPane:
             self._table = ui.expansion(_("As a table"), on_value_change=self._show_table).props("dense")
             self._table.classes("w-full").set_visibility(False)
         self._bar.set_visibility(False)
-        self._drags = 0
+        self._drags, self._is_dragged = 0, False
 
     @property
     def moves_by_itself(self) -> bool:
@@ -64,24 +64,24 @@ class ViewPane:
         self.view, self._body = view, None
         self._place.clear()
 
-    async def refresh(self, *, dragging: bool = False) -> None:
+    async def refresh(self) -> None:
         """Look again; whoever asks while this goes on has it done once more."""
         if self._busy:
             self._again = True
             return
         self._busy = True
         try:
-            await self._look(dragging)
+            await self._look()
             while self._again:
                 self._again = False
-                await self._look(dragging)
+                await self._look()
         finally:
             self._busy = False
 
-    async def _look(self, dragging: bool) -> None:
+    async def _look(self) -> None:
         use(self._spoken)
         asked = self.view
-        begin, end = self._window.begin, self._window.end
+        begin, end = self._window.span
         try:
             sight = await away(views.look, self._desk, asked, begin, end, AT_MOST, MARGIN)
         except TarantulaError as error:
@@ -89,9 +89,9 @@ class ViewPane:
             return
         # Somebody may have changed or removed it meanwhile.
         if self.view is asked and not self.element.is_deleted:
-            self._show(sight, dragging)
+            self._show(sight)
 
-    def _show(self, sight: Sight, dragging: bool) -> None:
+    def _show(self, sight: Sight) -> None:
         is_news = self.sight is None or _without_window(self.sight) != _without_window(sight)
         self.sight = sight
         self._seen(sight)
@@ -104,16 +104,16 @@ class ViewPane:
             self._body = None
             return
         with self._place:
-            self._draw(sight, dragging, is_news)
+            self._draw(sight, is_news)
         if self._table.value:
             self._fill_table(sight)
 
-    def _draw(self, sight: Sight, dragging: bool, is_news: bool) -> None:
+    def _draw(self, sight: Sight, is_news: bool) -> None:
         if self._body is None:
             self._place.clear()
             self._body, is_news = body_for(sight.view.kind, self._dragged), True
         if isinstance(self._body, Chart):
-            draw = self._body.fill if dragging and is_draggable(sight) else self._body.show
+            draw = self._body.fill if self._is_dragged and is_draggable(sight) else self._body.show
             draw(sight)
         elif is_news:
             self._place.clear()
@@ -121,12 +121,14 @@ class ViewPane:
 
     async def _dragged(self, begin: int, end: int) -> None:
         self._window.drag(begin, end)
+        self._is_dragged = True
         self._drags += 1
         mine = self._drags
-        await self.refresh(dragging=True)
+        await self.refresh()
         await asyncio.sleep(REST)
         if mine == self._drags and not self.element.is_deleted:
             # Whoever has dragged a window is given room to drag it on.
+            self._is_dragged = False
             await self.refresh()
 
     def _when(self, sight: Sight) -> str:

@@ -29,9 +29,10 @@ class Window:
         return self._end if self._end is not None else now()
 
     @property
-    def begin(self) -> int:
-        """Where it begins."""
-        return max(self.end - int(self.seconds * MICRO), 0)
+    def span(self) -> tuple[int, int]:
+        """Where it begins and ends, at the same present."""
+        end = self.end
+        return max(end - int(self.seconds * MICRO), 0), end
 
     def drag(self, begin: int, end: int) -> None:
         """Be where somebody dragged it; at the present it follows again."""
@@ -40,8 +41,8 @@ class Window:
 
     def move(self, windows: float) -> None:
         """Go back or forth."""
-        by = int(windows * self.seconds * MICRO)
-        self.drag(self.begin + by, self.end + by)
+        end = self.end + int(windows * self.seconds * MICRO)
+        self.drag(end - int(self.seconds * MICRO), end)
 
     def zoom(self, by: float) -> None:
         """Show more, or less, around the middle; where it follows, up to the present."""
