@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from decimal import Decimal
+from typing import Any
 
 from sqlalchemy import select
 
