@@ -137,3 +137,17 @@ def test_a_source_is_read_once_and_now(tarantula: Tarantula) -> None:
     code, out, err = run(TARANTULA, "stream", "poll", "weather.lisboa")
     assert code == 0, err
     assert "refused" in out.lower()
+
+
+def test_a_source_is_made_of_the_answers_that_a_category_asks_for(tarantula: Tarantula) -> None:
+    assert "Address of the feed" in tarantula("stream", "categories").out
+    asked = {one["name"]: one["asks"] for one in json.loads(tarantula("stream", "categories", "--json").out)}
+    assert [ask["key"] for ask in asked["feed"]] == ["address"]
+    made = tarantula("stream", "make", "feed", "address=http://127.0.0.1:1/rss.xml", "--name", "feeds.nasa")
+    assert made.out.startswith("feeds.nasa is stored.")
+    (source,) = json.loads(tarantula("stream", "list", "--json").out)
+    assert (source["name"], source["category"], source["adapter"]) == ("feeds.nasa", "feed", "feed")
+    wrong = tarantula("stream", "make", "feed", "adress=x")
+    assert wrong.code == 2
+    assert "RSS or Atom feed does not ask for adress. Did you mean address?" in wrong.err
+    assert "There is no category 'fed'. Did you mean feed?" in tarantula("stream", "make", "fed", "a=b").err

@@ -13,6 +13,7 @@ from tarantula.cli.nouns import group
 from tarantula.cli.options import given, with_fields
 from tarantula.cli.screen import console, table, write_json
 from tarantula.cli.stream_aside import aside
+from tarantula.cli.stream_category import categories, make
 from tarantula.cli.stream_fields import fields_of, pairs, seconds_of, steps_of
 from tarantula.cli.stream_read import poll, read
 from tarantula.cli.stream_shown import as_dict, moment, text_of
@@ -28,7 +29,7 @@ app = group("stream")
 app.add_typer(stream_alert.app, name="alert")
 stream_history.register(app)
 
-OWN = ("name", "url", "fields", "options", "variables", "steps", "interval", "retention")
+OWN = ("name", "url", "fields", "options", "variables", "steps", "interval", "retention", "category")
 """What is not typed as it is stored."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The source.")]
@@ -205,7 +206,7 @@ def describe(
         output.write_text(text, encoding="utf-8")
 
 
-for verb in (poll, read, aside):
+for verb in (make, categories, poll, read, aside):
     app.command()(verb)
 
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tarantula.streams.adapter import Memory
+from tarantula.streams.types.histories import remembered
 from tarantula.streams.usual import Range, Run
-
-MOST_TEXTS = 20
-"""Different texts of a field, from which its way of writing numbers is told."""
 
 
 @dataclass(slots=True)
@@ -20,7 +18,7 @@ class Remembered:
     adapter: Memory = field(default_factory=dict)
     """What the adapter wants to know next time."""
     texts: dict[str, list[str]] = field(default_factory=dict)
-    """The last different texts of each field."""
+    """Different texts of each field, from which its way of writing is told."""
     last: dict[str, dict[str, list[str | None]]] = field(default_factory=dict)
     """The last value of each field and row, and the text that it was read from where that differs."""
     usual: dict[str, dict[str, Range]] = field(default_factory=dict)
@@ -40,10 +38,9 @@ class Remembered:
 
     def note_text(self, key: str, text: str) -> None:
         """Add to the texts from which a field's way of writing is told."""
-        texts = self.texts.setdefault(key, [])
+        texts = self.texts.get(key, [])
         if text not in texts:
-            texts.append(text)
-            del texts[:-MOST_TEXTS]
+            self.texts[key] = remembered(texts, text)
 
 
 def _copied(value: Any) -> Any:
