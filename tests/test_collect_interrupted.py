@@ -73,7 +73,7 @@ def test_a_full_disk_is_a_clear_stop_and_a_clean_resume(sqlite: Database, web: W
         cwd=ROOT,
         capture_output=True,
         text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000)),
     )
     assert process.returncode == 2
     assert "Traceback" not in process.stderr, process.stderr
@@ -81,6 +81,20 @@ def test_a_full_disk_is_a_clear_stop_and_a_clean_resume(sqlite: Database, web: W
     assert item.state in ("interrupted", "collecting")
     collect("full", "-a", f"item={item.urn}")
     assert set(states(sqlite).values()) == {200}
+
+
+def test_a_disk_that_is_full_from_the_beginning_is_a_sentence(sqlite: Database, web: Web) -> None:
+    describe(sqlite, "full", base_url=web.url(), robots=False)
+    process = subprocess.run(
+        [SCRAPY, "crawl", "full"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
+    )
+    assert process.returncode == 2
+    assert "Traceback" not in process.stderr, process.stderr
+    assert "the disk is full or has failed" in process.stderr
 
 
 def test_an_item_that_is_archived_is_not_begun_again(sqlite: Database, web: Web) -> None:

@@ -71,7 +71,7 @@ def test_scrapy_lists_every_publication(sqlite: Database, web: Web) -> None:
     describe(sqlite, "journal", base_url=web.url())
     describe(sqlite, "fcul", base_url=web.url())
     code, out, _ = run(SCRAPY, "list")
-    assert (code, out.split()) == (0, ["fcul", "journal", "publication"])
+    assert (code, out.split()) == (0, ["fcul", "journal", "publication", "streams"])
 
 
 def test_a_database_that_cannot_be_used_is_a_sentence_to_scrapy_too(sqlite: Database) -> None:

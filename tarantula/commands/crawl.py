@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import logging
+from asyncio import Task
+from collections.abc import Awaitable
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
@@ -27,8 +29,9 @@ class Command(ScrapyCrawl):
         self._check(args[0], opts.spargs)
         assert self.crawler_process is not None
         crawler = self.crawler_process.create_crawler(args[0])
-        self.crawler_process.crawl(crawler, **opts.spargs)
+        run = self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
+        self._tell(run)
         collection = getattr(crawler.spider, "collection", None)
         if args[0] == StreamsSpider.name:
             is_well = collection is not None and collection.trouble is None
@@ -40,6 +43,15 @@ class Command(ScrapyCrawl):
             self.exitcode = 2
         if collection is not None:
             self._complete(collection.urn)
+
+    @staticmethod
+    def _tell(run: Awaitable[None]) -> None:
+        """Say why a spider could not be made: nobody else hears of it."""
+        error = run.exception() if isinstance(run, Task) and run.done() and not run.cancelled() else None
+        if isinstance(error, TarantulaError):
+            logger.error("%s", error)
+        elif error is not None:
+            logger.error("The spider could not be made.", exc_info=error)
 
     def _complete(self, urn: str) -> None:
         take_signals_back()

@@ -111,7 +111,8 @@ class Board:
 
     async def _edit(self, card: ViewCard) -> None:
         async def store(fields: dict[str, Any]) -> None:
-            card.change(await away(views.edit, self._desk, card.row.id, fields))
+            async with card.turn:
+                card.change(await away(views.edit, self._desk, card.row.id, fields))
             await card.refresh()
 
         use(self._spoken)
@@ -121,23 +122,26 @@ class Board:
     async def _show_as(self, card: ViewCard, kind: ViewKind) -> None:
         use(self._spoken)
         with told():
-            card.change(await away(views.edit, self._desk, card.row.id, {"kind": kind}))
+            async with card.turn:
+                card.change(await away(views.edit, self._desk, card.row.id, {"kind": kind}))
             await card.refresh()
 
     async def _fold(self, card: ViewCard) -> None:
         use(self._spoken)
-        folded = not card.row.view.folded
         with told():
-            await away(views.fold, self._desk, card.row.id, folded)
-            view = card.row.view.model_copy(update={"folded": folded})
-            card.change(card.row.model_copy(update={"view": view}))
+            async with card.turn:
+                folded = not card.row.view.folded
+                await away(views.fold, self._desk, card.row.id, folded)
+                view = card.row.view.model_copy(update={"folded": folded})
+                card.change(card.row.model_copy(update={"view": view}))
             await card.refresh()
 
     async def _share(self, card: ViewCard) -> None:
         use(self._spoken)
         with told():
-            row = await away(views.share, self._desk, card.row.id, not card.row.shared)
-            card.change(row)
+            async with card.turn:
+                row = await away(views.share, self._desk, card.row.id, not card.row.shared)
+                card.change(row)
             await card.refresh()
             say(_("Others can take this view over now.") if row.shared else _("This view is yours alone again."))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Lock
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -41,6 +42,8 @@ class ViewCard:
     def __init__(self, desk: Desk, row: ViewRow, acts: Acts, seen: Callable[[], None]) -> None:
         self.row = row
         self._acts, self._seen = acts, seen
+        self.turn = Lock()
+        """Of what is done with it: somebody who is quick is obeyed in order."""
         with ui.card().tight().classes("w-full min-w-0").props("flat bordered") as self.element:
             self.element.props('role="article"')
             self._head()
