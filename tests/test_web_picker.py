@@ -164,6 +164,8 @@ def blocks_are_found(frame: FrameLocator, window: Page) -> None:
     votes = window.get_by_role("group", name="Value 2")
     votes.get_by_label("What of it").click()
     window.get_by_role("option", name="only 7").click()
+    # All that was chosen is shown anew; who clicks before that means what was there before.
+    expect(votes.get_by_role("paragraph")).to_have_text("7")
     expect(votes.get_by_label("What it is")).to_have_value("whole number")
     window.get_by_role("radio", name="Every block like this one by its name, 3 now").click()
     expect(window.get_by_role("cell", name="Terceira").first).to_be_visible()
