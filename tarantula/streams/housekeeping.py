@@ -9,7 +9,7 @@ from time import monotonic
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.errors import TarantulaError
+from tarantula.patient import Patient
 from tarantula.streams import alerts, history
 from tarantula.streams.telling import tell_misses
 
@@ -31,7 +31,6 @@ class Housekeeping:
         self._database = database
         self._closing = Event()
         self._thread = Thread(target=self._run, name="housekeeping", daemon=True)
-        self._complaint = ""
         self._forget_at = monotonic() + ROUND
         self.is_wanted = False
 
@@ -45,18 +44,10 @@ class Housekeeping:
         self._thread.join()
 
     def _run(self) -> None:
+        work = Patient(self._round, logger)
         while not self._closing.wait(ROUND):
-            if not self.is_wanted:
-                continue
-            try:
-                self._round()
-                self._complaint = ""
-            except TarantulaError as error:
-                if str(error) != self._complaint:
-                    logger.error("%s", error)
-                self._complaint = str(error)
-            except Exception:
-                logger.exception("This is a bug of Tarântula.")
+            if self.is_wanted:
+                work()
 
     def _round(self) -> None:
         until = monotonic() + SUMMING
