@@ -20,11 +20,13 @@ from tarantula.streams.news_rows import NewsRows
 from tarantula.streams.outcome import Kept, Made, New, NotMade, Unchanged, new_event
 from tarantula.streams.remembered import Remembered
 from tarantula.streams.source import SourceConfig, SourceField
+from tarantula.streams.state import Status
 from tarantula.streams.typing_values import clean, value_of, widened, with_kinds
 from tarantula.streams.value import NotRead, Value
 
-EMPTY = "The place where {key} should be is empty."
-NOT_THERE = "{key} was not there."
+EMPTY = "The place where it should be is empty."
+NOT_THERE = "It was not there."
+NO_FIELDS = "The source has no field, so nothing of it is kept. Add one."
 
 
 def keep(
@@ -90,7 +92,9 @@ class _Keeping:
         """Take in what came, and say how it went."""
         outcome, state, kept = self._made.outcome, self._state, self._kept
         standing = Standing(state, self._config, self._made.at)
-        if isinstance(outcome, Reading):
+        if not self._config.fields:
+            standing.missed(Status.MISSING, NO_FIELDS)
+        elif isinstance(outcome, Reading):
             self._read(outcome)
             waiting = aside.note(self._session, state.source_id, self._doubts, self._made.at)
             kept.aside = self._doubts
@@ -120,11 +124,11 @@ class _Keeping:
         found = {key for key, _ in self._kept.values} | {doubt.field for doubt in self._doubts}
         for field in self._config.fields:
             if field.key not in found:
-                self._kept.missing.setdefault(field.key, NOT_THERE.format(key=field.key))
+                self._kept.missing.setdefault(field.key, NOT_THERE)
 
     def _take(self, field: SourceField, row: str, text: str) -> None:
         if not text:
-            self._kept.missing.setdefault(field.key, EMPTY.format(key=field.key))
+            self._kept.missing.setdefault(field.key, EMPTY)
             return
         try:
             value = self._typed(field, text)
