@@ -11,6 +11,7 @@ from tarantula.publications.times import parse_duration
 from tarantula.publications.toml import setting_value
 from tarantula.sentences import did_you_mean
 from tarantula.streams.adapters import ADAPTERS, adapter_named
+from tarantula.streams.kinds import Kind, usual_aggregation
 from tarantula.streams.steps import Action
 
 
@@ -45,11 +46,19 @@ def fields_of(
         field(key)["place"] = {**field(key).get("place", {}), part: _meant(adapter, "Place", part, value)}
     for key, said in pairs(typed["kind"], "a field and its kind"):
         kind, _, unit = said.partition(" ")
-        field(key).update(kind=kind, unit=unit.strip())
+        # What was usual for what it was taken for is not for what it is.
+        field(key).update(kind=kind, unit=unit.strip(), aggregation=_chosen_aggregation(field(key)))
     for part, option in (("aggregation", "aggregation"), ("title", "label")):
         for key, said in pairs(typed[option], f"a field and its {option}"):
             field(key)[part] = said
     return list(fields.values())
+
+
+def _chosen_aggregation(field: dict[str, Any]) -> str | None:
+    """Return which value stands for many, if it is not the one that is usual for the kind."""
+    said: str | None = field.get("aggregation")
+    kind = field.get("kind")
+    return None if kind and said == usual_aggregation(Kind(kind)) else said
 
 
 def fields_without(fields: Iterable[dict[str, Any]], keys: Iterable[str]) -> list[dict[str, Any]]:

@@ -30,21 +30,28 @@ NO_FIELDS = "The source has no field, so nothing of it is kept. Add one."
 
 
 def keep(
-    session: Session, source: Source, config: SourceConfig, reading: Reading | NotMade | Unchanged, at: int
+    session: Session,
+    source: Source,
+    config: SourceConfig,
+    reading: Reading | NotMade | Unchanged,
+    at: int,
+    revision: int | None = None,
 ) -> Kept:
     """Keep one reading, made at that time in microseconds since 1970."""
-    return keep_all(session, [Made(source.id, config, reading, at)])[0]
+    return keep_all(session, [Made(source.id, config, reading, at, revision=revision)])[0]
 
 
 def keep_all(session: Session, made: Sequence[Made]) -> list[Kept]:
-    """Keep many; of sources that were removed meanwhile nothing is kept."""
+    """Keep many; of sources that were removed or described anew meanwhile nothing is kept."""
     wanted = sorted({one.source_id for one in made})
     # In one order, so that two who keep the same sources wait for each other and not for ever.
     chosen = select(SourceState).where(SourceState.source_id.in_(wanted)).order_by(SourceState.source_id)
     states = {state.source_id: state for state in session.scalars(chosen.with_for_update())}
+    described = session.execute(select(Source.id, Source.revision).where(Source.id.in_(wanted)))
+    revisions = dict(described.all())
     kept = [
         _Keeping(session, states[one.source_id], one).keep()
-        if one.source_id in states
+        if one.source_id in states and one.revision in (None, revisions[one.source_id])
         else Kept(one.source_id, one.config)
         for one in made
     ]

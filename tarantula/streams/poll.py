@@ -76,7 +76,8 @@ def keep_polled(database: Database, attempt: Attempt, *, is_dry: bool) -> Kept:
     try:
         with database.session() as session:
             source = session.get_one(Source, attempt.source.id)
-            kept.append(keep(session, source, attempt.source.config, attempt.outcome, attempt.at))
+            read = attempt.source
+            kept.append(keep(session, source, read.config, attempt.outcome, attempt.at, read.revision))
             # Whoever reads it has another memory of it, and looks anew.
             source.revision += 1
             if is_dry:

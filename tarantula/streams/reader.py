@@ -195,12 +195,13 @@ class Reader:
         due = source.next_due(self.now())
         kept = None
         if not source.is_gone:
-            made = Made(source.id, source.config, outcome, at, due, attempt.validators)
+            made = Made(source.id, source.config, outcome, at, due, attempt.validators, source.revision)
             kept = await self.keeper.keep(made)
         self.turns.done(attempt.visit.server, self._loop.time())
         if kept is not None:
             self._count_reading(kept, outcome)
             source.config = kept.config
+            source.revision = kept.revision or source.revision
             if isinstance(outcome, Reading):
                 source.memory = outcome.memory
             if kept.validators is not None:
