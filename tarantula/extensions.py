@@ -118,10 +118,15 @@ class ReadingLife(Component):
             # Whatever is under way would keep it from ending; it is read again by whoever comes next.
             self._looking.cancel()
             self.crawler.signals.send_catch_log(collection_over)
+        elif reader.is_done:
+            self._end("finished")
         elif self._parent and os.getppid() != self._parent:
-            self._looking.cancel()
             self.crawler.signals.send_catch_log(collection_over)
-            self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason=OVER_REASON))
+            self._end(OVER_REASON)
+
+    def _end(self, reason: str) -> None:
+        self._looking.cancel()
+        self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason=reason))
 
     def spider_closed(self) -> None:
         """Keep what is left."""

@@ -20,6 +20,10 @@ TRIES = 6
 """How often an address is tried."""
 PAUSE = timedelta(minutes=1)
 """Before the second time; each further pause is twice as long."""
+LEASE = timedelta(minutes=5)
+"""After which somebody else tells it, if whoever took it has died."""
+PATIENCE = 5.0
+"""Seconds after which a call begins no further message: whoever calls has other things to do."""
 
 
 class Message(NamedTuple):
@@ -67,9 +71,15 @@ def put_off(news: dict[str, Any], tried: Iterable[str], deaf: Iterable[str], now
     return {
         **news,
         "told": [*news.get("told", ()), *heard],
+        "deaf": services(away),
         "tries": tries,
         "after": (now + PAUSE * 2 ** (tries - 1)).isoformat(),
     }
+
+
+def services(addresses: Iterable[str]) -> list[str]:
+    """Return by which services people are told, as ``mailto``: what follows in an address may be a password."""
+    return sorted({address.partition("://")[0] for address in addresses})
 
 
 def _digest(address: str) -> str:

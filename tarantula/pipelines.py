@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 from tarantula import signals
@@ -24,10 +23,7 @@ class KeepPipeline(Component):
         if not isinstance(item, Attempt):
             return item
         try:
-            reader = cast("Reader", self.collection)
-            await reader.keep(item)
-            if reader.is_done:
-                self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason="finished"))
+            await cast("Reader", self.collection).keep(item)
         except TarantulaError as error:
             self.stop(error)
         return item

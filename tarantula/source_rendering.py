@@ -74,8 +74,9 @@ class SourceRenderer(Component):
             return str(response.text).encode()
         except (PlaywrightError, TimeoutError) as error:
             problem = (str(error).strip() or "it took too long").splitlines()[0]
+            said = f"A browser could not show it: {opened.step}{problem}."
             self.count("render/failed_count")
-            raise InvalidResponse(covered(f"A browser could not show it: {problem}.", visit.config.variables)) from None
+            raise InvalidResponse(covered(said, visit.config.variables)) from None
         finally:
             await opened.close()
 
@@ -91,6 +92,8 @@ class _Opened:
         self._turn = asyncio.Lock()
         self._left = MOST_REQUESTS
         self._page: Page | None = None
+        self.step = ""
+        """The step that is being done, for whoever says what went wrong."""
 
     async def prepare(self, page: Page, _request: Request) -> None:
         """See that the page asks nobody but us."""
@@ -112,11 +115,9 @@ class _Opened:
     async def do_steps(self, page: Page) -> None:
         """Do what leads to the page that is wanted."""
         for number, step in enumerate(self._visit.config.steps, 1):
-            try:
-                await self._do(page, step)
-            except PlaywrightError as error:
-                problem = str(error).strip().splitlines()[0]
-                raise PlaywrightError(f"step {number}, {step.action} {step.where}: {problem}") from error
+            self.step = f"step {number}, {step.action} {step.where}: "
+            await self._do(page, step)
+        self.step = ""
 
     async def _do(self, page: Page, step: Step) -> None:
         variables = self._visit.config.variables

@@ -66,6 +66,13 @@ def test_it_is_removed_only_when_its_name_is_typed_again(tarantula: Tarantula, m
         (("--kind", "value=number"), "cannot be 'number'"),
         (("--step", "jump #here", "--css", "value=#now"), "go"),
         (("--misses", "0"), "misses"),
+        ((), "Say where a value is"),
+        (("--css", "value=#now", "--kind", "value=quantity furlongz"), "is not a unit of measure"),
+        (("--css", "value=#now", "--step", "click"), "has to say where"),
+        (("--css", "value=#now", "--step", "fill #user {user}"), "The variable user has no value"),
+        (("--css", "value=#now", "--aggregation", "value=median"), "cannot be 'median'"),
+        (("--css", "value=#now", "--retention", "events=soon"), "how long something is kept"),
+        (("--css", "value=#now", "--retention", "seconds=1d"), "names nothing that is kept"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_a_sentence(
@@ -75,6 +82,27 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(
     assert refused.code == 2
     assert words in refused.err
     assert "Traceback" not in refused.err
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://example.org/", "http://", "http://example.org/{place}"])
+def test_an_address_that_nobody_can_ask_for_is_refused(tarantula: Tarantula, url: str) -> None:
+    refused = tarantula("stream", "add", "weather.lisboa", url, "--css", "value=#now")
+    assert refused.code == 2
+    assert "not an address of the web" in refused.err or "The variable place has no value" in refused.err
+
+
+def test_fields_have_names_and_ways_of_their_own_and_go_again(tarantula: Tarantula) -> None:
+    csv = ("--adapter", "csv", "--place", "solar.column=2024", "--place", "wind.number=3", "--set", "separator=;")
+    told = ("--aggregation", "solar=sum", "--label", "solar=Painéis", "--retention", "events=30d minutes=60d")
+    done = tarantula(*ADD, *csv, *told)
+    assert done.code == 0, done.err
+    assert tarantula("stream", "edit", "weather.lisboa", "--retention", "hours=10y", "--without", "wind").code == 0
+    shown = json.loads(tarantula("stream", "show", "weather.lisboa", "--json").out)
+    (solar,) = shown["fields"]
+    assert (solar["place"], solar["aggregation"], solar["title"]) == ({"column": "2024"}, "sum", "Painéis")
+    assert [shown["retention"][level] for level in ("events", "minutes", "hours")] == ["30d", "60d", "10y"]
+    assert "no field 'wind'" in tarantula("stream", "edit", "weather.lisboa", "--without", "wind").err
+    assert "Say what is to change" in tarantula("stream", "edit", "weather.lisboa").err
 
 
 def test_a_name_that_is_taken_is_refused(tarantula: Tarantula) -> None:
@@ -137,6 +165,8 @@ def test_a_source_is_read_once_and_now(tarantula: Tarantula) -> None:
     code, out, err = run(TARANTULA, "stream", "poll", "weather.lisboa")
     assert code == 0, err
     assert "refused" in out.lower()
+    assert tarantula("server", "set", web.url().split("/")[2], "--exclude").code == 0
+    assert "is excluded" in run(TARANTULA, "stream", "poll", "weather.lisboa")[1]
 
 
 def test_a_source_is_made_of_the_answers_that_a_category_asks_for(tarantula: Tarantula) -> None:

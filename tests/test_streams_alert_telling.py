@@ -10,10 +10,11 @@ import pytest
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.notifying import PAUSE, TRIES
+from tarantula.notifying import LEASE, PAUSE, TRIES
 from tarantula.streams import registry
 from tarantula.streams.alerts import tell
-from tarantula.streams.alerts.telling import LEASE, _take
+from tarantula.streams.alerts.firings import untold
+from tarantula.streams.alerts.telling import _take
 from tests.alerting import BEGIN, change, come, firings, new_alert, new_source
 from tests.sites.listener import Listener
 from tests.sites.mailbox import Mailbox
@@ -83,17 +84,20 @@ def test_an_address_that_refuses_harms_nobody_and_is_told_later(database: Databa
 def test_who_always_refuses_is_given_up_and_passwords_are_not_logged(
     sqlite: Database, config: Config, caplog: pytest.LogCaptureFixture
 ) -> None:
-    source, now, tries = new_source(sqlite), NOW, 0
+    source, now, tries, said = new_source(sqlite), NOW, 0, list[str]()
     with Mailbox(refuses=True) as mail:
         secret = "json://user:secret@127.0.0.1:1/"
         new_alert(sqlite, "wind > 3", notify=[mail.address, secret])
         fire(sqlite, source)
         with caplog.at_level(logging.WARNING, logger="tarantula"):
-            while firings(sqlite)[0].news is not None:
+            while firings(sqlite)[0].tell_at is not None:
                 now += timedelta(hours=1)
                 tries += tell(config, sqlite, now)
+                said.append(untold(firings(sqlite)[0]))
         assert mail.received == []
     assert tries == TRIES
+    assert said[0] == "json, mailto did not take it (1 of 6 tries so far)."
+    assert said[-1] == "json, mailto did not take it, and was given up after 6 tries."
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("tarantula")]
     assert len([words for words in ours if "could not be told that weather.lisboa: wind > 3" in words]) == 2 * TRIES
     assert not any("secret" in words for words in ours)

@@ -55,11 +55,13 @@ def test_rows_are_series_of_their_own(database: Database) -> None:
 
 
 def test_what_nobody_said_a_field_is_is_told_from_its_first_text_and_written_down(database: Database) -> None:
-    source = follow(database, fields=[{"key": "value"}, {"key": "words"}])
-    kept(database, source, Reading(rows=[Row({"value": "12", "words": "cloudy"})]))
+    link = {"key": "link", "place": {"css": "a", "attribute": "href"}}
+    source = follow(database, fields=[{"key": "value"}, {"key": "words"}, link])
+    kept(database, source, Reading(rows=[Row({"value": "12", "words": "cloudy", "link": "b.html"})]))
     with database.reading() as session:
         told = registry.config_of(session.get_one(Source, source))
-    assert [field.kind for field in told.fields] == [Kind.INTEGER, Kind.TEXT]
+    assert [field.kind for field in told.fields] == [Kind.INTEGER, Kind.TEXT, Kind.URL]
+    assert all_values(database, "link") == ["http://example.org/b.html"]
     assert told.field("value").aggregation is not None
 
 

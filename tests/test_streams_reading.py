@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from sqlalchemy import select
 
+from tarantula import servers
 from tarantula.db import Database
 from tarantula.models import Event, Series, Source, SourceState
 from tarantula.streams import registry
@@ -67,7 +68,9 @@ def test_whatever_a_server_does_is_said_and_the_others_go_on(database: Database)
                 url = web.url(f"/{name}", address)
                 follow(database, f"test.{name}", url=url, interval=1, timeout=2, fields=[field])
         follow(database, "test.down", url=f"http://127.0.0.13:{free_port('127.0.0.13')}/", interval=1)
-        follow(database, "test.nowhere", url="ftp://example.org/", interval=1)
+        with database.session() as session:
+            servers.put(session, "127.0.0.14", None, {"excluded": True})
+        follow(database, "test.excluded", url="http://127.0.0.14/", interval=1)
         with reading() as process:
             wait_until(lambda: all(status != "new" for status, _ in statuses(database).values()), process)
             before = len(values_of(database, "test.good"))
@@ -91,7 +94,7 @@ def test_whatever_a_server_does_is_said_and_the_others_go_on(database: Database)
         "gone": "missing",
         "away": "unreached",
         "down": "unreached",
-        "nowhere": "refused",
+        "excluded": "refused",
     }
     # Whichever the adapter says of them: no value is kept.
     assert {said["test.digits"][0], said["test.thousand"][0]} <= {"missing", "doubtful"}
@@ -100,7 +103,7 @@ def test_whatever_a_server_does_is_said_and_the_others_go_on(database: Database)
         "forbidden": "robots.txt excludes",
         "loop": "redirected more than 5",
         "slow": "longer than 2 seconds",
-        "nowhere": "not an address of the web",
+        "excluded": "The server 127.0.0.14 is excluded",
         "away": "503",
     }.items():
         assert words in said[f"test.{name}"][1]

@@ -40,8 +40,9 @@ def test_values_that_a_script_makes_and_those_behind_steps_are_read(sqlite: Data
         "127.0.0.1/account": account,
         "127.0.0.2/data.json": Answer("42", "application/json"),
         "127.0.0.3/make.js": Answer(SCRIPT, "text/javascript"),
+        "127.0.0.4/": Answer(LOGIN),
     }
-    with Web(routes, ["127.0.0.1", "127.0.0.2", "127.0.0.3"]) as web:
+    with Web(routes, ["127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"]) as web:
         web.routes["127.0.0.2/"] = Answer(PAGE.format(script=web.url("/make.js", "127.0.0.3")))
         follow(sqlite, "test.made", url=web.url("/", "127.0.0.2"), interval=600, render=True, delay=0.2)
         follow(
@@ -60,12 +61,15 @@ def test_values_that_a_script_makes_and_those_behind_steps_are_read(sqlite: Data
                 {"action": "wait", "where": "#value"},
             ],
         )
+        steps = [{"action": "fill", "where": "#user", "value": "ana"}, {"action": "wait", "where": "#never"}]
+        follow(sqlite, "test.shut", url=web.url("/", "127.0.0.4"), render=True, timeout=5, steps=steps)
         process = start([SCRAPY, "crawl", "streams"])
-        wait_until(lambda: all(state_of(sqlite, source).status != "new" for source in (1, 2)), process)
+        wait_until(lambda: all(state_of(sqlite, source).status != "new" for source in (1, 2, 3)), process)
         log = interrupt(process)
         (sent,) = web.visits_to("/enter")
         times = [visit.time for visit in web.visits if visit.server.startswith("127.0.0.2")]
     assert state_of(sqlite, 1).sentence == ""
+    assert state_of(sqlite, 3).sentence == "A browser could not show it: step 2, wait #never: it took too long."
     assert all_values(sqlite) == ["42"]
     assert all_values(sqlite, "money") == ["1234"]
     assert sent.head.startswith(b"POST")

@@ -8,10 +8,10 @@ import pytest
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.notifying import PAUSE
+from tarantula.notifying import LEASE, PAUSE
 from tarantula.streams.outcome import NotMade
 from tarantula.streams.state import Status
-from tarantula.streams.telling import tell_misses
+from tarantula.streams.telling import _take, tell_misses
 from tests.sites.listener import Listener
 from tests.streaming import follow, kept, one, state_of
 
@@ -59,6 +59,18 @@ def test_an_address_that_refuses_is_tried_again_and_harms_nothing(database: Data
         assert len(well.heard) == 1
         assert len(deaf.heard) == 2
         kept(database, source, one("12"), 1)
+    assert state_of(database).news is None
+
+
+def test_who_dies_while_telling_leaves_it_to_somebody_else(database: Database, database_config: Config) -> None:
+    now = datetime.now(UTC)
+    with Listener() as hook:
+        source = follow(database, misses=1, notify=[hook.address])
+        kept(database, source, AWAY)
+        assert _take(database_config, database, now) is not None, "taken, and then killed"
+        assert tell_misses(database_config, database, now) == 0
+        assert tell_misses(database_config, database, now + LEASE) == 1
+        assert len(hook.heard) == 1
     assert state_of(database).news is None
 
 

@@ -10,100 +10,64 @@ import typer
 
 from tarantula.cli import stream_alert, stream_history
 from tarantula.cli.nouns import group
-from tarantula.cli.options import given, with_fields
 from tarantula.cli.screen import console, table, write_json
 from tarantula.cli.stream_aside import aside
 from tarantula.cli.stream_category import categories, make
-from tarantula.cli.stream_fields import fields_of, pairs, seconds_of, steps_of
+from tarantula.cli.stream_fields import fields_without
+from tarantula.cli.stream_options import changes, with_source
 from tarantula.cli.stream_read import poll, read
 from tarantula.cli.stream_shown import as_dict, moment, text_of
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.models import Source, SourceState
-from tarantula.publications.toml import setting_value
 from tarantula.streams import files, registry
-from tarantula.streams.source import SourceConfig
 from tarantula.streams.source import read as read_source
 
 app = group("stream")
 app.add_typer(stream_alert.app, name="alert")
 stream_history.register(app)
 
-OWN = ("name", "url", "fields", "options", "variables", "steps", "interval", "retention", "category")
-"""What is not typed as it is stored."""
-
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The source.")]
 Json = Annotated[bool, typer.Option("--json", help="For a program to read.")]
-Css = Annotated[
-    list[str] | None,
-    typer.Option("--css", metavar="FIELD=SELECTOR", help="A field, and its CSS selector."),
-]
-XPath = Annotated[list[str] | None, typer.Option("--xpath", metavar="FIELD=EXPRESSION", help="A field, and its XPath.")]
-Place = Annotated[
-    list[str] | None,
-    typer.Option("--place", metavar="FIELD.PART=VALUE", help="A field, and where it is as its adapter wants it told."),
-]
-KindOf = Annotated[
-    list[str] | None,
-    typer.Option("--kind", metavar="FIELD=KIND", help="What a field is, and its unit, as 'price=money EUR'."),
-]
-Set = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="What else the adapter wants to know.")
-]
-Variable = Annotated[
-    list[str] | None, typer.Option("--variable", metavar="NAME=VALUE", help="What stands in the place of {NAME}.")
-]
-StepOption = Annotated[
-    list[str] | None, typer.Option("--step", help="What a browser does before, as 'fill #user {user}', 'click #enter'.")
-]
-Interval = Annotated[str | None, typer.Option("--interval", help="Between two readings: seconds, or 30s, 5m, 2h, 1d.")]
 Owner = Annotated[str, typer.Option("--owner", help="The account whose it is; nobody's unless told.")]
 
 
 @app.command()
-@with_fields(*OWN, model=SourceConfig)
+@with_source
 def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Words with dots between them, as weather.lisboa.")],
     url: Annotated[str, typer.Argument(metavar="URL", help="Where it is read.")],
-    css: Css = None,
-    xpath: XPath = None,
-    place: Place = None,
-    kind: KindOf = None,
-    settings: Set = None,
-    variable: Variable = None,
-    step: StepOption = None,
-    interval: Interval = None,
     owner: Owner = "",
-    **fields: Any,
+    **typed: Any,
 ) -> None:
     """Describe a new source."""
-    changes = _changes({}, fields, css, xpath, place, kind, settings, variable, step, interval)
-    config = read_source({**changes, "name": name, "url": url})
+    config = read_source({**changes({}, typed), "name": name, "url": url})
+    if not config.fields:
+        raise TarantulaError("Say where a value is: --css FIELD=SELECTOR, --xpath, or --place for other adapters.")
     with open_database() as database, database.session() as session:
         registry.add(session, config, owner)
     print(f"{config.name} is stored. Read it now with `tarantula stream poll {config.name}`.")
 
 
 @app.command()
-@with_fields(*OWN, model=SourceConfig)
+@with_source
 def edit(
     name: Name,
     url: Annotated[str | None, typer.Option("--url", help="Another address.")] = None,
-    css: Css = None,
-    xpath: XPath = None,
-    place: Place = None,
-    kind: KindOf = None,
-    settings: Set = None,
-    variable: Variable = None,
-    step: StepOption = None,
-    interval: Interval = None,
-    **fields: Any,
+    without: Annotated[
+        list[str] | None, typer.Option("--without", metavar="FIELD", help="A field that is not read any more.")
+    ] = None,
+    **typed: Any,
 ) -> None:
     """Change what is said of a source; its history stays."""
     with open_database() as database, database.session() as session:
         before = registry.config_of(registry.get(session, name)).model_dump(mode="json")
-        changes = _changes(before, fields, css, xpath, place, kind, settings, variable, step, interval)
-        registry.edit(session, name, {**changes, **({"url": url} if url is not None else {})})
+        said = changes(before, typed) | ({} if url is None else {"url": url})
+        if without:
+            said["fields"] = fields_without(said.get("fields", before["fields"]), without)
+        if not said:
+            raise TarantulaError("Say what is to change: --interval, --css, --kind, or another option.")
+        registry.edit(session, name, said)
     print(f"{name} is changed.")
 
 
@@ -208,37 +172,6 @@ def describe(
 
 for verb in (make, categories, poll, read, aside):
     app.command()(verb)
-
-
-def _changes(
-    before: dict[str, Any],
-    typed: dict[str, Any],
-    css: list[str] | None,
-    xpath: list[str] | None,
-    place: list[str] | None,
-    kind: list[str] | None,
-    settings: list[str] | None,
-    variable: list[str] | None,
-    step: list[str] | None,
-    interval: str | None,
-) -> dict[str, Any]:
-    """Return what was typed, as the model reads it."""
-    changes = given(typed)
-    if isinstance(changes.get("tags"), str):
-        changes["tags"] = [tag.strip() for tag in changes["tags"].split(";") if tag.strip()]
-    if css or xpath or place or kind:
-        changes["fields"] = fields_of(before.get("fields", ()), css, xpath, place, kind)
-    if settings:
-        said = {key: setting_value(value) for key, value in pairs(settings, "a setting")}
-        changes["options"] = {**before.get("options", {}), **said}
-    if variable:
-        changes["variables"] = {**before.get("variables", {}), **dict(pairs(variable, "a variable"))}
-    if step:
-        changes["steps"] = steps_of(step)
-        changes.setdefault("render", True)
-    if (seconds := seconds_of(interval)) is not None:
-        changes["interval"] = seconds
-    return changes
 
 
 def _set_paused(name: str, paused: bool) -> None:

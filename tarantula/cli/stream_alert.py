@@ -180,7 +180,8 @@ def fired(
         return
     drawn = table("when", "alert", "source", "row", "why", numbers=("alert",))
     for row in rows:
-        drawn.add_row(when(row.at), str(row.alert), row.source, row.row, row.why)
+        why = "\n".join(filter(None, (row.why, row.untold)))
+        drawn.add_row(when(row.at), str(row.alert), row.source, row.row, why)
     console().print(drawn)
 
 

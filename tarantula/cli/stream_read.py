@@ -13,6 +13,7 @@ from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.streams import check_possible, registry
 from tarantula.streams.outcome import Kept, NotMade
+from tarantula.streams.value import Value
 
 
 def read(
@@ -76,7 +77,7 @@ def _as_dict(kept: Kept) -> dict[str, Any]:
         "status": kept.status,
         "sentence": kept.sentence,
         "values": [
-            {"field": field, "row": row, "kind": value.kind, "value": value.text, "unit": value.unit}
+            {"field": field, "row": row, "kind": value.kind, "value": value.text, "unit": _unit(kept, field, value)}
             for (field, row), value in kept.values.items()
         ],
         "events": len(kept.events),
@@ -91,14 +92,20 @@ def _as_dict(kept: Kept) -> dict[str, Any]:
 def _show(kept: Kept, dry: bool) -> None:
     drawn = table("field", "row", "value", "kind", "unit")
     for (field, row), value in kept.values.items():
-        drawn.add_row(field, row, value.text, value.kind, value.unit)
+        drawn.add_row(field, row, value.text, value.kind, _unit(kept, field, value))
     if kept.values:
         console().print(drawn)
     for doubt in kept.aside:
-        print(f"Put aside: {doubt.field} {doubt.row}: {doubt.text[:80]!r}. {doubt.why}")
-    for sentence in kept.missing.values():
-        print(f"Missing: {sentence}")
+        where = " ".join(part for part in (doubt.field, doubt.row) if part)
+        print(f"Put aside: {where}: {doubt.text[:80]!r}. {doubt.why}")
+    for field, sentence in kept.missing.items():
+        print(f"Missing: {field}. {sentence}")
     if kept.sentence and not (kept.aside or kept.missing):
         print(kept.sentence)
     number = len(kept.events)
     print("Nothing is kept." if dry else f"{number} event{'' if number == 1 else 's'} kept.")
+
+
+def _unit(kept: Kept, field: str, value: Value) -> str:
+    """Return the unit in which a value is kept, whatever the page wrote behind it."""
+    return kept.config.field(field).unit or value.unit

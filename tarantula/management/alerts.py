@@ -60,6 +60,8 @@ class FiringRow(BaseModel):
     at: datetime
     why: str
     """Sentences with the values, one a line."""
+    untold: str
+    """Who could not be told, and whether it is tried again; nothing if nobody refused."""
     dismissed_at: datetime | None
 
 
@@ -209,6 +211,7 @@ def firing_row(one: firings.Shown) -> FiringRow:
         row=one.firing.row,
         at=moment_of(one.firing.at),
         why=one.firing.why,
+        untold=firings.untold(one.firing),
         dismissed_at=one.firing.dismissed_at,
     )
 

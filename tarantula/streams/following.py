@@ -65,7 +65,7 @@ class Sources:
             return changes
         self._sums, self._whole_look = sums, monotonic() + WHOLE_LOOK
         rows = session.execute(select(Source.id, Source.revision).where(Source.is_paused.is_(False)))
-        now: dict[int, int] = dict(rows.tuples().all())
+        now = dict(rows.all())
         changed = [identity for identity, revision in now.items() if self._revisions.get(identity) != revision]
         changes.gone = [identity for identity in self._revisions if now.get(identity) != self._revisions[identity]]
         changes.new = list(_load(session, changed))

@@ -20,29 +20,38 @@ from tarantula.streams.news_rows import NewsRows
 from tarantula.streams.outcome import Kept, Made, New, NotMade, Unchanged, new_event
 from tarantula.streams.remembered import Remembered
 from tarantula.streams.source import SourceConfig, SourceField
+from tarantula.streams.state import Status
 from tarantula.streams.typing_values import clean, value_of, widened, with_kinds
 from tarantula.streams.value import NotRead, Value
 
-EMPTY = "The place where {key} should be is empty."
-NOT_THERE = "{key} was not there."
+EMPTY = "The place where it should be is empty."
+NOT_THERE = "It was not there."
+NO_FIELDS = "The source has no field, so nothing of it is kept. Add one."
 
 
 def keep(
-    session: Session, source: Source, config: SourceConfig, reading: Reading | NotMade | Unchanged, at: int
+    session: Session,
+    source: Source,
+    config: SourceConfig,
+    reading: Reading | NotMade | Unchanged,
+    at: int,
+    revision: int | None = None,
 ) -> Kept:
     """Keep one reading, made at that time in microseconds since 1970."""
-    return keep_all(session, [Made(source.id, config, reading, at)])[0]
+    return keep_all(session, [Made(source.id, config, reading, at, revision=revision)])[0]
 
 
 def keep_all(session: Session, made: Sequence[Made]) -> list[Kept]:
-    """Keep many; of sources that were removed meanwhile nothing is kept."""
+    """Keep many; of sources that were removed or described anew meanwhile nothing is kept."""
     wanted = sorted({one.source_id for one in made})
     # In one order, so that two who keep the same sources wait for each other and not for ever.
     chosen = select(SourceState).where(SourceState.source_id.in_(wanted)).order_by(SourceState.source_id)
     states = {state.source_id: state for state in session.scalars(chosen.with_for_update())}
+    described = session.execute(select(Source.id, Source.revision).where(Source.id.in_(wanted)))
+    revisions = dict(described.all())
     kept = [
         _Keeping(session, states[one.source_id], one).keep()
-        if one.source_id in states
+        if one.source_id in states and one.revision in (None, revisions[one.source_id])
         else Kept(one.source_id, one.config)
         for one in made
     ]
@@ -90,7 +99,9 @@ class _Keeping:
         """Take in what came, and say how it went."""
         outcome, state, kept = self._made.outcome, self._state, self._kept
         standing = Standing(state, self._config, self._made.at)
-        if isinstance(outcome, Reading):
+        if not self._config.fields:
+            standing.missed(Status.MISSING, NO_FIELDS)
+        elif isinstance(outcome, Reading):
             self._read(outcome)
             waiting = aside.note(self._session, state.source_id, self._doubts, self._made.at)
             kept.aside = self._doubts
@@ -120,11 +131,11 @@ class _Keeping:
         found = {key for key, _ in self._kept.values} | {doubt.field for doubt in self._doubts}
         for field in self._config.fields:
             if field.key not in found:
-                self._kept.missing.setdefault(field.key, NOT_THERE.format(key=field.key))
+                self._kept.missing.setdefault(field.key, NOT_THERE)
 
     def _take(self, field: SourceField, row: str, text: str) -> None:
         if not text:
-            self._kept.missing.setdefault(field.key, EMPTY.format(key=field.key))
+            self._kept.missing.setdefault(field.key, EMPTY)
             return
         try:
             value = self._typed(field, text)

@@ -41,7 +41,7 @@ class Standing:
 
     def read(self, missing: Mapping[str, str], doubts: Sequence[Doubt]) -> None:
         """Hear of a reading, and of what was not in it."""
-        sentences = [f"{doubt.field}: {doubt.why}" for doubt in doubts] + list(missing.values())
+        sentences = [f"{doubt.field}: {doubt.why}" for doubt in doubts] + _by_reason(missing)
         if not sentences:
             self._state.misses, self._state.news = 0, None
             self._say(Status.READ, "")
@@ -64,3 +64,11 @@ class Standing:
     def _say(self, status: Status, sentence: str) -> None:
         self.is_news |= (self._state.status, self._state.sentence) != (status, sentence)
         self._state.status, self._state.sentence = status, sentence
+
+
+def _by_reason(missing: Mapping[str, str]) -> list[str]:
+    """Return why fields are missing; those that are for the same reason are named together."""
+    reasons: dict[str, list[str]] = {}
+    for key, why in missing.items():
+        reasons.setdefault(why, []).append(key)
+    return [f"{', '.join(keys)}: {why}" for why, keys in reasons.items()]

@@ -43,6 +43,8 @@ class Made:
     """When it is read next; ``None`` leaves that as it is."""
     validators: Mapping[str, str] | None = None
     """With which the server is asked next time; ``None`` leaves them as they are."""
+    revision: int | None = None
+    """The source's, when it was read: what was read of another description is not kept. ``None`` for any."""
 
 
 @dataclass(slots=True)

@@ -10,13 +10,15 @@ from sqlalchemy.orm import Session
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.models import Source, SourceState
+from tarantula.servers import in_force
 from tarantula.streams.answering import Attempt
-from tarantula.streams.following import Changes, Sources, followed_from
+from tarantula.streams.following import NO_PUBLICATION, Changes, Sources, followed_from
 from tarantula.streams.keeper import ReadingNews
 from tarantula.streams.keeping import keep
-from tarantula.streams.outcome import Kept
+from tarantula.streams.outcome import Kept, NotMade
 from tarantula.streams.reader import Reader
 from tarantula.streams.registry import get
+from tarantula.streams.visit import Followed, Visit
 
 
 class _Nothing(Sources):
@@ -43,16 +45,21 @@ class PollReader(Reader):
         with self.database.reading() as session:
             source = get(session, self._name)
             followed = followed_from(source, session.get_one(SourceState, source.id))
-        self.is_reading = True
+            settings = in_force(session.connection(), NO_PUBLICATION)
+        self.is_reading, self.is_done = True, followed is None
         if followed is not None:
             followed.due_at, followed.validators = 0, {}
-            self._apply(Changes(new=[followed]))
+            self._apply(Changes(new=[followed], settings=settings))
             self.tick()
 
     async def keep(self, attempt: Attempt) -> Kept | None:
         """Leave it to be looked at."""
         self.attempt, self.is_done = attempt, True
         return None
+
+    def _refuse(self, source: Followed, why: NotMade) -> None:
+        visit = Visit(source.key, source.url, source.server, [source])
+        self.attempt, self.is_done = Attempt(visit, source, why, self.now()), True
 
     def _hear(self, news: ReadingNews) -> None:
         news.is_reading = news.changes = None
@@ -69,7 +76,8 @@ def keep_polled(database: Database, attempt: Attempt, *, is_dry: bool) -> Kept:
     try:
         with database.session() as session:
             source = session.get_one(Source, attempt.source.id)
-            kept.append(keep(session, source, attempt.source.config, attempt.outcome, attempt.at))
+            read = attempt.source
+            kept.append(keep(session, source, read.config, attempt.outcome, attempt.at, read.revision))
             # Whoever reads it has another memory of it, and looks anew.
             source.revision += 1
             if is_dry:

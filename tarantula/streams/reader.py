@@ -195,12 +195,13 @@ class Reader:
         due = source.next_due(self.now())
         kept = None
         if not source.is_gone:
-            made = Made(source.id, source.config, outcome, at, due, attempt.validators)
+            made = Made(source.id, source.config, outcome, at, due, attempt.validators, source.revision)
             kept = await self.keeper.keep(made)
         self.turns.done(attempt.visit.server, self._loop.time())
         if kept is not None:
             self._count_reading(kept, outcome)
             source.config = kept.config
+            source.revision = kept.revision or source.revision
             if isinstance(outcome, Reading):
                 source.memory = outcome.memory
             if kept.validators is not None:
@@ -274,18 +275,17 @@ class Reader:
             self._soon.push(due, source)
 
     def _expect(self, source: Followed) -> None:
-        if source.problem or self.is_excluded(source.server):
-            self._refuse(source)
+        if self.is_excluded(source.server):
+            self._refuse(source, NotMade(Status.REFUSED, EXCLUDED.format(server=source.server)))
             return
         self.turns.expect(source.server)
         self._due.push(source.due_at, source)
 
-    def _refuse(self, source: Followed) -> None:
+    def _refuse(self, source: Followed, why: NotMade) -> None:
         """Take note that a source cannot be read at all."""
-        sentence = source.problem or EXCLUDED.format(server=source.server)
         now = self.now()
         due = max(source.next_due(now), now + LEAD + SECOND)
-        self.keeper.keep(Made(source.id, source.config, NotMade(Status.REFUSED, sentence), now, due))
+        self.keeper.keep(Made(source.id, source.config, why, now, due))
         self._soon.push(due, source)
 
     def _go_by(self, settings: dict[str, ServerSettings]) -> None:

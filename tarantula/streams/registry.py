@@ -81,11 +81,17 @@ def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
 
 
 def edit(session: Session, name: str, changes: Mapping[str, Any], person: str | None = None) -> Source:
-    """Change some of a source; its name stays, and so does its history."""
+    """Change some of a source; its name stays, and so does its history, read anew where a field is something else."""
+    from tarantula.streams.retyping import retype
+
     source = get(session, name, person)
-    before = config_of(source).model_dump(mode="json")
-    _write(source, read({**before, **changes, "name": source.name}), datetime.now(UTC))
-    state = session.get_one(SourceState, source.id)
+    # Whoever keeps a reading of it waits until this is done.
+    state = session.get_one(SourceState, source.id, with_for_update=True)
+    session.refresh(source)
+    before = config_of(source)
+    after = read({**before.model_dump(mode="json"), **changes, "name": source.name})
+    _write(source, after, datetime.now(UTC))
+    retype(session, source, state, before, after)
     state.due_at, state.validators = 0, {}
     session.flush()
     return source

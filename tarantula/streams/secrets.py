@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 HIDDEN = "•••"
-_SECRET = re.compile(r"pass|senha|palavra|secret|segredo|token|pin|api_?key", re.IGNORECASE)
+_SECRET = re.compile(r"pass|senha|palavra|secret|segredo|token|(?:^|_)pin$|(?:^|_)key$|apikey", re.IGNORECASE)
 
 
 def is_secret(variable: str) -> bool:

@@ -14,6 +14,7 @@ from tarantula.publications.fields import Addresses, Words, at_least, more_than_
 from tarantula.streams.kinds import Aggregation, Kind
 from tarantula.streams.retention import Retention
 from tarantula.streams.steps import Step
+from tarantula.urls import canonical, is_web
 
 MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 LONGEST_NAME = 200
@@ -130,6 +131,16 @@ class SourceConfig(BaseModel):
         """Return the field of that key."""
         return next(field for field in self.fields if field.key == key)
 
+    @property
+    def canonical_url(self) -> str:
+        """The same as it is compared, or a sentence if nobody can ask for it."""
+        url = canonical(self.address)
+        if url is None or not is_web(url):
+            raise TarantulaError(
+                f"{self.url[:200]!r} is not an address of the web. Write it as http://example.org/page."
+            )
+        return url
+
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
         from tarantula.streams.adapters import check_adapter
@@ -143,8 +154,19 @@ class SourceConfig(BaseModel):
         if self.steps and not self.render:
             raise ValueError("Steps are done by a browser: say that the page is rendered.")
         check_adapter(self)
+        _check_addresses(self)
         _check_units(self.fields)
         return self
+
+
+def _check_addresses(source: SourceConfig) -> None:
+    """Refuse an address that nobody can ask for, and variables that have no value."""
+    try:
+        _ = source.canonical_url
+        for step in source.steps:
+            filled(f"{step.where} {step.value}", source.variables)
+    except TarantulaError as error:
+        raise ValueError(str(error)) from None
 
 
 def _check_units(fields: Iterable[SourceField]) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 
 class Action(StrEnum):
@@ -31,3 +32,10 @@ class Step(BaseModel):
     """A CSS selector, or an address to go to."""
     value: str = ""
     """What is filled in or chosen; {words} in braces stand for variables."""
+
+    @model_validator(mode="after")
+    def _says_where(self) -> Self:
+        if not self.where.strip():
+            what = "an address" if self.action is Action.GO else "a CSS selector"
+            raise ValueError(f"A step that is to {self.action} has to say where: write {what} behind it.")
+        return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from time import monotonic
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
@@ -10,7 +11,7 @@ from sqlalchemy import select
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.models import Source, SourceState
-from tarantula.notifying import Message, is_due, put_off, send, still_to_tell
+from tarantula.notifying import LEASE, PATIENCE, Message, is_due, put_off, send, still_to_tell
 from tarantula.publications.fields import split_words
 from tarantula.streams.registry import config_of
 
@@ -26,26 +27,25 @@ class Told(NamedTuple):
     addresses: list[str]
     source_id: int
     news: dict[str, Any]
+    """As it stands in the row while it is being told."""
 
 
 def tell_misses(installation: Config, database: Database, now: datetime) -> int:
-    """Send what is to be told by now; return how many messages there were."""
-    count = 0
-    while (told := _take(installation, database, now)) is not None:
+    """Send what is to be told by now; return how many messages there were. It may take a while: use a thread."""
+    count, until = 0, monotonic() + PATIENCE
+    while monotonic() < until and (told := _take(installation, database, now)) is not None:
         count += 1
         deaf = [address for address in told.addresses if not send(told.message, address)]
-        left = put_off(told.news, told.addresses, deaf, now) if deaf else None
-        if left is not None:
-            with database.session() as session:
-                state = session.get(SourceState, told.source_id, with_for_update=True)
-                # Meanwhile it may have been found again, or there may be newer news.
-                if state is not None and state.misses and state.news is None:
-                    state.news = left
+        with database.session() as session:
+            state = session.get(SourceState, told.source_id, with_for_update=True)
+            # Meanwhile it may have been found again, or there may be newer news.
+            if state is not None and state.news == told.news:
+                state.news = put_off(told.news, told.addresses, deaf, now)
     return count
 
 
 def _take(installation: Config, database: Database, now: datetime) -> Told | None:
-    """Take the next message; of many who look, one has it."""
+    """Take the next message; of many who look, one has it, and has it only for a while."""
     chosen = select(SourceState).where(SourceState.news.is_not(None))
     with database.reading() as session:
         due = [state.source_id for state in session.scalars(chosen) if is_due(state.news, now)]
@@ -55,11 +55,10 @@ def _take(installation: Config, database: Database, now: datetime) -> Told | Non
         state = session.scalar(chosen.where(SourceState.source_id == due[0]).with_for_update(skip_locked=True))
         if state is None or not is_due(state.news, now):
             return None
-        news = dict(state.news or {})
+        state.news = {**(state.news or {}), "after": (now + LEASE).isoformat()}
         source = session.get_one(Source, state.source_id)
-        state.news = None
         # Of a private source only its owner's addresses hear.
         everywhere = [] if source.is_private else split_words(installation.notify)
         wanted = dict.fromkeys([*config_of(source).notify, *everywhere])
-        message = Message(TITLE.format(name=source.name), str(news["why"]), KIND)
-        return Told(message, still_to_tell(news, wanted), state.source_id, news)
+        message = Message(TITLE.format(name=source.name), str(state.news["why"]), KIND)
+        return Told(message, still_to_tell(state.news, wanted), state.source_id, state.news)

@@ -14,6 +14,8 @@ from tarantula.streams.source import SourceConfig, SourceField
 from tarantula.streams.types import guess, read_text
 from tarantula.streams.value import NotRead, Value
 
+LINKS = ("href", "src")
+"""Attributes whose texts are addresses, however they are written."""
 LONGEST = 10_000
 """Characters; what is longer is no value but a page."""
 
@@ -37,6 +39,8 @@ def _with_kind(field: SourceField, rows: list[Row], remembered: Remembered) -> S
     if not texts:
         return field
     told = guess(texts)
+    if told.kind is Kind.TEXT and field.place.get("attribute") in LINKS and "regex" not in field.place:
+        told = told._replace(kind=Kind.URL)
     if field.key not in remembered.guessed:
         remembered.guessed.append(field.key)
     return field.model_copy(

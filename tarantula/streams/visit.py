@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tarantula.errors import TarantulaError
 from tarantula.streams.adapter import Memory
 from tarantula.streams.due import next_due
 from tarantula.streams.source import SourceConfig
-from tarantula.urls import canonical, is_web, server_of
+from tarantula.urls import server_of
 
 Key = tuple[Any, ...]
 """What two sources must have in common to be read by one visit."""
@@ -34,20 +33,10 @@ class Followed:
     """Whether it was changed, paused or removed since: another may stand for it now."""
     url: str = ""
     server: str = ""
-    problem: str = ""
-    """Why it cannot be visited at all."""
 
     def __post_init__(self) -> None:
-        try:
-            address = self.config.address
-        except TarantulaError as error:
-            self.problem = str(error)
-            return
-        url = canonical(address)
-        if url is None or not is_web(url):
-            self.problem = f"{self.config.url[:200]} is not an address of the web. Write it as http://example.org/page."
-            return
-        self.url, self.server = url, server_of(url)
+        self.url = self.config.canonical_url
+        self.server = server_of(self.url)
 
     @property
     def needs_browser(self) -> bool:

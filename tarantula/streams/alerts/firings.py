@@ -10,6 +10,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from tarantula.models import Alert, Firing, Source
+from tarantula.notifying import TRIES
 from tarantula.streams.alerts.registry import owned_by
 
 
@@ -19,6 +20,17 @@ class Shown(NamedTuple):
     firing: Firing
     alert: Alert
     source: Source
+
+
+def untold(firing: Firing) -> str:
+    """Say who could not be told so far, or was given up; nothing if nobody refused."""
+    news = firing.news or {}
+    if given_up := news.get("given_up"):
+        return f"{', '.join(given_up)} did not take it, and was given up after {TRIES} tries."
+    if deaf := news.get("deaf"):
+        tries = news["tries"]
+        return f"{', '.join(deaf)} did not take it ({tries} of {TRIES} tries so far)."
+    return ""
 
 
 def fired(

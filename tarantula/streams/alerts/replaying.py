@@ -84,7 +84,7 @@ class Replay:
         return self.watches[group]
 
 
-def begin_watching(session: Session, alert: Alert, source: Source, now: int) -> list[Firing]:
+def begin_watching(session: Session, alert: Alert, source: Source, now: int, *, quietly: bool = False) -> list[Firing]:
     """Let an alert know the past, as if it had been there; it fires at once only where that is asked for."""
     session.execute(delete(AlertMemory).where(AlertMemory.alert_id == alert.id))
     terms = terms_of(alert.configuration, source.configuration)
@@ -97,7 +97,8 @@ def begin_watching(session: Session, alert: Alert, source: Source, now: int) -> 
     firings, is_told = list[Firing](), bool(alert.configuration.get("notify"))
     for group, watch in replay.watches.items():
         past.give_records(session, known, terms, watch.memory.rows)
-        firings += firings_of(alert.id, is_told, group, watch.begin(now), now)
+        fired = watch.begin(now)
+        firings += [] if quietly else firings_of(alert.id, is_told, group, fired, now)
     remembering.keep(session, [remembering.Kept(alert.id, group, watch) for group, watch in replay.watches.items()])
     return note(session, firings)
 

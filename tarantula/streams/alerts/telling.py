@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from time import monotonic
 from typing import NamedTuple
 
@@ -13,17 +13,13 @@ from sqlalchemy.orm import Session
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.models import Alert, Firing, Source
-from tarantula.notifying import Message, put_off, send, still_to_tell
+from tarantula.notifying import LEASE, PATIENCE, Message, put_off, send, services, still_to_tell
 from tarantula.streams.alerts.judging import is_watched
 from tarantula.streams.alerts.registry import config_of
 from tarantula.streams.alerts.replaying import moment_of
 
 AT_ONCE = 50
 """Firings of one message."""
-LEASE = timedelta(minutes=5)
-"""After which somebody else tells it, if whoever took it has died."""
-PATIENCE = 5.0
-"""Seconds after which a call begins no further message: whoever calls has other things to do."""
 
 
 class Told(NamedTuple):
@@ -81,7 +77,7 @@ def _note(database: Database, told: Told, deaf: Sequence[str], now: datetime) ->
     with database.session() as session:
         for firing in session.scalars(select(Firing).where(Firing.id.in_(told.firings)).with_for_update()):
             left = put_off(firing.news or {}, told.addresses, deaf, now)
-            firing.news = left
+            firing.news = left if left or not deaf else {"given_up": services(deaf)}
             firing.tell_at = None if left is None else _microseconds(datetime.fromisoformat(left["after"]))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -38,18 +40,26 @@ def make_terms(alert: AlertConfig, source: Mapping[str, Any]) -> Terms:
     meanings = dict[tuple[str, str], Seen]()
     for key, meant in alert.understood.items():
         field, _, text = key.partition(" ")
-        meanings[field, text] = _seen(meant, units.get(field, ""))
+        meanings[field, text] = _seen(meant, units.get(field, ""), is_amount=text.startswith("by "))
         units[field] = units.get(field) or meant.unit
     return Terms(
         rule=alert.condition,
         meanings=meanings,
         units=units,
-        margin=alert.margin,
+        margin=_margin(alert, units),
         hold=(alert.hold or 0) * MICROSECONDS,
         pause=(alert.pause or 0) * MICROSECONDS,
         at_first=alert.at_first,
         each_event=_is_news(source),
     )
+
+
+def _margin(alert: AlertConfig, units: Mapping[str, str]) -> Decimal:
+    """Return the margin in the unit that the first field of the condition has by now."""
+    for key, meant in alert.understood.items():
+        with suppress(NotRead):
+            return _stretched(alert.margin, meant, units.get(key.partition(" ")[0], ""))
+    return alert.margin
 
 
 def only_group(terms: Terms) -> str | None:
@@ -77,14 +87,29 @@ def _is_news(source: Mapping[str, Any]) -> bool:
     return adapter == "feed" or (has_rows and not options.get("key"))
 
 
-def _seen(meant: Understood, unit: str) -> Seen:
+def _seen(meant: Understood, unit: str, *, is_amount: bool) -> Seen:
     """Return a meaning in the unit that the field has by now."""
-    if meant.number is None or meant.unit == unit or not meant.unit or not unit:
+    if meant.number is None or not _is_other(meant, unit):
         return Seen(meant.text, meant.number)
-    from tarantula.streams.types import converted
-
     try:
-        number = converted(meant.number, meant.unit, unit)
+        number = _stretched(meant.number, meant, unit) if is_amount else _converted(meant.number, meant.unit, unit)
     except NotRead:
         return Seen(meant.text)
     return Seen(str(number), number)
+
+
+def _stretched(amount: Decimal, meant: Understood, unit: str) -> Decimal:
+    """Return by how much values differ, in the unit that the field has by now: of ten degrees, not the tenth degree."""
+    if not _is_other(meant, unit):
+        return amount
+    return _converted(amount, meant.unit, unit) - _converted(Decimal(0), meant.unit, unit)
+
+
+def _is_other(meant: Understood, unit: str) -> bool:
+    return bool(meant.unit and unit) and meant.unit != unit
+
+
+def _converted(number: Decimal, from_: str, to: str) -> Decimal:
+    from tarantula.streams.types import converted
+
+    return converted(number, from_, to)
