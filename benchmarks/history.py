@@ -52,6 +52,7 @@ def _measured(opened: Any, events: int) -> dict[str, Any]:
         stored = _timed(lambda: fill(database, series, events))
         summed = _timed(lambda: sum_up_all(database))
         settle_memory()
+        know_sizes(database)
         drawing = draw(database, series, events)
         wrong = compare(database, series)
     load = round(os.getloadavg()[0], 1)
@@ -84,6 +85,13 @@ def fill(database: Database, series: int, events: int) -> None:
 def sum_up_all(database: Database) -> None:
     while sum_up(database, 5000, BEGIN + 3 * 365 * 86_400 * SECOND):
         pass
+
+
+def know_sizes(database: Database) -> None:
+    """Let PostgreSQL look at its tables, as it does by itself a minute after so much was stored."""
+    if database.engine.dialect.name == "postgresql":
+        with database.engine.begin() as connection:
+            connection.exec_driver_sql("ANALYZE event, level, stale_level")
 
 
 def draw(database: Database, series: int, events: int, windows: int = DRAWN) -> dict[str, float]:

@@ -35,7 +35,8 @@ class Kept:
     def rows(self, grain: Grain, begin: int, end: int, most: int) -> int:
         """Count the rows of a grain in a window; one more than *most*, if they are more."""
         rows, moment = table(grain)
-        chosen = f"SELECT 1 FROM {rows} AND {moment} >= ? AND {moment} < ? LIMIT ?"
+        # In order, so that PostgreSQL goes by the index: for any few rows it would read the table from its beginning.
+        chosen = f"SELECT 1 FROM {rows} AND {moment} >= ? AND {moment} < ? ORDER BY {moment} LIMIT ?"
         statement = f"SELECT count(*) FROM ({chosen}) AS chosen"
         return int(ask_one(self._session, statement, self._series_id, begin, end, most + 1))
 
