@@ -10,11 +10,14 @@ import pytest
 
 from tarantula.config import Config
 from tarantula.db import Database
+from tarantula.management import alerts
 from tarantula.notifying import PAUSE, TRIES
+from tarantula.people.roles import Role
 from tarantula.streams import registry
 from tarantula.streams.alerts import tell
 from tarantula.streams.alerts.telling import LEASE, _take
 from tests.alerting import BEGIN, change, come, firings, new_alert, new_source
+from tests.desks import desk_of
 from tests.sites.listener import Listener
 from tests.sites.mailbox import Mailbox
 
@@ -86,14 +89,16 @@ def test_who_always_refuses_is_given_up_and_passwords_are_not_logged(
     source, now, tries = new_source(sqlite), NOW, 0
     with Mailbox(refuses=True) as mail:
         secret = "json://user:secret@127.0.0.1:1/"
-        new_alert(sqlite, "wind > 3", notify=[mail.address, secret])
+        new_alert(sqlite, "wind > 3", owner="ana", notify=[mail.address, secret])
         fire(sqlite, source)
         with caplog.at_level(logging.WARNING, logger="tarantula"):
-            while firings(sqlite)[0].news is not None:
+            while firings(sqlite)[0].tell_at is not None:
                 now += timedelta(hours=1)
                 tries += tell(config, sqlite, now)
+                refused = alerts.fired(desk_of(sqlite, Role.READER, "ana")).rows[0].refused
+                assert refused.startswith("2 addresses refused")
         assert mail.received == []
-    assert tries == TRIES
+    assert (tries, refused) == (TRIES, "2 addresses refused every time, and were not told.")
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("tarantula")]
     assert len([words for words in ours if "could not be told that weather.lisboa: wind > 3" in words]) == 2 * TRIES
     assert not any("secret" in words for words in ours)

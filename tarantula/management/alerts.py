@@ -11,10 +11,10 @@ from sqlalchemy.orm import Session
 
 from tarantula.errors import TarantulaError
 from tarantula.management.desk import Desk
-from tarantula.management.notification_addresses import check_reachable
+from tarantula.management.notification_addresses import check_reachable, send_trial
 from tarantula.management.paging import Page, checked_limit, read_cursor, write_cursor
 from tarantula.management.streams import subject_of
-from tarantula.models import Alert, Source
+from tarantula.models import Alert, Firing, Source
 from tarantula.people.roles import Role
 from tarantula.streams import registry as sources
 from tarantula.streams.alerts import firings, registry
@@ -62,6 +62,8 @@ class FiringRow(BaseModel):
     why: str
     """Sentences with the values, one a line."""
     dismissed_at: datetime | None
+    refused: str
+    """What became of those who could not be told, if there are any."""
 
 
 class Checked(BaseModel):
@@ -123,6 +125,12 @@ def checked(desk: Desk, source: str, fields: Mapping[str, Any]) -> Checked:
         config = _settled(session, desk, source, fields)
     meant = {key: f"{one.text} {one.unit}".rstrip() for key, one in config.understood.items()}
     return Checked(condition=written(config.condition), values=meant)
+
+
+def told(desk: Desk, notify: object) -> int:
+    """Send a trial message to addresses; return how many took it, or say which refused."""
+    _check_may_write(desk)
+    return send_trial(desk.person, notify)
 
 
 def tried(
@@ -216,7 +224,18 @@ def firing_row(one: firings.Shown) -> FiringRow:
         at=moment_of(one.firing.at),
         why=one.firing.why,
         dismissed_at=one.firing.dismissed_at,
+        refused=_refused(one.firing),
     )
+
+
+def _refused(firing: Firing) -> str:
+    deaf = (firing.news or {}).get("deaf", 0)
+    if not deaf:
+        return ""
+    complaint = f"{deaf} addresses refused every time, and were not told."
+    if firing.tell_at is not None:
+        complaint = f"{deaf} addresses refused, and are tried again."
+    return complaint
 
 
 def _row(session: Session, alert: Alert) -> AlertRow:

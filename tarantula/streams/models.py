@@ -218,7 +218,7 @@ class Firing(Base):
     row: Mapped[str] = mapped_column(String(300))
     why: Mapped[str] = mapped_column(Text)
     news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    """Who was told, while somebody is still to be; ``None`` when everybody was, or nobody can be."""
+    """Who was told, and how many addresses refused; ``None`` when everybody was told, or nobody is to be."""
     tell_at: Mapped[int | None] = mapped_column(BigInteger, index=True)
     """Microseconds since 1970: when they are told, or once more."""
     dismissed_at: Mapped[datetime | None] = mapped_column(Moment)

@@ -81,7 +81,7 @@ def _note(database: Database, told: Told, deaf: Sequence[str], now: datetime) ->
     with database.session() as session:
         for firing in session.scalars(select(Firing).where(Firing.id.in_(told.firings)).with_for_update()):
             left = put_off(firing.news or {}, told.addresses, deaf, now)
-            firing.news = left
+            firing.news = {**(left or {}), "deaf": len(deaf)} if deaf else left
             firing.tell_at = None if left is None else _microseconds(datetime.fromisoformat(left["after"]))
 
 

@@ -35,7 +35,7 @@ def trouble(sight: Sight) -> str:
         words.append(retold(sight.complaint))
     if sight.hidden:
         words.append(_("A source of this view is no longer there, or not for you."))
-    return " ".join(words)
+    return "\n".join(words)
 
 
 def note(sight: Sight) -> str:

@@ -44,7 +44,9 @@ class ViewPane:
         self._body: Body | None = None
         self._busy = self._again = False
         with ui.element("div").classes("w-full p-3 min-w-0") as self.element:
-            self._trouble = tagged("p", "", "m-0 text-amber-900 text-sm break-words").props('role="status"')
+            self._trouble = tagged("p", "", "m-0 text-amber-900 text-sm break-words whitespace-pre-line").props(
+                'role="status"'
+            )
             self._place = ui.element("div").classes("w-full min-w-0 overflow-hidden")
             self._note = tagged("p", "", "m-0 text-sm text-slate-600 break-words")
             with ui.row().classes("w-full items-center gap-1 mt-1") as self._bar:
