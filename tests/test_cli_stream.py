@@ -105,6 +105,21 @@ def test_fields_have_names_and_ways_of_their_own_and_go_again(tarantula: Tarantu
     assert "Say what is to change" in tarantula("stream", "edit", "weather.lisboa").err
 
 
+def test_a_source_is_made_like_another_with_other_variables(tarantula: Tarantula) -> None:
+    tarantula(
+        "stream", "add", "weather.lisboa", "http://example.org/{town}", "--css", "value=#now", "--variable",
+        "town=lisboa", "--tags", "tempo",
+    )  # fmt: skip
+    copied = tarantula(
+        "stream", "copy", "weather.lisboa", "weather.porto", "--variable", "town=porto", "--tags", "norte"
+    )
+    assert copied.code == 0, copied.err
+    shown = json.loads(tarantula("stream", "show", "weather.porto", "--json").out)
+    assert (shown["url"], shown["variables"]) == ("http://example.org/{town}", {"town": "porto"})
+    assert (shown["tags"], shown["fields"][0]["place"], shown["status"]) == (["norte"], {"css": "#now"}, "new")
+    assert "already" in tarantula("stream", "copy", "weather.lisboa", "weather.porto").err
+
+
 def test_a_name_that_is_taken_is_refused(tarantula: Tarantula) -> None:
     assert tarantula(*ADD, "--css", "value=#now").code == 0
     taken = tarantula(*ADD, "--css", "value=#now")

@@ -24,6 +24,7 @@ def test_an_alert_is_added_changed_tested_and_removed(sqlite: Database, tarantul
     stretch = ("--from", "2026-09-01", "--to", "2026-12-31")
     assert int(begin) < 1_798_000_000
     assert "It would have fired 2 times in 4 moments." in tarantula("stream", "alert", "test", "1", *stretch).out
+    assert "fired 1 times" in tarantula("stream", "alert", "test", "1", "--margin", "100", *stretch).out
     tried = json.loads(tarantula("stream", "alert", "test", "weather.lisboa", "wind rose", *stretch, "--json").out)
     assert tried["count"] == 2
     assert tarantula("stream", "alert", "edit", "1", "--off", "--name", "Storm").out.startswith("Alert 1 is off for")

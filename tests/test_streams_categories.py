@@ -143,6 +143,7 @@ def test_a_service_that_moved_is_set_right_in_the_form() -> None:
     assert [question.key for question in questions(READY_MADE["stock"])] == ["symbol", "market", "base"]
     config = made("stock", symbol="aapl", base="http://127.0.0.1:8000/")
     assert config.address == "http://127.0.0.1:8000/q/l/?s=aapl.us&f=sd2t2ohlcv&h&e=csv"
+    assert made("stock", symbol="aapl", market="Germany").name == "stocks.germany.aapl"
 
 
 def test_an_installation_has_categories_of_its_own_and_changes_others(tmp_path: Path) -> None:

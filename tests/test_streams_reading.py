@@ -71,6 +71,11 @@ def test_whatever_a_server_does_is_said_and_the_others_go_on(database: Database)
         with database.session() as session:
             servers.put(session, "127.0.0.14", None, {"excluded": True})
         follow(database, "test.excluded", url="http://127.0.0.14/", interval=1)
+        nowhere = follow(database, "test.nowhere", interval=1)
+        with database.session() as session:
+            # As an earlier version may have taken it.
+            source = session.get_one(Source, nowhere)
+            source.configuration = {**source.configuration, "url": "ftp://example.org/"}
         with reading() as process:
             wait_until(lambda: all(status != "new" for status, _ in statuses(database).values()), process)
             before = len(values_of(database, "test.good"))
@@ -95,6 +100,7 @@ def test_whatever_a_server_does_is_said_and_the_others_go_on(database: Database)
         "away": "unreached",
         "down": "unreached",
         "excluded": "refused",
+        "nowhere": "refused",
     }
     # Whichever the adapter says of them: no value is kept.
     assert {said["test.digits"][0], said["test.thousand"][0]} <= {"missing", "doubtful"}
@@ -104,6 +110,7 @@ def test_whatever_a_server_does_is_said_and_the_others_go_on(database: Database)
         "loop": "redirected more than 5",
         "slow": "longer than 2 seconds",
         "excluded": "The server 127.0.0.14 is excluded",
+        "nowhere": "not an address of the web",
         "away": "503",
     }.items():
         assert words in said[f"test.{name}"][1]

@@ -29,6 +29,7 @@ stream_history.register(app)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The source.")]
 Json = Annotated[bool, typer.Option("--json", help="For a program to read.")]
+Url = Annotated[str | None, typer.Option("--url", help="Another address.")]
 Owner = Annotated[str, typer.Option("--owner", help="The account whose it is; nobody's unless told.")]
 
 
@@ -51,9 +52,26 @@ def add(
 
 @app.command()
 @with_source
+def copy(
+    name: Name,
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The name of the new one.")],
+    url: Url = None,
+    owner: Owner = "",
+    **typed: Any,
+) -> None:
+    """Describe a new source as another is described, but for what is told: the same of another town."""
+    with open_database() as database, database.session() as session:
+        before = registry.config_of(registry.get(session, name)).model_dump(mode="json")
+        config = read_source({**before, **_said(before, url, typed), "name": new})
+        registry.add(session, config, owner)
+    print(f"{config.name} is stored. Read it now with `tarantula stream poll {config.name}`.")
+
+
+@app.command()
+@with_source
 def edit(
     name: Name,
-    url: Annotated[str | None, typer.Option("--url", help="Another address.")] = None,
+    url: Url = None,
     without: Annotated[
         list[str] | None, typer.Option("--without", metavar="FIELD", help="A field that is not read any more.")
     ] = None,
@@ -62,7 +80,7 @@ def edit(
     """Change what is said of a source; its history stays."""
     with open_database() as database, database.session() as session:
         before = registry.config_of(registry.get(session, name)).model_dump(mode="json")
-        said = changes(before, typed) | ({} if url is None else {"url": url})
+        said = _said(before, url, typed)
         if without:
             said["fields"] = fields_without(said.get("fields", before["fields"]), without)
         if not said:
@@ -172,6 +190,10 @@ def describe(
 
 for verb in (make, categories, poll, read, aside):
     app.command()(verb)
+
+
+def _said(before: dict[str, Any], url: str | None, typed: dict[str, Any]) -> dict[str, Any]:
+    return changes(before, typed) | ({} if url is None else {"url": url})
 
 
 def _set_paused(name: str, paused: bool) -> None:

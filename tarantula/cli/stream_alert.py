@@ -19,7 +19,7 @@ from tarantula.publications.times import format_duration, parse_moment
 from tarantula.streams import registry as sources
 from tarantula.streams.alerts import firings, registry
 from tarantula.streams.alerts.alert import read_alert
-from tarantula.streams.alerts.replaying import DryRun, dry_run, dry_run_of
+from tarantula.streams.alerts.replaying import DryRun, dry_run_of
 
 app = typer.Typer(
     help="What somebody wants to be told: conditions on the values of a source.",
@@ -145,12 +145,17 @@ def try_out(
     condition: Annotated[str | None, typer.Argument(metavar="[CONDITION]", help="On that source.")] = None,
     begin: Annotated[str | None, typer.Option("--from", help="Since when; thirty days ago unless told.")] = None,
     end: Annotated[str | None, typer.Option("--to", help="Until when; now unless told.")] = None,
+    margin: Margin = None,
+    hold: Hold = None,
+    pause: Pause = None,
+    at_first: AtFirst = None,
     as_json: Json = False,
 ) -> None:
     """Say when an alert would have fired in the past; nothing is stored."""
     began, ended = _stretch(begin, end)
+    values = _given(condition=condition, margin=margin, hold=hold, pause=pause, at_first=at_first)
     with open_database() as database, database.reading() as session:
-        done = _tried(session, target, condition, began, ended)
+        done = _tried(session, target, values, began, ended)
     if as_json:
         write_json(done.model_dump(mode="json"))
         return
@@ -224,12 +229,14 @@ def _stretch(begin: str | None, end: str | None) -> tuple[int, int]:
     return int(began.timestamp() * 1_000_000), int(ended.timestamp() * 1_000_000)
 
 
-def _tried(session: Session, target: str, condition: str | None, begin: int, end: int) -> DryRun:
-    if condition is None:
-        if not target.isdecimal():
-            raise TarantulaError("Name an alert by its number, or a source and a condition.")
-        return dry_run(session, registry.get(session, int(target)), begin, end)
-    source = sources.get(session, target)
-    return dry_run_of(
-        session, source, registry.settled(session, source, read_alert({"condition": condition})), begin, end
-    )
+def _tried(session: Session, target: str, values: dict[str, Any], begin: int, end: int) -> DryRun:
+    """Try out a stored alert, perhaps with other values, or one that need not be stored."""
+    if "condition" in values:
+        source = sources.get(session, target)
+    elif target.isdecimal():
+        alert = registry.get(session, int(target))
+        source = session.get_one(Source, alert.source_id)
+        values = {**registry.config_of(alert).model_dump(mode="json", exclude={"understood"}), **values}
+    else:
+        raise TarantulaError("Name an alert by its number, or a source and a condition.")
+    return dry_run_of(session, source, registry.settled(session, source, read_alert(values)), begin, end)

@@ -35,7 +35,7 @@ def poll(
     """Read one source once, now, and show what was read."""
     check_possible()
     with open_database() as database, database.reading() as session:
-        registry.get(session, name)
+        registry.checked(registry.get(session, name))
     spider = _crawl({"LOG_LEVEL": "ERROR"}, poll=name)
     from tarantula.streams.poll import keep_polled
 

@@ -16,8 +16,9 @@ from tarantula.models import Source, SourceState
 from tarantula.scope.server_settings import ServerSettings
 from tarantula.store.bulk import chunks
 from tarantula.streams.outcome import Kept
-from tarantula.streams.registry import config_of
+from tarantula.streams.registry import checked
 from tarantula.streams.remembered import Remembered
+from tarantula.streams.state import Status
 from tarantula.streams.visit import Followed
 
 logger = logging.getLogger(__name__)
@@ -90,11 +91,12 @@ def _load(session: Session, ids: Iterable[int]) -> Iterable[Followed]:
 
 
 def followed_from(source: Source, state: SourceState) -> Followed | None:
-    """Return a source as whoever reads has it in mind; nothing, and a word in the log, if nobody understands it."""
+    """Return a source as whoever reads has it in mind; nothing, and it is said of it, if nobody understands it."""
     try:
-        config = config_of(source)
+        config = checked(source)
     except TarantulaError as error:
         logger.error("%s is not read: %s", source.name, error)
+        state.status, state.sentence = Status.REFUSED, str(error)
         return None
     return Followed(
         source.id,

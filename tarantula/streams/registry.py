@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from tarantula import sentences
 from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.models import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
-from tarantula.streams.source import SourceConfig, read
+from tarantula.streams.source import SourceConfig, read, read_stored
 from tarantula.streams.state import Status
 from tarantula.streams.words import folded
 
@@ -23,6 +23,11 @@ OWN = "user"
 
 def config_of(source: Source) -> SourceConfig:
     """Return a stored source's configuration."""
+    return read_stored({"name": source.name, **source.configuration})
+
+
+def checked(source: Source) -> SourceConfig:
+    """Return the same, or say why it cannot be read by it: what makes sense may be another thing than it was."""
     return read({"name": source.name, **source.configuration})
 
 

@@ -6,7 +6,16 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from tarantula import sentences
 from tarantula.errors import TarantulaError
@@ -14,7 +23,7 @@ from tarantula.publications.fields import Addresses, Words, at_least, more_than_
 from tarantula.publications.times import parse_duration
 from tarantula.streams.kinds import Aggregation, Kind
 from tarantula.streams.retention import Retention
-from tarantula.streams.steps import Step
+from tarantula.streams.steps import STORED, Step
 from tarantula.urls import canonical, is_web
 
 MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
@@ -87,10 +96,10 @@ class SourceField(BaseModel):
     """Where it is, as the adapter wants it told."""
 
     @model_validator(mode="after")
-    def _has_a_unit_that_is_known(self) -> Self:
+    def _has_a_unit_that_is_known(self, info: ValidationInfo) -> Self:
         from tarantula.streams.types import check_unit
 
-        if self.unit and self.kind is not None:
+        if self.unit and self.kind is not None and info.context != STORED:
             try:
                 check_unit(self.unit, self.kind)
             except TarantulaError as error:
@@ -170,9 +179,11 @@ class SourceConfig(BaseModel):
         return url
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _makes_sense(self, info: ValidationInfo) -> Self:
         from tarantula.streams.adapters import check_adapter
 
+        if info.context == STORED:
+            return self
         keys = [field.key for field in self.fields]
         if len(keys) > MOST_FIELDS:
             raise ValueError(f"A source has at most {MOST_FIELDS} fields.")
@@ -209,7 +220,16 @@ def filled(template: str, variables: Mapping[str, str]) -> str:
 
 def read(values: Mapping[str, Any]) -> SourceConfig:
     """Validate what a person wrote, or say what is wrong, one sentence a field."""
+    return _validated(values)
+
+
+def read_stored(values: Mapping[str, Any]) -> SourceConfig:
+    """Take what was stored as it is: whether it makes sense was asked then, and one that does not hinders no other."""
+    return _validated(values, STORED)
+
+
+def _validated(values: Mapping[str, Any], context: Mapping[str, bool] | None = None) -> SourceConfig:
     try:
-        return SourceConfig.model_validate(dict(values))
+        return SourceConfig.model_validate(dict(values), context=context)
     except ValidationError as error:
         raise sentences.not_valid(error, SourceConfig.model_fields) from error

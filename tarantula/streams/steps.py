@@ -5,7 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
+
+STORED = {"stored": True}
+"""The context in which what was stored is read: it is not asked again whether it makes sense."""
 
 
 class Action(StrEnum):
@@ -34,8 +37,8 @@ class Step(BaseModel):
     """What is filled in or chosen; {words} in braces stand for variables."""
 
     @model_validator(mode="after")
-    def _says_where(self) -> Self:
-        if not self.where.strip():
+    def _says_where(self, info: ValidationInfo) -> Self:
+        if not self.where.strip() and info.context != STORED:
             what = "an address" if self.action is Action.GO else "a CSS selector"
             raise ValueError(f"A step that is to {self.action} has to say where: write {what} behind it.")
         return self
