@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -14,10 +14,10 @@ from tarantula.config import Config
 from tarantula.coordinator import Coordinator
 from tarantula.db import open_database
 from tarantula.db_errors import shown
-from tarantula.errors import TarantulaError
 from tarantula.life.beside import indexing, reading
 from tarantula.life.starting import ProcessStarter
 from tarantula.life.telling import check_addresses
+from tarantula.patient import Patient
 
 ROUND = 1.0
 """Seconds between two rounds."""
@@ -39,9 +39,8 @@ def ticking(installation: Config) -> Iterator[None]:
         coordinator = Coordinator(installation, database, starter)
         scheduler = BackgroundScheduler(timezone=UTC)
         for job in (lambda: coordinator.round(datetime.now(UTC)), coordinator.tell, index.look, streams.look):
-            scheduler.add_job(
-                Patient(job), "interval", seconds=ROUND, next_run_time=datetime.now(UTC), misfire_grace_time=None
-            )
+            work, now = Patient(job, logger), datetime.now(UTC)
+            scheduler.add_job(work, "interval", seconds=ROUND, next_run_time=now, misfire_grace_time=None)
         logger.info("Tarântula %s looks after %s, in %s.", __version__, shown(database.engine.url), installation.home)
         scheduler.start()
         try:
@@ -50,22 +49,3 @@ def ticking(installation: Config) -> Iterator[None]:
             scheduler.shutdown()
     left = ", ".join(starter.running())
     logger.info("The daemon ends. %s", f"Still at work without it: {left}." if left else "Nothing was under way.")
-
-
-class Patient:
-    """Does something, and goes on when it could not be done: the next round comes soon."""
-
-    def __init__(self, job: Callable[[], None]) -> None:
-        self._job = job
-        self._complaint = ""
-
-    def __call__(self) -> None:
-        try:
-            self._job()
-            self._complaint = ""
-        except TarantulaError as error:
-            if str(error) != self._complaint:
-                logger.error("%s", error)
-            self._complaint = str(error)
-        except Exception:
-            logger.exception("This is a bug of Tarântula.")

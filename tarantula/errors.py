@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class TarantulaError(Exception):
     """A sentence that says what was wrong and what to do.
 
-    The commands print it and leave with exit code 2; nothing else is shown.
+    The commands print it and leave with exit code 2; nothing else is shown. A form shows it where it belongs, as far as
+    *fields* says which sentence is about which of them: ``interval``, ``fields.0.unit``.
     """
+
+    def __init__(self, *sentence: object, fields: Mapping[str, str] | None = None) -> None:
+        super().__init__(*sentence)
+        self.fields = dict(fields or {})
 
 
 class NotThere(TarantulaError):

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from tarantula.errors import TarantulaError
+
 if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
@@ -34,6 +36,14 @@ def by_field(error: ValidationError, fields: Iterable[str]) -> dict[str, str]:
     for details in error.errors(include_url=False):
         complaints.setdefault(str(details["loc"][0]) if details["loc"] else "", _of_field(details, known))
     return complaints
+
+
+def not_valid(error: ValidationError, fields: Iterable[str]) -> TarantulaError:
+    """Return the error that says what is wrong, one sentence a field, and in which of them it is."""
+    known, places = tuple(fields), dict[str, str]()
+    for details in error.errors(include_url=False):
+        places.setdefault(".".join(str(part) for part in details["loc"]), _of_field(details, known))
+    return TarantulaError("\n".join(of_validation(error, known)), fields=places)
 
 
 def _of_field(details: ErrorDetails, known: tuple[str, ...]) -> str:

@@ -38,6 +38,13 @@ def was_read(database: Database, source: int, at: int, rows: Mapping[str, Mappin
         keep(session, found, registry.config_of(found), made, at)
 
 
+def was_news(database: Database, source: int, rows: Sequence[Mapping[str, str]]) -> None:
+    """Keep a reading of which every row is news."""
+    with database.session() as session:
+        found = session.get_one(Source, source)
+        keep(session, found, registry.config_of(found), Reading([Row(dict(texts)) for texts in rows], news=True), now())
+
+
 def was_doubted(database: Database, source: int, field: str, row: str, text: str) -> None:
     """Keep a reading that is put aside."""
     with database.session() as session:

@@ -9,7 +9,7 @@ import pytest
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import NotThere, TarantulaError
-from tarantula.management import alerts, people
+from tarantula.management import alerts, audit, people
 from tarantula.management.desk import Desk
 from tarantula.people import accounts
 from tarantula.people.person import Person
@@ -62,6 +62,8 @@ def test_private_sources_of_others_are_not_there(sqlite: Database) -> None:
         with pytest.raises(NotThere, match=r"There is no source 'weather\.lisboa'"):
             attempt(rui, "weather.lisboa", {"condition": "wind > 3"})
     assert alerts.alerts(rui) == []
+    written = [(row.action, row.subject, row.detail) for row in audit.audit(rui).rows]
+    assert written == [("alert.add", "private source", {})]
 
 
 def test_what_fired_is_shown_in_pages_with_what_is_unseen_first(sqlite: Database) -> None:

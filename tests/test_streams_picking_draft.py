@@ -209,3 +209,5 @@ def test_names_to_begin_with_can_be_used() -> None:
     assert source_name_for("Ana", "Hóquei em patins: 1.ª divisão", "http://a/") == "user.ana.hoquei-em-patins-1"
     assert source_name_for("ana b", "", "http://www.fc.ul.pt/") == "fc"
     assert check_name(source_name_for("ana", "…", "http://x/")) == "user.ana.x"
+    assert source_name_for("ana", "", "http://127.0.0.1:80/weather/Esta%C3%A7%C3%B5es.json?x=1") == "user.ana.estacoes"
+    assert source_name_for("ana", "", "http://127.0.0.1/") == "user.ana.source"

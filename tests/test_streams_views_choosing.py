@@ -11,7 +11,7 @@ from tarantula.streams.kinds import Kind
 from tarantula.streams.views.cells import Cell, Column, Point, Record, Track
 from tarantula.streams.views.choosing import chosen, chosen_points
 from tarantula.streams.views.expression import parsed
-from tarantula.streams.views.fitting import coordinates, usual_kind, why_not
+from tarantula.streams.views.fitting import coordinates, why_not
 from tarantula.streams.views.summary import Summary
 from tarantula.streams.views.view import ViewConfig, ViewKind, read
 from tarantula.streams.views.working import with_formulas, worked_tracks
@@ -150,11 +150,3 @@ def test_coordinates_are_told_by_name_or_else_by_order() -> None:
     assert coordinates([wind, longitude, latitude]) == (latitude, longitude)
     assert coordinates([wind, longitude]) == (wind, longitude)
     assert coordinates([wind, COACH]) is None
-
-
-def test_what_is_shown_at_first_depends_on_the_values() -> None:
-    assert usual_kind([Kind.MONEY], 1) == ViewKind.LINE
-    assert usual_kind([Kind.MONEY], 8) == ViewKind.TABLE
-    assert usual_kind([Kind.TEXT], 1) == ViewKind.TEXT
-    assert usual_kind([Kind.MOMENT], 1) == ViewKind.TEXT
-    assert usual_kind([Kind.TEXT, Kind.INTEGER], 1) == ViewKind.TABLE

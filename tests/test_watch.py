@@ -156,3 +156,16 @@ def test_how_it_ends_is_seen(database: Database, database_config: Config, urn: s
         "Somebody stopped it.",
         None,
     )
+
+
+def test_the_log_is_read_at_every_look(
+    database: Database, database_config: Config, urn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(due, "SHARE", 10**9)
+    log = database_config.items / urn / "crawl.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("Spider opened\n")
+    watch = Watch(database_config, database, urn)
+    assert watch.look().log == ["Spider opened"]
+    log.write_text("Spider opened\nSpider closed\n")
+    assert watch.look().log[-1] == "Spider closed"

@@ -14,9 +14,10 @@ from tarantula.streams.views.summary import Summary
 from tarantula.streams.views.view import ViewKind, read
 from tarantula.web.drawing.cloud import tags
 from tarantula.web.drawing.common import LOCALES, NUMBER
+from tarantula.web.drawing.gauges import limits
 from tarantula.web.drawing.in_time import in_time, scatter_pairs
-from tarantula.web.drawing.places import places
-from tarantula.web.drawing.shares import limits
+from tarantula.web.drawing.net import bounds_of, net
+from tarantula.web.drawing.places import Place, places
 from tarantula.web.drawing.values import shown
 from tarantula.web.parts.view_chart import SHARES
 from tarantula.web.parts.view_window import MICRO, Window, now
@@ -66,6 +67,49 @@ def test_what_strangers_wrote_is_never_code(kind: ViewKind) -> None:
     assert not [key for key, _value in found if HOSTILE in key]
     assert HOSTILE in str(options)
     assert options["tooltip"]["renderMode"] == "richText"
+
+
+def test_each_unit_has_a_scale_and_more_than_two_have_panels() -> None:
+    units = ("°C", "%", "°C", "hPa")
+    columns = [
+        Column(letter, letter.upper(), Kind.DECIMAL, unit, "s") for letter, unit in zip("abcd", units, strict=True)
+    ]
+    view = read({"kind": "line", "parts": [{"source": "s", "field": "x"}]})
+
+    def drawn(number: int) -> dict[str, Any]:
+        return in_time(Sight(view, 0, 10, tracks=[Track(column, "", [point(1, 5)]) for column in columns[:number]]))
+
+    both, many = drawn(2), drawn(4)
+    assert [axis["name"] for axis in both["yAxis"]] == ["A (°C)", "B (%)"]
+    assert ([one["yAxisIndex"] for one in both["series"]], len(both["grid"])) == ([0, 1], 1)
+    assert [axis["name"] for axis in many["yAxis"]] == ["°C", "B (%)", "D (hPa)"]
+    assert [(one["xAxisIndex"], one["yAxisIndex"]) for one in many["series"]] == [(0, 0), (1, 1), (0, 0), (2, 2)]
+    assert (len(many["grid"]), many["dataZoom"][0]["xAxisIndex"]) == (3, [0, 1, 2])
+
+
+def test_a_network_of_rows_knows_which_column_only_names_them() -> None:
+    start, end = Column("d", "from", Kind.TEXT, "", "s"), Column("e", "to", Kind.TEXT, "", "s")
+    flights = {"TP1": ("LIS", "OPO"), "TP2": ("LIS", "FNC")}
+    records = [Record(row, {"c": Cell(row), "d": Cell(one), "e": Cell(two)}) for row, (one, two) in flights.items()]
+    view = read({"kind": "network", "parts": [{"source": "s", "field": "x"}]})
+    (graph,) = SHARES[ViewKind.NETWORK](Sight(view, 0, 1, columns=[PLACE, start, end], records=records))["series"]
+    names = {node["id"]: node["name"] for node in graph["data"]}
+    assert [(names[one["source"]], names[one["target"]]) for one in graph["links"]] == list(flights.values())
+
+
+@pytest.mark.parametrize(
+    ("found", "labels"),
+    [
+        ([(38.7, -9.1), (41.1, -8.6), (32.6, -16.9)], {"35° N", "40° N", "10° W"}),
+        ([(38.71, -9.13)], {"38.70° N", "9.12° W"}),
+        ([(-80, -170), (80, 170)], {"0°", "60° S", "90° E"}),
+    ],
+)
+def test_a_net_of_degrees_fits_the_places(found: list[tuple[float, float]], labels: set[str]) -> None:
+    lines = net(bounds_of([Place(up, across, "", "") for up, across in found]))
+    assert labels <= {line.label for line in lines}
+    assert len(lines) < 60
+    assert all(abs(up) <= 85 and abs(across) <= 180 for line in lines for up, across in line.ends)
 
 
 def test_two_values_are_held_against_each_other_at_the_same_moment() -> None:

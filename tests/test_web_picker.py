@@ -69,6 +69,8 @@ def test_the_first_of_the_league_is_pointed_at_and_followed(
     keys_choose(frame, window)
     frame.get_by_role("cell", name="20", exact=True).click()
     expect(window.get_by_role("group", name="Value 4")).to_contain_text("20")
+    # The fourth is under the mouse, and lit.
+    expect(frame.locator("[data-tarantula-state=picked]")).to_have_count(3)
     assert sorted(lit(frame, "picked")) == ["22", "61", "SL Benfica"]
 
     expect(window.get_by_role("radio", name="Row 1 of the table, whoever is there")).to_be_checked()
@@ -164,6 +166,8 @@ def blocks_are_found(frame: FrameLocator, window: Page) -> None:
     votes = window.get_by_role("group", name="Value 2")
     votes.get_by_label("What of it").click()
     window.get_by_role("option", name="only 7").click()
+    # All that was chosen is shown anew; who clicks before that means what was there before.
+    expect(votes.get_by_role("paragraph")).to_have_text("7")
     expect(votes.get_by_label("What it is")).to_have_value("whole number")
     window.get_by_role("radio", name="Every block like this one by its name, 3 now").click()
     expect(window.get_by_role("cell", name="Terceira").first).to_be_visible()

@@ -92,6 +92,21 @@ def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None
             "Não se conseguiu obter http://a.example/robots.txt: O servidor a.example recusou a ligação.",
         ),
         (
+            "There is no source 'user.ana.x'. Did you mean user.ana.y? `tarantula stream list` shows them.",
+            "Não existe a fonte 'user.ana.x'. Queria dizer user.ana.y? `tarantula stream list` mostra-as.",
+        ),
+        (
+            "Address of the feed cannot be 'nasa'. Write it as in https://www.nasa.gov/feed/.",
+            "Endereço do feed não pode ser 'nasa'. Escreva como em https://www.nasa.gov/feed/.",
+        ),
+        (
+            "temp: The selector fits 1,000 elements, not one. Write a narrower one, or say which by nth.\nAnd 3 more.",
+            "temp: O seletor corresponde a 1,000 elementos, e não a um. "
+            "Escreva um mais estreito, ou diga qual com nth.\n"
+            "E mais 3.",
+        ),
+        ("wind: 'n/a' is no number.", "wind: 'n/a' não é um número."),
+        (
             "30.5% of the documents that were asked for could not be had (errors > 20%).",
             "30.5% dos documentos pedidos não puderam ser obtidos (errors > 20%).",
         ),

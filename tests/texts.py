@@ -24,6 +24,7 @@ from tests.collecting import ROOT
 
 PACKAGE = ROOT / "tarantula"
 IN_TEMPLATE = re.compile(r"""_\("([^"]*)\"""")
+NAMED_PLACE = re.compile(r"\{\w+\}")
 MARKING = frozenset({"_", "mark"})
 SAYING = frozenset(
     {"TarantulaError", "NotAllowed", "NotAnExpression", "NotNow", "NotThere", "ValueError"}
@@ -40,7 +41,7 @@ OF_PYDANTIC = {
     "input should be a valid number, unable to parse string as a number",
 }
 """What pydantic says of numbers that are none."""
-COUNTED = {"link", "links", "unknown"}
+COUNTED = {"link", "links", "unknown", "No", "accepted", "dismissed"}
 SENTENCES = (
     *("answers.py", "archive/rules.py", "catalogue.py", "download", "life", "management", "people"),
     *(
@@ -63,6 +64,20 @@ SENTENCES = (
     ),
 )
 """Where sentences are said of what people write and do; those of other places are shown in English."""
+WHOLE = (
+    *("streams/adapters", "streams/answering.py", "streams/categories/making.py", "streams/deciding.py"),
+    *("streams/document.py", "streams/element_place.py", "streams/followed_rows.py", "streams/found"),
+    *(
+        "streams/keeping.py",
+        "streams/misses.py",
+        "streams/retention.py",
+        "streams/selectors.py",
+        "streams/source.py",
+        "streams/texts.py",
+    ),
+    *("streams/types", "streams/typing_values.py", "streams/usual.py", "streams/visit.py", "streams/xml_trees.py"),
+)
+"""Where every sentence is one that a page may show: why a value was not read, or a source is not as it should be."""
 NOTES = ("search/finder.py", "search/query.py", "streams/alerts/replaying.py")
 """Where notes are gathered of what was done with a query."""
 
@@ -96,6 +111,7 @@ def sentences() -> set[str]:
     paths = [path for name in SENTENCES for path in _files(PACKAGE / name)]
     said = {text for path in paths for text in (*_arguments(path, SAYING), *_named(path), *_returned(path))}
     measures = {f"{measure.sentence} ({{}})." for measure in (*MEASURES.values(), OF_A_STATE)}
+    said |= {text for name in WHOLE for path in _files(PACKAGE / name) for text in _whole(path)}
     said |= {text for name in NOTES for text in _arguments(PACKAGE / name, frozenset({"append"}))}
     return {text for text in said if " " in text.replace("{}", "").strip()} | measures | {STOPPED, OVER}
 
@@ -127,6 +143,28 @@ def _returned(path: Path) -> Iterator[str]:
         for node in _nodes(path):
             if isinstance(node, ast.Return) and node.value is not None:
                 yield from _texts(node.value)
+
+
+def _whole(path: Path) -> Iterator[str]:
+    """Yield everything that is a sentence, or the end of one: what begins with a small letter follows a value."""
+    nodes = list(_nodes(path))
+    left_out = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    left_out |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    left_out |= {id(part) for node in nodes if isinstance(node, ast.Call) and _is_logged(node) for part in node.args}
+    for node in nodes:
+        if isinstance(node, ast.expr) and not isinstance(node, ast.IfExp) and id(node) not in left_out:
+            for text in _texts(node):
+                said = NAMED_PLACE.sub("{}", text)
+                if said.endswith((".", "?", ".{}")) and " " in said.strip() and "\\" not in said:
+                    yield f"{{}} {said}" if said[0].islower() else said
+
+
+def _is_logged(call: ast.Call) -> bool:
+    return (
+        isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Name)
+        and call.func.value.id == "logger"
+    )
 
 
 def _name(node: ast.expr) -> str:

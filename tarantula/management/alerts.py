@@ -11,8 +11,9 @@ from sqlalchemy.orm import Session
 
 from tarantula.errors import TarantulaError
 from tarantula.management.desk import Desk
-from tarantula.management.notification_addresses import check_reachable
+from tarantula.management.notification_addresses import check_reachable, send_trial
 from tarantula.management.paging import Page, checked_limit, read_cursor, write_cursor
+from tarantula.management.streams import subject_of
 from tarantula.models import Alert, Source
 from tarantula.people.roles import Role
 from tarantula.streams import registry as sources
@@ -96,7 +97,12 @@ def add(desk: Desk, source: str, fields: Mapping[str, Any]) -> AlertRow:
     """Be told of something from now on."""
     check_reachable(desk.person, fields.get("notify"))
     owner = desk.person.name
-    with desk.changing("alert.add", source[:200], _needed(desk), condition=_told(fields)) as session:
+    with desk.reading() as session:
+        watched = sources.get(session, source, owner)
+        subject, is_private = subject_of(watched), watched.is_private
+    # Of what only its owner may read, the audit log has neither the name nor what is watched for.
+    detail = {} if is_private else {"condition": _told(fields)}
+    with desk.changing("alert.add", subject, _needed(desk), **detail) as session:
         return _row(session, registry.add(session, source, _own(fields), owner, owner))
 
 
@@ -119,6 +125,12 @@ def checked(desk: Desk, source: str, fields: Mapping[str, Any]) -> Checked:
         config = _settled(session, desk, source, fields)
     meant = {key: f"{one.text} {one.unit}".rstrip() for key, one in config.understood.items()}
     return Checked(condition=written(config.condition), values=meant)
+
+
+def told(desk: Desk, notify: object) -> int:
+    """Send a trial message to addresses; return how many took it, or say which refused."""
+    _check_may_write(desk)
+    return send_trial(desk.person, notify)
 
 
 def tried(

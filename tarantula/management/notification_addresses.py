@@ -6,25 +6,48 @@ from collections.abc import Iterable
 
 from tarantula.download.addresses import is_public
 from tarantula.download.resolve import look_up
+from tarantula.errors import TarantulaError
+from tarantula.notifying import Message, send
 from tarantula.people.person import Person
 from tarantula.people.roles import NotAllowed, Role
-from tarantula.publications.addresses import plugin_for
+from tarantula.publications.addresses import check_address, plugin_for
 from tarantula.publications.fields import split_words
+
+TRIAL = Message("Tarântula", "This is a trial: alerts will be told here.", "info")
 
 
 def check_reachable(person: Person, notify: object) -> None:
     """Refuse addresses in private networks to readers: this machine reaches what they may not."""
     if person.role.allows(Role.CURATOR):
         return
-    for address in _addresses(notify):
+    for address in addresses_in(notify):
         plugin = plugin_for(address)
         host = getattr(plugin, "smtp_host", None) or getattr(plugin, "host", None)
         if isinstance(host, str) and any(not is_public(found) for found in look_up(host)):
-            raise NotAllowed(
-                f"{host[:100]!r} is in a private network, and sending there needs {Role.CURATOR.somebody}."
-            )
+            complaint = f"{host[:100]!r} is in a private network, and sending there needs {Role.CURATOR.somebody}."
+            raise NotAllowed(complaint, fields={"notify": complaint})
 
 
-def _addresses(notify: object) -> Iterable[str]:
+def send_trial(person: Person, notify: object) -> int:
+    """Send a message to addresses before anything depends on them; return how many took it, or say which refused."""
+    check_reachable(person, notify)
+    addresses = list(addresses_in(notify))
+    for address in addresses:
+        try:
+            check_address(address)
+        except ValueError as error:
+            raise TarantulaError(str(error), fields={"notify": str(error)}) from error
+    # Addresses carry passwords: only what comes before them is said.
+    deaf = [address.partition("://")[0] for address in addresses if not send(TRIAL, address)]
+    if deaf or not addresses:
+        complaint = f"Refused, or not reached: {', '.join(deaf)}. Look at its host, its name and its password."
+        if not addresses:
+            complaint = "There is no address to tell. Write one."
+        raise TarantulaError(complaint, fields={"notify": complaint})
+    return len(addresses)
+
+
+def addresses_in(notify: object) -> Iterable[str]:
+    """Return the addresses that somebody wrote, as a list or in one line."""
     parts = notify if isinstance(notify, list | tuple) else [notify]
     return [word for part in parts if isinstance(part, str) for word in split_words(part)]

@@ -21,6 +21,7 @@ from tarantula.models import Source, SourceState
 from tarantula.people.roles import NotAllowed
 from tarantula.streams import registry
 from tarantula.streams.source import read
+from tarantula.streams.views.looking import rows_of
 
 MOST_SUGGESTED = 12
 MOST_FOUND = 500
@@ -58,6 +59,12 @@ def row(desk: Desk, name: str) -> SourceRow:
     """Return one source, and how reading it goes."""
     with desk.reading() as session:
         return _rows(session, desk, [registry.get(session, name, desk.person.name)])[0]
+
+
+def rows(desk: Desk, name: str) -> list[str]:
+    """Return the names of the rows that a source has had; none where there is only one."""
+    with desk.reading() as session:
+        return [row for row in rows_of(session, registry.get(session, name, desk.person.name).id) if row]
 
 
 def shown(desk: Desk, name: str) -> dict[str, Any]:

@@ -16,10 +16,9 @@ from tarantula.models import Source, View
 from tarantula.people import sessions
 from tarantula.people.roles import Role
 from tarantula.streams import registry
-from tarantula.streams.kinds import Kind
 from tarantula.streams.views import looking
-from tarantula.streams.views.fitting import usual_kind
 from tarantula.streams.views.sight import Sight
+from tarantula.streams.views.usual import usual_view
 from tarantula.streams.views.view import ViewConfig, read
 
 MOST = 200
@@ -134,17 +133,6 @@ def look(
         # A page that is open when its session ends is told nothing more.
         sessions.check_still(session, desk.person, Role.READER)
         return looking.look(session, config, desk.person.name, begin, end, most, margin)
-
-
-def usual_view(session: Session, source: Source) -> ViewConfig:
-    """Return how a source is most likely wanted to be seen at first."""
-    config = registry.config_of(source)
-    if not config.fields:
-        raise NotNow(f"The source {source.name} has no field that could be shown. Give it one.")
-    rows = looking.rows_of(session, source.id)
-    kinds = [field.kind or Kind.TEXT for field in config.fields]
-    parts = [{"source": source.name, "field": field.key} for field in config.fields[: looking.MOST_COLUMNS]]
-    return read({"kind": usual_kind(kinds, len(rows)), "parts": parts})
 
 
 def _own(session: Session, desk: Desk) -> list[View]:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy import Request, Spider
 from twisted.python.failure import Failure
 
 from tarantula.answers import document_of, failed_document
@@ -15,23 +14,17 @@ from tarantula.collection import Collection
 from tarantula.config import Config
 from tarantula.coordinator import begin_item
 from tarantula.download.errors import DownloadError, GivenUp
-from tarantula.download.exchange import Exchange
 from tarantula.items import CollectedDocument, Entry
-from tarantula.substitutes import exchange_for
+from tarantula.spiders.visiting import VisitingSpider, visited
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from tarantula.rendering import Renderer
 
-SIDE_TIMEOUT = 60.0
-"""Seconds that a document waits for something that is needed beside it."""
 
-
-class PublicationSpider(Spider):
+class PublicationSpider(VisitingSpider):
     """Collects one item of one publication: ``scrapy crawl publication -a name=fcul``."""
 
     name = "publication"
@@ -70,42 +63,13 @@ class PublicationSpider(Spider):
         """What is called with an answer."""
         return self.parse_rendered if self.collection.config.render else self.parse
 
-    def request_headers(self) -> dict[str, str]:
-        """Return what every request says of us."""
-        return {
-            "User-Agent": str(self.settings["USER_AGENT"]),
-            "From": self.collection.installation.mail,
-            "Accept": "*/*",
-            "Accept-Language": "*",
-            "Accept-Encoding": "gzip, deflate",
-        }
-
-    def side_request(self, url: str, server: str) -> Request:
-        """Return a request for something that is no document of the item: a robots.txt, a script for the browser."""
-        config = self.collection.config
-        return Request(
-            url,
-            headers=self.request_headers(),
-            meta={
-                "download_slot": server,
-                "download_timeout": min(config.timeout, SIDE_TIMEOUT),
-                "download_maxsize": config.max_size,
-                "verbatim_url": True,
-            },
-        )
-
-    async def start(self) -> AsyncIterator[Any]:
-        """Nothing: the base document is waiting in the table."""
-        return
-        yield
-
     def parse(self, response: Response, **_: Any) -> list[CollectedDocument]:
         """Make a document of an answer."""
-        return [document_of(*_entry_and_exchange(response), self.collection.scope)]
+        return [document_of(*visited(response), self.collection.scope)]
 
     async def parse_rendered(self, response: Response, **_: Any) -> list[CollectedDocument]:
         """Make a document of an answer and of what a browser makes of it."""
-        entry, exchange = _entry_and_exchange(response)
+        entry, exchange = visited(response)
         assert self._renderer is not None
         try:
             document = document_of(entry, exchange, self.collection.scope)
@@ -126,13 +90,6 @@ class PublicationSpider(Spider):
         if not isinstance(error, DownloadError):
             error = DownloadError(f"The document could not be collected: {error}.")
         return [failed_document(entry, error, datetime.now(UTC))]
-
-
-def _entry_and_exchange(response: Response) -> tuple[Entry, Exchange]:
-    assert response.request is not None
-    meta = response.request.meta
-    exchange: Exchange | None = meta.get("exchange")
-    return meta["entry"], exchange or exchange_for(response.request, response)
 
 
 def spider_for(publication: str) -> type[PublicationSpider]:

@@ -7,7 +7,6 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from scrapy import Request, Spider
 from twisted.python.failure import Failure
 
 from tarantula.browser import browser_settings, check_browser
@@ -16,15 +15,13 @@ from tarantula.db import open_database
 from tarantula.download.addresses import is_public
 from tarantula.download.errors import GivenUp, InvalidResponse
 from tarantula.errors import TarantulaError
+from tarantula.spiders.visiting import VisitingSpider, visited
 from tarantula.streams import check_possible
 from tarantula.streams.answering import MOST_HOPS, TOO_MANY_HOPS, Attempt, attempts, failed_attempts, redirected
 from tarantula.streams.poll import PollReader
 from tarantula.streams.reader import Reader
-from tarantula.substitutes import exchange_for
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -58,7 +55,7 @@ SETTINGS: dict[str, Any] = {
 """What is different from a collection."""
 
 
-class StreamsSpider(Spider):
+class StreamsSpider(VisitingSpider):
     """Reads every source, again and again: ``scrapy crawl streams``; or one of them once, with ``-a poll=NAME``."""
 
     name = "streams"
@@ -83,38 +80,9 @@ class StreamsSpider(Spider):
         )
         return spider
 
-    def request_headers(self) -> dict[str, str]:
-        """Return what every request says of us."""
-        return {
-            "User-Agent": str(self.settings["USER_AGENT"]),
-            "From": self.collection.installation.mail,
-            "Accept": "*/*",
-            "Accept-Language": "*",
-            "Accept-Encoding": "gzip, deflate",
-        }
-
-    def side_request(self, url: str, server: str) -> Request:
-        """Return a request for something beside a source: a robots.txt, a script for the browser."""
-        limits = self.collection.config
-        return Request(
-            url,
-            headers=self.request_headers(),
-            meta={
-                "download_slot": server,
-                "download_timeout": limits.timeout,
-                "download_maxsize": limits.max_size,
-                "verbatim_url": True,
-            },
-        )
-
-    async def start(self) -> AsyncIterator[Any]:
-        """Nothing: the sources are in the table."""
-        return
-        yield
-
     async def parse(self, response: Response, **_: Any) -> list[Attempt]:
         """Read an answer, or go where it leads."""
-        visit, exchange = _visit_and_exchange(response)
+        visit, exchange = visited(response)
         target = redirected(exchange)
         if target is not None:
             if visit.needs_browser:
@@ -156,13 +124,6 @@ class StreamsSpider(Spider):
         visit: Visit = failure.request.meta["entry"]  # type: ignore[attr-defined]
         error = cast("Exception", failure.value)
         return [] if isinstance(error, GivenUp) else failed_attempts(visit, error, _now())
-
-
-def _visit_and_exchange(response: Response) -> tuple[Visit, Exchange]:
-    assert response.request is not None
-    meta = response.request.meta
-    exchange: Exchange | None = meta.get("exchange")
-    return meta["entry"], exchange or exchange_for(response.request, response)
 
 
 def _now() -> int:

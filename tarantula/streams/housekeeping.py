@@ -10,7 +10,7 @@ from time import monotonic
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.errors import TarantulaError
+from tarantula.patient import Patient
 from tarantula.streams import alerts, history
 from tarantula.streams.telling import tell_misses
 
@@ -77,22 +77,12 @@ class _Rounds(Thread):
 
     def __init__(self, name: str, action: Callable[[Event], None]) -> None:
         super().__init__(name=name, daemon=True)
-        self._action = action
-        self._complaint = ""
         self.closing = Event()
+        self._work = Patient(lambda: action(self.closing), logger)
         self.is_wanted = False
 
     def run(self) -> None:
         """Go round and round; what goes wrong is said once."""
         while not self.closing.wait(ROUND):
-            if not self.is_wanted:
-                continue
-            try:
-                self._action(self.closing)
-                self._complaint = ""
-            except TarantulaError as error:
-                if str(error) != self._complaint:
-                    logger.error("%s", error)
-                self._complaint = str(error)
-            except Exception:
-                logger.exception("This is a bug of Tarântula.")
+            if self.is_wanted:
+                self._work()

@@ -64,7 +64,8 @@ def keep_all(session: Session, made: Sequence[Made]) -> list[Kept]:
 
 def make_events(session: Session, new: Sequence[tuple[int, New]]) -> list[list[NewEvent]]:
     """Return the events of new values, for each source; the series of all of them are looked for at once."""
-    known = series_of_many(session, {(source_id, *place) for source_id, places in new for place in places})
+    # In the order in which they were read, which is the one that people know them in.
+    known = series_of_many(session, [(source_id, *place) for source_id, places in new for place in places])
     return [
         [new_event(known[source_id, *place], at, value, text) for place, (at, value, text) in places.items()]
         for source_id, places in new
@@ -90,7 +91,7 @@ class _Keeping:
         self._made = made
         self._config = made.config
         self._remembered = Remembered.of(state.memory)
-        self._changed = False
+        self._changed = self._moved = False
         self._moment = datetime.fromtimestamp(made.at / 1e6, UTC)
         self._doubts: list[Doubt] = []
         self._kept = Kept(made.source_id, made.config)
@@ -124,6 +125,7 @@ class _Keeping:
         if reading.news:
             self._take_news(reading.rows)
             return
+        self._note_rows(reading)
         for row in reading.rows:
             for field in self._config.fields:
                 if field.key in row.texts:
@@ -132,6 +134,13 @@ class _Keeping:
         for field in self._config.fields:
             if field.key not in found:
                 self._kept.missing.setdefault(field.key, NOT_THERE)
+
+    def _note_rows(self, reading: Reading) -> None:
+        """Remember which rows are there, and in which order; where nothing was found, those that were stay."""
+        names = dict.fromkeys([*(row.name[:300] for row in reading.rows), *(doubt.row for doubt in reading.doubts)])
+        there = [name for name in names if name]
+        if there and there != self._remembered.rows:
+            self._remembered.rows, self._changed, self._moved = there, True, True
 
     def _take(self, field: SourceField, row: str, text: str) -> None:
         if not text:
@@ -192,6 +201,7 @@ class _Keeping:
 
     def _take_news(self, rows: list[Row]) -> None:
         news = NewsRows(self._session, self._state.source_id, self._made.at)
+        self._remembered.news = True
         for row in sorted(rows, key=news.moment):
             values: dict[str, tuple[Value, str]] = {}
             for field in self._config.fields:
@@ -234,5 +244,5 @@ class _Keeping:
             flag_modified(state, "memory")
         if self._kept.events or self._kept.new:
             state.event_at = made.at
-        if self._kept.events or self._kept.new or is_news or self._doubts:
+        if self._kept.events or self._kept.new or is_news or self._doubts or self._moved:
             state.stamp = max(made.at, state.stamp + 1)

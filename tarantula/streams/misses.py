@@ -47,8 +47,9 @@ class Standing:
             self._say(Status.READ, "")
             return
         more = len(sentences) - MOST_SHOWN
-        told = " ".join(dict.fromkeys(sentences[:MOST_SHOWN])) + (f" And {more} more." if more > 0 else "")
-        self.missed(Status.DOUBTFUL if doubts else Status.MISSING, told)
+        told = [*dict.fromkeys(sentences[:MOST_SHOWN]), *([f"And {more} more."] if more > 0 else [])]
+        # Each on a line: they are told one by one in the language of whoever reads them.
+        self.missed(Status.DOUBTFUL if doubts else Status.MISSING, "\n".join(told))
 
     def missed(self, status: Status, sentence: str) -> None:
         """Hear of a reading that lacked something."""

@@ -43,7 +43,8 @@ def get(session: Session, name: str, person: str | None = None) -> Source:
     if source is None:
         known = session.scalars(select(Source.name).where(seen_by(person)))
         near = sentences.did_you_mean(name, known)
-        raise NotThere(f"There is no source {name[:200]!r}.{near} `tarantula stream list` shows them.")
+        complaint = f"There is no source {name[:200]!r}.{near} `tarantula stream list` shows them."
+        raise NotThere(complaint, fields={"source": complaint})
     return source
 
 
@@ -79,7 +80,8 @@ def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
             session.add(source)
             session.flush()
     except IntegrityError as error:
-        raise NotNow(f"There is a source {config.name} already. Give this one another name.") from error
+        complaint = f"There is a source {config.name} already. Give this one another name."
+        raise NotNow(complaint, fields={"name": complaint}) from error
     session.add(SourceState(source_id=source.id, **_UNREAD))
     session.flush()
     return source
@@ -149,6 +151,6 @@ def _write(source: Source, config: SourceConfig, now: datetime) -> None:
 def _check_owner(name: str, owner: str) -> None:
     parts = name.split(".")
     if parts[0] == OWN and (len(parts) < 3 or (owner and parts[1] != owner.lower())):
-        raise TarantulaError(
-            f"Names that begin with {OWN} are people's own, as {OWN}.{owner.lower() or 'ana'}.{parts[-1]}. Choose one."
-        )
+        own = f"{OWN}.{owner.lower() or 'ana'}.{parts[-1]}"
+        complaint = f"Names that begin with {OWN} are people's own, as {own}. Choose one."
+        raise TarantulaError(complaint, fields={"name": complaint})

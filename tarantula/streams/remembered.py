@@ -26,6 +26,10 @@ class Remembered:
     """Readings in a row that were far outside."""
     guessed: list[str] = field(default_factory=list)
     """Fields whose kind nobody chose."""
+    rows: list[str] = field(default_factory=list)
+    """The names of the rows that were there when it was read last, in their order; nothing if they have none."""
+    news: bool = False
+    """Whether each row is news, and none stays."""
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Remembered:

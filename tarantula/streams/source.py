@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -19,6 +20,7 @@ from pydantic import (
 from tarantula import sentences
 from tarantula.errors import TarantulaError
 from tarantula.publications.fields import Addresses, Words, at_least, more_than_nothing
+from tarantula.publications.times import parse_duration
 from tarantula.streams.kinds import Aggregation, Kind
 from tarantula.streams.retention import Retention
 from tarantula.streams.steps import STORED, Step
@@ -28,6 +30,7 @@ MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 LONGEST_NAME = 200
 SHORTEST_INTERVAL = 1.0
 """Seconds."""
+INTERVAL = "The interval has to be between a second and a year: write seconds, or 30s, 5m, 2h, 1d."
 MOST_FIELDS = 100
 _PART = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
@@ -53,9 +56,24 @@ def _check_key(key: str) -> str:
     return key
 
 
+def _read_interval(value: object) -> object:
+    """Read seconds, or as people write them: 5m."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return _duration(str(value))
+
+
+def _duration(text: str) -> float:
+    try:
+        return float(parse_duration(text) or 0)
+    except ValueError:
+        raise ValueError(INTERVAL) from None
+
+
 def _check_interval(seconds: float) -> float:
     if not SHORTEST_INTERVAL <= seconds <= 366 * 86400:
-        raise ValueError("The interval has to be between a second and a year: write seconds, or 30s, 5m, 2h, 1d.")
+        raise ValueError(INTERVAL)
     return seconds
 
 
@@ -76,6 +94,17 @@ class SourceField(BaseModel):
     """Which value stands for many; as usual for its kind unless said."""
     place: dict[str, Any] = Field(default_factory=dict)
     """Where it is, as the adapter wants it told."""
+
+    @model_validator(mode="after")
+    def _has_a_unit_that_is_known(self, info: ValidationInfo) -> Self:
+        from tarantula.streams.types import check_unit
+
+        if self.unit and self.kind is not None and info.context != STORED:
+            try:
+                check_unit(self.unit, self.kind)
+            except TarantulaError as error:
+                raise ValueError(str(error)) from None
+        return self
 
 
 class SourceConfig(BaseModel):
@@ -99,7 +128,7 @@ class SourceConfig(BaseModel):
     """What a browser does before the page is read."""
     render: bool = False
     """Whether the page is read as a browser shows it."""
-    interval: Annotated[float, AfterValidator(_check_interval)] = 300.0
+    interval: Annotated[float, BeforeValidator(_read_interval), AfterValidator(_check_interval)] = 300.0
     """Seconds between two readings."""
     title: Words = ""
     """What people call it."""
@@ -165,7 +194,6 @@ class SourceConfig(BaseModel):
             raise ValueError("Steps are done by a browser: say that the page is rendered.")
         check_adapter(self)
         _check_addresses(self)
-        _check_units(self.fields)
         return self
 
 
@@ -177,17 +205,6 @@ def _check_addresses(source: SourceConfig) -> None:
             filled(f"{step.where} {step.value}", source.variables)
     except TarantulaError as error:
         raise ValueError(str(error)) from None
-
-
-def _check_units(fields: Iterable[SourceField]) -> None:
-    from tarantula.streams.types import check_unit
-
-    for field in fields:
-        if field.unit and field.kind is not None:
-            try:
-                check_unit(field.unit, field.kind)
-            except TarantulaError as error:
-                raise ValueError(str(error)) from None
 
 
 def filled(template: str, variables: Mapping[str, str]) -> str:
@@ -215,5 +232,4 @@ def _validated(values: Mapping[str, Any], context: Mapping[str, bool] | None = N
     try:
         return SourceConfig.model_validate(dict(values), context=context)
     except ValidationError as error:
-        lines = sentences.of_validation(error, SourceConfig.model_fields)
-        raise TarantulaError("\n".join(lines)) from error
+        raise sentences.not_valid(error, SourceConfig.model_fields) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from time import monotonic
 
 SHARE = 100
@@ -11,10 +12,14 @@ SHARE = 100
 
 
 class Due:
-    """Knows when something is to be done again; *at_least* so many seconds later."""
+    """Knows when something is to be done again; *at_least* so many seconds later.
 
-    def __init__(self, at_least: float = 0.0) -> None:
+    *at_most* is for what is quick by itself, and takes long only when others are busy.
+    """
+
+    def __init__(self, at_least: float = 0.0, at_most: float = inf) -> None:
         self._at_least = at_least
+        self._at_most = at_most
         self._next = 0.0
 
     def is_now(self) -> bool:
@@ -26,4 +31,5 @@ class Due:
         """Do it, and see how long it takes."""
         began = monotonic()
         yield
-        self._next = monotonic() + max((monotonic() - began) * SHARE, self._at_least)
+        took = monotonic() - began
+        self._next = began + took + min(max(took * SHARE, self._at_least), self._at_most)

@@ -40,10 +40,9 @@ class Watch:
             self._item_id = item.id
             self._tally = Tally(item.id)
             self._busiest = Busiest(item)
-        self._looking_around = Due(at_least=1.0)
+        self._looking_around = Due(at_least=1.0, at_most=5.0)
         self._servers: list[SeenServer] = []
         self._collectors = 0
-        self._log: list[str] = []
 
     def look(self) -> Sight:
         """Return what is seen now."""
@@ -55,7 +54,6 @@ class Watch:
                 with self._looking_around.doing():
                     self._servers = self._busiest.look(session, self._tally)
                     self._collectors = sum(worker.item_id == item.id for worker in living(session.connection()))
-                    self._log = tail(self._directory, LINES)
             return self._sight(session, item, now)
 
     def _sight(self, session: Session, item: Item, now: datetime) -> Sight:
@@ -84,7 +82,7 @@ class Watch:
             servers=self._servers,
             last=_last(session, item.id),
             speed=self._speed(now),
-            log=self._log,
+            log=tail(self._directory, LINES),
         )
 
     def _per_second(self, now: datetime, seconds: int) -> float:

@@ -17,6 +17,7 @@ HOLE = "{}"
 LONGEST = 1000
 """Letters of a sentence in which values are looked for."""
 _PLACE = re.compile(r"\{(\d?)\}")
+_NAME = re.compile(r"[\w.-]+")
 
 
 def retold(text: str) -> str:
@@ -31,7 +32,9 @@ def _retold(sentence: str) -> str:
         if found := pattern.fullmatch(sentence):
             # A value may be a sentence itself: what was wrong in another place.
             return _filled(words, [_retold(value) for value in found.groups()])
-    return sentence
+    name, colon, rest = sentence.partition(": ")
+    # Of a field, something that is said of any.
+    return f"{name}: {_retold(rest)}" if colon and _NAME.fullmatch(name) else sentence
 
 
 def _filled(words: str, values: Sequence[str]) -> str:
@@ -49,4 +52,10 @@ def _patterns(name: str) -> list[tuple[re.Pattern[str], str]]:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile("(.*)".join(re.escape(part) for part in text.split(HOLE)), re.DOTALL)
+    first, *others = text.split(HOLE)
+    pieces, before = [re.escape(first)], first
+    for part in others:
+        # What follows a full stop is another sentence, or nothing: a full stop within a name is none.
+        pieces += ("((?: .*?)?)" if before.endswith((".", "?")) else "(.*?)", re.escape(part))
+        before = part
+    return re.compile("".join(pieces), re.DOTALL)

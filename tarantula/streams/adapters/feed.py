@@ -59,6 +59,15 @@ class FeedAdapter(Adapter):
 
 def entries_of(answer: Answer) -> list[dict[str, Any]]:
     """Return the entries of a feed, or say that it is none."""
+    return list(_parsed(answer).entries)
+
+
+def title_of_feed(answer: Answer) -> str:
+    """Return what a feed calls itself."""
+    return _plain(str(_parsed(answer).feed.get("title") or ""))
+
+
+def _parsed(answer: Answer) -> Any:
     import feedparser
 
     check_no_entities(answer)
@@ -70,7 +79,7 @@ def entries_of(answer: Answer) -> list[dict[str, Any]]:
         raise CannotRead("This cannot be read as a feed.") from error
     if not feed.get("version") and not feed.entries:
         raise CannotRead("This is not a feed: neither RSS nor Atom.")
-    return list(feed.entries)
+    return feed
 
 
 def _identity(entry: dict[str, Any]) -> str:

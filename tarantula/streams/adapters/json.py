@@ -103,8 +103,11 @@ def json_of(answer: Answer) -> Any:
         return json.loads(text, parse_constant=lambda _: None)
     except RecursionError as error:
         raise CannotRead("The JSON is nested too deeply.") from error
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise CannotRead(f"This is not JSON: {error}.") from error
+    except ValueError as error:
+        # Python reads whole numbers of 4,300 digits, and no longer ones.
+        raise CannotRead("The JSON has a number of thousands of digits, which is no value.") from error
 
 
 def _found(path: str, scope: Any) -> Any:

@@ -119,9 +119,8 @@ class _Reader:
         if len(fitting) == 1 or (fitting and len(cells) == 1):
             return fitting[0]
         shown = place.column or self._known[key]
-        missing[key] = f"{len(fitting) or 'No'} columns have the title “{shown[:60]}”." + (
-            " Give the number of the one that is meant." if fitting else ""
-        )
+        hint = " Give the number of the one that is meant." if fitting else ""
+        missing[key] = f"{len(fitting) or 'No'} columns have the title “{shown[:60]}”.{hint}"
         return None
 
     def _head_cell(self, column: int) -> Element | None:

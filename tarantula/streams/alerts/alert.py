@@ -91,4 +91,4 @@ def read_alert(values: Mapping[str, Any]) -> AlertConfig:
     try:
         return AlertConfig.model_validate(dict(values))
     except ValidationError as error:
-        raise TarantulaError("\n".join(sentences.of_validation(error, AlertConfig.model_fields))) from error
+        raise sentences.not_valid(error, AlertConfig.model_fields) from error

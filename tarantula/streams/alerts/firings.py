@@ -25,12 +25,12 @@ class Shown(NamedTuple):
 def untold(firing: Firing) -> str:
     """Say who could not be told so far, or was given up; nothing if nobody refused."""
     news = firing.news or {}
+    complaint = ""
     if given_up := news.get("given_up"):
-        return f"{', '.join(given_up)} did not take it, and was given up after {TRIES} tries."
-    if deaf := news.get("deaf"):
-        tries = news["tries"]
-        return f"{', '.join(deaf)} did not take it ({tries} of {TRIES} tries so far)."
-    return ""
+        complaint = f"{', '.join(given_up)} did not take it, and was given up after {TRIES} tries."
+    elif deaf := news.get("deaf"):
+        complaint = f"{', '.join(deaf)} did not take it ({news['tries']} of {TRIES} tries so far)."
+    return complaint
 
 
 def fired(

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, func, select, true
 from sqlalchemy.orm import Session
 
-from tarantula.errors import NotNow, NotThere
+from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.models import Alert, AlertMemory, Event, Series, Source
 from tarantula.streams import registry
 from tarantula.streams.alerts.alert import AlertConfig, read_alert
@@ -52,7 +52,11 @@ def alerts(session: Session, person: str | None = None, source: str | None = Non
 def settled(session: Session, source: Source, config: AlertConfig) -> AlertConfig:
     """Return an alert whose values are understood as those of its source's fields, or say what is not."""
     fields = {field.key: field for field in registry.config_of(source).fields}
-    meant = understand(config.condition, fields, lambda key: _texts(session, source.id, key))
+    try:
+        meant = understand(config.condition, fields, lambda key: _texts(session, source.id, key))
+    except TarantulaError as error:
+        error.fields.setdefault("condition", str(error))
+        raise
     return config.model_copy(update={"understood": meant})
 
 

@@ -68,15 +68,16 @@ def questions(category: Category) -> tuple[Question, ...]:
 def _checked(category: Category, answers: Mapping[str, str]) -> dict[str, str]:
     asked = {question.key: question for question in questions(category)}
     unasked = [key for key in answers if key not in asked]
+    places = dict[str, str]()
     wrong = [f"{category.title} does not ask for {key[:40]}.{sentences.did_you_mean(key, asked)}" for key in unasked]
     given: dict[str, str] = {}
     for question in asked.values():
         try:
             given[question.key] = _answer(question, str(answers.get(question.key, "")).strip())
         except ValueError as error:
-            wrong.append(str(error))
-    if wrong:
-        raise TarantulaError("\n".join(wrong))
+            places[question.key] = str(error)
+    if wrong or places:
+        raise TarantulaError("\n".join([*wrong, *places.values()]), fields=places)
     return {**given, "base": given.get("base", "").rstrip("/")}
 
 

@@ -72,8 +72,9 @@ class Search:
         if not (one.chosen or one.named):
             return Gone(f"{_quoted(self._known.marks)} is not on the page, or nothing stands beside it that fits.")
         now = [label for label in one.labels.values() if label not in self._known.labels.values()]
-        beside = f"; now there is {_quoted(now)}" if now else ""
-        return _unsure(one, f"{_quoted(self._known.marks)} stood beside it{beside}.")
+        before = _quoted(self._known.marks)
+        said = f"{before} stood beside it; now there is {_quoted(now)}." if now else f"{before} stood beside it."
+        return _unsure(one, said)
 
     def _by_place(self, like: list[Candidate]) -> Outcome:
         sure = [one for one in like if (one.chosen or one.named) and one.by_structure]

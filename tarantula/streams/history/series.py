@@ -23,7 +23,7 @@ SourceFieldAndRow = tuple[int, str, str]
 
 def series_of(session: Session, source_id: int, wanted: Iterable[FieldAndRow]) -> dict[FieldAndRow, int]:
     """Return the series of fields and rows of a source; those that are not there yet are made."""
-    asked = {(source_id, field, row) for field, row in wanted}
+    asked = [(source_id, field, row) for field, row in wanted]
     return {(field, row): identity for (_, field, row), identity in series_of_many(session, asked).items()}
 
 

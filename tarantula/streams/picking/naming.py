@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
 
 from tarantula.streams.words import folded
 
@@ -11,13 +12,21 @@ OWN = "user"
 """The first part of the names of people's own sources: `tarantula.streams.registry.OWN`, without its database."""
 LONGEST_WORD = 40
 _OTHER = re.compile(r"[^a-z0-9]+")
+_FIGURES = re.compile(r"[\d.:]+")
 _PART = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+
+def _word(text: str) -> str:
+    words = [word for word in _OTHER.split(folded(text)) if word]
+    return "-".join(words[:4])[:LONGEST_WORD].strip("-")
 
 
 def source_name_for(person: str, title: str, url: str) -> str:
     """Return a name for somebody's source: ``user.ana.hoquei``."""
-    host = (urlsplit(url).hostname or "").removeprefix("www.").partition(".")[0]
-    words = [word for word in _OTHER.split(folded(title)) if word]
-    word = "-".join(words[:4])[:LONGEST_WORD].strip("-") or _OTHER.sub("-", host).strip("-") or "source"
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removeprefix("www.")
+    # Where nothing has a title, the file has a name, or else the server; an address of figures is none.
+    named = (title, PurePosixPath(unquote(parts.path)).stem, "" if _FIGURES.fullmatch(host) else host.partition(".")[0])
+    word = next(filter(None, map(_word, named)), "source")
     owner = person.lower()
     return f"{OWN}.{owner}.{word}" if _PART.fullmatch(owner) else word

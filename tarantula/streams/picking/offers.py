@@ -10,6 +10,7 @@ from typing import Any
 from tarantula.errors import TarantulaError
 from tarantula.media import extension_of, media_type
 from tarantula.streams.adapter import Answer, CannotRead
+from tarantula.streams.adapters.feed import title_of_feed
 from tarantula.streams.suggesting import Suggestion, Suggestions, suggest
 
 PAGES = ("text/html", "application/xhtml+xml")
@@ -88,6 +89,16 @@ def offers_of(answer: Answer) -> list[Offer]:
     if not found:
         raise TarantulaError("There is no value in this document that could be followed.")
     return found
+
+
+def title_of(answer: Answer) -> str:
+    """Return what a document that is no page calls itself; only feeds do."""
+    if adapter_for(answer) != "feed":
+        return ""
+    try:
+        return title_of_feed(answer)[:200]
+    except CannotRead:
+        return ""
 
 
 def _offers(adapter: str, found: Suggestions) -> Iterator[Offer]:

@@ -36,17 +36,16 @@ def why_not(view: ViewConfig, columns: Sequence[Column]) -> str:
 def coordinates(columns: Sequence[Column]) -> tuple[Column, Column] | None:
     """Return the columns of latitude and longitude: told by their names, or else the first two numbers."""
     numbers = [column for column in columns if is_drawn(column)]
-    named = [_named(numbers, LATITUDE), _named(numbers, LONGITUDE)]
-    if named[0] is not None and named[1] is not None:
-        return named[0], named[1]
+    latitude, longitude = _named(numbers, LATITUDE), _named(numbers, LONGITUDE)
+    if latitude is not None and longitude is not None:
+        return latitude, longitude
     return (numbers[0], numbers[1]) if len(numbers) > 1 else None
 
 
-def usual_kind(kinds: Sequence[Kind], rows: int) -> ViewKind:
-    """Return how somebody most likely wants to see values at first."""
-    if len(kinds) > 1 or rows > 1:
-        return ViewKind.TABLE
-    return ViewKind.LINE if kinds and kinds[0].is_number and kinds[0] != Kind.MOMENT else ViewKind.TEXT
+def is_told_by_names(columns: Sequence[Column]) -> bool:
+    """Whether a latitude and a longitude are called so."""
+    numbers = [column for column in columns if is_drawn(column)]
+    return all(_named(numbers, names) is not None for names in (LATITUDE, LONGITUDE))
 
 
 def _named(columns: Sequence[Column], names: tuple[str, ...]) -> Column | None:

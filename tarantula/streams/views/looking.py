@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -11,33 +10,24 @@ from sqlalchemy.orm import Session
 from tarantula.models import Series, Source, SourceState
 from tarantula.streams import history, registry
 from tarantula.streams.kinds import Kind
-from tarantula.streams.retention import Grain
 from tarantula.streams.source import SourceConfig, SourceField
-from tarantula.streams.views.cells import Cell, Column, Record, Track, written
-from tarantula.streams.views.choosing import chosen, chosen_points
+from tarantula.streams.state import Status
+from tarantula.streams.views.cells import Cell, Column, Record, written
+from tarantula.streams.views.choosing import chosen
 from tarantula.streams.views.expression import parsed
-from tarantula.streams.views.fitting import IN_TIME, is_drawn, why_not
-from tarantula.streams.views.past import past_of, window_of
+from tarantula.streams.views.fitting import IN_TIME, why_not
+from tarantula.streams.views.lines import Line, lines_of
+from tarantula.streams.views.past import window_of
 from tarantula.streams.views.sight import Seen, Sight
 from tarantula.streams.views.summary import Summary
+from tarantula.streams.views.tracks import Drawn, Stretch, drawn_in
 from tarantula.streams.views.view import Function, Part, ViewConfig, ViewKind
-from tarantula.streams.views.working import Worked, with_formulas, worked_tracks
+from tarantula.streams.views.working import Worked, with_formulas
 
 MOST_POINTS = 400
 """Of one track, on the screen."""
 MOST_COLUMNS = 12
-MOST_TRACKS = 40
 MOST_RECORDS = 500
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One row of one column, as it is kept."""
-
-    column: Column
-    field: SourceField
-    row: str
-    series: int
 
 
 def look(
@@ -55,11 +45,11 @@ def look(
     own = _columns(view, configs)
     worked = _worked(view)
     columns = [*own.values(), *(column for column, _expression in worked)]
-    lines = _lines(session, view, found, configs, own)
-    records, tracks, grain = list[Record](), list[Track](), ""
-    complaint = why_not(view, columns)
+    lines = lines_of(session, view, found, configs, own)
+    complaint, drawn = why_not(view, columns), Drawn()
     if not complaint and view.kind in IN_TIME:
-        tracks, grain = _tracks(session, view, lines, worked, (begin, end), most, margin)
+        until = {name: state.read_at for name, (_source, state) in found.items() if state.status == Status.READ}
+        drawn = drawn_in(session, view, lines, worked, Stretch(begin, end, margin, most), until)
     if view.events and view.kind == ViewKind.TABLE:
         records = _happened(session, lines, begin, end)
         records = with_formulas(records, worked, {})
@@ -73,9 +63,10 @@ def look(
         len(view.sources) - len(found),
         columns,
         chosen(records, view)[:MOST_RECORDS],
-        tracks,
-        grain,
+        drawn.tracks,
+        drawn.grain,
         complaint,
+        drawn.left_out,
     )
 
 
@@ -138,52 +129,8 @@ def _worked(view: ViewConfig) -> Worked:
     ]
 
 
-def _lines(
-    session: Session,
-    view: ViewConfig,
-    found: Mapping[str, tuple[Source, SourceState]],
-    configs: Mapping[str, SourceConfig],
-    columns: Mapping[int, Column],
-) -> list[_Line]:
-    ids = {source.id: name for name, (source, _state) in found.items()}
-    kept = dict[tuple[str, str], list[tuple[str, int]]]()
-    for series in session.scalars(select(Series).where(Series.source_id.in_(ids)).order_by(Series.id)):
-        kept.setdefault((ids[series.source_id], series.field), []).append((series.row, series.id))
-    return [
-        _Line(column, configs[view.parts[place].source].field(view.parts[place].field), row, series)
-        for place, column in columns.items()
-        for row, series in kept.get((view.parts[place].source, view.parts[place].field), ())
-        if view.parts[place].row is None or row == view.parts[place].row
-    ]
-
-
-def _tracks(
-    session: Session,
-    view: ViewConfig,
-    lines: Iterable[_Line],
-    worked: Worked,
-    window: tuple[int, int],
-    most: int,
-    margin: float,
-) -> tuple[list[Track], str]:
-    drawn = [line for line in lines if is_drawn(line.column)][:MOST_TRACKS]
-    begin, end = window
-    around = int((end - begin) * margin)
-    earliest = max(begin - around, 0)
-    pasts = [past_of(session, line.series, line.field, earliest, end + around, most) for line in drawn]
-    own = [Track(line.column, line.row, past.points) for line, past in zip(drawn, pasts, strict=True)]
-    wanted = {letter for _column, expression in worked for letter in expression.windowed}
-    windows = {
-        (line.column.letter, line.row): window_of(session, line.series, begin, end)
-        for line in drawn
-        if line.column.letter in wanted
-    }
-    tracks = chosen_points([*own, *worked_tracks(own, worked, windows)], view)
-    return tracks, max((past.grain for past in pasts), default=Grain.EVENT).name.lower()
-
-
 def _now(
-    session: Session, view: ViewConfig, lines: Sequence[_Line], worked: Worked, begin: int, end: int
+    session: Session, view: ViewConfig, lines: Sequence[Line], worked: Worked, begin: int, end: int
 ) -> list[Record]:
     """Return the rows as they are, or what a function makes of their window."""
     rows = dict[str, dict[str, Cell]]()
@@ -192,7 +139,7 @@ def _now(
     windows = dict[tuple[str, str], Summary]()
     for line in lines:
         letter, event = line.column.letter, latest.get(line.series)
-        if event is None:
+        if event is None or line.is_gone:
             continue
         cell: Cell | None = Cell(event.value, event.number, event.at)
         if view.function != Function.LAST or letter in wanted:
@@ -219,7 +166,7 @@ def _summed(summary: Summary, function: Function, at: int) -> Cell | None:
     return None if value is None else Cell(written(value), value, at)
 
 
-def _happened(session: Session, lines: Iterable[_Line], begin: int, end: int) -> list[Record]:
+def _happened(session: Session, lines: Iterable[Line], begin: int, end: int) -> list[Record]:
     """Return what was read in a window, the newest first: values of one row at one moment together."""
     happened = dict[tuple[int, str], dict[str, Cell]]()
     for line in lines:

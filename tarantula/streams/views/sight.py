@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tarantula.streams.followed_rows import LONGEST_NAME
+from tarantula.streams.kinds import Kind
 from tarantula.streams.views.cells import Column, Record, Track
 from tarantula.streams.views.view import ViewConfig
 
@@ -41,11 +43,29 @@ class Sight:
     """How finely the tracks were drawn: the coarsest of them."""
     complaint: str = ""
     """Why values cannot be shown in this way."""
+    untracked: int = 0
+    """How many rows are not drawn: there are too many."""
 
     @property
     def title(self) -> str:
         """What it is called."""
         return self.view.title or " · ".join(seen.title for seen in self.sources) or ", ".join(self.view.sources)
+
+    @property
+    def naming(self) -> Column | None:
+        """The column that only says what its rows are called, if there is one."""
+        texts = [column for column in self.columns if column.kind == Kind.TEXT]
+        return next((column for column in texts if self._names_rows(column.letter)), None)
+
+    @property
+    def telling(self) -> list[Column]:
+        """The columns that say more than what the rows are called."""
+        naming = self.naming
+        return [column for column in self.columns if column is not naming]
+
+    def _names_rows(self, letter: str) -> bool:
+        said = [(record.row, record.cells[letter].text) for record in self.records if letter in record.cells]
+        return bool(said) and all(row and row == text[:LONGEST_NAME] for row, text in said)
 
     @property
     def stamps(self) -> dict[int, int]:

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tarantula import sentences
-from tarantula.errors import TarantulaError
 from tarantula.streams.source import check_name
 from tarantula.streams.views.expression import NotAnExpression, parsed
 
@@ -72,6 +71,14 @@ class Operator(StrEnum):
     CONTAINS_NOT = "does not contain"
 
 
+def _check_formula(text: str) -> str:
+    try:
+        parsed(text)
+    except NotAnExpression as error:
+        raise ValueError(str(error)) from error
+    return text
+
+
 class Part(BaseModel):
     """A field of a source; in formulas it is a letter: the first one a, the second one b."""
 
@@ -90,7 +97,7 @@ class Formula(BaseModel):
 
     model_config = MODEL
 
-    text: Annotated[str, Field(max_length=500)]
+    text: Annotated[str, Field(max_length=500), AfterValidator(_check_formula)]
     """Arithmetic on letters: (a - b) / b * 100."""
     title: Annotated[str, Field(max_length=200)] = ""
     """What people call it."""
@@ -149,11 +156,7 @@ class ViewConfig(BaseModel):
     def _makes_sense(self) -> Self:
         of_parts = self.letters[: len(self.parts)]
         for formula in self.formulas:
-            try:
-                unknown = parsed(formula.text).letters - set(of_parts)
-            except NotAnExpression as error:
-                raise ValueError(str(error)) from error
-            if unknown:
+            if unknown := parsed(formula.text).letters - set(of_parts):
                 raise ValueError(f"The formula {formula.text!r} has {min(unknown)}, and no value is called so.")
         for of in (*(condition.of for condition in self.conditions), *([self.order] if self.order else [])):
             if of not in (*self.letters, ROW, AT):
@@ -166,4 +169,4 @@ def read(values: Mapping[str, Any]) -> ViewConfig:
     try:
         return ViewConfig.model_validate(dict(values))
     except ValidationError as error:
-        raise TarantulaError("\n".join(sentences.of_validation(error, ViewConfig.model_fields))) from error
+        raise sentences.not_valid(error, ViewConfig.model_fields) from error

@@ -29,7 +29,7 @@ def tags(sight: Sight) -> list[Tag]:
     """Return names by their numbers; where there are none, the words of the texts by how often they are there."""
     texts = [column.letter for column in sight.columns if column.kind == Kind.TEXT]
     weights: Counter[str] = Counter()
-    for one in slices(sight):
+    for one in slices(sight)[:MOST]:
         weights[one.name] += abs(one.value)  # type: ignore[assignment]  # Counters count in any number.
     if not weights:
         spelled = dict[str, str]()

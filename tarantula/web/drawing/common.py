@@ -18,20 +18,25 @@ NUMBER = (
 
 def base(**options: Any) -> dict[str, Any]:
     """Return options with what all charts have."""
-    numbers = NUMBER.format(locale=LOCALES[language()])
     return {
         "color": COLOURS,
         "animation": False,
         "textStyle": {"color": "#0f172a"},
         **options,
-        "tooltip": {**TOOLTIP, ":valueFormatter": numbers, **options.get("tooltip", {})},
+        "tooltip": {**TOOLTIP, ":valueFormatter": numbers_written(), **options.get("tooltip", {})},
     }
 
 
 def value_axis(**options: Any) -> dict[str, Any]:
     """Return an axis of numbers, which shows where they are rather than zero."""
-    numbers = NUMBER.format(locale=LOCALES[language()])
-    return {"type": "value", "scale": True, "axisLabel": {":formatter": numbers, "hideOverlap": True}, **options}
+    label = {":formatter": numbers_written(), "hideOverlap": True}
+    # Its title begins where the scale is: in the middle of it, a long one would be cut off.
+    return {"type": "value", "scale": True, "axisLabel": label, "nameTextStyle": {"align": "left"}, **options}
+
+
+def numbers_written() -> str:
+    """Return the code that writes numbers as the reader's language does."""
+    return NUMBER.format(locale=LOCALES[language()])
 
 
 def measured(column: Column) -> str:

@@ -9,6 +9,7 @@ from tarantula.streams.views.cells import Point, Track
 from tarantula.streams.views.sight import Sight
 from tarantula.streams.views.view import ViewKind
 from tarantula.web.drawing.common import base, measured, value_axis
+from tarantula.web.drawing.scales import LEGEND, Scales, scales_of
 
 # Moments in figures alone: ECharts knows the names of months in English only.
 MOMENTS = {
@@ -29,29 +30,24 @@ def in_time(sight: Sight) -> dict[str, Any]:
     scattered = scatter_pairs(sight) if sight.view.kind == ViewKind.SCATTER else None
     if scattered is not None:
         return _against(sight, *scattered)
-    units = list(dict.fromkeys(track.column.unit for track in sight.tracks))[:2] or [""]
-    room = (sight.end - sight.begin) * ROOM
+    scales = scales_of(sight)
     return base(
-        grid={"left": 8, "right": 12, "top": 28, "bottom": 36, "containLabel": True},
-        legend={"type": "scroll", "bottom": 0},
+        grid=scales.grids(),
+        # A panel of one track has its name above it.
+        legend={**LEGEND, "show": len(sight.tracks) > scales.panels},
         tooltip={"trigger": "axis"},
-        xAxis={
-            "type": "time",
-            "min": (sight.begin - room) // 1000,
-            "max": (sight.end + room) // 1000,
-            "axisLabel": {"formatter": MOMENTS, "hideOverlap": True},
-        },
-        # A second scale for values of another unit.
-        yAxis=[value_axis(name=unit, nameGap=8) for unit in units],
-        dataZoom=[zoom(sight)],
-        series=series(sight, units),
+        axisPointer={"link": [{"xAxisIndex": "all"}]},
+        xAxis=[_time_axis(sight, panel, scales.panels) for panel in range(scales.panels)],
+        yAxis=[value_axis(**axis) for axis in scales.axes()],
+        dataZoom=[{**zoom(sight), "xAxisIndex": list(range(scales.panels))}],
+        series=series(sight),
     )
 
 
-def series(sight: Sight, units: Sequence[str] = ()) -> list[dict[str, Any]]:
+def series(sight: Sight) -> list[dict[str, Any]]:
     """Return the data alone, for a chart that is there."""
-    units = units or list(dict.fromkeys(track.column.unit for track in sight.tracks))[:2]
-    return [_one(sight, track, units) for track in sight.tracks]
+    scales = scales_of(sight)
+    return [_one(sight, track, scales) for track in sight.tracks]
 
 
 def zoom(sight: Sight) -> dict[str, Any]:
@@ -67,12 +63,24 @@ def zoom(sight: Sight) -> dict[str, Any]:
     }
 
 
-def _one(sight: Sight, track: Track, units: Sequence[str]) -> dict[str, Any]:
+def _time_axis(sight: Sight, panel: int, panels: int) -> dict[str, Any]:
+    room = (sight.end - sight.begin) * ROOM
+    label = {"formatter": MOMENTS, "hideOverlap": True, "show": panel == panels - 1}
+    return {
+        "type": "time",
+        "gridIndex": panel,
+        "min": (sight.begin - room) // 1000,
+        "max": (sight.end + room) // 1000,
+        "axisLabel": label,
+    }
+
+
+def _one(sight: Sight, track: Track, scales: Scales) -> dict[str, Any]:
     kind = sight.view.kind
     drawn: dict[str, Any] = {
-        "name": track.title,
+        "name": scales.name(track),
         "type": "scatter" if kind == ViewKind.SCATTER else "line",
-        "yAxisIndex": units.index(track.column.unit) if track.column.unit in units else 0,
+        **scales.place(track),
         "data": [[point.at / 1000, point.value] for point in track.points],
         "symbolSize": 5,
         "showSymbol": len(track.points) < 60,
@@ -115,11 +123,12 @@ def _paired(across: Sequence[Point], up: Sequence[Point]) -> list[list[float]]:
 
 
 def _against(sight: Sight, across: str, up: str, rows: Sequence[tuple[str, list[list[float]]]]) -> dict[str, Any]:
+    several = len(rows) > 1
     return base(
-        grid={"left": 8, "right": 24, "top": 28, "bottom": 36, "containLabel": True},
-        legend={"type": "scroll", "bottom": 0},
+        grid={"left": 8, "right": 24, "top": 32, "bottom": 60 if several else 32, "containLabel": True},
+        legend={**LEGEND, "show": several},
         tooltip={"trigger": "item"},
-        xAxis=value_axis(name=across, nameLocation="middle", nameGap=24),
+        xAxis=value_axis(name=across, nameLocation="middle", nameGap=28),
         yAxis=value_axis(name=up),
         series=[{"type": "scatter", "name": row or sight.title, "data": data, "symbolSize": 7} for row, data in rows],
     )

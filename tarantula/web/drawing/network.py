@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from tarantula.streams.kinds import Kind
 from tarantula.streams.views.sight import Sight
 from tarantula.web.drawing.common import base
 
 MOST = 150
-SMALLEST, LARGEST = 12.0, 44.0
+SMALLEST, LARGEST = 10.0, 36.0
+Key = tuple[str, ...]
+
+
+class Node(NamedTuple):
+    """Something that belongs to something; two may have the same name."""
+
+    key: Key
+    name: str
+
+
+class Link(NamedTuple):
+    """That it does."""
+
+    start: Node
+    end: Node
+    weight: float
 
 
 def network(sight: Sight) -> dict[str, Any]:
     """Return what two columns of words lead from and to; with fewer, the sources with their rows and values."""
-    words = [column for column in sight.columns if column.kind in (Kind.TEXT, Kind.URL)]
-    links = _between(sight, words[0].letter, words[1].letter) if len(words) > 1 else _around(sight)
-    sizes = dict[str, float]()
-    for one, other, weight in links:
-        sizes.setdefault(one, 0.0)
-        sizes[other] = sizes.get(other, 0.0) + abs(weight)
+    words = [column for column in sight.telling if column.kind in (Kind.TEXT, Kind.URL)]
+    led = len(words) > 1
+    links = _between(sight, words[0].letter, words[1].letter) if led else _around(sight)
+    sizes, names = dict[Key, float](), dict[Key, str]()
+    for link in links:
+        names[link.start.key], names[link.end.key] = link.start.name, link.end.name
+        sizes.setdefault(link.start.key, 0.0)
+        sizes[link.end.key] = sizes.get(link.end.key, 0.0) + abs(link.weight)
     largest = max(sizes.values(), default=0.0) or 1.0
+    places = {key: str(place) for place, key in enumerate(sizes)}
     nodes = [
-        {"id": str(place), "name": name, "symbolSize": SMALLEST + (LARGEST - SMALLEST) * (size / largest) ** 0.5}
-        for place, (name, size) in enumerate(sizes.items())
+        {"id": places[key], "name": names[key], "symbolSize": SMALLEST + (LARGEST - SMALLEST) * (size / largest) ** 0.5}
+        for key, size in sizes.items()
     ]
-    places = {name: str(place) for place, name in enumerate(sizes)}
+    drawn = [{"source": places[link.start.key], "target": places[link.end.key], "value": link.weight} for link in links]
     return base(
         tooltip={"trigger": "item"},
         series=[
@@ -34,36 +53,56 @@ def network(sight: Sight) -> dict[str, Any]:
                 "layout": "force",
                 "roam": False,
                 "draggable": True,
+                "left": 24,
+                "right": 72,
+                "top": 16,
+                "bottom": 16,
+                "edgeSymbol": ["none", "arrow" if led else "none"],
+                "edgeSymbolSize": 7,
+                "lineStyle": {"color": "#64748b", "curveness": 0.1 if led else 0},
                 "label": {"show": True, "position": "right", "width": 110, "overflow": "truncate"},
-                "force": {"repulsion": 120, "edgeLength": 70, "layoutAnimation": False},
+                "labelLayout": {"hideOverlap": True},
+                "force": {**_forces(len(nodes)), "layoutAnimation": False},
                 "data": nodes,
-                "links": [
-                    {"source": places[one], "target": places[other], "value": weight} for one, other, weight in links
-                ],
+                "links": drawn,
             }
         ],
     )
 
 
-def _between(sight: Sight, start: str, end: str) -> list[tuple[str, str, float]]:
+def _forces(nodes: int) -> dict[str, float]:
+    """Return how strongly parts push each other away: the more there are, the less, so that all stay on the picture."""
+    return {"repulsion": min(160.0, 1800 / max(nodes, 1)), "edgeLength": min(60.0, 800 / max(nodes, 1)), "gravity": 0.2}
+
+
+def _between(sight: Sight, start: str, end: str) -> list[Link]:
     numbers = [column.letter for column in sight.columns if column.kind.is_number and column.kind != Kind.MOMENT]
-    found = list[tuple[str, str, float]]()
+    found = list[Link]()
     for record in sight.records[:MOST]:
         if start in record.cells and end in record.cells:
             weight = record.cells.get(numbers[0]) if numbers else None
             number = weight.number if weight is not None and weight.number is not None else 1.0
-            found.append((record.cells[start].text, record.cells[end].text, number))
+            found.append(Link(_word(record.cells[start].text), _word(record.cells[end].text), number))
     return found
 
 
-def _around(sight: Sight) -> list[tuple[str, str, float]]:
+def _around(sight: Sight) -> list[Link]:
+    """Return every source with its rows, and these with their values."""
     titles = {seen.name: seen.title for seen in sight.sources}
-    found = list[tuple[str, str, float]]()
+    found = list[Link]()
     for record in sight.records[:MOST]:
-        for column in sight.columns:
+        for column in sight.telling:
             cell = record.cells.get(column.letter)
             if cell is not None:
-                name = f"{record.row} · {column.title}" if record.row else column.title
-                middle = titles.get(column.source, sight.title)
-                found.append((middle, name, cell.number if cell.number is not None else 1.0))
-    return found
+                middle = Node(("source", column.source), titles.get(column.source, sight.title))
+                if record.row:
+                    row = Node((*middle.key, record.row), record.row)
+                    found.append(Link(middle, row, 0.0))
+                    middle = row
+                weight = cell.number if cell.number is not None else 1.0
+                found.append(Link(middle, Node((*middle.key, "value", column.letter), column.title), weight))
+    return list(dict.fromkeys(found))
+
+
+def _word(text: str) -> Node:
+    return Node((text,), text)

@@ -1,18 +1,20 @@
-"""Bars, pies, gauges and treemaps: values beside one another."""
+"""Bars, pies and treemaps: values beside one another."""
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from tarantula.streams.kinds import Kind
 from tarantula.streams.views.cells import Column
 from tarantula.streams.views.sight import Sight
 from tarantula.web.drawing.common import base, measured, value_axis
+from tarantula.web.drawing.scales import LEGEND
 
 MOST = 60
-MOST_GAUGES = 6
-NICE = (1.0, 2.0, 5.0, 10.0)
+UPRIGHT = 6
+"""Names that stand side by side below their bars; more are turned."""
+WIDTH = 330
+"""Pixels that they share on a telephone."""
 
 
 class Slice(NamedTuple):
@@ -39,14 +41,20 @@ def slices(sight: Sight) -> list[Slice]:
             cell = record.cells.get(column.letter)
             if cell is not None and cell.number is not None:
                 found.append(Slice(_named(record.row, column, len(columns) > 1), cell.number, column))
-    return found[:MOST]
+    return found
+
+
+def shares(sight: Sight) -> list[Slice]:
+    """Return the numbers that can be parts of a whole; what is nothing, or less, cannot."""
+    return [one for one in slices(sight) if one.value > 0]
 
 
 def bar(sight: Sight) -> dict[str, Any]:
     """Return a bar for every number: rows one after the other, columns in colours."""
     columns, records = columns_of(sight), sight.records[:MOST]
     if all(not record.row for record in records):
-        return _bars([measured(one.column) for one in slices(sight)], {"": [one.value for one in slices(sight)]})
+        found = slices(sight)[:MOST]
+        return _bars([measured(one.column) for one in found], {"": [one.value for one in found]})
     numbers = {
         measured(column): [
             cell.number if (cell := record.cells.get(column.letter)) is not None else None for record in records
@@ -57,74 +65,44 @@ def bar(sight: Sight) -> dict[str, Any]:
 
 
 def _bars(names: list[str], numbers: dict[str, Any]) -> dict[str, Any]:
-    label = {"hideOverlap": True, "width": 90, "overflow": "truncate"}
+    several = len(numbers) > 1
     return base(
-        grid={"left": 8, "right": 12, "top": 16, "bottom": 36, "containLabel": True},
-        legend={"type": "scroll", "bottom": 0, "show": len(numbers) > 1},
+        grid={"left": 8, "right": 12, "top": 32, "bottom": 36 if several else 8, "containLabel": True},
+        legend={**LEGEND, "show": several},
         tooltip={"trigger": "axis", "axisPointer": {"type": "shadow"}},
-        xAxis={"type": "category", "data": names, "axisLabel": label},
-        yAxis=value_axis(scale=False),
+        xAxis={"type": "category", "data": names, "axisLabel": _labels(names)},
+        yAxis=value_axis(scale=False, name="" if several else next(iter(numbers), "")),
         series=[{"type": "bar", "name": name, "data": values, "barMaxWidth": 48} for name, values in numbers.items()],
     )
 
 
+def _labels(names: list[str]) -> dict[str, Any]:
+    if len(names) <= UPRIGHT:
+        return {"interval": 0, "width": WIDTH // max(len(names), 1), "overflow": "break", "lineHeight": 14}
+    return {"rotate": 40, "width": 90, "overflow": "truncate", "hideOverlap": True}
+
+
 def pie(sight: Sight) -> dict[str, Any]:
     """Return a pie; what is less than nothing has no place in it."""
-    data = [{"name": one.name, "value": one.value} for one in slices(sight) if one.value > 0]
+    data = [{"name": one.name, "value": one.value} for one in shares(sight)[:MOST]]
+    label = {"formatter": "{b}\n{d} %", "lineHeight": 15, "overflow": "truncate", "alignTo": "edge", "edgeDistance": 6}
     return base(
-        legend={"type": "scroll", "bottom": 0},
         tooltip={"trigger": "item"},
-        series=[{"type": "pie", "radius": ["0%", "62%"], "center": ["50%", "45%"], "data": data,
-                 "label": {"overflow": "truncate", "width": 100}}],
+        series=[{"type": "pie", "radius": ["0%", "64%"], "center": ["50%", "50%"], "percentPrecision": 0,
+                 "data": data, "label": label,
+                 "labelLayout": {"hideOverlap": True}}],
     )  # fmt: skip
 
 
 def treemap(sight: Sight) -> dict[str, Any]:
     """Return rectangles as large as the values."""
-    data = [{"name": one.name, "value": one.value} for one in slices(sight) if one.value > 0]
+    data = [{"name": one.name, "value": one.value} for one in shares(sight)[:MOST]]
     return base(
         tooltip={"trigger": "item"},
         series=[{"type": "treemap", "data": data, "roam": False, "nodeClick": False, "breadcrumb": {"show": False},
-                 "width": "100%", "height": "100%", "label": {"overflow": "truncate"}}],
+                 "left": 0, "top": 0, "right": 0, "bottom": 0, "width": "auto", "height": "auto",
+                 "label": {"overflow": "truncate"}}],
     )  # fmt: skip
-
-
-def gauge(sight: Sight) -> dict[str, Any]:
-    """Return a few gauges beside one another."""
-    shown = slices(sight)[:MOST_GAUGES]
-    across = max(1, min(len(shown), 3))
-    down = max(1, math.ceil(len(shown) / across))
-    return base(series=[_gauge(one, place, across, down) for place, one in enumerate(shown)])
-
-
-def _gauge(one: Slice, place: int, across: int, down: int) -> dict[str, Any]:
-    least, most = limits(one.value, one.column)
-    column, line = place % across, place // across
-    return {
-        "type": "gauge",
-        "min": least,
-        "max": most,
-        "radius": f"{int(82 / max(across, down))}%" if across * down > 1 else "82%",
-        "center": [f"{(column + 0.5) * 100 / across:.1f}%", f"{(line + 0.55) * 100 / down:.1f}%"],
-        "progress": {"show": True},
-        "axisLabel": {"show": across * down == 1, "fontSize": 10},
-        "axisTick": {"show": False},
-        "splitLine": {"show": across * down == 1},
-        "pointer": {"show": across * down == 1},
-        "title": {"offsetCenter": [0, "92%"], "fontSize": 12, "width": 110, "overflow": "truncate"},
-        "detail": {"fontSize": 18, "offsetCenter": [0, "60%"], "formatter": "{value}"},
-        "data": [{"name": f"{one.name} ({one.column.unit})" if one.column.unit else one.name, "value": one.value}],
-    }
-
-
-def limits(value: float, column: Column) -> tuple[float, float]:
-    """Return between what a gauge goes: a hundred for percentages, or else a round number above the value."""
-    if column.kind == Kind.PERCENTAGE and 0 <= value <= 100:
-        return 0.0, 100.0
-    size = abs(value) * 1.2 or 1.0
-    step = 10.0 ** math.floor(math.log10(size))
-    most = next(nice * step for nice in NICE if nice * step >= size or nice == NICE[-1])
-    return (-most if value < 0 else 0.0), most
 
 
 def _named(row: str, column: Column, several: bool) -> str:

@@ -20,7 +20,7 @@ def shown(cell: Cell | None, column: Column) -> str:
     if cell is None:
         return NOTHING
     if not column.source and cell.number is not None:
-        return format_value(_rounded(cell.number), Kind.DECIMAL, "", language())
+        return plain_number(cell.number)
     kind = Kind.DECIMAL if column.kind == Kind.INTEGER and not _is_whole(cell.text) else column.kind
     return format_value(cell.text, kind, column.unit, language())
 
@@ -28,6 +28,11 @@ def shown(cell: Cell | None, column: Column) -> str:
 def number_shown(number: float, column: Column) -> str:
     """Write a number of a column that was drawn."""
     return shown(Cell(f"{number:.12g}", number), column)
+
+
+def plain_number(number: float) -> str:
+    """Write a number that was worked out, and has no unit."""
+    return format_value(_rounded(number), Kind.DECIMAL, "", language())
 
 
 def at_shown(at: int | None) -> str:

@@ -42,9 +42,10 @@ def dashboard(desk: Desk) -> None:
         if desk.person.role.allows(Role.CURATOR):
             ui.button(_("Follow a value"), icon="ads_click", on_click=lambda: ui.navigate.to("/streams/new"))
         ui.button(_("Shared views"), icon="group", on_click=take_over).props("outline")
+    # Above what somebody looks at, and only as long as there is something to see.
+    with ui.element("section").classes("w-full mb-3"):
+        firings = FiringsView(desk, MOST_FIRINGS, only_unseen=True)
     board = Board(desk, lambda: _fired(desk, firings))
-    with ui.element("section").classes("w-full mt-4"):
-        firings = FiringsView(desk, MOST_FIRINGS)
 
 
 async def _fired(desk: Desk, firings: FiringsView) -> None:

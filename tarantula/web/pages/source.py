@@ -9,17 +9,20 @@ from nicegui import background_tasks, ui
 from tarantula.management import stream_values, streams, views
 from tarantula.management.desk import Desk
 from tarantula.management.stream_rows import SourceRow
+from tarantula.publications.times import format_duration
 from tarantula.streams.kinds import Kind
 from tarantula.streams.state import Status
 from tarantula.streams.views.sight import Sight
+from tarantula.streams.views.usual import usual_window
 from tarantula.streams.views.view import ViewConfig, ViewKind, read
 from tarantula.web.drawing.values import at_shown
 from tarantula.web.frame import heading, page
 from tarantula.web.pages.sources import STATES
+from tarantula.web.parts.alert_form import AlertForm
 from tarantula.web.parts.asides import Asides
 from tarantula.web.parts.asking import away, say, told
 from tarantula.web.parts.dialogs import buttons, dialog
-from tarantula.web.parts.sections import few_rows, section
+from tarantula.web.parts.sections import section
 from tarantula.web.parts.source_form import SourceForm
 from tarantula.web.parts.style import tagged
 from tarantula.web.parts.view_pane import ViewPane
@@ -54,6 +57,9 @@ def _actions(desk: Desk, row: SourceRow) -> None:
             await away(views.add_source, desk, row.name)
             say(_("It is on your dashboard."))
 
+    def watch() -> None:
+        AlertForm(desk, None, lambda: say(_("It is watched from now on.")), row.name).open()
+
     async def pause() -> None:
         with told():
             await away(streams.edit, desk, row.name, {"paused": not row.paused})
@@ -61,6 +67,7 @@ def _actions(desk: Desk, row: SourceRow) -> None:
 
     with ui.row().classes("my-2"):
         ui.button(_("Put on the dashboard"), icon="dashboard", on_click=follow)
+        ui.button(_("New alert"), icon="add_alert", on_click=watch).props("outline")
         if row.may_change:
             words, icon = (_("Go on reading"), "play_arrow") if row.paused else (_("Pause"), "pause")
             ui.button(words, icon=icon, on_click=pause).props("outline")
@@ -132,13 +139,18 @@ def _state(row: SourceRow) -> None:
         (_("State"), state),
         (_("Read last"), at_shown(row.read_at)),
         (_("Changed last"), at_shown(row.event_at)),
-        (_("Every"), _("{number} seconds", number=f"{row.interval:g}")),
+        (_("Every"), format_duration(round(row.interval)) or f"{row.interval:g}s"),
         (_("Tags"), ", ".join(row.tags) or "–"),
         (_("Owner"), _("{owner}, private", owner=row.owner) if row.private else row.owner or "–"),
     ]
-    few_rows(_("State"), [_("What"), _("Value")], rows)
+    with ui.element("dl").classes("m-0 w-full flex flex-wrap gap-x-8 gap-y-2"):
+        for words, value in rows:
+            with ui.element("div").classes("min-w-0"):
+                tagged("dt", words, "text-sm text-slate-600")
+                tagged("dd", value, "m-0 break-words")
     if row.sentence:
-        tagged("p", retold(row.sentence), "text-amber-900 break-words").props('role="status"')
+        said = tagged("p", retold(row.sentence), "mt-2 text-amber-900 break-words whitespace-pre-line")
+        said.props('role="status"')
 
 
 def _now(row: SourceRow) -> ViewConfig:
@@ -146,7 +158,7 @@ def _now(row: SourceRow) -> ViewConfig:
 
 
 def _in_time(row: SourceRow) -> ViewConfig:
-    return read({"kind": ViewKind.LINE, "parts": _parts(row)})
+    return read({"kind": ViewKind.LINE, "window": usual_window(row.interval), "parts": _parts(row)})
 
 
 def _parts(row: SourceRow) -> list[dict[str, str]]:

@@ -26,7 +26,7 @@ class AlertsView:
         self._desk = desk
         self._language = language()
         self._fired = FiringsView(desk)
-        subheading(_("Alerts"))
+        subheading(_("What is watched"))
         ui.button(_("New alert"), icon="add_alert", on_click=lambda: self._write(None)).classes("mb-2")
         self._alerts = ui.element("div").classes("w-full")
         self._draw()
@@ -68,14 +68,13 @@ class AlertsView:
 
 
 class FiringsView:
-    """What somebody's alerts fired, those first that were not dismissed; for pages that show only this."""
+    """What somebody's alerts fired, those first that were not dismissed; or only those, as long as there are any."""
 
-    def __init__(self, desk: Desk, most: int = 50) -> None:
-        self._desk, self._most = desk, most
+    def __init__(self, desk: Desk, most: int = 50, *, only_unseen: bool = False) -> None:
+        self._desk, self._most, self._only_unseen = desk, most, only_unseen
         self._language = language()
         self.newest = 0
         """The number of the firing that came last."""
-        subheading(_("What fired"))
         self._place = ui.element("div").classes("w-full").props('aria-live="polite" data-testid="firings"')
         self.refresh()
 
@@ -83,13 +82,21 @@ class FiringsView:
         """Show what has fired by now."""
         use(self._language)
         rows = alerts.latest(self._desk, self._most)
-        self.newest = max((row.id for row in rows), default=0)
+        self.newest = max((row.id for row in rows), default=self.newest)
+        unseen = [row for row in rows if row.dismissed_at is None]
         self._place.clear()
+        if self._only_unseen and not unseen:
+            return
+        rows = unseen if self._only_unseen else rows
         with self._place:
+            with ui.row().classes("items-center gap-2"):
+                subheading(_("What fired"))
+                if unseen:
+                    ui.button(_("Dismiss all"), icon="done_all", on_click=lambda: self._dismiss(None)).props(
+                        "flat dense"
+                    )
             if not rows:
                 ui.label(_("Nothing has fired yet."))
-            if any(row.dismissed_at is None for row in rows):
-                ui.button(_("Dismiss all"), icon="done_all", on_click=lambda: self._dismiss(None)).props("flat")
             with ui.element("ul").classes("w-full list-none p-0"):
                 for row in rows:
                     self._firing(row)
@@ -104,6 +111,8 @@ class FiringsView:
                 for sentence in row.why.split("\n"):
                     tagged("p", retold(sentence), "m-0 break-words")
                 tagged("p", moment(row.at), "help m-0")
+                if row.untold:
+                    tagged("p", retold(row.untold), "m-0 text-sm text-amber-900 break-words")
             if unseen:
                 button = ui.button(icon="done", on_click=lambda number=row.id: self._dismiss([number])).props(
                     "flat dense"

@@ -10,7 +10,9 @@ from nicegui import background_tasks, ui
 from tarantula.management import views
 from tarantula.management.desk import Desk
 from tarantula.management.views import ViewRow
+from tarantula.people.roles import Role
 from tarantula.streams.views.view import ViewKind
+from tarantula.web.parts.alert_form import AlertForm
 from tarantula.web.parts.asking import away, say, told
 from tarantula.web.parts.dialogs import buttons, dialog
 from tarantula.web.parts.style import tagged
@@ -30,11 +32,14 @@ class Board:
         self._desk, self._spoken, self._fired = desk, language(), fired
         self._cards: list[ViewCard] = []
         self._listener = Listener(self._hear)
-        self._empty = tagged("p", _("Nothing is here yet. Type a word above to find a source."), "")
+        empty = _("Nothing is here yet. Type a word above to find a source.")
+        if desk.person.role.allows(Role.CURATOR):
+            empty += " " + _("Or follow a value on a page that you know: give its address and point at it.")
+        self._empty = tagged("p", empty, "")
         self._empty.set_visibility(False)
         self._grid = ui.grid().classes("w-full grid-cols-1 md:grid-cols-2 gap-3 items-start")
         self._grid.make_sortable(handle=f".{HANDLE}", on_end=self._moved)
-        self._acts = Acts(self._move, self._show_as, self._edit, self._fold, self._share, self._remove)
+        self._acts = Acts(self._move, self._show_as, self._edit, self._alert, self._fold, self._share, self._remove)
         self._client = ui.context.client
         self._client.on_delete(lambda: lookout(desk.database).remove(self._listener))
         ui.timer(0.01, self._begin, once=True)
@@ -118,6 +123,11 @@ class Board:
         use(self._spoken)
         with self._client.content:
             await ViewForm(self._desk, card.row.view, store).open()
+
+    async def _alert(self, card: ViewCard, source: str) -> None:
+        use(self._spoken)
+        with self._client.content:
+            AlertForm(self._desk, None, lambda: say(_("It is watched from now on.")), source).open()
 
     async def _show_as(self, card: ViewCard, kind: ViewKind) -> None:
         use(self._spoken)

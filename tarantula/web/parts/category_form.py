@@ -11,7 +11,7 @@ from tarantula.management.desk import Desk
 from tarantula.streams.categories import FOLDER, categories
 from tarantula.streams.categories.category import Asked, Category, Question
 from tarantula.streams.categories.making import make, questions
-from tarantula.web.parts.asking import told
+from tarantula.web.parts.complaints import Complaints
 from tarantula.web.parts.dialogs import choice
 from tarantula.web.parts.style import tagged
 from tarantula.web.words import _, language, use
@@ -44,11 +44,12 @@ class CategoryForm:
                     with ui.element("div").classes("min-w-0"):
                         self._controls[question.key] = _control(question)
                         tagged("p", _(question.help) if question.help else "", "help m-0")
-            ui.button(_("Read it"), icon="bolt", on_click=lambda: self._make(category)).props("no-caps").classes("mt-2")
+            complaints = Complaints(lambda: self._controls)
+            ui.button(_("Read it"), icon="bolt", on_click=lambda: self._make(category, complaints)).classes("mt-2")
 
-    async def _make(self, category: Category) -> None:
+    async def _make(self, category: Category, complaints: Complaints) -> None:
         use(self._language)
-        with told():
+        with complaints.told():
             await self._take(make(category, {key: str(one.value or "") for key, one in self._controls.items()}))
 
 

@@ -7,11 +7,13 @@ from typing import Any
 
 from nicegui import ui
 
+from tarantula.web.parts.complaints import Complaints, Control, Controls
 from tarantula.web.parts.dialogs import choice
 from tarantula.web.parts.style import tagged
 from tarantula.web.words import _, mark
 
 INTERVALS = {
+    "1": mark("every second"),
     "10": mark("every 10 seconds"),
     "60": mark("every minute"),
     "300": mark("every 5 minutes"),
@@ -26,8 +28,9 @@ USUAL = "300"
 class NewSourceForm:
     """The form beside what was chosen; what nobody touched follows the page."""
 
-    def __init__(self, save: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, save: Callable[[], Awaitable[None]], others: Callable[[], Controls]) -> None:
         self._suggested: dict[str, str] = {}
+        self._others = others
         with ui.element("div").classes("grid grid-cols-1 gap-3 w-full"):
             self._title = _line(_("Title"), _("What people call it."))
             self._name = _line(_("Name of the source"), _("Words with dots between them, as weather.lisboa."))
@@ -37,7 +40,12 @@ class NewSourceForm:
                 _("How often it is read"), {key: _(words) for key, words in INTERVALS.items()}, USUAL
             )
             self._private = ui.checkbox(_("Only I see it"))
+        self.complaints = Complaints(self._controls)
         ui.button(_("Save"), icon="save", on_click=save).classes("mt-2")
+
+    def _controls(self) -> dict[str, Control]:
+        lines = {"title": self._title, "name": self._name, "description": self._description, "tags": self._tags}
+        return {**lines, "interval": self._interval, **self._others()}
 
     def suggest(self, **values: str) -> None:
         """Fill in what nobody has written."""

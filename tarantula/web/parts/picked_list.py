@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
 
 from nicegui import ui
 
@@ -11,17 +12,15 @@ from tarantula.streams.kinds import Kind
 from tarantula.streams.picking.draft import Draft, DraftField
 from tarantula.streams.picking.part import parts_in
 from tarantula.streams.picking.ways import Following, Way
-from tarantula.streams.types import convertible
+from tarantula.streams.types import check_unit, convertible
 from tarantula.web.parts.asking import away, told
+from tarantula.web.parts.complaints import Controls
 from tarantula.web.parts.dialogs import choice
-from tarantula.web.parts.sections import few_rows
 from tarantula.web.parts.stream_words import VALUE_KINDS
 from tarantula.web.parts.style import tagged
 from tarantula.web.retelling import retold
 from tarantula.web.words import _, language, mark, use
 
-MOST_ROWS = 12
-"""Rows that are shown before a source is saved."""
 WHOLE, PART, ATTRIBUTE = "whole", "part ", "attribute "
 FOLLOWING = {
     Following.PLACE: mark("These places on the page"),
@@ -35,6 +34,14 @@ FOLLOWING = {
 NUMBERED = (Kind.MONEY, Kind.QUANTITY)
 
 
+class Units(NamedTuple):
+    """What a value could be kept in."""
+
+    others: Sequence[str] = ()
+    complaint: str = ""
+    """Why it cannot be kept in the one that somebody wrote."""
+
+
 class PickedList:
     """The values of a draft, to be named, typed, narrowed and left out."""
 
@@ -42,7 +49,13 @@ class PickedList:
         self._changed = changed
         self._language = language()
         self._draft: Draft | None = None
+        self._units: dict[str, ui.select] = {}
         self._place = ui.element("div").classes("w-full")
+
+    @property
+    def controls(self) -> Controls:
+        """Where what is wrong with a value is said: at its unit, which is all that somebody can write."""
+        return self._units
 
     async def show(self, draft: Draft | None) -> None:
         """Show what there is by now."""
@@ -50,6 +63,7 @@ class PickedList:
         self._draft = draft
         units = await away(_units, draft.fields) if draft is not None else []
         self._place.clear()
+        self._units.clear()
         with self._place:
             if draft is None or not draft.fields:
                 ui.label(_("Nothing was chosen yet."))
@@ -59,23 +73,24 @@ class PickedList:
                     with ui.element("li").classes("w-full"):
                         self._field(number, one, units[number])
             self._ways(draft)
-            self._rows(draft)
 
-    def _field(self, number: int, one: DraftField, units: list[str]) -> None:
+    def _field(self, number: int, one: DraftField, units: Units) -> None:
         with ui.element("fieldset").classes("w-full border border-slate-300 rounded p-2 mb-2 min-w-0"):
             tagged("legend", _("Value {number}", number=number + 1), "text-sm font-bold px-1")
-            tagged("p", one.text, "m-0 mb-2 font-bold break-words max-h-24 overflow-y-auto").props('tabindex="0"')
+            with ui.row().classes("w-full items-start gap-2 mb-2 flex-nowrap"):
+                text = tagged("p", one.text, "m-0 grow font-bold break-words min-w-0 max-h-24 overflow-y-auto")
+                text.props('tabindex="0"')
+                leave = ui.button(icon="delete", on_click=lambda: self._remove(number)).props("flat dense color=red-10")
+                leave.props["aria-label"] = f"{_('Leave out')} {number + 1}"
+                leave.tooltip(_("Leave out"))
             with ui.element("div").classes("grid grid-cols-1 sm:grid-cols-2 gap-2 w-full items-start"):
                 title = ui.input(_("Name"), value=one.title).props("outlined dense maxlength=100 debounce=400")
                 title.on_value_change(lambda event: self._renamed(one, str(event.value or "")))
                 self._kind(one)
                 if one.what in NUMBERED:
-                    self._unit(one, units)
+                    self._unit(number, one, units)
                 if one.pick is not None:
                     self._part(number, one)
-            ui.button(_("Leave out"), icon="delete", on_click=lambda: self._remove(number)).props(
-                f'flat dense no-caps color=red-10 aria-label="{_("Leave out")} {number + 1}"'
-            )
 
     def _kind(self, one: DraftField) -> None:
         kinds = {str(kind): _(words) for kind, words in VALUE_KINDS.items()}
@@ -87,15 +102,17 @@ class PickedList:
         chosen = choice(_("What it is"), kinds, str(one.what))
         chosen.on_value_change(change)
 
-    def _unit(self, one: DraftField, units: list[str]) -> None:
+    def _unit(self, number: int, one: DraftField, units: Units) -> None:
         async def change() -> None:
             one.unit = str(chosen.value or "")
             await self._refresh()
 
-        known = dict.fromkeys(filter(None, (one.in_unit, *units)))
+        known = dict.fromkeys(filter(None, (one.in_unit, *units.others)))
         chosen = ui.select(list(known), label=_("Unit"), value=one.in_unit or None, new_value_mode="add-unique")
         chosen.classes("w-full").props("outlined dense use-input hide-selected fill-input input-debounce=0")
         chosen.on_value_change(change)
+        chosen.error = retold(units.complaint) or None
+        self._units[f"fields.{number}"] = chosen
 
     def _part(self, number: int, one: DraftField) -> None:
         pick = one.pick
@@ -134,23 +151,6 @@ class PickedList:
 
         chosen.on_value_change(change)
 
-    def _rows(self, draft: Draft) -> None:
-        tagged("p", _("What is read now"), "m-0 mt-2 font-bold")
-        try:
-            reading = draft.reading()
-        except TarantulaError as error:
-            tagged("p", retold(str(error)), "text-red-900")
-            return
-        keys, titles = draft.keys(), [one.title for one in draft.fields]
-        rows = [[row.name, *(row.texts.get(key, "") for key in keys)] for row in reading.rows[:MOST_ROWS]]
-        few_rows(_("What is read now"), [_("Row"), *titles], [[text[:200] for text in row] for row in rows])
-        if len(reading.rows) > MOST_ROWS:
-            tagged("p", _("… and {number} more", number=len(reading.rows) - MOST_ROWS), "help")
-        for key, why in reading.missing.items():
-            tagged("p", f"{titles[keys.index(key)] if key in keys else key}: {retold(why)}", "text-red-900 m-0")
-        for doubt in reading.doubts[:MOST_ROWS]:
-            tagged("p", f"{doubt.text[:80]}: {retold(doubt.why)}", "text-amber-900 m-0")
-
     async def _renamed(self, one: DraftField, title: str) -> None:
         one.title = title.strip() or one.title
         await self._changed()
@@ -171,6 +171,14 @@ def _way(way: Way) -> str:
     return _(words, detail=way.detail[:60]) if "{detail}" in words else _(words)
 
 
-def _units(fields: list[DraftField]) -> list[list[str]]:
+def _units(fields: list[DraftField]) -> list[Units]:
     """Return the units that each value could be kept in; it takes a moment the first time."""
-    return [convertible(one.in_unit) if one.what in NUMBERED and one.in_unit else [] for one in fields]
+    return [_units_of(one) if one.what in NUMBERED and one.in_unit else Units() for one in fields]
+
+
+def _units_of(one: DraftField) -> Units:
+    try:
+        check_unit(one.in_unit, one.what)
+    except TarantulaError as error:
+        return Units(complaint=str(error))
+    return Units(convertible(one.in_unit))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
 from nicegui import Client, ui
@@ -13,12 +13,14 @@ from tarantula.management.desk import Desk
 from tarantula.streams.adapter import Answer
 from tarantula.streams.picking.draft import Draft
 from tarantula.streams.picking.naming import source_name_for
-from tarantula.streams.picking.offers import is_page, offers_of
+from tarantula.streams.picking.offers import is_page, offers_of, title_of
 from tarantula.web.parts.asking import away, told
 from tarantula.web.parts.category_form import CategoryForm
+from tarantula.web.parts.complaints import Complaints
 from tarantula.web.parts.new_source_form import NewSourceForm
 from tarantula.web.parts.offer_list import OfferList
 from tarantula.web.parts.picked_list import PickedList
+from tarantula.web.parts.read_now import ReadNow
 from tarantula.web.parts.sections import section
 from tarantula.web.parts.style import tagged
 from tarantula.web.parts.way_there import WayThere
@@ -38,15 +40,18 @@ class Picker:
         self._asked = Wish("")
         self._category = ""
         self._bar()
-        with ui.element("div").classes("w-full grid grid-cols-1 lg:grid-cols-3 gap-4"):
-            with ui.element("section").classes("min-w-0 lg:col-span-2").props(f'aria-label="{_("The page")}"'):
+        self._hint = tagged("p", _("Write the address of a page, open it, and point at what is to be followed."), "")
+        with ui.element("div").classes("w-full grid grid-cols-1 lg:grid-cols-5 gap-4 items-start") as self._work:
+            # It stays in sight while what was chosen of it grows longer than the window.
+            seen = ui.element("section").classes("min-w-0 lg:col-span-3 lg:sticky lg:top-16")
+            with seen.props(f'aria-label="{_("The page")}"'):
                 self._page()
-            with ui.element("div").classes("min-w-0"):
+            with ui.element("div").classes("min-w-0 lg:col-span-2"):
                 with section(_("Chosen")):
-                    self._list = PickedList(self._marked)
+                    self._list = PickedList(self._changed)
                 with section(_("The source")):
-                    self._form = NewSourceForm(self._save)
-        ui.timer(0.01, lambda: self._list.show(None), once=True)
+                    self._form = NewSourceForm(self._save, lambda: self._list.controls)
+        self._work.set_visibility(False)
 
     def begin_at(self, address: str) -> None:
         """Show a page at once, if one was asked for."""
@@ -56,7 +61,7 @@ class Picker:
 
     async def open(self) -> None:
         """Ask for the page at the address, and show it."""
-        async with self._asking():
+        async with self._asking(self._complaints):
             wish = self._wish()
             answer, private = await picking_of(self._client).ask(self._desk.person, wish)
             self._asked = wish
@@ -66,28 +71,28 @@ class Picker:
                 await self._show_offers(answer)
 
     async def _prepare(self, values: dict[str, Any]) -> None:
-        """Read a source that a category made, before it is saved."""
+        """Read a source that a category made, before it is saved; whoever asked says what went wrong."""
         async with self._asking():
             wish = Wish(values["url"], values.get("render", False), (), values.get("variables", {}))
             answer, _private = await picking_of(self._client).ask(self._desk.person, wish)
             self._asked = wish
             self._offers.hide()
             self._framed.set_visibility(False)
-            self._form.suggest(
-                title=values.get("title", ""), name=values.get("name", ""), tags=", ".join(values.get("tags", []))
-            )
+            title = str(values.get("title") or "") or await away(title_of, answer)
+            self._form.suggest(title=title, name=values.get("name", ""), tags=", ".join(values.get("tags", [])))
             self._form.suggest_interval(values.get("interval", 300.0))
             await self._begin(await away(Draft.prepared, answer, values))
             self._category = values.get("category", "")
 
     @asynccontextmanager
-    async def _asking(self) -> AsyncIterator[None]:
+    async def _asking(self, complaints: Complaints | None = None) -> AsyncIterator[None]:
         use(self._language)
+        self._complaints.clear()
         self._notice.text = _("One moment …")
         self._opening.disable()
         self._category = ""
         try:
-            with told():
+            with complaints.told() if complaints is not None else nullcontext():
                 yield
         finally:
             self._notice.text = ""
@@ -105,12 +110,15 @@ class Picker:
     async def _show_offers(self, answer: Answer) -> None:
         offers = await away(offers_of, answer)
         self._framed.set_visibility(False)
-        self._suggest("", answer.url)
+        self._suggest(await away(title_of, answer), answer.url)
         await self._offers.show(answer, offers)
 
     async def _begin(self, draft: Draft) -> None:
         self._draft = draft
-        await self._list.show(draft)
+        self._hint.set_visibility(False)
+        self._work.set_visibility(True)
+        self._form.complaints.clear()
+        await self._listed()
 
     def _suggest(self, title: str, url: str) -> None:
         self._form.suggest(title=title, name=source_name_for(self._desk.person.name, title, url))
@@ -120,7 +128,8 @@ class Picker:
             self._address = ui.input(_("Address of the page")).classes("grow min-w-0")
             self._address.props("outlined dense type=url maxlength=2000 placeholder=https://")
             self._address.on("keydown.enter", self.open)
-            self._opening = ui.button(_("Open"), icon="travel_explore", on_click=self.open).props("no-caps")
+            self._opening = ui.button(_("Open"), icon="travel_explore", on_click=self.open).classes("h-10")
+        self._complaints = Complaints(lambda: {"url": self._address})
         self._way_there = WayThere()
         CategoryForm(self._desk, self._prepare)
         # One line, also while it says nothing: the page below must not move away from under the mouse.
@@ -137,13 +146,19 @@ class Picker:
             tagged("p", how, "help")
             keys = _("Keys in the page: ← and → move, ↑ and ↓ take more or less, Enter chooses, Delete hides.")
             tagged("p", keys, "help")
-            with ui.element("div").classes("w-full h-[75vh] border border-slate-400 bg-white"):
+            with ui.element("div").classes("w-full h-[60vh] border border-slate-400 bg-white"):
                 self._frame = PickerFrame(_("The page to point at"), self._pointed)
         self._offers = OfferList(self._begin, self._listed)
         self._offers.hide()
+        self._now = ReadNow()
 
     async def _listed(self) -> None:
         await self._list.show(self._draft)
+        await self._now.show(self._draft)
+
+    async def _changed(self) -> None:
+        await self._marked()
+        await self._now.show(self._draft)
 
     async def _pointed(self, pointed: Pointed) -> None:
         """Take what somebody pointed at; whoever spoke for the page can name an element, and no more than that."""
@@ -153,7 +168,7 @@ class Picker:
         with told():
             taken = await away(self._draft.point, pointed.number, pointed.part)
             self._notice.text = _("Chosen: {title}, {value}", title=taken.title, value=taken.text[:80])
-        await self._list.show(self._draft)
+        await self._listed()
         await self._marked()
 
     async def _marked(self) -> None:
@@ -165,10 +180,8 @@ class Picker:
 
     async def _save(self) -> None:
         use(self._language)
-        with told():
-            if self._draft is None:
-                self._notice.text = _("Open a page first.")
-                return
+        with self._form.complaints.told():
+            assert self._draft is not None, "the form is seen beside a draft"
             asked = self._asked
             fields = self._draft.configuration(
                 **self._form.values(),

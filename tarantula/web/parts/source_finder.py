@@ -58,7 +58,7 @@ class SourceFinder:
             await self._take(row.name)
 
         button = ui.button(on_click=choose).props("flat no-caps align=left color=blue-10").classes("w-full text-left")
-        with button, ui.element("span").classes("w-full min-w-0"):
+        with button, ui.element("span").classes("w-full min-w-0 text-left"):
             tagged("span", row.title or row.name, "font-bold break-words")
             tagged("span", f" {row.name}" + (" · " + ", ".join(row.tags) if row.tags else ""), "text-sm break-all")
 

@@ -10,9 +10,11 @@ from nicegui import ui
 from tarantula.errors import TarantulaError
 from tarantula.management import streams
 from tarantula.management.desk import Desk
+from tarantula.publications.times import format_duration
 from tarantula.streams.kinds import Aggregation, Kind
 from tarantula.streams.source import SourceConfig
-from tarantula.web.parts.asking import away, say, told
+from tarantula.web.parts.asking import away, say
+from tarantula.web.parts.complaints import Complaints, Control
 from tarantula.web.parts.dialogs import choice
 from tarantula.web.parts.stream_words import AGGREGATIONS, VALUE_KINDS
 from tarantula.web.parts.style import tagged
@@ -23,21 +25,27 @@ TEXTS = {
     "description": mark("Description"),
     "tags": mark("Tags"),
     "url": mark("Address"),
-    "interval": mark("Seconds between two readings"),
+    "interval": mark("How often it is read"),
     "misses": mark("Misses until somebody is told"),
     "notify": mark("Notify"),
     "delay": mark("Pause between two visits (seconds)"),
     "timeout": mark("Time for one reading (seconds)"),
 }
-LISTS = ("tags", "notify")
-BETWEEN = "; "
+BETWEEN = {"tags": ", ", "notify": "; "}
 REST = ("options", "variables", "steps", "retention")
 """What is written as JSON, by those who know it."""
 
 
+OWN_HELP = {
+    "interval": mark("Seconds between two readings, or as 30s, 5m, 2h, 1d."),
+    "tags": mark("Words by which it is found, with commas between them."),
+}
+"""Of what is written here otherwise than in the model."""
+
+
 def help_of(field: str) -> str:
-    """Return the sentence that the model has for a field."""
-    return str(SourceConfig.model_fields[field].description)
+    """Return the sentence that says what a field is."""
+    return OWN_HELP.get(field) or str(SourceConfig.model_fields[field].description)
 
 
 class SourceForm:
@@ -49,8 +57,9 @@ class SourceForm:
         with ui.element("div").classes("grid grid-cols-1 md:grid-cols-2 gap-x-6 gap-y-3 w-full"):
             for field, words in TEXTS.items():
                 with ui.element("div").classes("min-w-0"):
-                    line = ui.input(_(words), value=_written(values[field])).classes("w-full").props("outlined dense")
-                    tagged("p", _(help_of(field)), "help")
+                    line = ui.input(_(words), value=_written(field, values[field])).classes("w-full")
+                    line.props(f'outlined dense aria-describedby="help-{field}"')
+                    tagged("p", _(help_of(field)), "help").props(f'id="help-{field}"')
                     self._lines[field] = line
         self._private = ui.checkbox(_("Only I see it"), value=values["private"])
         self._robots = ui.checkbox(_("Obey robots.txt"), value=values["robots"])
@@ -59,6 +68,7 @@ class SourceForm:
             rest = {key: values[key] for key in REST}
             self._rest = ui.textarea(_("As JSON"), value=json.dumps(rest, indent=2, ensure_ascii=False))
             self._rest.classes("w-full").props("outlined input-class=font-mono autogrow")
+        self._complaints = Complaints(self._controls)
         ui.button(_("Save"), icon="save", on_click=self._save).classes("my-3")
 
     def changes(self) -> dict[str, Any]:
@@ -69,11 +79,16 @@ class SourceForm:
         try:
             rest = json.loads(str(self._rest.value or "{}"))
         except ValueError as error:
-            raise TarantulaError(f"This is not JSON: {error}.") from error
+            complaint = f"This is not JSON: {error}."
+            raise TarantulaError(complaint, fields={"options": complaint}) from error
         return {**said, **(rest if isinstance(rest, dict) else {})}
 
+    def _controls(self) -> dict[str, Control]:
+        units = {f"fields.{place}": field.unit for place, field in enumerate(self._fields)}
+        return {**self._lines, **units, **dict.fromkeys(REST, self._rest)}
+
     async def _save(self) -> None:
-        with told():
+        with self._complaints.told():
             await away(streams.edit, self._desk, self._name, self.changes())
             say(_("{name} is changed.", name=self._name))
 
@@ -89,7 +104,7 @@ class _FieldForm:
                 self._title = ui.input(_("Title"), value=values["title"]).props("outlined dense")
                 kinds = {kind.value: _(words) for kind, words in VALUE_KINDS.items()}
                 self._kind = choice(_("What it is"), {"": _("told from its texts"), **kinds}, values["kind"] or "")
-                self._unit = ui.input(_("Unit"), value=values["unit"]).props("outlined dense")
+                self.unit = ui.input(_("Unit"), value=values["unit"]).props("outlined dense")
                 ways = {way.value: _(words) for way, words in AGGREGATIONS.items()}
                 self._aggregation = choice(
                     _("Summed up by"), {"": _("as usual for its kind"), **ways}, values["aggregation"] or ""
@@ -101,16 +116,20 @@ class _FieldForm:
             **self._values,
             "title": self._title.value or "",
             "kind": Kind(self._kind.value) if self._kind.value else None,
-            "unit": self._unit.value or "",
+            "unit": self.unit.value or "",
             "aggregation": Aggregation(self._aggregation.value) if self._aggregation.value else None,
         }
 
 
-def _written(value: Any) -> str:
-    if isinstance(value, list):
-        return BETWEEN.join(value)
+def _written(field: str, value: Any) -> str:
+    if field in BETWEEN:
+        return BETWEEN[field].join(value)
+    if field == "interval" and value == int(value):
+        return format_duration(int(value))
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _read(field: str, text: str) -> Any:
-    return [part.strip() for part in text.split(";") if part.strip()] if field in LISTS else text.strip()
+    if field in BETWEEN:
+        return [part.strip() for part in text.split(BETWEEN[field].strip()) if part.strip()]
+    return text.strip()

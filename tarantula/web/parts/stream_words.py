@@ -12,7 +12,7 @@ VALUE_KINDS: Mapping[Kind, str] = {
     Kind.DECIMAL: mark("number"),
     Kind.PERCENTAGE: mark("percentage"),
     Kind.MONEY: mark("money"),
-    Kind.QUANTITY: mark("quantity with a unit"),
+    Kind.QUANTITY: mark("quantity"),
     Kind.MOMENT: mark("date or time"),
     Kind.DURATION: mark("duration"),
     Kind.URL: mark("address"),

@@ -13,6 +13,13 @@ CSS = """
 main .nicegui-link { color: #1d4ed8; }
 .listing a { color: #1d4ed8; text-decoration: underline; }
 .q-field__messages, .q-field--error .q-field__messages { overflow-wrap: anywhere; color: #991b1b; }
+.few-rows thead th { position: sticky; top: 0; background: #fff; }
+.few-rows tbody tr { border-top: 1px solid #e2e8f0; }
+.few-rows th, .few-rows td { padding-top: 0.15rem; padding-bottom: 0.15rem; }
+.few-rows th:last-child, .few-rows td:last-child { padding-right: 0; }
+.leaflet-tooltip.net-label { background: none; border: 0; box-shadow: none; color: #475569; font-size: 0.7rem; }
+.q-field--with-bottom { padding-bottom: 0; }
+.q-field__bottom--animated { position: static; transform: none; }
 .nicegui-echart { min-width: 0; max-width: 100%; overflow: hidden; }
 @media (max-width: 599px) {
   .listing thead { position: absolute; display: block; clip-path: inset(50%);

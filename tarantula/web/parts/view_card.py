@@ -31,6 +31,7 @@ class Acts(NamedTuple):
     move: Callable[[ViewCard, int], Awaitable[None]]
     show_as: Callable[[ViewCard, ViewKind], Awaitable[None]]
     edit: Act
+    watch: Callable[[ViewCard, str], Awaitable[None]]
     fold: Act
     share: Act
     remove: Act
@@ -106,6 +107,8 @@ class ViewCard:
                 target = f"/sources/{quote(name)}"
                 with _item(partial(ui.navigate.to, target)):
                     ui.label(_("Source {name}", name=name))
+                with _item(partial(self._acts.watch, self, name)):
+                    ui.label(_("New alert on {name}", name=name))
             with _item(lambda: self._acts.share(self)):
                 self._share = ui.label()
             with _item(lambda: self._acts.remove(self)):

@@ -11,12 +11,13 @@ from nicegui.events import GenericEventArguments
 from tarantula.streams.views.fitting import IN_TIME
 from tarantula.streams.views.sight import Sight
 from tarantula.streams.views.view import ViewKind
-from tarantula.web.drawing import shares
-from tarantula.web.drawing.in_time import in_time, series
+from tarantula.web.drawing.gauges import gauge
+from tarantula.web.drawing.in_time import in_time, scatter_pairs, series
 from tarantula.web.drawing.network import network
+from tarantula.web.drawing.scales import HIGH, scales_of
+from tarantula.web.drawing.shares import bar, pie, treemap
 from tarantula.web.words import _
 
-HEIGHT = "18rem"
 Dragged = Callable[[int, int], Awaitable[None]]
 # Only what somebody drags has a batch; what the server asked for is no news to it.
 DRAGGED = """(event) => {{
@@ -26,10 +27,10 @@ DRAGGED = """(event) => {{
 AT_MOST_EVERY = 0.12
 """Seconds between two places to which a window is dragged."""
 SHARES: Mapping[ViewKind, Callable[[Sight], dict[str, Any]]] = {
-    ViewKind.BAR: shares.bar,
-    ViewKind.PIE: shares.pie,
-    ViewKind.GAUGE: shares.gauge,
-    ViewKind.TREEMAP: shares.treemap,
+    ViewKind.BAR: bar,
+    ViewKind.PIE: pie,
+    ViewKind.GAUGE: gauge,
+    ViewKind.TREEMAP: treemap,
     ViewKind.NETWORK: network,
 }
 
@@ -44,14 +45,14 @@ class Chart:
     def show(self, sight: Sight) -> None:
         """Show a view, in the chart that is there or in a new one."""
         options = self._options(sight)
-        if self._chart is not None and len(self._chart.options["series"]) == len(options["series"]):
+        if self._chart is not None and _shape(self._chart.options) == _shape(options):
             self._chart.options.clear()
             self._chart.options.update(options)
             self._chart.update()
             return
         if self._chart is not None:
             self._chart.delete()
-        self._chart = ui.echart(options).classes("w-full").style(f"height: {HEIGHT}; touch-action: pan-y")
+        self._chart = ui.echart(options).classes("w-full").style(f"height: {_height(sight)}px; touch-action: pan-y")
         self._chart.props('role="img"')
         self._chart.props["aria-label"] = _("{title}: the same as a table is below.", title=sight.title)
         if "dataZoom" in options:
@@ -72,3 +73,18 @@ class Chart:
 
     def _options(self, sight: Sight) -> dict[str, Any]:
         return in_time(sight) if sight.view.kind in IN_TIME else SHARES[sight.view.kind](sight)
+
+
+def is_draggable(sight: Sight) -> bool:
+    """Whether a view shows time from left to right."""
+    return sight.view.kind in IN_TIME and (sight.view.kind != ViewKind.SCATTER or scatter_pairs(sight) is None)
+
+
+def _shape(options: Mapping[str, Any]) -> tuple[int, int]:
+    """Return what a chart cannot change while it is there: how many series it has, and how many panels."""
+    grids = options.get("grid")
+    return len(options["series"]), len(grids) if isinstance(grids, list) else 1
+
+
+def _height(sight: Sight) -> int:
+    return scales_of(sight).height if is_draggable(sight) else HIGH

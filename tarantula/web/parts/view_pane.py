@@ -15,8 +15,9 @@ from tarantula.streams.views.view import ViewConfig, ViewKind
 from tarantula.web.drawing.values import at_shown
 from tarantula.web.parts.asking import away
 from tarantula.web.parts.style import icon_button, tagged
-from tarantula.web.parts.view_bodies import Body, body_for, has_window, is_draggable
-from tarantula.web.parts.view_chart import Chart
+from tarantula.web.parts.view_bodies import Body, body_for, has_window
+from tarantula.web.parts.view_chart import Chart, is_draggable
+from tarantula.web.parts.view_notes import note, trouble
 from tarantula.web.parts.view_table import same_as_table
 from tarantula.web.parts.view_window import GROW, STEP, Window
 from tarantula.web.retelling import retold
@@ -43,8 +44,11 @@ class ViewPane:
         self._body: Body | None = None
         self._busy = self._again = False
         with ui.element("div").classes("w-full p-3 min-w-0") as self.element:
-            self._trouble = tagged("p", "", "m-0 text-amber-900 text-sm break-words").props('role="status"')
+            self._trouble = tagged("p", "", "m-0 text-amber-900 text-sm break-words whitespace-pre-line").props(
+                'role="status"'
+            )
             self._place = ui.element("div").classes("w-full min-w-0 overflow-hidden")
+            self._note = tagged("p", "", "m-0 text-sm text-slate-600 break-words")
             with ui.row().classes("w-full items-center gap-1 mt-1") as self._bar:
                 self._window_controls()
             self._read = tagged("p", "", "m-0 text-xs text-slate-600")
@@ -95,7 +99,8 @@ class ViewPane:
         is_news = self.sight is None or _without_window(self.sight) != _without_window(sight)
         self.sight = sight
         self._seen(sight)
-        self._trouble.text = _trouble(sight)
+        self._trouble.text = trouble(sight)
+        self._note.text = note(sight)
         self._read.text = self._when(sight)
         self._bar.set_visibility(has_window(sight.view))
         self._table.set_visibility(sight.view.kind not in IN_WORDS and not sight.complaint)
@@ -161,16 +166,6 @@ class ViewPane:
         self._table.clear()
         with self._table:
             same_as_table(sight)
-
-
-def _trouble(sight: Sight) -> str:
-    said = [seen.sentence for seen in sight.sources if seen.sentence]
-    words = [retold(sentence) for sentence in dict.fromkeys(said)]
-    if sight.complaint:
-        words.append(retold(sight.complaint))
-    if sight.hidden:
-        words.append(_("A source of this view is no longer there, or not for you."))
-    return " ".join(words)
 
 
 def _without_window(sight: Sight) -> tuple[object, ...]:

@@ -20,7 +20,13 @@ def same_as_table(sight: Sight) -> None:
     headings = [_("Values"), _("Number"), _("First"), _("Last"), _("Smallest"), _("Largest"), _("Mean")]
     few_rows(_("The window, summed up"), headings, [_summed(track, sight) for track in sight.tracks])
     latest = sorted(
-        ((point.at, track, point.value) for track in sight.tracks for point in track.points if point.at < sight.end),
+        (
+            (point.at, track, point.value)
+            for track in sight.tracks
+            for point in track.points
+            # What only goes on was not read.
+            if point.summary.count and sight.begin <= point.at < sight.end
+        ),
         key=lambda one: -one[0],
     )
     rows = [[at_shown(at), track.title, number_shown(value, track.column)] for at, track, value in latest[:MOST_POINTS]]

@@ -33,7 +33,7 @@ from tarantula.db import open_database
 from tarantula.models import Event
 from tarantula.streams.history import forget, store, sum_up
 from tests.following import event
-from tests.test_stream_history_killed import BEGIN, STEP, value_of
+from tests.test_streams_history_killed import BEGIN, STEP, value_of
 series = int(sys.argv[1])
 with open_database() as database:
     with database.reading() as session:
