@@ -7,7 +7,6 @@ from types import UnionType
 from typing import Any, get_args
 
 from tarantula.errors import TarantulaError
-from tarantula.publications.times import parse_duration
 from tarantula.publications.toml import setting_value
 from tarantula.sentences import did_you_mean
 from tarantula.streams.adapters import ADAPTERS, adapter_named
@@ -96,19 +95,3 @@ def steps_of(texts: Iterable[str]) -> list[dict[str, str]]:
             where, _, value = where.partition(" ")
         steps.append({"action": action, "where": where, "value": value.strip()})
     return steps
-
-
-def seconds_of(text: str | None) -> float | None:
-    """Read an interval: seconds, or 30s, 5m, 2h, 1d."""
-    if text is None:
-        return None
-    written = text.strip().lower()
-    try:
-        return float(written.removesuffix("s"))
-    except ValueError:
-        pass
-    try:
-        seconds = parse_duration(written)
-    except ValueError as error:
-        raise TarantulaError(f"The interval: {error}") from error
-    return float(seconds) if seconds is not None else None

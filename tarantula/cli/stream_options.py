@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tarantula.cli.options import given, with_fields
-from tarantula.cli.stream_fields import fields_of, options_of, pairs, seconds_of, steps_of
+from tarantula.cli.stream_fields import fields_of, options_of, pairs, steps_of
 from tarantula.errors import TarantulaError
 from tarantula.streams.retention import read_words
 from tarantula.streams.source import SourceConfig
@@ -71,8 +71,8 @@ def changes(before: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
     if parts["steps"]:
         said["steps"] = steps_of(parts["steps"])
         said.setdefault("render", True)
-    if (seconds := seconds_of(parts["interval"])) is not None:
-        said["interval"] = seconds
+    if parts["interval"] is not None:
+        said["interval"] = parts["interval"]
     if parts["retention"] is not None:
         said["retention"] = {**before.get("retention", {}), **_retention(parts["retention"])}
     return said
