@@ -23,9 +23,9 @@ from tarantula.db import Database
 from tarantula.garbage import settle_memory
 from tarantula.models import Level, Series
 from tarantula.store.bulk import chunks
-from tarantula.streams import registry
 from tarantula.streams.history import NewEvent, points, series_of, store, sum_up
-from tarantula.streams.source import read
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.source import read
 
 SECOND = 1_000_000
 BEGIN = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) * SECOND

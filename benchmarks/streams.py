@@ -26,10 +26,10 @@ from benchmarks.crawl import BIN, ROOT, environment
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.models import Event, Source, SourceState
-from tarantula.streams import registry
-from tarantula.streams.due import SECOND, next_due
-from tarantula.streams.source import read
-from tarantula.streams.state import Status
+from tarantula.streams.reading.due import SECOND, next_due
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.source import read
+from tarantula.streams.sources.state import Status
 from tests.sites.server import Answer, Visit, Web
 
 SERVERS = 200

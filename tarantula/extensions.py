@@ -23,13 +23,13 @@ from tarantula.life.moving import OVER, STOPPED
 from tarantula.progress import Progress
 from tarantula.signals import collection_over, document_stored
 from tarantula.states import DocumentState
-from tarantula.streams.housekeeping import Housekeeping
+from tarantula.streams.keeping.housekeeping import Housekeeping
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
-    from tarantula.streams.reader import Reader
+    from tarantula.streams.reading.reader import Reader
 
 INTERRUPTIONS = {"shutdown": STOPPED, "cancelled": STOPPED, "closespider_timeout": OVER}
 OVER_REASON = "collection_over"

@@ -9,10 +9,10 @@ from tarantula.component import Component
 from tarantula.errors import TarantulaError
 from tarantula.items import CollectedDocument
 from tarantula.retrying import tried_again
-from tarantula.streams.answering import Attempt
+from tarantula.streams.reading.answering import Attempt
 
 if TYPE_CHECKING:
-    from tarantula.streams.reader import Reader
+    from tarantula.streams.reading.reader import Reader
 
 
 class KeepPipeline(Component):

@@ -25,16 +25,16 @@ from tarantula.component import Component
 from tarantula.download.addresses import is_public
 from tarantula.download.errors import DownloadError, InvalidResponse
 from tarantula.rendering import NOT_NEEDED, as_answer, refuse_socket, settle
-from tarantula.streams.answering import redirected
-from tarantula.streams.secrets import covered
-from tarantula.streams.source import filled
-from tarantula.streams.steps import Action, Step
+from tarantula.streams.reading.answering import redirected
+from tarantula.streams.sources.secrets import covered
+from tarantula.streams.sources.source import filled
+from tarantula.streams.sources.steps import Action, Step
 from tarantula.urls import canonical, is_web, server_of
 
 if TYPE_CHECKING:
     from tarantula.download.exchange import Exchange
-    from tarantula.streams.reader import Reader
-    from tarantula.streams.visit import Visit
+    from tarantula.streams.reading.reader import Reader
+    from tarantula.streams.reading.visit import Visit
 
 ONWARD = '<meta http-equiv="refresh" content="0;url={url}">'
 """A redirect, as a page: the browser would follow a real one by itself."""

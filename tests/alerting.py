@@ -10,11 +10,11 @@ from sqlalchemy.orm import Session
 
 from tarantula.db import Database
 from tarantula.models import Firing
-from tarantula.streams import registry
 from tarantula.streams.alerts import judge, judge_silence
 from tarantula.streams.alerts import registry as alerts
 from tarantula.streams.history import NewEvent, series_of, store
-from tarantula.streams.source import read
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.source import read
 
 SECOND = 1_000_000
 BEGIN = 1_790_000_000 * SECOND

@@ -8,10 +8,11 @@ from typing import Any
 
 from tarantula.db import Database
 from tarantula.models import Source
-from tarantula.streams import history, registry
+from tarantula.streams import history
 from tarantula.streams.adapter import Doubt, Reading, Row
-from tarantula.streams.keeping import keep
-from tarantula.streams.source import read
+from tarantula.streams.keeping.keeping import keep
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.source import read
 
 SECOND = 1_000_000
 HOUR = 3600 * SECOND

@@ -16,9 +16,9 @@ from sqlalchemy.orm import Session
 
 from tarantula.db import Database
 from tarantula.models import Event, Level, Series
-from tarantula.streams import registry
 from tarantula.streams.history import NewEvent, series_of, sum_up
-from tarantula.streams.source import SourceConfig, read
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.source import SourceConfig, read
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 GRAINS = {1: "minute", 2: "hour", 3: "day", 4: "month", 5: "year"}

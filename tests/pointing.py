@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 
 from playwright.sync_api import FrameLocator, Page, expect
 
-from tarantula.streams.steps import Action, Step
+from tarantula.streams.sources.steps import Action, Step
 from tests.managing import Office, settled
 
 PICTURE = bytes.fromhex(

@@ -8,7 +8,7 @@ from typing import Any
 
 from tarantula.streams.adapter import Answer, Memory, Reading
 from tarantula.streams.adapters import adapter_named
-from tarantula.streams.source import SourceConfig, read
+from tarantula.streams.sources.source import SourceConfig, read
 
 URL = "http://stream.example/"
 NOW = datetime(2026, 11, 16, 14, 5, tzinfo=UTC)

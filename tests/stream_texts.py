@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 
 NOW = datetime(2026, 6, 14, 12, 0, tzinfo=ZoneInfo("Europe/Lisbon"))
 

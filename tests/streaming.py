@@ -14,11 +14,11 @@ from sqlalchemy.orm import Session
 
 from tarantula.db import Database
 from tarantula.models import Event, PutAside, Series, Source, SourceState
-from tarantula.streams import registry
 from tarantula.streams.adapter import Doubt, Reading, Row
-from tarantula.streams.keeping import keep
-from tarantula.streams.outcome import Kept, NotMade, Unchanged
-from tarantula.streams.source import SourceConfig, read
+from tarantula.streams.keeping.keeping import keep
+from tarantula.streams.reading.outcome import Kept, NotMade, Unchanged
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.source import SourceConfig, read
 from tests.collecting import SCRAPY, interrupt, start
 from tests.sites.server import Answer, Manner, Visit
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types import read_text
-from tarantula.streams.value import NotRead
 from tests.pages import ROOT
 
 PAGE = (ROOT / "docs" / "stream-types.md").read_text(encoding="utf-8")

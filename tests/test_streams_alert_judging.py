@@ -8,9 +8,9 @@ from sqlalchemy import func, select
 from tarantula.db import Database
 from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.models import Alert, AlertMemory
-from tarantula.streams import registry
 from tarantula.streams.alerts import judge
 from tarantula.streams.alerts import registry as alerts
+from tarantula.streams.sources import registry
 from tests.alerting import BEGIN, came, change, come, firings, new_alert, new_source, stored, wait
 
 

@@ -12,7 +12,7 @@ from tarantula.streams.alerts import dry_run
 from tarantula.streams.alerts import registry as alerts
 from tarantula.streams.alerts.alert import read_alert
 from tarantula.streams.alerts.replaying import DryRun, dry_run_of, moment_of
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 from tests.alerting import BEGIN, SECOND, came, come, firings, new_alert, new_source, wait
 
 END = 1000

@@ -11,10 +11,10 @@ import pytest
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.notifying import LEASE, PAUSE, TRIES
-from tarantula.streams import registry
 from tarantula.streams.alerts import tell
 from tarantula.streams.alerts.firings import untold
 from tarantula.streams.alerts.telling import _take
+from tarantula.streams.sources import registry
 from tests.alerting import BEGIN, change, come, firings, new_alert, new_source
 from tests.sites.listener import Listener
 from tests.sites.mailbox import Mailbox

@@ -10,7 +10,7 @@ import pytest
 from tarantula.errors import NotThere, TarantulaError
 from tarantula.streams.categories import categories, category_named
 from tarantula.streams.categories.making import make, questions
-from tarantula.streams.source import SourceConfig, read
+from tarantula.streams.sources.source import SourceConfig, read
 from tests.stream_reading import reading, texts
 
 READY_MADE = categories()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tarantula.streams.due import ALL_AT_ONCE, SECOND, DueHeap, next_due, spread
-from tarantula.streams.turns import HOLD, SHARE, Turns
-from tarantula.streams.usual import ENOUGH, is_far, learnt
-from tarantula.streams.visit import Followed
+from tarantula.streams.keeping.usual import ENOUGH, is_far, learnt
+from tarantula.streams.reading.due import ALL_AT_ONCE, SECOND, DueHeap, next_due, spread
+from tarantula.streams.reading.turns import HOLD, SHARE, Turns
+from tarantula.streams.reading.visit import Followed
 from tests.streaming import BEGIN, config
 
 

@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 from tarantula.cli.stream_history import register
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
-from tarantula.streams import registry
 from tarantula.streams.exports import (
     Format,
     atom_of,
@@ -32,7 +31,8 @@ from tarantula.streams.exports import (
 )  # fmt: skip
 from tarantula.streams.history import forget, series_of, store
 from tarantula.streams.history.told import sparkline
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.retention import Grain
 from tests.following import at, calculated, event, new_series, source_of, sum_up_all
 
 SECOND = 1_000_000

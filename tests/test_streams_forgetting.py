@@ -14,7 +14,7 @@ from tarantula.errors import TarantulaError
 from tarantula.models import Event, Forgotten, Level
 from tarantula.streams.history import events, forget, last_values, store, store_telling
 from tarantula.streams.history.told import kept_of
-from tarantula.streams.retention import Grain, Limit, Retention
+from tarantula.streams.sources.retention import Grain, Limit, Retention
 from tests.following import at, calculated, event, levels, new_series, source_of, stored, sum_up_all
 
 SECOND = 1_000_000

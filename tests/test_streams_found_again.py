@@ -16,7 +16,7 @@ from turbohtml import parse
 
 from tarantula.streams.adapter import ACCEPTED, Answer, Memory, Reading
 from tarantula.streams.adapters.page import PageAdapter
-from tarantula.streams.source import SourceConfig, read
+from tarantula.streams.sources.source import SourceConfig, read
 from tests import stream_pages
 from tests.stream_mutations import MUTATIONS
 from tests.stream_pages import ALL_LAYOUTS, LAYOUTS, Figures, Layout

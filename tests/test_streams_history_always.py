@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as draw
 
 from tarantula.db import Database
-from tarantula.streams import registry
 from tarantula.streams.history import forget, points, store_telling, sum_up
 from tarantula.streams.history.buckets import Calendar
-from tarantula.streams.kinds import Aggregation
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.kinds import Aggregation
+from tarantula.streams.sources.retention import Grain
 from tests.following import at, calculated, event, levels, new_series, sum_up_all, written
 
 SECOND = 1_000_000

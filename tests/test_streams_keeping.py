@@ -9,13 +9,14 @@ import pytest
 from tarantula.db import Database
 from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.models import PutAside, Source
-from tarantula.streams import aside, deciding, registry
 from tarantula.streams.adapter import ACCEPTED, Reading, Row
-from tarantula.streams.keeping import keep
-from tarantula.streams.kinds import Kind
-from tarantula.streams.outcome import NotMade, Unchanged
-from tarantula.streams.state import Status
-from tarantula.streams.typing_values import LONGEST
+from tarantula.streams.keeping import aside, deciding
+from tarantula.streams.keeping.keeping import keep
+from tarantula.streams.keeping.typing_values import LONGEST
+from tarantula.streams.reading.outcome import NotMade, Unchanged
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.kinds import Kind
+from tarantula.streams.sources.state import Status
 from tests.streaming import BEGIN, SECOND, all_values, config, doubted, follow, kept, one, put_aside, state_of, texts
 
 AWAY = NotMade(Status.UNREACHED, "Its server did not answer.")

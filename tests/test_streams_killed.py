@@ -15,7 +15,7 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.models import Event, Series, StaleLevel
 from tarantula.streams.history import series_of, store
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 from tests.collecting import SCRAPY, start, wait_until
 from tests.following import calculated, event, levels, stored, sum_up_all
 from tests.sites.server import Route, Web

@@ -9,14 +9,14 @@ import pytest
 
 from tarantula.errors import TarantulaError
 from tarantula.streams.adapter import Answer
-from tarantula.streams.kinds import Kind
 from tarantula.streams.patterns import found_by
 from tarantula.streams.picking.draft import Draft
 from tarantula.streams.picking.naming import source_name_for
 from tarantula.streams.picking.offers import Rows, is_page, offers_of
 from tarantula.streams.picking.part import parts_in, pattern_for
 from tarantula.streams.picking.ways import Following
-from tarantula.streams.source import check_name, read
+from tarantula.streams.sources.kinds import Kind
+from tarantula.streams.sources.source import check_name, read
 from tests.picking_pages import LEAGUE, NEWS, SHOP, answer_of, draft_of
 
 FIRST = ("tbody tr:nth-child(1) td:nth-child(2)", 0)

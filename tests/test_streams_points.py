@@ -11,8 +11,8 @@ import pytest
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.streams.history import Points, forget, points, points_of, store, total
-from tarantula.streams.kinds import Aggregation
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.kinds import Aggregation
+from tarantula.streams.sources.retention import Grain
 from tests.following import at, event, new_series, sum_up_all, summed, written
 
 SECOND = 1_000_000

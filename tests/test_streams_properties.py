@@ -10,10 +10,10 @@ from babel.numbers import format_currency, format_decimal, format_percent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types import format_value, read_text
 from tarantula.streams.types.numbers import plain
-from tarantula.streams.value import NotRead
 
 LOCALES = (
     "pt pt_PT pt_AO en en_GB en_IN en_ZA de de_CH de_AT de_LI fr fr_CH fr_CA it it_CH es es_MX nl pl cs sv nb da fi hu "

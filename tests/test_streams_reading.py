@@ -11,7 +11,7 @@ from sqlalchemy import select
 from tarantula import servers
 from tarantula.db import Database
 from tarantula.models import Event, Series, Source, SourceState
-from tarantula.streams import registry
+from tarantula.streams.sources import registry
 from tests.collecting import wait_until
 from tests.sites.drawing import page
 from tests.sites.manners import silence

@@ -10,9 +10,10 @@ from sqlalchemy import select
 from tarantula.db import Database
 from tarantula.errors import NotNow
 from tarantula.models import Event, Series, Source, StaleLevel
-from tarantula.streams import registry, retyping
 from tarantula.streams.history import forget
-from tarantula.streams.keeping import keep
+from tarantula.streams.keeping import retyping
+from tarantula.streams.keeping.keeping import keep
+from tarantula.streams.sources import registry
 from tests.alerting import firings, new_alert
 from tests.following import FAR, calculated, levels, stored, sum_up_all
 from tests.streaming import BEGIN, SECOND, all_values, follow, kept, one, state_of

@@ -9,9 +9,9 @@ import pytest
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.notifying import LEASE, PAUSE
-from tarantula.streams.outcome import NotMade
-from tarantula.streams.state import Status
-from tarantula.streams.telling import _take, tell_misses
+from tarantula.streams.keeping.telling import _take, tell_misses
+from tarantula.streams.reading.outcome import NotMade
+from tarantula.streams.sources.state import Status
 from tests.sites.listener import Listener
 from tests.streaming import follow, kept, one, state_of
 

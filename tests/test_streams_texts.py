@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types import read_text
 from tests.stream_texts import HABITS, NOW, Habit
 

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tarantula.streams.kinds import Aggregation, Kind
+from tarantula.streams.keeping.value import NotRead
+from tarantula.streams.sources.kinds import Aggregation, Kind
 from tarantula.streams.types import format_value, guess, read_text
-from tarantula.streams.value import NotRead
 from tests.stream_texts import HABITS, Habit
 
 GUESSES: tuple[tuple[tuple[str, ...], Kind, str], ...] = (

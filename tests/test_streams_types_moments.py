@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types import read_text
-from tarantula.streams.value import NotRead
 
 NOW = datetime(2026, 6, 14, 12, 0, tzinfo=UTC)
 NO_MOMENTS = (

@@ -7,9 +7,9 @@ from decimal import Decimal
 import pytest
 
 from tarantula.errors import TarantulaError
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types import check_unit, read_text
-from tarantula.streams.value import NotRead
 
 
 @pytest.mark.parametrize("text", ["$12", "US$ 12", "12 £", "12,50 CHF", "R$ 5,00", "12 dollars", "5 USD", "GBP5"])

@@ -8,9 +8,9 @@ from itertools import product
 
 import pytest
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types import read_text, remembered
-from tarantula.streams.value import NotRead
 
 PORTUGUESE = ("1.204,50", "987,25", "12.004,00", "3,75", "1.100.000,10")
 ENGLISH = ("1,204.50", "987.25", "12,004.00", "3.75", "1,100,000.10")

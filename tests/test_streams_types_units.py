@@ -7,11 +7,11 @@ from decimal import Decimal
 import pytest
 
 from tarantula.errors import TarantulaError
-from tarantula.streams.kinds import Kind
-from tarantula.streams.source import SourceConfig, read
+from tarantula.streams.keeping.value import NotRead
+from tarantula.streams.sources.kinds import Kind
+from tarantula.streams.sources.source import SourceConfig, read
 from tarantula.streams.types import check_unit, converted, convertible, read_text
 from tarantula.streams.types.unit_table import ALONE, GROUPS
-from tarantula.streams.value import NotRead
 
 CONVERSIONS = (
     ("50", "°F", "°C", "10"),

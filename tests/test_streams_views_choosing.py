@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tarantula.errors import TarantulaError
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.views.cells import Cell, Column, Point, Record, Track
 from tarantula.streams.views.choosing import chosen, chosen_points
 from tarantula.streams.views.expression import parsed

@@ -7,7 +7,7 @@ import pytest
 from tarantula.db import Database
 from tarantula.management import views
 from tarantula.people.roles import Role
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.views.sight import Sight
 from tarantula.streams.views.usual import usual_kind, usual_window
 from tarantula.streams.views.view import DAY, HOUR, MINUTE, ViewKind, read

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.views.cells import Cell, Column, Point, Record, Track
 from tarantula.streams.views.sight import Seen, Sight
 from tarantula.streams.views.summary import Summary

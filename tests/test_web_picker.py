@@ -10,7 +10,7 @@ from playwright.sync_api import Frame, FrameLocator, Page, expect
 
 from tarantula.config import Config
 from tarantula.db import open_database
-from tarantula.streams import registry
+from tarantula.streams.sources import registry
 from tarantula.web.parts.way_there import ACTIONS
 from tests.managing import Office, office, settled
 from tests.picking_pages import HOSTILE, LEAGUE, NEWS

@@ -20,8 +20,8 @@ from tarantula.cli.stream_shown import as_dict, moment, text_of
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.models import Source, SourceState
-from tarantula.streams import files, registry
-from tarantula.streams.source import read as read_source
+from tarantula.streams.sources import files, registry
+from tarantula.streams.sources.source import read as read_source
 
 app = group("stream")
 app.add_typer(stream_alert.app, name="alert")

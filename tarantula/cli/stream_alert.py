@@ -16,10 +16,10 @@ from tarantula.errors import TarantulaError
 from tarantula.management.alerts import AlertRow, firing_row, row_of
 from tarantula.models import Source
 from tarantula.publications.times import format_duration, parse_moment
-from tarantula.streams import registry as sources
 from tarantula.streams.alerts import firings, registry
 from tarantula.streams.alerts.alert import read_alert
 from tarantula.streams.alerts.replaying import DryRun, dry_run_of
+from tarantula.streams.sources import registry as sources
 
 app = typer.Typer(
     help="What somebody wants to be told: conditions on the values of a source.",

@@ -12,7 +12,7 @@ from tarantula.cli.screen import console, table, write_json
 from tarantula.cli.stream_shown import moment
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
-from tarantula.streams import aside as put_aside
+from tarantula.streams.keeping import aside as put_aside
 
 
 class Act(StrEnum):
@@ -33,7 +33,7 @@ def aside(
     if act is Act.LIST:
         _show(which or None, as_json)
         return
-    from tarantula.streams import deciding
+    from tarantula.streams.keeping import deciding
 
     if not which.isdigit():
         raise TarantulaError(f"Name the number of what was put aside, as `tarantula stream aside {act} 3`.")

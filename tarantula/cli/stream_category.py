@@ -11,10 +11,10 @@ from tarantula.cli.stream_fields import pairs
 from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.streams import categories as ready_made
-from tarantula.streams import registry
 from tarantula.streams.categories.making import make as made
 from tarantula.streams.categories.making import questions
-from tarantula.streams.source import read
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.source import read
 
 
 def make(

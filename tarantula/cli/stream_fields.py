@@ -10,8 +10,8 @@ from tarantula.errors import TarantulaError
 from tarantula.publications.toml import setting_value
 from tarantula.sentences import did_you_mean
 from tarantula.streams.adapters import ADAPTERS, adapter_named
-from tarantula.streams.kinds import Kind, usual_aggregation
-from tarantula.streams.steps import Action
+from tarantula.streams.sources.kinds import Kind, usual_aggregation
+from tarantula.streams.sources.steps import Action
 
 
 def pairs(texts: Iterable[str] | None, what: str) -> list[tuple[str, str]]:

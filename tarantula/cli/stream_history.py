@@ -14,15 +14,15 @@ from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.publications.times import parse_moment
-from tarantula.streams import registry
 from tarantula.streams.exports.formats import Format, exported
 from tarantula.streams.exports.rows import Chosen, chosen, moment
 from tarantula.streams.history import events as events_of
 from tarantula.streams.history import points_of
 from tarantula.streams.history.told import kept_of, sparkline
-from tarantula.streams.kinds import Aggregation, Kind, usual_aggregation
-from tarantula.streams.retention import Grain
-from tarantula.streams.source import SourceConfig
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.kinds import Aggregation, Kind, usual_aggregation
+from tarantula.streams.sources.retention import Grain
+from tarantula.streams.sources.source import SourceConfig
 
 MONTH = timedelta(days=30)
 

@@ -11,8 +11,8 @@ import typer
 from tarantula.cli.options import given, with_fields
 from tarantula.cli.stream_fields import fields_of, options_of, pairs, steps_of
 from tarantula.errors import TarantulaError
-from tarantula.streams.retention import read_words
-from tarantula.streams.source import SourceConfig
+from tarantula.streams.sources.retention import read_words
+from tarantula.streams.sources.source import SourceConfig
 
 LEFT_OUT = ("name", "url", "fields", "options", "variables", "steps", "interval", "retention", "category")
 """What is not typed as it is stored."""

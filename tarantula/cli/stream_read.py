@@ -11,9 +11,10 @@ from tarantula.cli.screen import console, table, write_json
 from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
-from tarantula.streams import check_possible, registry
-from tarantula.streams.outcome import Kept, NotMade
-from tarantula.streams.value import Value
+from tarantula.streams import check_possible
+from tarantula.streams.keeping.value import Value
+from tarantula.streams.reading.outcome import Kept, NotMade
+from tarantula.streams.sources import registry
 
 
 def read(
@@ -37,7 +38,7 @@ def poll(
     with open_database() as database, database.reading() as session:
         registry.checked(registry.get(session, name))
     spider = _crawl({"LOG_LEVEL": "ERROR"}, poll=name)
-    from tarantula.streams.poll import keep_polled
+    from tarantula.streams.reading.poll import keep_polled
 
     attempt = spider.collection.attempt if spider is not None else None
     if attempt is None:

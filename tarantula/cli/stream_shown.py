@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tarantula.models import Source, SourceState
-from tarantula.streams.registry import config_of
-from tarantula.streams.secrets import without_secrets
+from tarantula.streams.sources.registry import config_of
+from tarantula.streams.sources.secrets import without_secrets
 
 
 def as_dict(source: Source, state: SourceState) -> dict[str, Any]:

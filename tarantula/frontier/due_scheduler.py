@@ -12,8 +12,8 @@ from scrapy.http import Headers
 from tarantula.frontier.turn_scheduler import TurnScheduler
 
 if TYPE_CHECKING:
-    from tarantula.streams.reader import Reader
-    from tarantula.streams.visit import Visit
+    from tarantula.streams.reading.reader import Reader
+    from tarantula.streams.reading.visit import Visit
 
 logger = logging.getLogger(__name__)
 

@@ -16,11 +16,11 @@ from tarantula.management.paging import Page, checked_limit, read_cursor, write_
 from tarantula.management.streams import subject_of
 from tarantula.models import Alert, Source
 from tarantula.people.roles import Role
-from tarantula.streams import registry as sources
 from tarantula.streams.alerts import firings, registry
 from tarantula.streams.alerts.alert import AlertConfig, read_alert
 from tarantula.streams.alerts.replaying import DryRun, dry_run_of, moment_of
 from tarantula.streams.alerts.writing import written
+from tarantula.streams.sources import registry as sources
 
 __all__ = ["AlertRow", "Checked", "DryRun", "FiringRow"]
 

@@ -12,12 +12,12 @@ from tarantula.errors import TarantulaError
 from tarantula.management import views
 from tarantula.management.desk import Desk
 from tarantula.management.streams import PRIVATE
-from tarantula.streams import registry
 from tarantula.streams.adapter import Answer, CannotRead
 from tarantula.streams.adapters import adapter_named
-from tarantula.streams.keeping import keep_all
-from tarantula.streams.outcome import Made
-from tarantula.streams.source import read
+from tarantula.streams.keeping.keeping import keep_all
+from tarantula.streams.reading.outcome import Made
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.source import read
 
 
 class Added(BaseModel):

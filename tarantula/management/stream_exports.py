@@ -12,11 +12,12 @@ from sqlalchemy.orm import Session
 from tarantula.management.desk import Desk
 from tarantula.management.stream_values import series_named
 from tarantula.models import Source
-from tarantula.streams import exports, history, registry
+from tarantula.streams import exports, history
 from tarantula.streams.exports import Chosen, Format
 from tarantula.streams.history import Summary
-from tarantula.streams.kinds import Aggregation
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.kinds import Aggregation
+from tarantula.streams.sources.retention import Grain
 
 MOST_POINTS = 5000
 

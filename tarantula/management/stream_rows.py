@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from tarantula.management.desk import Desk
 from tarantula.models import Source, SourceState
 from tarantula.people.roles import Role
-from tarantula.streams import registry
+from tarantula.streams.sources import registry
 
 HIDDEN = "…"
 """What stands in the place of what may be a password."""

@@ -14,8 +14,10 @@ from tarantula.management.desk import Desk
 from tarantula.management.paging import Page, checked_limit, read_cursor, write_cursor
 from tarantula.management.streams import changeable, subject_of
 from tarantula.models import Event, PutAside, Series, Source
-from tarantula.streams import aside, deciding, history, registry
-from tarantula.streams.aside import Decision
+from tarantula.streams import history
+from tarantula.streams.keeping import aside, deciding
+from tarantula.streams.keeping.aside import Decision
+from tarantula.streams.sources import registry
 
 LARGEST = 2**53
 

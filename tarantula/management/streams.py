@@ -19,8 +19,8 @@ from tarantula.management.stream_rows import (
 )
 from tarantula.models import Source, SourceState
 from tarantula.people.roles import NotAllowed
-from tarantula.streams import registry
-from tarantula.streams.source import read
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.source import read
 from tarantula.streams.views.looking import rows_of
 
 MOST_SUGGESTED = 12

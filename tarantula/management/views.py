@@ -15,7 +15,7 @@ from tarantula.management.desk import Desk
 from tarantula.models import Source, View
 from tarantula.people import sessions
 from tarantula.people.roles import Role
-from tarantula.streams import registry
+from tarantula.streams.sources import registry
 from tarantula.streams.views import looking
 from tarantula.streams.views.sight import Sight
 from tarantula.streams.views.usual import usual_view

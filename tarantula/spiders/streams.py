@@ -17,9 +17,9 @@ from tarantula.download.errors import GivenUp, InvalidResponse
 from tarantula.errors import TarantulaError
 from tarantula.spiders.visiting import VisitingSpider, visited
 from tarantula.streams import check_possible
-from tarantula.streams.answering import MOST_HOPS, TOO_MANY_HOPS, Attempt, attempts, failed_attempts, redirected
-from tarantula.streams.poll import PollReader
-from tarantula.streams.reader import Reader
+from tarantula.streams.reading.answering import MOST_HOPS, TOO_MANY_HOPS, Attempt, attempts, failed_attempts, redirected
+from tarantula.streams.reading.poll import PollReader
+from tarantula.streams.reading.reader import Reader
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tarantula.download.exchange import Exchange
     from tarantula.source_rendering import SourceRenderer
-    from tarantula.streams.visit import Visit
+    from tarantula.streams.reading.visit import Visit
 
 READ_AT_ONCE = 64 * 1024
 """Bytes of a page that are read on the event loop; more go to a thread."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from tarantula.collection import Collection
-    from tarantula.streams.reader import Reader
+    from tarantula.streams.reading.reader import Reader
 
 SIDE_TIMEOUT = 60.0
 """Seconds that a visit waits for something that is needed beside it."""

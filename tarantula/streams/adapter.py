@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
-    from tarantula.streams.source import SourceConfig
+    from tarantula.streams.sources.source import SourceConfig
 
 Memory = dict[str, Any]
 """What is remembered of a source from one reading to the next: JSON, a part for each that has something to remember."""

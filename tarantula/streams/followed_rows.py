@@ -9,8 +9,8 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from tarantula.streams.adapter import Answer, Doubt, Memory, Reading, Row
-from tarantula.streams.source import SourceConfig
-from tarantula.streams.words import folded
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.words import folded
 
 MOST_ROWS = 1000
 """Of one reading."""

@@ -37,7 +37,7 @@ class Source(Base):
     is_private: Mapped[bool] = mapped_column(Boolean)
     is_paused: Mapped[bool] = mapped_column(Boolean)
     configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """`tarantula.streams.source.SourceConfig` without the name."""
+    """`tarantula.streams.sources.source.SourceConfig` without the name."""
     words: Mapped[str] = mapped_column(Text)
     """By which it is found: name, title, description and tags, folded."""
     revision: Mapped[int] = mapped_column(Integer)
@@ -56,7 +56,7 @@ class SourceState(Base):
 
     source_id: Mapped[int] = mapped_column(ForeignKey("source.id", ondelete="CASCADE"), primary_key=True)
     status: Mapped[str] = mapped_column(String(20))
-    """`tarantula.streams.state.Status`."""
+    """`tarantula.streams.sources.state.Status`."""
     sentence: Mapped[str] = mapped_column(Text)
     """What is wrong, if anything is."""
     misses: Mapped[int] = mapped_column(Integer)
@@ -72,7 +72,7 @@ class SourceState(Base):
     validators: Mapped[dict[str, str]] = mapped_column(JSON)
     """ETag and Last-Modified of the last answer."""
     memory: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """What `tarantula.streams.remembered.Remembered` holds, the adapter's own `Memory` among it."""
+    """What `tarantula.streams.keeping.remembered.Remembered` holds, the adapter's own `Memory` among it."""
     news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """What is still to be told of it, and to whom; ``None`` when there is nothing."""
 
@@ -103,7 +103,7 @@ class Event(Base):
     at: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     """Microseconds since 1970."""
     value: Mapped[str] = mapped_column(Text)
-    """The value itself: `tarantula.streams.value.Value.text`, of a number the exact one in the field's unit."""
+    """The value itself: `tarantula.streams.keeping.value.Value.text`, of a number the exact one in the field's unit."""
     number: Mapped[float | None] = mapped_column(Float)
     """The same for drawing."""
     read: Mapped[str | None] = mapped_column(Text)
@@ -118,7 +118,7 @@ class Level(Base):
 
     series_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     grain: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
-    """`tarantula.streams.retention.Grain`."""
+    """`tarantula.streams.sources.retention.Grain`."""
     start: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     """Microseconds since 1970."""
     count: Mapped[int] = mapped_column(Integer)

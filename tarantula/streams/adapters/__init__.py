@@ -12,7 +12,7 @@ from tarantula import sentences
 from tarantula.streams.adapter import Adapter
 
 if TYPE_CHECKING:
-    from tarantula.streams.source import SourceConfig
+    from tarantula.streams.sources.source import SourceConfig
 
 ADAPTERS = {
     "page": "tarantula.streams.adapters.page.PageAdapter",

@@ -18,7 +18,7 @@ from tarantula.streams.found.shape import WORDS, fits, shape_of
 from tarantula.streams.found.words_beside import text_of
 from tarantula.streams.patterns import taken
 from tarantula.streams.selectors import by_css, by_xpath, check_css
-from tarantula.streams.source import SourceConfig
+from tarantula.streams.sources.source import SourceConfig
 
 MOST_SHAPES = 8
 USUAL = 0.8

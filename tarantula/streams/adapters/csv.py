@@ -14,8 +14,8 @@ from tarantula.streams.adapter import Adapter, Answer, CannotRead, Memory, Readi
 from tarantula.streams.document import check_is_there, type_and_charset
 from tarantula.streams.followed_rows import add_rows
 from tarantula.streams.patterns import check_pattern, taken
-from tarantula.streams.source import SourceConfig
-from tarantula.streams.words import folded
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.words import folded
 
 SEPARATORS = (",", ";", "\t", "|")
 MOST_LINES = 200_000

@@ -14,7 +14,7 @@ from tarantula.links.absolute import joined
 from tarantula.streams.adapter import Adapter, Answer, CannotRead, Memory, Reading
 from tarantula.streams.document import check_is_there
 from tarantula.streams.followed_rows import New, only_new
-from tarantula.streams.source import SourceConfig
+from tarantula.streams.sources.source import SourceConfig
 from tarantula.streams.texts import LONGEST_TEXT
 from tarantula.streams.xml_trees import check_no_entities
 

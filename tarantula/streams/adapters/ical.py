@@ -11,9 +11,9 @@ from tarantula.publications.fields import at_least
 from tarantula.streams.adapter import Adapter, Answer, CannotRead, Memory, Reading, Row
 from tarantula.streams.document import check_is_there
 from tarantula.streams.followed_rows import New, name_missing_fields, only_new
-from tarantula.streams.source import SourceConfig
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.words import folded
 from tarantula.streams.texts import LONGEST_TEXT
-from tarantula.streams.words import folded
 
 if TYPE_CHECKING:
     from icalendar import Calendar, Component

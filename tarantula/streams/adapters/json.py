@@ -14,7 +14,7 @@ from tarantula.streams.document import check_is_there, type_and_charset
 from tarantula.streams.followed_rows import MOST_ROWS, add_rows, check_key
 from tarantula.streams.patterns import check_pattern, taken
 from tarantula.streams.selectors import LONGEST_SELECTOR
-from tarantula.streams.source import SourceConfig
+from tarantula.streams.sources.source import SourceConfig
 
 if TYPE_CHECKING:
     from jmespath.parser import ParsedResult

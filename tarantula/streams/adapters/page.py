@@ -14,7 +14,7 @@ from tarantula.streams.found.labels import Sight
 from tarantula.streams.found.looking import core
 from tarantula.streams.found.outcome import Found, Outcome, Unsure
 from tarantula.streams.found.wanted import Wanted
-from tarantula.streams.source import SourceConfig
+from tarantula.streams.sources.source import SourceConfig
 
 
 class PageOptions(BaseModel):

@@ -15,8 +15,8 @@ from tarantula.streams.found.which_table import name_of, the_table
 from tarantula.streams.found.words_beside import text_of
 from tarantula.streams.patterns import check_pattern, taken
 from tarantula.streams.selectors import check_css
-from tarantula.streams.source import SourceConfig
-from tarantula.streams.words import folded
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.words import folded
 
 VALUES = 1
 """The column of the values in a table of titles and values, counted from 0."""

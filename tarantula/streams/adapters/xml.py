@@ -12,7 +12,7 @@ from tarantula.streams.adapter import Adapter, Answer, Doubt, Memory, Reading
 from tarantula.streams.followed_rows import MOST_ROWS, add_rows, check_key
 from tarantula.streams.patterns import check_pattern, taken
 from tarantula.streams.selectors import LONGEST_SELECTOR
-from tarantula.streams.source import SourceConfig
+from tarantula.streams.sources.source import SourceConfig
 from tarantula.streams.xml_trees import tree_of
 
 

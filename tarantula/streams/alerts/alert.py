@@ -14,8 +14,8 @@ from tarantula.publications.fields import Addresses, Duration, Words
 from tarantula.streams.alerts.condition import Compare, Rule, Sign, is_momentary, leaves
 from tarantula.streams.alerts.reading import read_rule
 from tarantula.streams.alerts.writing import written
-from tarantula.streams.kinds import Kind
 from tarantula.streams.patterns import check_pattern
+from tarantula.streams.sources.kinds import Kind
 
 LONGEST_NAME = 200
 MOST_ADDRESSES = 10

@@ -9,9 +9,9 @@ from tarantula import sentences
 from tarantula.errors import TarantulaError
 from tarantula.streams.alerts.alert import Understood
 from tarantula.streams.alerts.condition import Changed, Compare, Leaf, Record, Rule, Sign, Silent, Way, leaves
-from tarantula.streams.kinds import Kind
-from tarantula.streams.source import SourceField
-from tarantula.streams.value import NotRead, Value
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.sources.kinds import Kind
+from tarantula.streams.sources.source import SourceField
 
 Texts = Callable[[str], Sequence[str]]
 """The texts that were read of a field lately, by its key."""

@@ -18,7 +18,7 @@ from tarantula.streams.alerts.judging import Step, seen
 from tarantula.streams.alerts.memory import Followed, Seen
 from tarantula.streams.alerts.truth import Place
 from tarantula.streams.alerts.watch import Terms
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 AT_A_TIME = 1000
 COARSE = (Grain.DAY, Grain.MONTH, Grain.YEAR)

@@ -29,7 +29,7 @@ from tarantula.streams.alerts.condition import (
 )
 from tarantula.streams.alerts.tokens import BROKEN, ENDS, SIGNS, Token, is_word, split
 from tarantula.streams.alerts.writing import written
-from tarantula.streams.words import folded
+from tarantula.streams.sources.words import folded
 
 WAYS = {str(way): way for way in Way}
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")

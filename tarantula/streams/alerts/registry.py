@@ -11,10 +11,10 @@ from sqlalchemy.orm import Session
 
 from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.models import Alert, AlertMemory, Event, Series, Source
-from tarantula.streams import registry
 from tarantula.streams.alerts.alert import AlertConfig, read_alert
 from tarantula.streams.alerts.meanings import understand
 from tarantula.streams.alerts.replaying import begin_watching
+from tarantula.streams.sources import registry
 
 MOST_ALERTS = 500
 """Of one person."""

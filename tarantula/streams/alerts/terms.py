@@ -14,7 +14,7 @@ from tarantula.streams.alerts.condition import Rows, fields
 from tarantula.streams.alerts.following import MICROSECONDS
 from tarantula.streams.alerts.memory import Seen
 from tarantula.streams.alerts.watch import Terms
-from tarantula.streams.value import NotRead
+from tarantula.streams.keeping.value import NotRead
 
 
 def terms_of(alert: Mapping[str, Any], source: Mapping[str, Any]) -> Terms:

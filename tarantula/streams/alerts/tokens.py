@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from tarantula.streams.alerts.condition import Sign
-from tarantula.streams.words import folded
+from tarantula.streams.sources.words import folded
 
 SIGNS = {
     **{sign.value: sign for sign in Sign if sign != Sign.LACKS},

@@ -24,7 +24,7 @@ from tarantula.streams.alerts.condition import (
 from tarantula.streams.alerts.following import MICROSECONDS
 from tarantula.streams.alerts.memory import Followed, Memory, Seen
 from tarantula.streams.patterns import GivenUp, found_by
-from tarantula.streams.words import folded
+from tarantula.streams.sources.words import folded
 
 Truth = bool | None
 Place = tuple[str, str]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from tarantula.streams.source import SourceField
+from tarantula.streams.sources.source import SourceField
 
 MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 WORD = re.compile(r"\{([a-z][a-z0-9_]*)\}")

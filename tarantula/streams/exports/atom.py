@@ -8,9 +8,9 @@ from xml.etree.ElementTree import Element, SubElement
 from sqlalchemy.orm import Session
 
 from tarantula.models import Event, Source
-from tarantula.streams import registry
 from tarantula.streams.exports.rows import Chosen, moment
 from tarantula.streams.history import events
+from tarantula.streams.sources import registry
 
 NAMESPACE = "http://www.w3.org/2005/Atom"
 MOST = 100

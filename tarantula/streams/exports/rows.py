@@ -20,8 +20,8 @@ from tarantula.streams.history.covering import Cover, forgotten_before
 from tarantula.streams.history.kept import Kept
 from tarantula.streams.history.steps import SHORTEST
 from tarantula.streams.history.summary import Summary, of_parts
-from tarantula.streams.kinds import Aggregation
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.kinds import Aggregation
+from tarantula.streams.sources.retention import Grain
 
 AT_ONCE = 2000
 """Rows that are in memory at a time."""

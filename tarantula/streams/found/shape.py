@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from tarantula.streams.words import folded
+from tarantula.streams.sources.words import folded
 
 WORDS = "a"
 """The shape of a text without numbers, or with too much around them."""

@@ -9,7 +9,7 @@ from turbohtml import Document, Element
 from tarantula.streams.found.grid import Grid, grid_of
 from tarantula.streams.found.words_beside import text_of
 from tarantula.streams.selectors import by_css
-from tarantula.streams.words import folded
+from tarantula.streams.sources.words import folded
 
 MOST_TABLES = 200
 """Of a page, among which the one with the titles is looked for."""

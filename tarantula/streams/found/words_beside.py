@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from turbohtml import Element, Node, Text
 
-from tarantula.streams.words import folded
+from tarantula.streams.sources.words import folded
 
 UNSEEN = frozenset({"script", "style", "template", "noscript", "head", "svg"})
 LONGEST_LABEL = 80

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 
 def ask(session: Session, statement: str, *values: int) -> Sequence[Any]:

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache, lru_cache
 from zoneinfo import ZoneInfo
 
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

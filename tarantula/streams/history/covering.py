@@ -16,7 +16,7 @@ from tarantula.streams.history.buckets import EARLIEST, Calendar
 from tarantula.streams.history.fresh import Fresh
 from tarantula.streams.history.level_rows import read_row
 from tarantula.streams.history.summary import Summary, of_value
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 MOST_COUNTED = 5000
 """Rows that are looked into to tell how often there was which value."""

@@ -18,8 +18,8 @@ from tarantula.streams.history.covering import Cover, Part, forgotten_before
 from tarantula.streams.history.kept import Kept
 from tarantula.streams.history.steps import STEPS, Step
 from tarantula.streams.history.summary import Summary, of_parts
-from tarantula.streams.kinds import Aggregation
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.kinds import Aggregation
+from tarantula.streams.sources.retention import Grain
 
 MOST_READ = 1500
 """Rows that are read to draw one series."""

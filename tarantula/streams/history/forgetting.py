@@ -14,7 +14,7 @@ from tarantula.db import Database
 from tarantula.models import Event, Forgotten, Level, Series, Source, StaleLevel
 from tarantula.streams.history.buckets import EPOCH, SECOND, Calendar, calendar_of
 from tarantula.streams.history.locks import let_nothing_be_stored
-from tarantula.streams.retention import Grain, Limit, Retention
+from tarantula.streams.sources.retention import Grain, Limit, Retention
 
 AT_ONCE = 20_000
 """Rows that are forgotten in one transaction, or those of one bucket above if they are more."""

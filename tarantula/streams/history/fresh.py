@@ -12,7 +12,7 @@ from tarantula.streams.history.buckets import Calendar
 from tarantula.streams.history.level_rows import below, levels_below
 from tarantula.streams.history.marks import Mark
 from tarantula.streams.history.summary import Summary, of_parts
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 _MARKS = "SELECT grain, start FROM stale_level WHERE series_id = ? AND start >= ? AND start < ?"
 

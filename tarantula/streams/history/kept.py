@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.streams.history.asking import ask_one, table
 from tarantula.streams.history.buckets import Calendar
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 
 class Kept:

@@ -15,7 +15,7 @@ from tarantula.streams.history.counted import packed, unpacked
 from tarantula.streams.history.marks import Mark
 from tarantula.streams.history.numbers import plain
 from tarantula.streams.history.summary import Summary, of_parts, of_values
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 _EVENTS = """
     SELECT wanted.column1, wanted.column2, event.value FROM ({rows}) AS wanted

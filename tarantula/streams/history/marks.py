@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.models import StaleLevel
 from tarantula.store import bulk
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 # A mark that is there already is locked: whoever sums it up at the same moment must not take it from under an event
 # that is not committed yet.

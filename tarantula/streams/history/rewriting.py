@@ -19,7 +19,7 @@ from tarantula.streams.history.marks import Mark, mark
 from tarantula.streams.history.numbers import EXACT, exact, plain
 from tarantula.streams.history.storing import NewEvent
 from tarantula.streams.history.summary import Summary
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 AT_ONCE = 5000
 """Events that are read before they are written."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tarantula.streams.history.buckets import DAY, HOUR, MINUTE, SECOND, Calendar
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 SHORTEST = {
     Grain.EVENT: SECOND,

@@ -15,7 +15,7 @@ from tarantula.store import bulk
 from tarantula.streams.history.buckets import EARLIEST, LATEST, MINUTE
 from tarantula.streams.history.locks import let_nothing_be_forgotten
 from tarantula.streams.history.marks import Mark, mark
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from tarantula.streams.history.counted import Counts, joined, most_frequent
 from tarantula.streams.history.numbers import added, divided, exact, plain
-from tarantula.streams.kinds import Aggregation
+from tarantula.streams.sources.kinds import Aggregation
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from tarantula.store import bulk
 from tarantula.streams.history.buckets import Calendar, calendar_of
 from tarantula.streams.history.level_rows import below, remove, replace
 from tarantula.streams.history.marks import Mark, mark, take, unmark
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 
 def sum_up(database: Database, most: int = 1000, now: int | None = None) -> int:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.models import Event, Forgotten, Level
 from tarantula.streams.history.forgetting import moment_of
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 
 BARS = "▁▂▃▄▅▆▇█"
 HUGE = 1e300

@@ -9,11 +9,11 @@ from typing import Any
 from tarantula.errors import TarantulaError
 from tarantula.streams.adapter import Answer, CannotRead, Reading
 from tarantula.streams.adapters import adapter_named
-from tarantula.streams.kinds import Aggregation, Kind
 from tarantula.streams.picking.pick import Pick, picked, title_for
 from tarantula.streams.picking.tree import PageTree
 from tarantula.streams.picking.ways import Following, Way, ways_of
-from tarantula.streams.source import MOST_FIELDS, SourceConfig, read
+from tarantula.streams.sources.kinds import Aggregation, Kind
+from tarantula.streams.sources.source import MOST_FIELDS, SourceConfig, read
 from tarantula.streams.suggesting import key_of
 from tarantula.streams.types import Guess, guess
 

@@ -6,10 +6,9 @@ import re
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from tarantula.streams.words import folded
+from tarantula.streams.sources.source import OWN
+from tarantula.streams.sources.words import folded
 
-OWN = "user"
-"""The first part of the names of people's own sources: `tarantula.streams.registry.OWN`, without its database."""
 LONGEST_WORD = 40
 _OTHER = re.compile(r"[^a-z0-9]+")
 _FIGURES = re.compile(r"[\d.:]+")

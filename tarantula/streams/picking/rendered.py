@@ -15,7 +15,7 @@ from tarantula.errors import TarantulaError
 from tarantula.streams.adapter import Answer
 from tarantula.streams.picking.stepping import settled, take_steps
 from tarantula.streams.picking.visitor import Visitor, Wanted
-from tarantula.streams.steps import Step
+from tarantula.streams.sources.steps import Step
 from tarantula.urls import canonical, is_web, redirect_target
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from tarantula.streams.found.grid import Grid, grid_of
 from tarantula.streams.found.words_beside import text_of
 from tarantula.streams.picking.pick import Pick
 from tarantula.streams.picking.selector import selector_for
-from tarantula.streams.words import folded
+from tarantula.streams.sources.words import folded
 
 
 class Cells(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from tarantula.streams.words import folded
+from tarantula.streams.sources.words import folded
 
 MOST_FIELDS = 100
 MOST_SAMPLES = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tarantula.errors import TarantulaError
 from tarantula.sentences import did_you_mean
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types import currencies
 from tarantula.streams.types.time_words import SECONDS
 from tarantula.streams.types.units import usual_unit

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 
+from tarantula.streams.keeping.value import NotRead
 from tarantula.streams.types.tidy import quoted
 from tarantula.streams.types.time_words import DAYS, FILLERS, MONTHS, WEEKDAYS
-from tarantula.streams.value import NotRead
 
 _YEAR_FIRST = re.compile(r"(\d{4})([-./])(\d{1,2})\2(\d{1,2})")
 _YEAR_LAST = re.compile(r"(\d{1,2})\s?([-./])\s?(\d{1,2})\s?\2\s?(\d{4}|\d{2})\.?")

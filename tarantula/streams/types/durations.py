@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types.multipliers import multiplied
 from tarantula.streams.types.numbers import number_of, plain
 from tarantula.streams.types.numerals import numeral
 from tarantula.streams.types.tidy import quoted
 from tarantula.streams.types.time_words import COUNTS, MONTHS_LONG, SECONDS
-from tarantula.streams.value import NotRead, Value
 
 _ISO = re.compile(
     r"([-+])?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?)?(?<![PT])", re.IGNORECASE

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tarantula.streams.kinds import Aggregation, Kind, usual_aggregation
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.sources.kinds import Aggregation, Kind, usual_aggregation
 from tarantula.streams.types import currencies
 from tarantula.streams.types.measures import measure
 from tarantula.streams.types.money import common_currency
@@ -17,7 +18,6 @@ from tarantula.streams.types.reading import read_text
 from tarantula.streams.types.tidy import LONGEST_RAW, tidy
 from tarantula.streams.types.unit_table import GROUPS
 from tarantula.streams.types.urls import is_address
-from tarantula.streams.value import NotRead, Value
 
 MOST_TEXTS = 50
 """Of more texts the last ones are looked at."""

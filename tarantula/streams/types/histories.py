@@ -7,10 +7,10 @@ from functools import lru_cache
 from math import log10
 from typing import NamedTuple
 
+from tarantula.streams.keeping.value import NotRead
 from tarantula.streams.types.formats import ANY, decimal_marks, has_decimals, marks_in, readings
 from tarantula.streams.types.numerals import numeral
 from tarantula.streams.types.tidy import tidy
-from tarantula.streams.value import NotRead
 
 MOST_TEXTS = 200
 """Of a longer history the last ones are looked at."""

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types import currencies
 from tarantula.streams.types.multipliers import multiplier
 from tarantula.streams.types.numerals import Numeral, numeral
 from tarantula.streams.types.tidy import quoted, tidy
 from tarantula.streams.types.units import leading
-from tarantula.streams.value import NotRead
 
 _ENDS = re.compile(r"[\s.,;:)*!]*")
 _ORDINAL = re.compile(r"(?:\.?\s?[ºª](?!\s?[CFKcf]\b)|st|nd|rd|th|er|ère|[eè]me|e|nde?|te[rn]?)(?![^\W_])")

@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from datetime import time as time_of_day
 from decimal import Decimal
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types.clocks import Clock, clock
 from tarantula.streams.types.dates import read_date
 from tarantula.streams.types.numbers import plain
@@ -16,7 +17,6 @@ from tarantula.streams.types.other_languages import read_elsewhere
 from tarantula.streams.types.relative import read_relative
 from tarantula.streams.types.tidy import quoted
 from tarantula.streams.types.time_words import LABELS, NOW
-from tarantula.streams.value import NotRead, Value
 
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)\s?(Z|[+-]\d\d(?::?\d\d)?)?)?", re.IGNORECASE

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types import currencies
 from tarantula.streams.types.currencies import Currency
 from tarantula.streams.types.measures import check_no_ordinal
@@ -17,7 +18,6 @@ from tarantula.streams.types.numbers import number_of, plain
 from tarantula.streams.types.numerals import Numeral, numeral
 from tarantula.streams.types.tidy import after_word, quoted, tidy
 from tarantula.streams.types.units import leading
-from tarantula.streams.value import NotRead, Value
 
 _EURO_AS_MARK = re.compile(r"(\d)€(\d\d)(?![\d.,])")
 _ESCUDO_AS_MARK = re.compile(r"(\d)\$(\d\d)(?![\d.,])")

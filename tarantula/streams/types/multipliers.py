@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import NamedTuple
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 
 
 class Multiplier(NamedTuple):

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from decimal import Decimal
 from math import log10
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types.formats import Reading, decimal_marks, has_decimals, marks_in, proves_itself, readings
 from tarantula.streams.types.histories import Told, told
 from tarantula.streams.types.multipliers import Multiplier, multiplied
 from tarantula.streams.types.numerals import Numeral
 from tarantula.streams.types.tidy import quoted
-from tarantula.streams.value import NotRead
 
 CLEARLY = 2.0
 """How many times ten one number has to be nearer than the other."""

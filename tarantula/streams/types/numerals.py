@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tarantula.streams.keeping.value import NotRead
 from tarantula.streams.types import currencies
 from tarantula.streams.types.formats import MOST_DIGITS
 from tarantula.streams.types.tidy import quoted
-from tarantula.streams.value import NotRead
 
 LARGEST_EXPONENT = 99
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")

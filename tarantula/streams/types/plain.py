@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types.measures import check_no_ordinal, check_same_measure, measure
 from tarantula.streams.types.multipliers import multiplied, multiplier
 from tarantula.streams.types.numbers import number_of, plain, whole
 from tarantula.streams.types.numerals import Numeral, numeral
 from tarantula.streams.types.tidy import quoted
-from tarantula.streams.value import NotRead, Value
 
 _PERCENT = re.compile(r"\s*(?P<sign>%|‰)|\s*(?:por cento|percent|per cent|prozent|pour cent)\b", re.IGNORECASE)
 _SHARES = ("", "%", "‰")

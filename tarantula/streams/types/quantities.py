@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from tarantula.errors import TarantulaError
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types import currencies
 from tarantula.streams.types.measures import check_same_measure
 from tarantula.streams.types.multipliers import multiplier
@@ -15,7 +16,6 @@ from tarantula.streams.types.numerals import numeral
 from tarantula.streams.types.tidy import after_word, quoted
 from tarantula.streams.types.unit_table import TEMPERATURES
 from tarantula.streams.types.units import converted, leading, usual_unit
-from tarantula.streams.value import NotRead, Value
 
 _NO_UNIT = ("", *"(),.;:*|·•-!")
 """What may follow a number that has no unit."""

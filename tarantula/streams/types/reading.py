@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types.durations import read_duration
 from tarantula.streams.types.moments import read_moment
 from tarantula.streams.types.money import read_money
@@ -13,7 +14,6 @@ from tarantula.streams.types.plain import read_percentage, read_plain
 from tarantula.streams.types.quantities import read_quantity
 from tarantula.streams.types.tidy import quoted, tidy
 from tarantula.streams.types.urls import read_url
-from tarantula.streams.value import NotRead, Value
 
 LONGEST_WORDS = 20_000
 """Characters of a text that is words."""

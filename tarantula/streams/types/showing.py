@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types.numbers import plain
 
 if TYPE_CHECKING:

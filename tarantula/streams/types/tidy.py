@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from tarantula.streams.value import NotRead
+from tarantula.streams.keeping.value import NotRead
 
 LONGEST_RAW = 20_000
 """Characters, with all the spaces that a page has around a value."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tarantula.errors import TarantulaError
 from tarantula.sentences import did_you_mean
+from tarantula.streams.keeping.value import NotRead
 from tarantula.streams.types.currencies import usual_code
 from tarantula.streams.types.unit_table import ALONE, GROUPS
-from tarantula.streams.value import NotRead
 
 if TYPE_CHECKING:
     from pint import UnitRegistry

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from tarantula import urls
-from tarantula.streams.kinds import Kind
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types.tidy import quoted
-from tarantula.streams.value import NotRead, Value
 
 LONGEST_URL = 4_000
 _ABSOLUTE = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.views.summary import Summary
 
 

@@ -6,9 +6,9 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from tarantula.streams.sources.words import folded
 from tarantula.streams.views.cells import Cell, Record, Track
 from tarantula.streams.views.view import AT, ROW, Condition, Operator, ViewConfig
-from tarantula.streams.words import folded
 
 _COMPARING: Mapping[Operator, Callable[[Any, Any], bool]] = {
     Operator.EQUAL: operator.eq,

@@ -8,10 +8,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.models import Series, Source, SourceState
-from tarantula.streams import history, registry
-from tarantula.streams.kinds import Kind
-from tarantula.streams.source import SourceConfig, SourceField
-from tarantula.streams.state import Status
+from tarantula.streams import history
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.kinds import Kind
+from tarantula.streams.sources.source import SourceConfig, SourceField
+from tarantula.streams.sources.state import Status
 from tarantula.streams.views.cells import Cell, Column, Record, written
 from tarantula.streams.views.choosing import chosen
 from tarantula.streams.views.expression import parsed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tarantula.streams.followed_rows import LONGEST_NAME
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.views.cells import Column, Record, Track
 from tarantula.streams.views.view import ViewConfig
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 from tarantula.streams.views.cells import Point, Track
 from tarantula.streams.views.choosing import chosen_points
 from tarantula.streams.views.fitting import is_drawn

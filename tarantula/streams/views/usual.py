@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 
 from tarantula.errors import NotNow
 from tarantula.models import Source, SourceState
-from tarantula.streams import registry
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.views.looking import MOST_COLUMNS, rows_of
 from tarantula.streams.views.view import DAY, HOUR, MINUTE, ViewConfig, ViewKind, read
 

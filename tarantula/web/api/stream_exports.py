@@ -9,7 +9,7 @@ from starlette.responses import StreamingResponse
 
 from tarantula.management import stream_exports
 from tarantula.management.stream_exports import MOST_POINTS, Ending, PointRows, Wanted
-from tarantula.streams.retention import Grain
+from tarantula.streams.sources.retention import Grain
 from tarantula.web.api.common import LARGEST, AskedDesk
 from tarantula.web.api.streams import FieldKey, Moment, RowName, SourceName
 

@@ -10,8 +10,8 @@ from tarantula.management import stream_values, streams
 from tarantula.management.paging import Page
 from tarantula.management.stream_rows import Branch, SourceRow
 from tarantula.management.stream_values import AsideRow, EventRow, ValueRow
-from tarantula.streams.aside import Decision
-from tarantula.streams.source import SourceConfig
+from tarantula.streams.keeping.aside import Decision
+from tarantula.streams.sources.source import SourceConfig
 from tarantula.web.api.common import LARGEST, AskedDesk, Cursor, Limit, Number, paged
 
 router = APIRouter(tags=["streams"])

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
+from tarantula.streams.sources.words import folded
 from tarantula.streams.views.sight import Sight
-from tarantula.streams.words import folded
 from tarantula.web.drawing.shares import slices
 
 MOST = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.views.cells import Column
 from tarantula.streams.views.sight import Sight
 from tarantula.web.drawing.common import base, numbers_written

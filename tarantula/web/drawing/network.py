@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.views.sight import Sight
 from tarantula.web.drawing.common import base
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.views.fitting import coordinates
 from tarantula.streams.views.sight import Sight
 from tarantula.web.drawing.values import shown

@@ -10,8 +10,8 @@ from tarantula.management import stream_values, streams, views
 from tarantula.management.desk import Desk
 from tarantula.management.stream_rows import SourceRow
 from tarantula.publications.times import format_duration
-from tarantula.streams.kinds import Kind
-from tarantula.streams.state import Status
+from tarantula.streams.sources.kinds import Kind
+from tarantula.streams.sources.state import Status
 from tarantula.streams.views.sight import Sight
 from tarantula.streams.views.usual import usual_window
 from tarantula.streams.views.view import ViewConfig, ViewKind, read

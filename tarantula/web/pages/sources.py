@@ -11,7 +11,7 @@ from tarantula.management import streams
 from tarantula.management.desk import Desk
 from tarantula.management.stream_rows import Branch, SourceRow
 from tarantula.people.roles import Role
-from tarantula.streams.state import Status
+from tarantula.streams.sources.state import Status
 from tarantula.web.drawing.values import at_shown
 from tarantula.web.frame import heading, page
 from tarantula.web.parts.asking import away, told

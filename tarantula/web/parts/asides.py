@@ -10,7 +10,7 @@ from tarantula.management import stream_values
 from tarantula.management.desk import Desk
 from tarantula.management.stream_rows import SourceRow
 from tarantula.management.stream_values import AsideRow
-from tarantula.streams.aside import Decision
+from tarantula.streams.keeping.aside import Decision
 from tarantula.web.drawing.values import at_shown
 from tarantula.web.parts.asking import away, told
 from tarantula.web.parts.sections import section

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from nicegui import ui
 
 from tarantula.errors import TarantulaError
-from tarantula.streams.kinds import Kind
 from tarantula.streams.picking.draft import Draft, DraftField
 from tarantula.streams.picking.part import parts_in
 from tarantula.streams.picking.ways import Following, Way
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.types import check_unit, convertible
 from tarantula.web.parts.asking import away, told
 from tarantula.web.parts.complaints import Controls

@@ -11,8 +11,8 @@ from tarantula.errors import TarantulaError
 from tarantula.management import streams
 from tarantula.management.desk import Desk
 from tarantula.publications.times import format_duration
-from tarantula.streams.kinds import Aggregation, Kind
-from tarantula.streams.source import SourceConfig
+from tarantula.streams.sources.kinds import Aggregation, Kind
+from tarantula.streams.sources.source import SourceConfig
 from tarantula.web.parts.asking import away, say
 from tarantula.web.parts.complaints import Complaints, Control
 from tarantula.web.parts.dialogs import choice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tarantula.streams.kinds import Aggregation, Kind
+from tarantula.streams.sources.kinds import Aggregation, Kind
 from tarantula.web.words import mark
 
 VALUE_KINDS: Mapping[Kind, str] = {

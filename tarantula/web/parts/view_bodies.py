@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nicegui import ui
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.views.cells import Cell, Column
 from tarantula.streams.views.expression import parsed
 from tarantula.streams.views.fitting import IN_TIME, is_drawn

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from nicegui import ui
 
 from tarantula.errors import TarantulaError
-from tarantula.streams.steps import Action, Step
+from tarantula.streams.sources.steps import Action, Step
 from tarantula.web.parts.dialogs import choice
 from tarantula.web.parts.style import tagged
 from tarantula.web.words import _, mark

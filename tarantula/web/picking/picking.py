@@ -19,8 +19,8 @@ from tarantula.streams.adapter import Answer
 from tarantula.streams.picking.look import Look
 from tarantula.streams.picking.rendered import Rendering
 from tarantula.streams.picking.visitor import Visitor, Wanted, address_of, is_private
-from tarantula.streams.source import filled
-from tarantula.streams.steps import Step
+from tarantula.streams.sources.source import filled
+from tarantula.streams.sources.steps import Step
 from tarantula.web.picking.opened import OpenPages
 from tarantula.web.picking.showing import routes_of, ticket_for
 from tarantula.web.replay.tickets import Tickets

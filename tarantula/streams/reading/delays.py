@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tarantula.streams.visit import Followed
+from tarantula.streams.reading.visit import Followed
 
 
 class Delays(Mapping[str, float]):

@@ -15,11 +15,11 @@ from tarantula.errors import TarantulaError
 from tarantula.models import Source, SourceState
 from tarantula.scope.server_settings import ServerSettings
 from tarantula.store.bulk import chunks
-from tarantula.streams.outcome import Kept
-from tarantula.streams.registry import checked
-from tarantula.streams.remembered import Remembered
-from tarantula.streams.state import Status
-from tarantula.streams.visit import Followed
+from tarantula.streams.keeping.remembered import Remembered
+from tarantula.streams.reading.outcome import Kept
+from tarantula.streams.reading.visit import Followed
+from tarantula.streams.sources.registry import checked
+from tarantula.streams.sources.state import Status
 
 logger = logging.getLogger(__name__)
 

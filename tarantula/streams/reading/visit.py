@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tarantula.streams.adapter import Memory
-from tarantula.streams.due import next_due
-from tarantula.streams.source import SourceConfig
+from tarantula.streams.reading.due import next_due
+from tarantula.streams.sources.source import SourceConfig
 from tarantula.urls import server_of
 
 Key = tuple[Any, ...]

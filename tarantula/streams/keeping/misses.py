@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from tarantula.models import SourceState
 from tarantula.streams.adapter import Doubt
-from tarantula.streams.source import SourceConfig
-from tarantula.streams.state import Status
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.state import Status
 
 AT_ONCE = frozenset({Status.REFUSED, Status.DOUBTFUL})
 MOST_SHOWN = 5

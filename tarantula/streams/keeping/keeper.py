@@ -22,9 +22,9 @@ from tarantula.store.group_thread import GroupThread, settle
 from tarantula.store.reader_leases import ReaderLeases
 from tarantula.store.server_leases import Lease
 from tarantula.store.trouble import is_away, is_lost_race
-from tarantula.streams.following import Changes, Sources
-from tarantula.streams.keeping import keep_all
-from tarantula.streams.outcome import Kept, Made
+from tarantula.streams.keeping.keeping import keep_all
+from tarantula.streams.reading.following import Changes, Sources
+from tarantula.streams.reading.outcome import Kept, Made
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from tarantula.streams.visit import Followed, Key, Visit
+from tarantula.streams.reading.visit import Followed, Key, Visit
 
 HOLD = 3.0
 """Seconds for which a server on lease is kept though nothing is expected there."""

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from tarantula.models import PutAside, Source
 from tarantula.streams.adapter import Doubt
-from tarantula.streams.registry import seen_by
-from tarantula.streams.typing_values import clean
+from tarantula.streams.keeping.typing_values import clean
+from tarantula.streams.sources.registry import seen_by
 
 MOST_WAITING = 100
 """Texts of one source that wait for somebody; the oldest give way to new ones."""

@@ -6,9 +6,9 @@ To the Scrapy components it is what a collection is to them while an item is col
 from __future__ import annotations
 
 import time
-from asyncio import AbstractEventLoop, Future, get_running_loop
+from asyncio import AbstractEventLoop, get_running_loop
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -18,24 +18,20 @@ from tarantula.errors import TarantulaError
 from tarantula.politeness import Politeness
 from tarantula.scope.server_settings import ServerSettings
 from tarantula.store.reader_leases import ReaderLeases
-from tarantula.store.server_leases import Lease
 from tarantula.streams.adapter import Reading
-from tarantula.streams.answering import Attempt
-from tarantula.streams.delays import Delays
-from tarantula.streams.due import SECOND, DueHeap, spread
-from tarantula.streams.following import Changes, Sources
-from tarantula.streams.keeper import Keeper, ReadingNews
-from tarantula.streams.outcome import Kept, Made, NotMade, Unchanged
-from tarantula.streams.state import Status
-from tarantula.streams.turns import ServerTurn, Turns
-from tarantula.streams.visit import Followed, Visit
+from tarantula.streams.keeping.keeper import Keeper, ReadingNews
+from tarantula.streams.reading.answering import Attempt
+from tarantula.streams.reading.delays import Delays
+from tarantula.streams.reading.due import SECOND, DueHeap, spread
+from tarantula.streams.reading.following import Changes, Sources
+from tarantula.streams.reading.outcome import Kept, Made, NotMade, Unchanged
+from tarantula.streams.reading.servers_on_lease import ServersOnLease
+from tarantula.streams.reading.turns import Turns
+from tarantula.streams.reading.visit import Followed, Visit
+from tarantula.streams.sources.state import Status
 
 LEAD = 2 * SECOND
 """How long before a source is due its server is asked for."""
-ASK_AGAIN = 0.5
-"""Seconds between two tries at a server that others have."""
-WISH_AGAIN = 3.0
-"""Seconds between two words to them."""
 EXCLUDED = "The server {server} is excluded: `tarantula server show {server}` says so."
 
 
@@ -74,7 +70,6 @@ class Reader:
         self._leases = ReaderLeases()
         self._keeper: Keeper | None = None
         self._table = Sources()
-        self._wished: dict[str, float] = {}
 
     @property
     def keeper(self) -> Keeper:
@@ -94,12 +89,13 @@ class Reader:
         with self.database.session() as session:
             self._leases.join(session.connection())
         self._keeper = Keeper(self.database.engine, self._leases, loop, self._hear, self._table)
+        self._servers = ServersOnLease(self.turns, self.politeness, self._keeper, loop, on_work)
         self._keeper.start()
 
     def end(self) -> None:
         """Store what is left, and give back every server."""
         if self._keeper is not None:
-            self._give_back(self.turns)
+            self._servers.give_back(self.turns)
             self._keeper.close()
             with self.database.session() as session:
                 self._leases.leave(session.connection())
@@ -140,20 +136,10 @@ class Reader:
         """See which servers will be needed and which are not any more; to be called a few times a second."""
         if not self.is_reading:
             return
-        now = self._loop.time()
         for source in self._soon.pop_until(self.now() + LEAD):
             if not source.is_gone:
                 self._expect(source)
-        idle = self.turns.idle(now)
-        self._give_back(idle)
-        wanted = self.turns.wanted(now)
-        if wanted:
-            for turn in wanted:
-                turn.is_asked = True
-                turn.wanted_since = turn.wanted_since or now
-            asked = self.keeper.take({turn.name: self.politeness.pause(turn.name) for turn in wanted})
-            asked.add_done_callback(lambda future: self._taken(wanted, future))
-        self._wish([turn for turn in wanted if turn.waiting and now - (turn.wanted_since or now) >= ASK_AGAIN], now)
+        self._servers.look()
 
     def holds(self, visit: Visit) -> bool:
         """Whether the server is kept until a browser is done with the page."""
@@ -229,16 +215,11 @@ class Reader:
 
     def _hear(self, news: ReadingNews) -> None:
         """Take in what a group brought about."""
-        now = self._loop.time()
         if news.is_reading is not None and news.is_reading != self.is_reading:
             self.is_reading = news.is_reading
             if not self.is_reading:
                 self._apply(Changes(gone=list(self._sources)))
-        for server in news.lost:
-            self.turns.lose(server, now)
-        for server in news.contested:
-            turn = self.turns.at(server)
-            turn.contested_at = turn.contested_at or now
+        self._servers.hear(news)
         if news.changes is not None:
             self._apply(news.changes)
             self._on_work()
@@ -291,31 +272,3 @@ class Reader:
     def _go_by(self, settings: dict[str, ServerSettings]) -> None:
         self._excluded = frozenset(name for name, own in settings.items() if own.excluded)
         self._delays.own = {name: own.delay for name, own in settings.items() if own.delay is not None}
-
-    def _taken(self, asked: list[ServerTurn], future: Future[list[Lease]]) -> None:
-        now = self._loop.time()
-        for turn in asked:
-            turn.is_asked, turn.ask_again = False, now + ASK_AGAIN
-        if future.cancelled() or future.exception() is not None:
-            return
-        for lease in future.result():
-            self.turns.hold(lease.server, now + lease.wait)
-        self._on_work()
-
-    def _give_back(self, turns: Iterable[ServerTurn]) -> None:
-        now = self._loop.time()
-        held = [turn for turn in turns if turn.is_held and turn.visiting is None]
-        if held:
-            self.keeper.give_back(
-                {turn.name: max(turn.not_before - now, 0.0) for turn in held},
-                {turn.name: now - turn.visited_at for turn in held if turn.visited_at is not None},
-            )
-            for turn in held:
-                self.turns.lose(turn.name, now)
-
-    def _wish(self, turns: list[ServerTurn], now: float) -> None:
-        names = [turn.name for turn in turns if now - self._wished.get(turn.name, 0.0) >= WISH_AGAIN]
-        if names:
-            self._wished = {name: at for name, at in self._wished.items() if now - at < WISH_AGAIN}
-            self._wished.update(dict.fromkeys(names, now))
-            self.keeper.wish(names)

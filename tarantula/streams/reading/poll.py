@@ -11,14 +11,14 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.models import Source, SourceState
 from tarantula.servers import in_force
-from tarantula.streams.answering import Attempt
-from tarantula.streams.following import NO_PUBLICATION, Changes, Sources, followed_from
-from tarantula.streams.keeper import ReadingNews
-from tarantula.streams.keeping import keep
-from tarantula.streams.outcome import Kept, NotMade
-from tarantula.streams.reader import Reader
-from tarantula.streams.registry import get
-from tarantula.streams.visit import Followed, Visit
+from tarantula.streams.keeping.keeper import ReadingNews
+from tarantula.streams.keeping.keeping import keep
+from tarantula.streams.reading.answering import Attempt
+from tarantula.streams.reading.following import NO_PUBLICATION, Changes, Sources, followed_from
+from tarantula.streams.reading.outcome import Kept, NotMade
+from tarantula.streams.reading.reader import Reader
+from tarantula.streams.reading.visit import Followed, Visit
+from tarantula.streams.sources.registry import get
 
 
 class _Nothing(Sources):

@@ -13,7 +13,7 @@ from tarantula.db import Database
 from tarantula.models import Source, SourceState
 from tarantula.notifying import LEASE, PATIENCE, Message, is_due, put_off, send, still_to_tell
 from tarantula.publications.fields import split_words
-from tarantula.streams.registry import config_of
+from tarantula.streams.sources.registry import config_of
 
 TITLE = "{name} is not found any more"
 KIND = "warning"

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 from tarantula.models import Event
 from tarantula.streams.adapter import Row
 from tarantula.streams.history import NewEvent, series_of
-from tarantula.streams.outcome import new_event
-from tarantula.streams.value import Value
+from tarantula.streams.keeping.value import Value
+from tarantula.streams.reading.outcome import new_event
 
 ROOM = 10_000
 """Microseconds within which an entry gives way to others of the same second."""

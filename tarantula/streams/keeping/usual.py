@@ -7,7 +7,7 @@ much the same, or when a person says so.
 
 from __future__ import annotations
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 
 KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.PERCENTAGE, Kind.MONEY, Kind.QUANTITY})
 """Of which there is a usual range: dates go on for ever."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tarantula.streams.adapter import Memory
+from tarantula.streams.keeping.usual import Range, Run
 from tarantula.streams.types.histories import remembered
-from tarantula.streams.usual import Range, Run
 
 
 @dataclass(slots=True)

@@ -11,18 +11,19 @@ from sqlalchemy.orm.attributes import flag_modified
 
 from tarantula.models import Source, SourceState
 from tarantula.store.bulk import chunks
-from tarantula.streams import aside, registry, usual
 from tarantula.streams.adapter import Doubt, Reading, Row
 from tarantula.streams.alerts import judge_all
 from tarantula.streams.history import NewEvent, series_of_many, store
-from tarantula.streams.misses import Standing
-from tarantula.streams.news_rows import NewsRows
-from tarantula.streams.outcome import Kept, Made, New, NotMade, Unchanged, new_event
-from tarantula.streams.remembered import Remembered
-from tarantula.streams.source import SourceConfig, SourceField
-from tarantula.streams.state import Status
-from tarantula.streams.typing_values import clean, value_of, widened, with_kinds
-from tarantula.streams.value import NotRead, Value
+from tarantula.streams.keeping import aside, usual
+from tarantula.streams.keeping.misses import Standing
+from tarantula.streams.keeping.news_rows import NewsRows
+from tarantula.streams.keeping.remembered import Remembered
+from tarantula.streams.keeping.typing_values import clean, value_of, widened, with_kinds
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.reading.outcome import Kept, Made, New, NotMade, Unchanged, new_event
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.source import SourceConfig, SourceField
+from tarantula.streams.sources.state import Status
 
 EMPTY = "The place where it should be is empty."
 NOT_THERE = "It was not there."

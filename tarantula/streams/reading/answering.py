@@ -13,9 +13,9 @@ from tarantula.download.exchange import Exchange
 from tarantula.states import DocumentState
 from tarantula.streams.adapter import Answer, CannotRead, Reading
 from tarantula.streams.adapters import adapter_named
-from tarantula.streams.outcome import NotMade, Unchanged
-from tarantula.streams.state import Status
-from tarantula.streams.visit import Followed, Visit
+from tarantula.streams.reading.outcome import NotMade, Unchanged
+from tarantula.streams.reading.visit import Followed, Visit
+from tarantula.streams.sources.state import Status
 from tarantula.urls import redirect_target
 
 logger = logging.getLogger(__name__)

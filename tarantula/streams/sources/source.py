@@ -21,13 +21,15 @@ from tarantula import sentences
 from tarantula.errors import TarantulaError
 from tarantula.publications.fields import Addresses, Words, at_least, more_than_nothing
 from tarantula.publications.times import parse_duration
-from tarantula.streams.kinds import Aggregation, Kind
-from tarantula.streams.retention import Retention
-from tarantula.streams.steps import STORED, Step
+from tarantula.streams.sources.kinds import Aggregation, Kind
+from tarantula.streams.sources.retention import Retention
+from tarantula.streams.sources.steps import STORED, Step
 from tarantula.urls import canonical, is_web
 
 MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 LONGEST_NAME = 200
+OWN = "user"
+"""The first part of the names of people's own sources: ``user.ana.hoquei``."""
 SHORTEST_INTERVAL = 1.0
 """Seconds."""
 INTERVAL = "The interval has to be between a second and a year: write seconds, or 30s, 5m, 2h, 1d."

@@ -10,8 +10,8 @@ from typing import Any
 import tomli_w
 
 from tarantula.errors import TarantulaError
-from tarantula.streams.secrets import is_secret
-from tarantula.streams.source import SourceConfig, read
+from tarantula.streams.sources.secrets import is_secret
+from tarantula.streams.sources.source import SourceConfig, read
 
 KEY = "source"
 

@@ -12,7 +12,7 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.patient import Patient
 from tarantula.streams import alerts, history
-from tarantula.streams.telling import tell_misses
+from tarantula.streams.keeping.telling import tell_misses
 
 logger = logging.getLogger(__name__)
 

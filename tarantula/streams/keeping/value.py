@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.sources.kinds import Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,9 @@ from sqlalchemy.orm import Session
 from tarantula import sentences
 from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.models import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
-from tarantula.streams.source import SourceConfig, read, read_stored
-from tarantula.streams.state import Status
-from tarantula.streams.words import folded
-
-OWN = "user"
-"""The first part of the names of people's own sources: ``user.ana.hoquei``."""
+from tarantula.streams.sources.source import OWN, SourceConfig, read, read_stored
+from tarantula.streams.sources.state import Status
+from tarantula.streams.sources.words import folded
 
 
 def config_of(source: Source) -> SourceConfig:
@@ -89,7 +86,7 @@ def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
 
 def edit(session: Session, name: str, changes: Mapping[str, Any], person: str | None = None) -> Source:
     """Change some of a source; its name stays, and so does its history, read anew where a field is something else."""
-    from tarantula.streams.retyping import retype
+    from tarantula.streams.keeping.retyping import retype
 
     source = get(session, name, person)
     # Whoever keeps a reading of it waits until this is done.

@@ -10,16 +10,17 @@ from sqlalchemy.orm.attributes import flag_modified
 
 from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.models import PutAside, Source, SourceState
-from tarantula.streams import registry, usual
 from tarantula.streams.adapter import ACCEPTED
-from tarantula.streams.aside import Decision
 from tarantula.streams.history import last_values, series_of
-from tarantula.streams.keeping import settle
-from tarantula.streams.outcome import new_event
-from tarantula.streams.remembered import Remembered
-from tarantula.streams.source import SourceConfig, SourceField
-from tarantula.streams.typing_values import value_of
-from tarantula.streams.value import NotRead, Value
+from tarantula.streams.keeping import usual
+from tarantula.streams.keeping.aside import Decision
+from tarantula.streams.keeping.keeping import settle
+from tarantula.streams.keeping.remembered import Remembered
+from tarantula.streams.keeping.typing_values import value_of
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.reading.outcome import new_event
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.source import SourceConfig, SourceField
 
 
 def accept(session: Session, number: int, who: str, person: str | None = None) -> Value:

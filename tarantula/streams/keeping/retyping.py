@@ -19,13 +19,13 @@ from tarantula.errors import NotNow
 from tarantula.models import Alert, Event, Series, Source, SourceState
 from tarantula.streams.history import NewEvent
 from tarantula.streams.history.rewriting import Conversion, rewrite
-from tarantula.streams.kinds import Kind
-from tarantula.streams.outcome import new_event
-from tarantula.streams.remembered import Remembered
-from tarantula.streams.source import SourceConfig, SourceField
+from tarantula.streams.keeping.remembered import Remembered
+from tarantula.streams.keeping.typing_values import value_of
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.reading.outcome import new_event
+from tarantula.streams.sources.kinds import Kind
+from tarantula.streams.sources.source import SourceConfig, SourceField
 from tarantula.streams.types import converted
-from tarantula.streams.typing_values import value_of
-from tarantula.streams.value import NotRead, Value
 
 MOST_EVENTS = 200_000
 """That are read anew in one transaction: who writes waits for it."""

@@ -8,11 +8,11 @@ from math import isfinite
 
 from tarantula.columns import storable
 from tarantula.streams.adapter import Row
-from tarantula.streams.kinds import Kind
-from tarantula.streams.remembered import Remembered
-from tarantula.streams.source import SourceConfig, SourceField
+from tarantula.streams.keeping.remembered import Remembered
+from tarantula.streams.keeping.value import NotRead, Value
+from tarantula.streams.sources.kinds import Kind
+from tarantula.streams.sources.source import SourceConfig, SourceField
 from tarantula.streams.types import guess, read_text
-from tarantula.streams.value import NotRead, Value
 
 LINKS = ("href", "src")
 """Attributes whose texts are addresses, however they are written."""

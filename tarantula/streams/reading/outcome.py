@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from tarantula.streams.adapter import Doubt, Reading
 from tarantula.streams.history import NewEvent
-from tarantula.streams.source import SourceConfig
-from tarantula.streams.state import Status
-from tarantula.streams.value import Value
+from tarantula.streams.keeping.value import Value
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.state import Status
 
 Place = tuple[str, str]
 """The key of a field, and the name of a row."""
