@@ -62,7 +62,7 @@ def test_values_that_a_script_makes_and_those_behind_steps_are_read(sqlite: Data
             ],
         )
         steps = [{"action": "fill", "where": "#user", "value": "ana"}, {"action": "wait", "where": "#never"}]
-        follow(sqlite, "test.shut", url=web.url("/", "127.0.0.4"), render=True, timeout=5, steps=steps)
+        follow(sqlite, "test.shut", url=web.url("/", "127.0.0.4"), render=True, timeout=12, steps=steps)
         process = start([SCRAPY, "crawl", "streams"])
         wait_until(lambda: all(state_of(sqlite, source).status != "new" for source in (1, 2, 3)), process)
         log = interrupt(process)
