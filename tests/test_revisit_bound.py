@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.revisit import allocate
-from tarantula.revisit.bound import left, paid, polite_bound
+from tarantula.revisit.bound import polite_bound
 from tarantula.revisit.demand import best_visits, desk, is_tempted, prepare
 from tarantula.revisit.model import Floats, Reading, freshness, mean
 from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.schedule import staleness_of
 from tarantula.revisit.slotted import slotted
+from tarantula.revisit.surplus import left, paid
 from tarantula.revisit.worlds import uniform_rates, zipf
 
 HORIZON = 10.0

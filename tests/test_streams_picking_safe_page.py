@@ -92,6 +92,9 @@ def test_numbers_survive_however_a_page_is_nested(html: str) -> None:
         ("@import 'http://e.example/x';", "@import 'data:,';"),
         ("p { background: image-set('http://e.example/x' 1x) }", "p { background: image-set('data:,' 1x) }"),
         ("a::before { content: 'url(x)' }", "a::before { content: 'url(x)' }"),
+        (r"p { background: \75rl(http://e.example/x) }", "p { background: x(http://e.example/x) }"),
+        (r"@\69 mport 'http://e.example/x';", "x 'http://e.example/x';"),
+        (r".md\:w-1\/2:not(p) { content: '\201C' }", r".md\:w-1\/2:not(p) { content: '\201C' }"),
     ],
 )
 def test_styles_refer_to_nothing(css: str, safe: str) -> None:

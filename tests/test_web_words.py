@@ -100,9 +100,8 @@ def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None
             "Endereço do feed não pode ser 'nasa'. Escreva como em https://www.nasa.gov/feed/.",
         ),
         (
-            "temp: The selector fits 1,000 elements, not one. Write a narrower one, or say which by nth.\nAnd 3 more.",
-            "temp: O seletor corresponde a 1,000 elementos, e não a um. "
-            "Escreva um mais estreito, ou diga qual com nth.\n"
+            "t: The selector fits 1,000 elements, not one. Write a narrower one, or say which by nth.\nAnd 3 more.",
+            "t: O seletor corresponde a 1,000 elementos, e não a um. Escreva um mais estreito, ou diga qual com nth.\n"
             "E mais 3.",
         ),
         ("wind: 'n/a' is no number.", "wind: 'n/a' não é um número."),

@@ -75,7 +75,8 @@ class Experiment:
                 "Choose fewer or slower crawlers, or a shorter horizon."
             )
         # A hair more: ten times ten a second for a day is 8,640,000, also where a tenth is not quite one.
-        limits = Limits(self.horizon, self.politeness, floor(visits + 1e-6))
+        seconds = self.size.low / self.speeds()
+        limits = Limits(self.horizon, self.politeness, floor(visits + 1e-6), tuple(seconds.tolist()))
         if self.world.servers * min(limits.of_server, limits.visits) > MOST:
             raise TarantulaError(
                 f"So many servers and such short pauses make more than {MOST:,} times to choose from. "

@@ -8,7 +8,7 @@ from numba import njit
 FEWEST, MOST = 128, 1024
 A_VISIT = 12
 """Lots for each visit of a page that is visited as often as most are."""
-OFTEN = 6
+OFTEN = 3
 """A page with more than one visit in so many lots is too often there to choose among them."""
 
 

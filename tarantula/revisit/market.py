@@ -38,6 +38,20 @@ def first_prices(points, horizon, price, gap):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def find_prices(rates, weights, expected, horizon, points, room, prices, firmness, visits_a_lot):  # type: ignore[no-untyped-def]
+    """Let some of the pages trade: as many as are expected to want so many visits in each lot; *prices* become theirs.
+
+    Prices hardly depend on how many pages there are, and a few of them can bargain for long.
+    """
+    wanted = expected.sum()
+    apart = max(1, int(wanted / (visits_a_lot * len(points))))
+    some = np.arange(0, len(rates), apart)
+    share = expected[some].sum() / max(wanted, 1)
+    if share > 0.0:
+        trade(rates[some], weights[some], expected[some], horizon, points, room * share, prices, firmness)
+
+
+@njit(cache=True)
 def trade(rates, weights, expected, horizon, points, room, prices, firmness):  # type: ignore[no-untyped-def]
     """Return which lots each page buys, page after page, and where those of each begin; *prices* become the last ones.
 

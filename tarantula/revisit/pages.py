@@ -63,6 +63,8 @@ class Limits:
     """Seconds between two visits to a server."""
     visits: int
     """To all servers together."""
+    crawlers: tuple[float, ...] = ()
+    """Seconds that a visit takes each crawler at least; none where it is not known who makes the visits."""
 
     def __post_init__(self) -> None:
         if not 0 < self.politeness < np.inf or not 0 < self.horizon < np.inf:
@@ -79,6 +81,11 @@ class Limits:
     def pause(self) -> float:
         """The politeness in whole ticks: times that are multiples of it add up without an error."""
         return ceil(self.politeness * TICKS) / TICKS
+
+    @property
+    def could_be_made(self) -> float:
+        """How many visits crawlers could make if they were always busy."""
+        return sum(self.horizon / seconds for seconds in self.crawlers)
 
     @property
     def of_server(self) -> int:

@@ -14,15 +14,19 @@ from numba import njit, prange
 
 from tarantula.revisit import allocate
 from tarantula.revisit.lots import cut
-from tarantula.revisit.market import dearness, first_prices, trade
+from tarantula.revisit.market import dearness, find_prices, first_prices, trade
 from tarantula.revisit.merge import GOLDEN, merge
 from tarantula.revisit.model import Floats, Ints, Reading, freshness
 from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.schedule import Schedule, freshness_of
 from tarantula.revisit.seats import fit, polish
 
-FIRMNESS = np.array([0.2, 0.2, 0.3, 0.5, 1.0])
-"""How dear a crowd is, round by round: first the prices are found, then the crowds have to go."""
+FINDING = np.linspace(0.3, 0.05, 10)
+"""How dear a crowd is, round by round, while some pages find the prices."""
+A_LOT = 4
+"""Visits of these pages."""
+FIRMNESS = np.array([0.3, 1.0])
+"""How dear a crowd is when all pages choose: it has to go."""
 EFFORT = {Reading.FRESH: 0.97, Reading.STEADY: 1.0}
 """Of what MERGE loses: bargaining takes its time, and servers that lose the rest, little each, are left as they are."""
 
@@ -74,6 +78,7 @@ def _bargained(visits, times, rates, weights, horizon):  # type: ignore[no-untyp
     points, room, others, wishes, owners = cut(visits, times, rates, weights, horizon)
     gap = horizon / (len(times) / max((visits > 0).sum(), 1) + 1)
     prices = first_prices(points, horizon, dearness(rates * horizon, weights, visits), gap)
+    find_prices(rates[others], weights[others], visits[others], horizon, points, room, prices, FINDING, A_LOT)
     bought, begins = trade(rates[others], weights[others], visits[others], horizon, points, room, prices, FIRMNESS)
     # Within a lot one time is as good as another: pages are spread over it.
     step = points[1] - points[0] if len(points) > 1 else 0.0

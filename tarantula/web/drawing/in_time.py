@@ -64,15 +64,19 @@ def zoom(sight: Sight) -> dict[str, Any]:
 
 
 def _time_axis(sight: Sight, panel: int, panels: int) -> dict[str, Any]:
-    room = (sight.end - sight.begin) * ROOM
     label = {"formatter": MOMENTS, "hideOverlap": True, "show": panel == panels - 1}
     return {
         "type": "time",
         "gridIndex": panel,
-        "min": (sight.begin - room) // 1000,
-        "max": (sight.end + room) // 1000,
+        **time_limits(sight.begin, sight.end),
         "axisLabel": label,
     }
+
+
+def time_limits(begin: int, end: int) -> dict[str, int]:
+    """Return how far a window can be dragged."""
+    room = (end - begin) * ROOM
+    return {"min": (begin - room) // 1000, "max": (end + room) // 1000}
 
 
 def _one(sight: Sight, track: Track, scales: Scales) -> dict[str, Any]:
@@ -81,7 +85,7 @@ def _one(sight: Sight, track: Track, scales: Scales) -> dict[str, Any]:
         "name": scales.name(track),
         "type": "scatter" if kind == ViewKind.SCATTER else "line",
         **scales.place(track),
-        "data": [[point.at / 1000, point.value] for point in track.points],
+        "data": [[point.at // 1000, point.value] for point in track.points],
         "symbolSize": 5,
         "showSymbol": len(track.points) < 60,
     }

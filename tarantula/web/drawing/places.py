@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tarantula.streams.kinds import Kind
 from tarantula.streams.views.fitting import coordinates
 from tarantula.streams.views.sight import Sight
+from tarantula.web.drawing.values import shown
 
 MOST = 300
 
@@ -28,14 +29,15 @@ def places(sight: Sight) -> list[Place]:
     latitude, longitude = found
     others = [column for column in sight.columns if column not in found]
     named = next((column.letter for column in others if column.kind == Kind.TEXT), "")
-    valued = next((column.letter for column in others if column.letter != named), "")
-    shown = list[Place]()
+    valued = next((column for column in others if column.letter != named and column is not sight.naming), None)
+    there = list[Place]()
     for record in sight.records[:MOST]:
         up, across = record.cells.get(latitude.letter), record.cells.get(longitude.letter)
         if up is None or across is None or up.number is None or across.number is None:
             continue
         if abs(up.number) <= 90 and abs(across.number) <= 180:
             name = record.row or (record.cells[named].text if named in record.cells else sight.title)
-            value = record.cells[valued].text if valued in record.cells else ""
-            shown.append(Place(up.number, across.number, name, value))
-    return shown
+            cell = record.cells.get(valued.letter) if valued is not None else None
+            value = shown(cell, valued) if cell is not None and valued is not None else ""
+            there.append(Place(up.number, across.number, name, value))
+    return there

@@ -10,10 +10,12 @@ from nicegui import ui
 from tarantula.management import streams
 from tarantula.management.desk import Desk
 from tarantula.management.stream_rows import Branch, SourceRow
+from tarantula.people.roles import Role
 from tarantula.streams.state import Status
 from tarantula.web.drawing.values import at_shown
 from tarantula.web.frame import heading, page
 from tarantula.web.parts.asking import away, told
+from tarantula.web.parts.style import tagged
 from tarantula.web.parts.tables import Column, listing
 from tarantula.web.words import _, language, mark, use
 
@@ -32,6 +34,9 @@ def sources(desk: Desk, below: str = "", words: str = "") -> None:
     """Show where the hierarchy of names goes on, and the sources that are there."""
     heading(_("Sources"))
     spoken = language()
+    if desk.person.role.allows(Role.CURATOR):
+        following = ui.button(_("Follow a value"), icon="ads_click", on_click=lambda: ui.navigate.to("/streams/new"))
+        following.classes("mb-2")
     _path(below)
     line = ui.input(_("Words: of names, titles, descriptions and tags"), value=words).classes("w-full mb-2")
     line.props('type=search outlined dense clearable debounce="200" maxlength=200')
@@ -47,7 +52,10 @@ def sources(desk: Desk, below: str = "", words: str = "") -> None:
                 place.clear()
                 with place:
                     _branches([branch for branch in branches if branch.name != below])
-                    _listed(rows)
+                    if rows or asked.strip():
+                        _listed(rows)
+                    else:
+                        tagged("p", _("Nothing is followed yet."))
 
     line.on_value_change(show)
     ui.timer(0.01, show, once=True)

@@ -92,8 +92,8 @@ class Board:
         await self._fired()
 
     async def _tick(self) -> None:
-        for card in [card for card in self._cards if card.moves_by_itself]:
-            await card.refresh()
+        for card in list(self._cards):
+            await card.tick()
 
     async def _moved(self) -> None:
         order = [child.id for child in self._grid]

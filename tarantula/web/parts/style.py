@@ -18,6 +18,7 @@ main .nicegui-link { color: #1d4ed8; }
 .few-rows th, .few-rows td { padding-top: 0.15rem; padding-bottom: 0.15rem; }
 .few-rows th:last-child, .few-rows td:last-child { padding-right: 0; }
 .leaflet-tooltip.net-label { background: none; border: 0; box-shadow: none; color: #475569; font-size: 0.7rem; }
+.q-tooltip--style { background: #334155; color: #fff; font-size: 0.8rem; }
 .q-field--with-bottom { padding-bottom: 0; }
 .q-field__bottom--animated { position: static; transform: none; }
 .nicegui-echart { min-width: 0; max-width: 100%; overflow: hidden; }

@@ -17,7 +17,7 @@ from tarantula.streams.views.view import ViewKind
 from tarantula.web.parts.style import icon_button, tagged
 from tarantula.web.parts.view_pane import ViewPane
 from tarantula.web.parts.view_words import ICONS, KINDS
-from tarantula.web.words import _
+from tarantula.web.words import _, language, use
 
 HANDLE = "card-handle"
 """By which a card is dragged."""
@@ -42,7 +42,7 @@ class ViewCard:
 
     def __init__(self, desk: Desk, row: ViewRow, acts: Acts, seen: Callable[[], None]) -> None:
         self.row = row
-        self._acts, self._seen = acts, seen
+        self._acts, self._seen, self._spoken = acts, seen, language()
         self.turn = Lock()
         """Of what is done with it: somebody who is quick is obeyed in order."""
         with ui.card().tight().classes("w-full min-w-0").props("flat bordered") as self.element:
@@ -56,22 +56,21 @@ class ViewCard:
         """What it shows."""
         return self.pane.sight
 
-    @property
-    def moves_by_itself(self) -> bool:
-        """Whether time passing is enough to change it."""
-        return self.pane.moves_by_itself and not self.row.view.folded
-
     def change(self, row: ViewRow) -> None:
         """Be another view, in the same place."""
         self.row = row
         self.pane.change(row.view)
         self.pane.element.set_visibility(not row.view.folded)
-        self._fold.props(_expanded(row))
-        self._share_words()
+        _fold_button(self._fold, row)
 
     async def refresh(self) -> None:
         """Look again."""
         await self.pane.refresh()
+
+    async def tick(self) -> None:
+        """Let time pass."""
+        if not self.row.view.folded:
+            await self.pane.tick()
 
     def _show(self, sight: Sight) -> None:
         self._title.text = sight.title
@@ -88,40 +87,48 @@ class ViewCard:
             self._title = tagged(
                 "h2", ", ".join(self.row.view.sources), "text-base font-bold m-0 grow min-w-0 truncate"
             )
-            self._kinds()
+            self._menu("insert_chart", _("Show as"), self._kinds)
             icon_button("tune", _("Edit")).on_click(lambda: acts.edit(self))
             self._fold = icon_button("unfold_less", _("Fold or unfold")).on_click(lambda: acts.fold(self))
-            self._fold.props(_expanded(self.row))
-            self._menu()
+            _fold_button(self._fold, self.row)
+            self._menu("more_vert", _("More"), self._more)
+
+    def _menu(self, icon: str, words: str, fill: Callable[[], None]) -> None:
+        """Show a button with a menu, which is made when somebody wants it: a dashboard has many, and hardly any is."""
+
+        def open_it() -> None:
+            use(self._spoken)
+            menu.clear()
+            with menu:
+                fill()
+            menu.open()
+
+        with icon_button(icon, words).props("aria-haspopup=menu").on_click(open_it):
+            menu = ui.menu().props("auto-close no-parent-event role=menu")
 
     def _kinds(self) -> None:
-        with icon_button("insert_chart", _("Show as")), ui.menu().props("auto-close role=menu"):
-            for kind, words in KINDS.items():
-                with _item(partial(self._acts.show_as, self, kind)), ui.row().classes("items-center gap-2"):
-                    ui.icon(ICONS[kind])
-                    ui.label(_(words))
+        for kind, words in KINDS.items():
+            with _item(partial(self._acts.show_as, self, kind)), ui.row().classes("items-center gap-2"):
+                ui.icon(ICONS[kind])
+                ui.label(_(words))
 
-    def _menu(self) -> None:
-        with icon_button("more_vert", _("More")), ui.menu().props("auto-close role=menu"):
-            for name in self.row.view.sources:
-                target = f"/sources/{quote(name)}"
-                with _item(partial(ui.navigate.to, target)):
-                    ui.label(_("Source {name}", name=name))
-                with _item(partial(self._acts.watch, self, name)):
-                    ui.label(_("New alert on {name}", name=name))
-            with _item(lambda: self._acts.share(self)):
-                self._share = ui.label()
-            with _item(lambda: self._acts.remove(self)):
-                ui.label(_("Remove"))
-        self._share_words()
-
-    def _share_words(self) -> None:
-        self._share.text = _("Share no longer") if self.row.shared else _("Share with others")
+    def _more(self) -> None:
+        for name in self.row.view.sources:
+            target = f"/sources/{quote(name)}"
+            with _item(partial(ui.navigate.to, target)):
+                ui.label(_("Source {name}", name=name))
+            with _item(partial(self._acts.watch, self, name)):
+                ui.label(_("New alert on {name}", name=name))
+        with _item(lambda: self._acts.share(self)):
+            ui.label(_("Share no longer") if self.row.shared else _("Share with others"))
+        with _item(lambda: self._acts.remove(self)):
+            ui.label(_("Remove"))
 
 
 def _item(act: Callable[[], Any]) -> ui.menu_item:
     return ui.menu_item(on_click=act).props("role=menuitem")
 
 
-def _expanded(row: ViewRow) -> str:
-    return f'aria-expanded="{str(not row.view.folded).lower()}"'
+def _fold_button(button: ui.button, row: ViewRow) -> None:
+    button.set_icon("unfold_more" if row.view.folded else "unfold_less")
+    button.props(f'aria-expanded="{str(not row.view.folded).lower()}"')

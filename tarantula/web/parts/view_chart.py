@@ -12,7 +12,7 @@ from tarantula.streams.views.fitting import IN_TIME
 from tarantula.streams.views.sight import Sight
 from tarantula.streams.views.view import ViewKind
 from tarantula.web.drawing.gauges import gauge
-from tarantula.web.drawing.in_time import in_time, scatter_pairs, series
+from tarantula.web.drawing.in_time import in_time, scatter_pairs, series, time_limits
 from tarantula.web.drawing.network import network
 from tarantula.web.drawing.scales import HIGH, scales_of
 from tarantula.web.drawing.shares import bar, pie, treemap
@@ -66,6 +66,14 @@ class Chart:
             return
         # The options stay as they are: to change them would send the window along.
         self._chart.run_chart_method("setOption", {"series": series(sight)})
+
+    def move(self, begin: int, end: int) -> None:
+        """Show another window of the same data."""
+        if self._chart is not None:
+            panels = len(self._chart.options["xAxis"])
+            axes = [time_limits(begin, end) for _panel in range(panels)]
+            zoom = {"startValue": begin // 1000, "endValue": end // 1000}
+            self._chart.run_chart_method("setOption", {"xAxis": axes, "dataZoom": [zoom]})
 
     async def _drag(self, event: GenericEventArguments) -> None:
         begin, end = event.args

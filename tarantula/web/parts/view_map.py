@@ -9,6 +9,7 @@ from nicegui import ui
 from tarantula.streams.views.sight import Sight
 from tarantula.web.drawing.net import bounds_of, net
 from tarantula.web.drawing.places import Place, places
+from tarantula.web.drawing.values import plain_number
 from tarantula.web.parts.style import tagged
 from tarantula.web.words import _
 
@@ -35,7 +36,8 @@ class Map:
         self._draw(sight.title, found)
         with ui.element("ul").classes("m-0 mt-1 p-0 list-none text-sm w-full max-h-40 overflow-y-auto"):
             for place in found:
-                tagged("li", f"{place.name} {place.value} ({place.latitude:.5g}, {place.longitude:.5g})", "break-words")
+                where = " · ".join(plain_number(degrees) for degrees in (place.latitude, place.longitude))
+                tagged("li", f"{place.name} {place.value} ({where})", "break-words")
 
     def _draw(self, title: str, found: list[Place]) -> None:
         bounds = bounds_of(found)

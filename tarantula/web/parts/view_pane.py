@@ -25,8 +25,14 @@ from tarantula.web.words import _, language, use
 
 MARGIN = 1.0
 """Windows on both sides of the one that is seen, so that dragging it finds something there."""
-AT_MOST = 1200
+AT_MOST, AT_LEAST = 1200, 150
 """Points of a track, with the margins."""
+TOGETHER = 3600
+"""Points of all tracks: many of them share the room on the screen, and the way to it."""
+PIXELS = 400
+"""Of a chart on a telephone: a window that has moved by less than one looks the same."""
+FRESH = 20
+"""How many times in its own length a window that follows the present is looked at anew; between, it only moves."""
 REST = 0.7
 """Seconds without dragging."""
 IN_WORDS = frozenset({ViewKind.TEXT, ViewKind.ONE_LINE, ViewKind.TABLE, ViewKind.TAG_CLOUD})
@@ -43,6 +49,7 @@ class ViewPane:
         self._window = Window(view.window)
         self._body: Body | None = None
         self._busy = self._again = False
+        self._moved_to = 0
         with ui.element("div").classes("w-full p-3 min-w-0") as self.element:
             self._trouble = tagged("p", "", "m-0 text-amber-900 text-sm break-words whitespace-pre-line").props(
                 'role="status"'
@@ -82,12 +89,30 @@ class ViewPane:
         finally:
             self._busy = False
 
+    async def tick(self) -> None:
+        """Move with the present, if that can be seen; look anew only now and then."""
+        if not self.moves_by_itself or self.sight is None:
+            return
+        begin, end = self._window.span
+        if (end - self._moved_to) * PIXELS < end - begin:
+            return
+        is_fresh = (end - self.sight.end) * FRESH < end - begin
+        if is_fresh and isinstance(self._body, Chart) and is_draggable(self.sight) and not self._is_dragged:
+            self._moved_to = end
+            self._body.move(begin, end)
+        else:
+            await self.refresh()
+
+    def _points(self) -> int:
+        tracks = len(self.sight.tracks) if self.sight is not None else 0
+        return min(AT_MOST, max(AT_LEAST, TOGETHER // max(tracks, 1)))
+
     async def _look(self) -> None:
         use(self._spoken)
         asked = self.view
         begin, end = self._window.span
         try:
-            sight = await away(views.look, self._desk, asked, begin, end, AT_MOST, MARGIN)
+            sight = await away(views.look, self._desk, asked, begin, end, self._points(), MARGIN)
         except TarantulaError as error:
             self._trouble.text = retold(str(error))
             return
@@ -97,7 +122,7 @@ class ViewPane:
 
     def _show(self, sight: Sight) -> None:
         is_news = self.sight is None or _without_window(self.sight) != _without_window(sight)
-        self.sight = sight
+        self.sight, self._moved_to = sight, sight.end
         self._seen(sight)
         self._trouble.text = trouble(sight)
         self._note.text = note(sight)

@@ -22,7 +22,7 @@ POLICY = (
     # Without allow-same-origin its origin is nobody's: no cookies, no storage, no way to the page around it.
     "sandbox allow-scripts; default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'none'; font-src 'none'; frame-src 'none'; object-src 'none'; "
-    "form-action 'none'; base-uri 'none'; worker-src 'none'; manifest-src 'none'; webrtc 'block'"
+    "form-action 'none'; base-uri 'none'; worker-src 'none'; manifest-src 'none'"
 )
 
 
