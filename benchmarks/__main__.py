@@ -24,6 +24,7 @@ from benchmarks import (
     ranking,
     search,
     streams,
+    types,
     wget,
 )
 
@@ -45,6 +46,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "live": lambda options: live.measure(options.pages, options.servers),
     "streams": lambda options: streams.measure(options.sources, options.seconds),
     "search": lambda options: search.measure(options.documents),
+    "types": lambda options: types.measure(),
 }
 
 

@@ -1,0 +1,80 @@
+"""Types of values: what it costs to read one text as what its field is, in microseconds of processor time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from itertools import cycle, islice
+from random import Random
+from typing import Any, NamedTuple
+
+from tarantula.streams.sources.kinds import Kind
+from tarantula.streams.types import read_text
+
+TEXTS = 5000
+"""Different ones of each kind: none is read twice."""
+HISTORY = 20
+NOW = datetime.fromisoformat("2026-06-14T12:00:00+01:00")
+MONTHS = ("janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho")
+
+
+class Read(NamedTuple):
+    """What is read: texts of one kind, made of a die."""
+
+    kind: Kind
+    unit: str
+    text: Callable[[Random], str]
+
+
+READ = {
+    "plain_number": Read(
+        Kind.DECIMAL, "", lambda dice: f"{dice.randrange(1, 9)}.{dice.randrange(100, 999)},{_two(dice)}"
+    ),
+    "money": Read(Kind.MONEY, "EUR", lambda dice: f"{dice.randrange(1, 9)}.{dice.randrange(100, 999)},{_two(dice)} €"),
+    "quantity": Read(Kind.QUANTITY, "km/h", lambda dice: f"{dice.randrange(100, 9999)},{_two(dice)} nós"),
+    "date_in_digits": Read(
+        Kind.MOMENT, "", lambda dice: f"{_day(dice)}/0{dice.randrange(1, 8)}/{_year(dice)} {_clock(dice)}"
+    ),
+    "date_in_words": Read(
+        Kind.MOMENT, "", lambda dice: f"{_day(dice)} de {dice.choice(MONTHS)} de {_year(dice)} às {_clock(dice)}"
+    ),
+}
+
+
+def measure() -> dict[str, Any]:
+    """Read texts with a history that stays, and numbers with one that moves."""
+    dice = Random(3)
+    found = {}
+    for name, one in READ.items():
+        texts = list(dict.fromkeys(one.text(dice) for _ in range(2 * TEXTS)))[:TEXTS]
+        found[f"{name}_us"] = _took(one, texts, [texts[:HISTORY]])
+    numbers = READ["plain_number"]
+    texts = list(dict.fromkeys(numbers.text(dice) for _ in range(2 * TEXTS)))[:TEXTS]
+    moving = [texts[number : number + HISTORY] for number in range(len(texts) - HISTORY)]
+    return {**found, "plain_number_with_a_history_that_changed_us": _took(numbers, texts, moving)}
+
+
+def _took(one: Read, texts: Sequence[str], histories: Sequence[Sequence[str]]) -> float:
+    read_text(texts[0], one.kind, one.unit, histories[0], now=NOW)
+    pairs = list(zip(texts[1:], islice(cycle(histories), len(texts) - 1), strict=True))
+    began = time.process_time()
+    for text, history in pairs:
+        read_text(text, one.kind, one.unit, history, now=NOW)
+    return round((time.process_time() - began) / len(pairs) * 1e6, 1)
+
+
+def _two(dice: Random) -> str:
+    return f"{dice.randrange(100):02d}"
+
+
+def _day(dice: Random) -> int:
+    return dice.randrange(13, 29)
+
+
+def _year(dice: Random) -> int:
+    return dice.randrange(2000, 2027)
+
+
+def _clock(dice: Random) -> str:
+    return f"{dice.randrange(24):02d}:{dice.randrange(60):02d}"
