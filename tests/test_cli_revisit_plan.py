@@ -83,7 +83,7 @@ def test_the_limit_of_the_publication_holds_unless_told(sqlite: Database, tarant
         (("fcul", "--horizon", "soon"), "The horizon: 'soon' is not a duration."),
         (("fcul", "--visits", "0"), "A plan has at least one visit."),
         (("fcul", "--visits", "-3"), "A plan has at least one visit."),
-        (("fcul", "--policy", "wolf"), "There is no policy wolf. There are: aged, uniform, psp"),
+        (("fcul", "--policy", "wolf"), "There is no policy wolf. There are: psp, mp2"),
         (("fcul", "--weights", "gold"), "There are no weights 'gold'. Choose equal, depth."),
         (("empty",), "The publication empty has no item yet whose pages could be visited again."),
         (("slow", "--horizon", "30s"), "The horizon of 30 s is shorter than the 60 s between two visits"),

@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 
 from tarantula.errors import TarantulaError
 from tarantula.revisit import allocate
+from tarantula.revisit.changes import Law, Laws, freshness_by
 from tarantula.revisit.model import Ints, Reading, freshness, gain, mean
 from tarantula.revisit.pages import Limits, Pages
 
 READINGS = pytest.mark.parametrize("reading", list(Reading))
 
 
-def worth(visits: Ints, pages: Pages, limits: Limits, reading: Reading) -> float:
-    return mean(freshness(visits, pages.changes(limits.horizon), reading), pages.weights)
+def worth(visits: Ints, pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> float:
+    changes = pages.changes(limits.horizon)
+    fresh = freshness(visits, changes, reading) if laws is None else freshness_by(laws, visits, changes, reading)
+    return mean(fresh, pages.weights)
 
 
 @READINGS
@@ -27,23 +30,25 @@ def worth(visits: Ints, pages: Pages, limits: Limits, reading: Reading) -> float
 @given(
     rates=st.lists(st.sampled_from([0.0, 0.01, 0.1, 0.5, 2.0, 50.0]), min_size=4, max_size=4),
     weights=st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=4, max_size=4),
+    laws=st.none()
+    | st.lists(st.sampled_from(list(Law)), min_size=4, max_size=4).map(lambda one: np.array(one, np.int8)),
     visits=st.integers(0, 6),
 )
 def test_nothing_that_can_be_tried_is_better(
-    reading: Reading, rates: list[float], weights: list[float], visits: int
+    reading: Reading, rates: list[float], weights: list[float], laws: Laws | None, visits: int
 ) -> None:
     pages = Pages.of(rates, [0, 1, 0, 1], weights)
     limits = Limits(horizon=10.0, politeness=3.0, visits=visits)
-    found = allocate.polite(pages, limits, reading)
+    found = allocate.polite(pages, limits, reading, laws)
     assert found.sum() <= visits
     assert found[:2].sum() <= 3
     assert found[2:].sum() <= 3
     best = max(
-        worth(np.array(counts), pages, limits, reading)
+        worth(np.array(counts), pages, limits, reading, laws)
         for counts in product(range(4), repeat=4)
         if sum(counts) <= visits and sum(counts[:2]) <= 3 and sum(counts[2:]) <= 3
     )
-    assert worth(found, pages, limits, reading) == pytest.approx(best, abs=1e-12)
+    assert worth(found, pages, limits, reading, laws) == pytest.approx(best, abs=1e-12)
 
 
 def one_by_one(pages: Pages, limits: Limits, reading: Reading) -> Ints:

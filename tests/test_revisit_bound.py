@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -11,13 +12,18 @@ from hypothesis import strategies as st
 
 from tarantula.revisit import allocate
 from tarantula.revisit.bound import polite_bound
+from tarantula.revisit.bounds import weak_politeness
 from tarantula.revisit.demand import best_visits, desk, is_tempted, prepare
+from tarantula.revisit.experiments import Experiment, Span
 from tarantula.revisit.model import Floats, Reading, freshness, mean
 from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.policies import psp
 from tarantula.revisit.schedule import staleness_of
+from tarantula.revisit.simulator.simulation import made
+from tarantula.revisit.simulator.web import Web
 from tarantula.revisit.slotted import slotted
 from tarantula.revisit.surplus import left, paid
-from tarantula.revisit.worlds import uniform_rates, zipf
+from tarantula.revisit.worlds import World, uniform_rates, zipf
 
 HORIZON = 10.0
 DAY = Limits(86400.0, 15.0, 10**9)
@@ -69,6 +75,42 @@ def test_no_schedule_that_can_be_tried_is_under_it(
     assert bound <= least + 1e-12
 
 
+@settings(max_examples=12, deadline=None)
+@given(
+    rates=st.lists(st.sampled_from([0.0, 0.02, 0.1, 0.3, 1.0, 4.0]), min_size=2, max_size=3),
+    weights=st.lists(st.sampled_from([0.2, 1.0, 5.0]), min_size=3, max_size=3),
+    seconds=st.sampled_from([2.5, 3.0, 4.5]),
+)
+def test_a_crawler_that_is_always_busy_is_as_a_server_that_is_always_asked(
+    rates: list[float], weights: list[float], seconds: float
+) -> None:
+    limits = Limits(HORIZON, 0.01, int(HORIZON / seconds), (seconds,))
+    pages = Pages.of(rates, range(len(rates)), weights[: len(rates)])
+    bound = polite_bound(pages, limits, Reading.FRESH)
+    assert bound <= least_stale(rates, weights[: len(rates)], seconds, limits.visits) + 1e-12
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    documents=st.integers(2, 400),
+    servers=st.integers(1, 6),
+    theta=st.floats(0.0, 2.0),
+    speeds=st.lists(st.floats(0.05, 3.0), min_size=1, max_size=4),
+)
+def test_no_visits_that_crawlers_make_are_under_it(
+    documents: int, servers: int, theta: float, speeds: list[float]
+) -> None:
+    chance = np.random.default_rng(documents)
+    pages = Pages.of(
+        chance.uniform(0.0, 0.3, documents) ** 2, chance.integers(0, servers, documents), zipf(documents, theta)
+    )
+    crawlers = np.array(speeds)
+    limits = Limits(100.0, 1.0, int(crawlers.sum() * 100.0), tuple(1.0 / crawlers))
+    for policy in (psp, slotted):
+        visits = made(policy(pages, limits, Reading.FRESH), Web.of(pages), crawlers, limits)
+        assert polite_bound(pages, limits, Reading.FRESH) <= staleness_of(visits, pages, limits, Reading.FRESH) + 1e-12
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     documents=st.integers(2, 400),
@@ -100,6 +142,15 @@ def test_it_shows_that_little_is_left_to_win(documents: int, near: float) -> Non
     new = polite_bound(pages, DAY, Reading.FRESH)
     found = staleness_of(slotted(pages, DAY, Reading.FRESH), pages, DAY, Reading.FRESH)
     assert found - new < near * (found - old)
+
+
+def test_it_knows_that_crawlers_are_busy_where_no_server_is() -> None:
+    supposed = Experiment(World(10_000, 20, theta=0.0), rate=Span(0.1, 0.1))
+    pages, limits = supposed.world.pages(), supposed.limits()
+    found = staleness_of(slotted(pages, limits, Reading.FRESH), pages, limits, Reading.FRESH)
+    old, new = (polite_bound(pages, one, Reading.FRESH) for one in (replace(limits, crawlers=()), limits))
+    assert old == pytest.approx(weak_politeness(pages, limits, Reading.FRESH))
+    assert found - new < 0.12 * (found - old)
 
 
 @given(

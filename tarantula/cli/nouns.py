@@ -33,7 +33,7 @@ NOUNS = {
     "web": "Start the management pages, until Ctrl-C.",
     "serve": "Start the management pages and the daemon, until Ctrl-C.",
     "user": "Those who may use the pages: add, list, edit, remove them, make tokens for programs.",
-    "revisit": "When pages are visited again: simulate policies, and draw what they do.",
+    "revisit": "When pages are visited again: plan it, simulate policies, and draw what they do.",
     "escalona": "Order URLs by a file of commands, as the URL scheduler of 2021 does.",
 }
 

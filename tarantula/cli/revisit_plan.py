@@ -74,7 +74,8 @@ def _show(found: ShownPlan) -> None:
     screen = console()
     screen.print(f"{found.publication}: {found.visits:,} visits in {_duration(found.horizon)}", style="bold")
     screen.print(
-        f"{found.pages:,} pages of {found.item}, {found.never_revisited:,} of them never visited again so far; "
+        f"{found.pages:,} {'page' if found.pages == 1 else 'pages'} of {found.item}, "
+        f"{found.never_revisited:,} of them never visited again so far; "
         f"{found.pages_visited:,} would be visited, and {found.changes_expected:,.0f} visits are believed to find a "
         f"change. {_percent(found.fresh_now)} of the pages are believed to be as on their servers now."
     )

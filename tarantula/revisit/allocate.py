@@ -12,11 +12,12 @@ from weakref import ref
 import numpy as np
 from numba import njit, prange
 
+from tarantula.revisit.changes import Laws, all_poisson, gain_by
 from tarantula.revisit.head_start import Start, head_start
-from tarantula.revisit.model import Floats, Ints, Reading, gain
+from tarantula.revisit.model import Floats, Ints, Reading
 from tarantula.revisit.pages import Limits, Pages
 
-Allocation = Callable[[Pages, Limits, Reading], Ints]
+Allocation = Callable[[Pages, Limits, Reading, Laws | None], Ints]
 
 _last: dict[Allocation, tuple[ref[Pages], Limits, Reading, Ints]] = {}
 
@@ -27,45 +28,48 @@ def phase_1(allocation: Allocation, pages: Pages, limits: Limits, reading: Readi
         known, *others, visits = _last[allocation]
         if known() is pages and others == [limits, reading]:
             return visits
-    visits = allocation(pages, limits, reading)
+    visits = allocation(pages, limits, reading, None)
     _last[allocation] = ref(pages), limits, reading, visits
     return visits
 
 
-def polite(pages: Pages, limits: Limits, reading: Reading) -> Ints:
-    """Return how often each page is visited when no server may be visited too often."""
+def polite(pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> Ints:
+    """Return how often each page is visited when no server may be visited too often; by Poisson's law unless told."""
     budgets = np.full(len(pages.starts) - 1, min(limits.of_server, limits.visits), dtype=np.int64)
-    return _allocate(pages, pages.starts, budgets, limits, reading)
+    return _allocate(pages, pages.starts, budgets, limits, reading, laws)
 
 
-def impolite(pages: Pages, limits: Limits, reading: Reading) -> Ints:
+def impolite(pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> Ints:
     """Return how often each page is visited when only the visits in all are limited."""
     everything = np.array([0, len(pages)], dtype=np.int64)
-    return _allocate(pages, everything, np.array([limits.visits], dtype=np.int64), limits, reading)
+    return _allocate(pages, everything, np.array([limits.visits], dtype=np.int64), limits, reading, laws)
 
 
-def _allocate(pages: Pages, starts: Ints, budgets: Ints, limits: Limits, reading: Reading) -> Ints:
+def _allocate(pages: Pages, starts: Ints, budgets: Ints, limits: Limits, reading: Reading, laws: Laws | None) -> Ints:
     budgets = np.where(np.diff(starts) > 0, budgets, 0)
     changes, steady = pages.changes(limits.horizon), reading is Reading.STEADY
-    start = head_start(starts, changes, pages.weights, budgets, limits.visits, steady)
-    visits = _from(start, pages, starts, changes, budgets, limits.visits, steady)
-    if visits is None:
-        # The guess was wrong: begin at the beginning, and go to the end.
-        nowhere = Start(np.zeros(len(pages), dtype=np.int64), np.inf, 0.0)
-        visits = _from(nowhere, pages, starts, changes, budgets, limits.visits, steady)
-        assert visits is not None
+    if laws is None:
+        laws = all_poisson(len(pages))
+        start = head_start(starts, changes, pages.weights, budgets, limits.visits, steady)
+        visits = _from(start, pages, starts, changes, laws, budgets, limits.visits, steady)
+        if visits is not None:
+            return visits
+    # There is no guess, or it was wrong: begin at the beginning, and go to the end.
+    nowhere = Start(np.zeros(len(pages), dtype=np.int64), np.inf, 0.0)
+    visits = _from(nowhere, pages, starts, changes, laws, budgets, limits.visits, steady)
+    assert visits is not None
     return visits
 
 
 def _from(
-    start: Start, pages: Pages, starts: Ints, changes: Floats, budgets: Ints, most: int, steady: bool
+    start: Start, pages: Pages, starts: Ints, changes: Floats, laws: Laws, budgets: Ints, most: int, steady: bool
 ) -> Ints | None:
     """Return how often each page is visited, or nothing if it cannot be found from where this starts."""
     sure = int(start.visits.sum())
     rooms = budgets - np.add.reduceat(np.append(start.visits, 0), starts[:-1]) * (np.diff(starts) > 0)
     chosen = np.concatenate([[0], np.cumsum(rooms)])
     gains, takers = np.zeros(chosen[-1]), np.full(chosen[-1], -1, dtype=np.int64)
-    _take_the_best(starts, changes, pages.weights, chosen, steady, start.visits, start.cheap, gains, takers)
+    _take_the_best(starts, changes, laws, pages.weights, chosen, steady, start.visits, start.cheap, gains, takers)
     taken = np.flatnonzero(takers >= 0)
     if sure > most or (start.cheap > 0.0 and sure + len(taken) < most):
         return None
@@ -87,7 +91,7 @@ def _best(gains: Floats, taken: Ints, most: int) -> Ints:
 
 
 @njit(cache=True, parallel=True)
-def _take_the_best(starts, changes, weights, chosen, steady, begun, cheap, gains, takers):  # type: ignore[no-untyped-def]
+def _take_the_best(starts, changes, laws, weights, chosen, steady, begun, cheap, gains, takers):  # type: ignore[no-untyped-def]
     """Write down the best visits of each server after those that are begun with, the best first.
 
     A visit that adds nothing is not made, nor one that is known to be too cheap.
@@ -96,10 +100,11 @@ def _take_the_best(starts, changes, weights, chosen, steady, begun, cheap, gains
         first = starts[server]
         size = starts[server + 1] - first
         heap = np.arange(size)
-        visits = begun[first : first + size].copy()
-        value = np.empty(size)
+        last = first + size
+        visits, value = begun[first:last].copy(), np.empty(size)
+        own, expected, weight = laws[first:last], changes[first:last], weights[first:last]
         for page in range(size):
-            value[page] = weights[first + page] * gain(visits[page], changes[first + page], steady)
+            value[page] = weight[page] * gain_by(own[page], visits[page], expected[page], steady)
         for root in range(size // 2 - 1, -1, -1):
             _sink(heap, value, root, size)
         for slot in range(chosen[server], chosen[server + 1]):
@@ -109,7 +114,7 @@ def _take_the_best(starts, changes, weights, chosen, steady, begun, cheap, gains
             gains[slot] = value[page]
             takers[slot] = first + page
             visits[page] += 1
-            value[page] = weights[first + page] * gain(visits[page], changes[first + page], steady)
+            value[page] = weight[page] * gain_by(own[page], visits[page], expected[page], steady)
             _sink(heap, value, 0, size)
 
 

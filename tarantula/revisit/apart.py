@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from tarantula.revisit.believed import Believed, Pauses
+from tarantula.revisit.merge import turns
 from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.pages import TICKS
 from tarantula.revisit.schedule import Schedule
@@ -14,7 +15,8 @@ from tarantula.revisit.schedule import Schedule
 def apart(times: Floats, takers: Ints, believed: Believed, pauses: Pauses) -> Schedule:
     """Move visits as little as can be, in all, until no pause is broken; those that a server has no room for fall away.
 
-    Times that are too near to each other become a block around their mean: the least sum of squares.
+    Times that are too near to each other become a block around their mean: the least sum of squares. Servers that are
+    asked without a rest, or all from the beginning on, would be asked at the same moments: each has a turn of its own.
     """
     servers = believed.pages.servers[takers]
     order = np.lexsort((times, servers))
@@ -26,18 +28,19 @@ def apart(times: Floats, takers: Ints, believed: Believed, pauses: Pauses) -> Sc
     kept = order[(number + 1) * room // of_server > number * room // of_server]
     starts = np.concatenate([[0], np.cumsum(np.minimum(pauses.budgets, counts))]).astype(np.int64)
     moved = times[kept]
-    _set_all_apart(moved, starts, np.minimum(pauses.ticks, pauses.horizon), pauses.horizon, float(TICKS))
+    longest = np.minimum(pauses.ticks, pauses.horizon)
+    _set_all_apart(moved, starts, longest, longest * turns(len(longest)), pauses.horizon, float(TICKS))
     return Schedule(moved, takers[kept], starts)
 
 
 @njit(cache=True)
-def _set_all_apart(times, starts, pauses, horizon, ticks):  # type: ignore[no-untyped-def]
+def _set_all_apart(times, starts, pauses, turns, horizon, ticks):  # type: ignore[no-untyped-def]
     for server in range(len(starts) - 1):
-        _set_apart(times[starts[server] : starts[server + 1]], pauses[server], horizon, ticks)
+        _set_apart(times[starts[server] : starts[server + 1]], pauses[server], turns[server], horizon, ticks)
 
 
 @njit(cache=True)
-def _set_apart(times, pause, horizon, ticks):  # type: ignore[no-untyped-def]
+def _set_apart(times, pause, turn, horizon, ticks):  # type: ignore[no-untyped-def]
     size = len(times)
     sums, counts, block = np.empty(size), np.empty(size, dtype=np.int64), -1
     for number in range(size):
@@ -48,9 +51,11 @@ def _set_apart(times, pause, horizon, ticks):  # type: ignore[no-untyped-def]
             sums[block - 1] += sums[block]
             counts[block - 1] += counts[block]
             block -= 1
-    number, latest = 0, horizon - (size - 1) * pause
+    number, earliest, latest = 0, turn, horizon - (size - 1) * pause
     for one in range(block + 1):
-        start = np.floor(min(max(sums[one] / counts[one], 0.0), latest) * ticks) / ticks
+        wished = sums[one] / counts[one] + (turn - pause / 2 if counts[one] > 1 else 0.0)
+        earliest = min(max(wished, earliest), latest)
+        start = np.floor(earliest * ticks) / ticks
         for _ in range(counts[one]):
             times[number] = start + number * pause
             number += 1

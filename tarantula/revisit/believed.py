@@ -14,6 +14,9 @@ from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.pages import TICKS, Pages
 from tarantula.revisit.schedule import Schedule
 
+SURE = 1e9
+"""As if so many changes had been seen, where there is no doubt."""
+
 
 @dataclass(frozen=True)
 class Believed:
@@ -36,6 +39,14 @@ class Believed:
             rates = np.where(shapes > 0, shapes / scales, 0.0)
         pages = Pages.of(rates, servers, weights)
         return cls(pages, shapes[pages.order], scales[pages.order], ages[pages.order])
+
+    @classmethod
+    def known(cls, pages: Pages) -> Believed:
+        """Take pages whose rates are known, and that were all seen just now."""
+        shapes = np.where(pages.rates > 0, SURE, 0.0)
+        with np.errstate(divide="ignore"):
+            scales = np.where(pages.rates > 0, SURE / pages.rates, 1.0)
+        return cls(pages, shapes, scales, np.zeros(len(pages)))
 
     def __len__(self) -> int:
         return len(self.pages)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from tarantula.revisit import allocate
+from tarantula.revisit.allocate import Allocation
 from tarantula.revisit.bound import polite_bound
-from tarantula.revisit.model import Ints, Reading, freshness, mean
+from tarantula.revisit.changes import Laws, freshness_by
+from tarantula.revisit.model import Reading, freshness, mean
 from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.policies import psp
 from tarantula.revisit.schedule import staleness_of
@@ -15,39 +17,50 @@ from tarantula.revisit.schedule import staleness_of
 class Bound(Protocol):
     """Says how stale pages are at least."""
 
-    def __call__(self, pages: Pages, limits: Limits, reading: Reading) -> float:
-        """Return the staleness."""
+    def __call__(self, pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> float:
+        """Return the staleness; Poisson's law holds unless told."""
         ...
 
 
-def non_polite(pages: Pages, limits: Limits, reading: Reading) -> float:
+def non_polite(pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> float:
     """Return the staleness if only the visits in all were limited."""
-    return evenly(allocate.phase_1(allocate.impolite, pages, limits, reading), pages, limits, reading)
+    return _evenly(allocate.impolite, pages, limits, reading, laws)
 
 
-def weak_politeness(pages: Pages, limits: Limits, reading: Reading) -> float:
+def weak_politeness(pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> float:
     """Return the staleness if servers limited how often they are asked, but not when."""
-    return evenly(allocate.phase_1(allocate.polite, pages, limits, reading), pages, limits, reading)
+    return _evenly(allocate.polite, pages, limits, reading, laws)
 
 
-def infinite_crawlers(pages: Pages, limits: Limits, reading: Reading) -> float:
+def politeness(pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> float:
+    """Return the staleness that servers and crawlers leave at least; where other laws hold no more is known than WP."""
+    return polite_bound(pages, limits, reading) if laws is None else weak_politeness(pages, limits, reading, laws)
+
+
+def infinite_crawlers(pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> float:
     """Return the staleness if a crawler were free whenever PSP has a page due."""
-    return staleness_of(psp(pages, limits, reading), pages, limits, reading)
+    return staleness_of(psp(pages, limits, reading), pages, limits, reading, laws)
 
 
 BOUNDS: dict[str, Bound] = {
     "NonPolite": non_polite,
     "WP": weak_politeness,
-    "PoliteBound": polite_bound,
+    "PoliteBound": politeness,
     "InfCrawlers": infinite_crawlers,
 }
 
 
-def bounds(pages: Pages, limits: Limits, reading: Reading) -> dict[str, float]:
+def bounds(pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> dict[str, float]:
     """Return all of them by their names."""
-    return {name: bound(pages, limits, reading) for name, bound in BOUNDS.items()}
+    others = laws if laws is not None and laws.any() else None
+    return {name: bound(pages, limits, reading, others) for name, bound in BOUNDS.items()}
 
 
-def evenly(visits: Ints, pages: Pages, limits: Limits, reading: Reading) -> float:
-    """Return the staleness of pages that are visited so often, each at even intervals."""
-    return 1.0 - mean(freshness(visits, pages.changes(limits.horizon), reading), pages.weights)
+def _evenly(allocation: Allocation, pages: Pages, limits: Limits, reading: Reading, laws: Laws | None) -> float:
+    """Return the staleness of pages that are visited as often as is best, each at even intervals."""
+    changes = pages.changes(limits.horizon)
+    if laws is None:
+        fresh = freshness(allocate.phase_1(allocation, pages, limits, reading), changes, reading)
+    else:
+        fresh = freshness_by(laws, allocation(pages, limits, reading, laws), changes, reading)
+    return 1.0 - mean(fresh, pages.weights)

@@ -26,8 +26,19 @@ def chooser(name: str) -> Chooser:
     if name in OWN:
         return OWN[name]
     if name not in POLICIES:
-        raise TarantulaError(f"There is no policy {name[:40]}. There are: {', '.join((*OWN, *POLICIES))}.")
+        raise TarantulaError(f"There is no policy {name[:40]}. There are: {', '.join((*POLICIES, *OWN))}.")
     return lambda believed, pauses: _by_pause(POLICIES[name], believed, pauses)
+
+
+def policy_named(name: str) -> Policy:
+    """Return what chooses visits by that name, for pages whose rates are known and that were all seen just now."""
+    if name in POLICIES:
+        return POLICIES[name]
+    choose = chooser(name)
+    return lambda pages, limits, _reading: choose(
+        Believed.known(pages),
+        Pauses(limits.horizon, np.full(len(pages.starts) - 1, limits.politeness), limits.visits),
+    )
 
 
 def _by_pause(policy: Policy, believed: Believed, pauses: Pauses) -> Schedule:

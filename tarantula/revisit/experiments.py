@@ -13,9 +13,9 @@ import numpy as np
 from tarantula.errors import TarantulaError
 from tarantula.revisit.bounds import bounds
 from tarantula.revisit.changes import Law, mixture
+from tarantula.revisit.choosers import policy_named
 from tarantula.revisit.model import Floats, Reading
 from tarantula.revisit.pages import Limits
-from tarantula.revisit.policies import policy_named
 from tarantula.revisit.simulator.outcome import Outcome
 from tarantula.revisit.simulator.simulation import Watch, simulate
 from tarantula.revisit.simulator.web import Web, check_speeds
@@ -155,5 +155,5 @@ def run(
     planned = monotonic()
     outcome = simulate(schedule, web, crawlers, limits, experiment.reading, seed=experiment.world.seed, watch=watch)
     ended = monotonic()
-    known = bounds(web.pages, limits, experiment.reading) if with_bounds else {}
+    known = bounds(web.pages, limits, experiment.reading, web.laws) if with_bounds else {}
     return Finding(outcome, known, planned - began, ended - planned)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from tarantula.revisit.bounds import bounds
 from tarantula.revisit.chart import Chart, Line, draw
 from tarantula.revisit.experiments import Experiment, run
-from tarantula.revisit.model import Reading, mean
+from tarantula.revisit.model import Reading
 from tarantula.revisit.policies import POLICIES
-from tarantula.revisit.schedule import freshness_of
+from tarantula.revisit.schedule import staleness_of
 from tarantula.revisit.simulator.simulation import made
 from tarantula.revisit.worlds import World
 
@@ -65,9 +65,9 @@ def measure(experiment: Experiment, tell: Tell = lambda: None) -> Found:
     found = {}
     for name, policy in POLICIES.items():
         visits = made(policy(web.pages, limits, reading), web, crawlers, limits)
-        found[name] = 1.0 - mean(freshness_of(visits, web.pages, limits, reading, web.laws), web.pages.weights)
+        found[name] = staleness_of(visits, web.pages, limits, reading, web.laws)
         tell()
-    found |= bounds(web.pages, limits, reading)
+    found |= bounds(web.pages, limits, reading, web.laws)
     tell()
     return found
 

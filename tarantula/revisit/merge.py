@@ -42,10 +42,14 @@ def slots(counts: Ints, limits: Limits, reading: Reading) -> Floats:
     spacing = np.maximum(_tick(np.where(full, limits.horizon / np.maximum(counts, 1), gaps)), limits.pause)
     # What is left of the horizon when the visits are as near to each other as that.
     room = np.maximum(limits.horizon - spacing * np.maximum(counts - 1, 0), 0.0)
-    turn = np.arange(1, len(counts) + 1) * GOLDEN % 1.0
-    first = _tick(np.where(full, np.minimum(turn * spacing, room), gaps))
+    first = _tick(np.where(full, np.minimum(turns(len(counts)) * spacing, room), gaps))
     times: Floats = np.repeat(first, counts) + number * np.repeat(spacing, counts)
     return times
+
+
+def turns(servers: int) -> Floats:
+    """Return for each server a share of its pause that is far from those of others."""
+    return (np.arange(servers) * GOLDEN % 1.0).astype(np.float64)
 
 
 def _tick(seconds: Floats) -> Floats:

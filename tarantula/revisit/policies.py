@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tarantula.errors import TarantulaError
 from tarantula.revisit import allocate
 from tarantula.revisit.merge import merge, wished
 from tarantula.revisit.model import Reading
@@ -37,10 +36,3 @@ def m_wolf(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
 
 
 POLICIES: dict[str, Policy] = {"psp": psp, "mp2": mp2, "m-wolf": m_wolf, "slotted": slotted}
-
-
-def policy_named(name: str) -> Policy:
-    """Return a policy by its name."""
-    if name not in POLICIES:
-        raise TarantulaError(f"There is no policy {name}. There are: {', '.join(POLICIES)}.")
-    return POLICIES[name]

@@ -51,9 +51,9 @@ def freshness_of(
     return fresh
 
 
-def staleness_of(schedule: Schedule, pages: Pages, limits: Limits, reading: Reading) -> float:
+def staleness_of(schedule: Schedule, pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> float:
     """Return how stale all pages are, by their weights."""
-    return 1.0 - mean(freshness_of(schedule, pages, limits, reading), pages.weights)
+    return 1.0 - mean(freshness_of(schedule, pages, limits, reading, laws), pages.weights)
 
 
 @njit(cache=True, parallel=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tarantula.revisit.believed import Believed, Pauses
+from tarantula.revisit.merge import turns
 from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.pages import TICKS
 from tarantula.revisit.schedule import Schedule
@@ -44,7 +45,9 @@ def _counts(sizes: Ints, pauses: Pauses) -> Ints:
 def _evenly(counts: Ints, number: Ints, pauses: Pauses) -> Floats:
     gaps = pauses.horizon / (counts + 1.0)
     full = gaps < pauses.ticks
-    spacing = np.where(full, pauses.ticks, np.floor(gaps * TICKS) / TICKS)
-    first = np.where(full, 0.0, spacing)
+    spacing = np.where(full, np.minimum(pauses.ticks, pauses.horizon), np.floor(gaps * TICKS) / TICKS)
+    room = np.maximum(pauses.horizon - spacing * np.maximum(counts - 1, 0), 0.0)
+    turn = np.floor(np.minimum(turns(len(counts)) * spacing, room) * TICKS) / TICKS
+    first = np.where(full, turn, spacing)
     times: Floats = np.repeat(first, counts) + number * np.repeat(np.where(counts > 0, spacing, 0.0), counts)
     return times
