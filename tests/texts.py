@@ -59,6 +59,7 @@ SENTENCES = (
         "streams/registry.py",
         "streams/source.py",
         "streams/views",
+        "web/parts/source_form.py",
         "web/parts/way_there.py",
         "web/picking",
     ),
