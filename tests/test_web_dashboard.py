@@ -15,6 +15,8 @@ from tests.test_web_people import PASSWORD, log_in
 
 FIND = "Add a source: type words"
 HOSTILE = "Benfica <img src=x onerror=stung()> {{7*7}}"
+HOURS = 3_600_000
+"""Milliseconds of one."""
 WINDOW = "getElement({}).chart.getOption()"
 KINDS = (
     *("Text", "One line", "Area chart", "Bar chart", "Pie chart", "Gauge", "Scatter plot", "Treemap", "Tag cloud"),
@@ -161,7 +163,8 @@ def _drag(window: Page, what: Locator, where: Locator) -> None:
     for step in range(1, 11):
         x = start["x"] + (end["x"] - start["x"]) * step / 10
         window.mouse.move(x + 4, start["y"] + (end["y"] - start["y"]) * step / 10 + 4)
-        window.wait_for_timeout(30)
+        # Whoever drags sees each place that is passed before the next one.
+        window.evaluate("new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))")
     window.mouse.up()
 
 
@@ -175,22 +178,20 @@ def dragged(window: Page) -> None:
     first = window.evaluate(f"{option}.series[0].data[0][0]")
     box = canvas.bounding_box()
     assert box is not None
-    middle = box["y"] + box["height"] / 2
-    for _ in range(8):
+    middle, here = box["y"] + box["height"] / 2, before
+    while here > before - 30 * HOURS:
         window.mouse.move(box["x"] + 80, middle)
         window.mouse.down()
         for step in range(1, 13):
             window.mouse.move(box["x"] + 80 + step * 20, middle)
         window.mouse.up()
-        window.wait_for_timeout(500)
-        if window.evaluate(f"{option}.dataZoom[0].startValue") < before - 30 * 3_600_000:
-            break
-    window.wait_for_function(f"{option}.dataZoom[0].startValue < {before} - 24 * 3600 * 1000")
-    window.wait_for_function(f"{option}.series[0].data[0][0] < {first} - 24 * 3600 * 1000")
+        window.wait_for_function(f"{option}.dataZoom[0].startValue < {here}")
+        here = window.evaluate(f"{option}.dataZoom[0].startValue")
+    window.wait_for_function(f"{option}.series[0].data[0][0] < {first} - 24 * {HOURS}")
     expect(chart.get_by_text(" to 20")).to_be_visible()
     for _ in range(3):
         chart.get_by_role("button", name="Longer window").click()
-    window.wait_for_function(f"{option}.dataZoom[0].endValue - {option}.dataZoom[0].startValue > 7 * 24 * 3600 * 1000")
+    window.wait_for_function(f"{option}.dataZoom[0].endValue - {option}.dataZoom[0].startValue > 7 * 24 * {HOURS}")
     chart.get_by_role("button", name="Back to the present").click()
     expect(chart.get_by_text(" to 20")).to_have_count(0)
     chart.get_by_text("As a table").click()
@@ -268,6 +269,6 @@ def taken_over(database: Database, place: Office, ana: Page, eva: Page, ours: in
     was_read(database, ours, now(), {"": {"price": "99.25"}})
     dashboard(place, ana)
     expect(card(ana, "O preço").locator(".value")).to_contain_text("99.25")
-    eva.wait_for_timeout(1000)
-    expect(eva.get_by_text("99.25")).to_have_count(0)
+    # She was told that there is something new, looked, and saw nothing of it.
     expect(eva.get_by_text("no longer there, or not for you")).to_be_visible()
+    assert "99.25" not in eva.content()

@@ -46,6 +46,15 @@ def the_form_of_a_source(window: Page) -> None:
     window.get_by_role("button", name="Guardar").click()
     expect(window.get_by_text("weather.lisboa foi alterada")).to_be_visible()
     expect(said_at(interval)).to_have_count(0)
+    window.get_by_text("Para quem conhece os adaptadores").click()
+    rest = window.get_by_label("Em JSON")
+    for wrong, sentence in (
+        ("{", "Isto não é JSON"),
+        ('{"places": {"wind": {"css": "p["}}}', "'p[' não é um seletor CSS"),
+    ):
+        rest.fill(wrong)
+        window.get_by_role("button", name="Guardar").click()
+        expect(window.get_by_role("alert").filter(has_text=sentence)).to_be_visible()
 
 
 def a_category(place: Office, window: Page) -> None:

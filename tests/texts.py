@@ -66,6 +66,7 @@ SENTENCES = (
     "streams/sources/source.py",
     "streams/sources/steps.py",
     "streams/views",
+    "web/parts/source_form.py",
     "web/parts/way_there.py",
     "web/picking",
 )

@@ -168,8 +168,8 @@ class Picker:
         with told():
             taken = await away(self._draft.point, pointed.number, pointed.part)
             self._notice.text = _("Chosen: {title}, {value}", title=taken.title, value=taken.text[:80])
-        await self._listed()
         await self._marked()
+        await self._listed()
 
     async def _marked(self) -> None:
         draft = self._draft

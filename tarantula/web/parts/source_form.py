@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from nicegui import ui
@@ -32,8 +33,10 @@ TEXTS = {
     "timeout": mark("Time for one reading (seconds)"),
 }
 BETWEEN = {"tags": ", ", "notify": "; "}
-REST = ("options", "variables", "steps", "retention")
+REST = ("adapter", "options", "render", "variables", "steps", "retention")
 """What is written as JSON, by those who know it."""
+PLACES = "places"
+"""What stands beside it: where each field is, by its key."""
 
 
 OWN_HELP = {
@@ -65,7 +68,8 @@ class SourceForm:
         self._robots = ui.checkbox(_("Obey robots.txt"), value=values["robots"])
         self._fields = [_FieldForm(field) for field in values["fields"]]
         with ui.expansion(_("For those who know adapters")).classes("w-full"):
-            rest = {key: values[key] for key in REST}
+            places = {one["key"]: one["place"] for one in values["fields"]}
+            rest = {**{key: values[key] for key in REST}, PLACES: places}
             self._rest = ui.textarea(_("As JSON"), value=json.dumps(rest, indent=2, ensure_ascii=False))
             self._rest.classes("w-full").props("outlined input-class=font-mono autogrow")
         self._complaints = Complaints(self._controls)
@@ -75,17 +79,23 @@ class SourceForm:
         """Return what was changed."""
         said: dict[str, Any] = {field: _read(field, str(line.value or "")) for field, line in self._lines.items()}
         said |= {"private": self._private.value, "robots": self._robots.value}
-        said["fields"] = [field.value() for field in self._fields]
+        rest = self._written_as_json()
+        places = rest.pop(PLACES, {})
+        said["fields"] = [field.value(places) for field in self._fields]
+        return {**said, **rest}
+
+    def _written_as_json(self) -> dict[str, Any]:
         try:
             rest = json.loads(str(self._rest.value or "{}"))
         except ValueError as error:
-            complaint = f"This is not JSON: {error}."
-            raise TarantulaError(complaint, fields={"options": complaint}) from error
-        return {**said, **(rest if isinstance(rest, dict) else {})}
+            raise TarantulaError(f"This is not JSON: {error}.") from error
+        if not isinstance(rest, dict) or not isinstance(rest.get(PLACES, {}), dict):
+            raise TarantulaError("This is not what was there: names in quotes, and behind each what it is.")
+        return rest
 
     def _controls(self) -> dict[str, Control]:
         units = {f"fields.{place}": field.unit for place, field in enumerate(self._fields)}
-        return {**self._lines, **units, **dict.fromkeys(REST, self._rest)}
+        return {**self._lines, **units}
 
     async def _save(self) -> None:
         with self._complaints.told():
@@ -110,10 +120,11 @@ class _FieldForm:
                     _("Summed up by"), {"": _("as usual for its kind"), **ways}, values["aggregation"] or ""
                 )
 
-    def value(self) -> dict[str, Any]:
-        """Return the field as it stands there."""
+    def value(self, places: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the field as it stands there; where it is, is said by its key."""
         return {
             **self._values,
+            "place": places.get(self._values["key"], self._values["place"]),
             "title": self._title.value or "",
             "kind": Kind(self._kind.value) if self._kind.value else None,
             "unit": self.unit.value or "",
