@@ -44,7 +44,7 @@ def test_no_word_that_is_asked_for_is_passed_over(asked: list[str], others: list
     text = between.join([*others, *asked])
     wanted = frozenset(form for word in asked for part in exact().analyze(word) for form in forms(part))
     expected = [word[0] for word in re.finditer(r"\w+", text) if forms(word[0].lower()) & wanted]
-    assert [text[hit.start : hit.end] for hit in AskedWords(wanted).hits_in(text)] == expected
+    assert [text[start:end] for start, end, _ in AskedWords(wanted).hits_in(text)] == expected
 
 
 def test_every_form_is_marked() -> None:
@@ -67,12 +67,12 @@ def test_the_best_place_is_the_first_with_most_different_words_then_most_words(
 ) -> None:
     hits, at = list[_Hit](), 0
     for gap, length, form in words:
-        hits.append(_Hit(at + gap, at + gap + length, form))
+        hits.append((at + gap, at + gap + length, form))
         at += gap + length
     values = []
-    for number, first in enumerate(hits):
-        inside = [hit for hit in hits[number : number + MOST_HITS] if hit.end <= first.start + LENGTH - BEFORE]
-        values.append((len({hit.form for hit in inside}), len(inside), -first.start))
+    for number, (begin, _, _) in enumerate(hits):
+        inside = [form for _, end, form in hits[number : number + MOST_HITS] if end <= begin + LENGTH - BEFORE]
+        values.append((len(set(inside)), len(inside), -begin))
     best = max(values, default=(0, 0, 0))
     assert _best_start(hits) == (-best[2] if best[0] else 0)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.search.finder import Finder
@@ -33,7 +35,7 @@ def test_links_of_a_collected_site_count_and_name(database: Database, database_c
 
     def find(query: str, **wishes: Order | bool) -> list[Result]:
         found = Finder(following.index).find(Request.model_validate({"query": query, **wishes}))
-        return [result.model_copy(update={"url": result.url.removeprefix(web.url())}) for result in found.results]
+        return [replace(result, url=result.url.removeprefix(web.url())) for result in found.results]
 
     rows = weighed(database, only_item(database).id)
     assert {page.removeprefix(web.url()): row.anchors for page, row in rows.items()} == {

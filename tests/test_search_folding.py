@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from tarantula.search import folding
 from tarantula.search.entry import Entry, body_number, document_of, entry_of
 from tarantula.search.finder import Finder
 from tarantula.search.index import Index
@@ -70,3 +71,9 @@ def test_the_index_keeps_what_they_are_told_by(index: Index) -> None:
         (address,) = index.addresses(searcher, index.term(Field.NUMBER, put.number))
         assert entry_of(searcher.doc(address)) == put
     assert document_of(story(6, ["short"])).get_first("likeness_0") is None
+
+
+def test_many_are_folded_as_few_are(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = found(index)
+    monkeypatch.setattr(folding, "COMPARED", 2)
+    assert found(index) == few

@@ -8,7 +8,17 @@ from random import Random
 import pytest
 
 from tarantula.search.content import unpacked
-from tarantula.search.likeness import BANDS, BINS, RUN, are_alike, bands_of, likeness_from, likeness_of
+from tarantula.search.likeness import (
+    BANDS,
+    BINS,
+    RUN,
+    are_alike,
+    bands_of,
+    likeness_from,
+    likeness_of,
+    near_another,
+    sketch_of,
+)
 from tarantula.search.reading import content_of
 
 PAIRS = 150
@@ -40,6 +50,10 @@ def kept(text: list[str]) -> bytes:
     return likeness_of(" ".join(text))
 
 
+def are_near(one: bytes, other: bytes) -> bool:
+    return bool(near_another([sketch_of(one), sketch_of(other)]))
+
+
 def share_a_band(one: bytes, other: bytes) -> bool:
     return any(ours == theirs for ours, theirs in zip(bands_of(one), bands_of(other), strict=True))
 
@@ -47,15 +61,17 @@ def share_a_band(one: bytes, other: bytes) -> bool:
 @pytest.mark.parametrize("length", [80, 300, 1300])
 def test_texts_with_small_changes_are_alike(length: int) -> None:
     chance = Random(length)
-    near = shared = told = 0
+    near = sketched = shared = told = 0
     while near < PAIRS:
         one = words(chance, length)
         other = edited(chance, one, chance.randint(1, max(1, length // 60)))
         if share(one, other) < 0.88:
             continue
         near += 1
+        sketched += are_near(kept(one), kept(other))
         shared += share_a_band(kept(one), kept(other))
         told += are_alike(kept(one), kept(other))
+    assert sketched == PAIRS
     assert shared >= 0.97 * PAIRS
     assert told >= 0.95 * PAIRS
 
@@ -68,6 +84,12 @@ def test_unlike_pages_of_one_template_are_not(length: int) -> None:
     pairs = [(one, other) for place, one in enumerate(pages) for other in pages[:place]]
     assert not any(are_alike(one, other) for one, other in pairs)
     assert sum(share_a_band(one, other) for one, other in pairs) < 0.1 * len(pairs)
+    assert sum(are_near(one, other) for one, other in pairs) < 0.2 * len(pairs)
+
+
+def test_sketches_that_are_near_are_told_by_their_places() -> None:
+    assert near_another([]) == near_another([7]) == near_another([0, 2**64 - 1]) == []
+    assert near_another([0b1, 2**64 - 1, 0b10, 2**32 - 1, 2**64 - 2]) == [0, 1, 2, 4]
 
 
 def test_what_is_said_of_shares_is_near_the_truth() -> None:

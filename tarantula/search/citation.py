@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from tarantula.search.query import Asked
 from tarantula.search.results import Piece
@@ -28,10 +27,8 @@ _SAME = str.maketrans("y", "i")
 """Letters that a stemmer takes for one another: dying is a form of die."""
 
 
-class _Hit(NamedTuple):
-    start: int
-    end: int
-    form: str
+_Hit = tuple[int, int, str]
+"""Where a word begins and ends, and the form in which it is asked for."""
 
 
 class AskedWords(dict[str, str | None]):
@@ -44,7 +41,7 @@ class AskedWords(dict[str, str | None]):
 
     def hits_in(self, text: str) -> list[_Hit]:
         """Return where words stand that are asked for."""
-        return [_Hit(*span, form) for span in self._spans(text) if (form := self[text[slice(*span)]])]
+        return [(start, end, form) for start, end in self._spans(text) if (form := self[text[start:end]])]
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Return where words stand that may be asked for, with few others."""
@@ -88,10 +85,10 @@ def _best_start(hits: Sequence[_Hit]) -> int:
     inside: dict[str, int] = {}
     for number, (start, _, form) in enumerate(hits):
         last = start + LENGTH - BEFORE
-        for hit in hits[behind : number + MOST_HITS]:
-            if hit.end > last:
+        for _, end, other in hits[behind : number + MOST_HITS]:
+            if end > last:
                 break
-            inside[hit.form] = inside.get(hit.form, 0) + 1
+            inside[other] = inside.get(other, 0) + 1
             behind += 1
         if (value := (len(inside), behind - number)) > best:
             best, at = value, start
@@ -105,13 +102,13 @@ def _best_start(hits: Sequence[_Hit]) -> int:
 
 
 def _marked(text: str, start: int, end: int, hits: Sequence[_Hit]) -> list[Piece]:
-    pieces = [Piece(text="… ")] if start else []
+    pieces = [Piece("… ")] if start else []
     at = start
-    for hit in hits:
-        if start <= hit.start and hit.end <= end:
-            pieces += [Piece(text=text[at : hit.start]), Piece(text=text[hit.start : hit.end], marked=True)]
-            at = hit.end
-    pieces.append(Piece(text=text[at:end] + (" …" if end < len(text) else "")))
+    for begin, stop, _ in hits:
+        if start <= begin and stop <= end:
+            pieces += [Piece(text[at:begin]), Piece(text[begin:stop], True)]
+            at = stop
+    pieces.append(Piece(text[at:end] + (" …" if end < len(text) else "")))
     return [piece for piece in pieces if piece.text]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from tantivy import Document
 
-from tarantula.search.likeness import bands_of, likeness_from
-from tarantula.search.schema import LIKENESS, SAID, STEMMED, TEXTS, WHOLE, Field, stems
+from tarantula.search.likeness import bands_of, likeness_from, sketch_of
+from tarantula.search.schema import LIKENESS, SAID, SKETCH, STEMMED, TEXTS, WHOLE, Field, stems
 from tarantula.search.words import stemmed
 from tarantula.urls import host_of
 
@@ -63,15 +63,17 @@ def document_of(entry: Entry) -> Document:
         document.add_text(Field.SITE, domain)
     for place, band in enumerate(bands_of(entry.likeness)):
         document.add_unsigned(LIKENESS[place], band)
+    if entry.likeness:
+        document.add_unsigned(SKETCH, sketch_of(entry.likeness))
     for key in entry.leads_to:
         document.add_text(Field.LEADS_TO, key)
     texts = {name: text for name in TEXTS if (text := getattr(entry, name))}
-    found_by = {name: stemmed(text, entry.language) for name, text in texts.items()}
     for name, text in texts.items():
         document.add_text(name, text)
         if name in STEMMED:
-            document.add_text(stems(name), found_by[name])
-    document.add_text(WHOLE, " ".join(found_by[name] for name in SAID if name in found_by))
+            document.add_text(stems(name), stemmed(text, entry.language))
+    said = "\n".join(texts[name] for name in SAID if name in texts)
+    document.add_text(WHOLE, stemmed(said, entry.language))
     return document
 
 

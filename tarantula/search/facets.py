@@ -24,4 +24,4 @@ def _count(bucket: dict[str, object]) -> Count:
     key = bucket["key"]
     number = bucket["doc_count"]
     assert isinstance(number, int)
-    return Count(value=str(int(key) if isinstance(key, float) else key), documents=number)
+    return Count(str(int(key) if isinstance(key, float) else key), number)

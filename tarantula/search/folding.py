@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tantivy import DocAddress, Searcher
 
-from tarantula.search.likeness import are_alike, likeness_from
-from tarantula.search.schema import LIKENESS, Field
+from tarantula.search.likeness import are_alike, likeness_from, near_another
+from tarantula.search.schema import LIKENESS, SKETCH, Field
+
+COMPARED = 500
+"""Documents of which each is compared with each other by a bit or two; of more, by what they have in common."""
+
+Column = Sequence[int | float | bool | None]
 
 
 @dataclass(slots=True)
@@ -69,24 +73,26 @@ class Folding:
 def folded(searcher: Searcher, found: Sequence[tuple[float, DocAddress]], unfold: bool = False) -> list[Hit]:
     """Let captures of one page be one hit, and equal and nearly equal documents as well, unless unfolded."""
     addresses = [address for _, address in found]
-    pages, bodies = (searcher.fast_field_values(name, addresses) for name in (Field.PAGE, Field.BODY))
-    numbers = range(len(addresses))
-    likenesses = [()] * len(addresses) if unfold else _bands(searcher, addresses)
+    pages: Column = searcher.fast_field_values(Field.PAGE, addresses)
+    bodies: Column = range(len(addresses)) if unfold else searcher.fast_field_values(Field.BODY, addresses)
+    bands = {} if unfold else _bands(searcher, addresses)
+    if not bands and len(set(pages)) == len(set(bodies)) == len(found):
+        return [Hit(score, address) for score, address in found]
     folding = Folding()
-    rows = zip(found, pages, numbers if unfold else bodies, likenesses, strict=True)
-    for (score, address), page, body, bands in rows:
-        folding.add(Hit(score, address, likeness=likeness_from(bands)), page, body, bands)
+    for place, ((score, address), page, body) in enumerate(zip(found, pages, bodies, strict=True)):
+        its = bands.get(place, ())
+        folding.add(Hit(score, address, likeness=likeness_from(its)), page, body, its)
     return folding.hits
 
 
-def _bands(searcher: Searcher, addresses: list[DocAddress]) -> list[tuple[int, ...]]:
-    """Return the bands of those documents that have one in common with another; the others need not be compared."""
-    columns = [searcher.fast_field_values(name, addresses) for name in LIKENESS]
-    sharing: set[int] = set()
-    for column in columns:
-        known = [band for band in column if band is not None]
-        if len(set(known)) < len(known):
-            times = Counter(known)
-            sharing |= {number for number, band in enumerate(column) if band is not None and times[band] > 1}
-    rows = zip(*columns, strict=True)
-    return [tuple(map(int, row)) if number in sharing else () for number, row in enumerate(rows)]
+def _bands(searcher: Searcher, addresses: Sequence[DocAddress]) -> dict[int, tuple[int, ...]]:
+    """Return the bands of those documents that may be nearly equal to another, by their places."""
+    sketches = searcher.fast_field_values(SKETCH, list(addresses))
+    places = [place for place, sketch in enumerate(sketches) if sketch is not None]
+    if len(places) <= COMPARED:
+        places = [places[near] for near in near_another([int(sketches[place] or 0) for place in places])]
+    if not places:
+        return {}
+    chosen = [addresses[place] for place in places]
+    rows = zip(*(searcher.fast_field_values(name, chosen) for name in LIKENESS), strict=True)
+    return {place: tuple(int(band or 0) for band in row) for place, row in zip(places, rows, strict=True)}

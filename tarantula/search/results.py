@@ -1,7 +1,11 @@
-"""What somebody asks for, and what was found: the same for the command, the pages, the barrels and the gateway."""
+"""What somebody asks for, and what was found: the same for the command, the pages, the barrels and the gateway.
+
+The parts of an answer are checked where it is read. Whoever makes them, a hundred for one answer, need not check them.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -42,14 +46,16 @@ class Request(BaseModel):
     explain: bool = False
 
 
-class Piece(BaseModel):
+@dataclass(slots=True)
+class Piece:
     """A piece of a citation; those that were asked for are marked."""
 
     text: str
     marked: bool = False
 
 
-class Result(BaseModel):
+@dataclass(slots=True)
+class Result:
     """A document that was found."""
 
     document: int
@@ -71,19 +77,21 @@ class Result(BaseModel):
     explanation: str | None = None
 
 
-class Count(BaseModel):
+@dataclass(slots=True)
+class Count:
     """How many of a kind there are."""
 
     value: str
     documents: int
 
 
-class Facets(BaseModel):
+@dataclass(slots=True)
+class Facets:
     """What was found, by kinds; the most frequent first."""
 
-    servers: list[Count] = []
-    types: list[Count] = []
-    years: list[Count] = []
+    servers: list[Count] = field(default_factory=list)
+    types: list[Count] = field(default_factory=list)
+    years: list[Count] = field(default_factory=list)
 
 
 class Results(BaseModel):

@@ -9,7 +9,7 @@ from tantivy import Schema, SchemaBuilder
 from tarantula.search.likeness import BANDS
 from tarantula.search.words import EXACT, PARTED
 
-VERSION = 3
+VERSION = 4
 """Of what is below; an index of another version is built anew."""
 
 
@@ -63,6 +63,8 @@ _NAMES = (Field.PUBLICATION, Field.SERVER, Field.TYPE, Field.LANGUAGE)
 _NUMBERS = (Field.NUMBER, Field.ITEM, Field.COLLECTED, Field.YEAR, Field.PAGE, Field.BODY, Field.LATEST, Field.INLINKS)
 LIKENESS = tuple(f"likeness_{number}" for number in range(BANDS))
 """Fields that tell which documents are nearly equal, see `tarantula.search.likeness`; one each, to be read quickly."""
+SKETCH = "sketch"
+"""The field that tells which documents are nearly equal to no other."""
 
 
 def stems(field: Field) -> str:
@@ -73,7 +75,7 @@ def stems(field: Field) -> str:
 def names() -> list[str]:
     """Return the names of all fields, in the order in which the schema has them."""
     raw = (Field.URN, Field.URL, Field.SITE, Field.LEADS_TO, Field.ADDRESS, Field.RANK)
-    return [*_NUMBERS, *_NAMES, *raw, *LIKENESS, *TEXTS, *map(stems, STEMMED), WHOLE]
+    return [*_NUMBERS, *_NAMES, *raw, *LIKENESS, SKETCH, *TEXTS, *map(stems, STEMMED), WHOLE]
 
 
 def schema() -> Schema:
@@ -89,6 +91,7 @@ def schema() -> Schema:
     builder.add_float_field(Field.RANK, stored=True, fast=True)
     for band in LIKENESS:
         builder.add_unsigned_field(band, stored=True, fast=True)
+    builder.add_unsigned_field(SKETCH, fast=True)
     for text in TEXTS:
         builder.add_text_field(text, stored=True, tokenizer_name=EXACT)
     for stem in (*map(stems, STEMMED), WHOLE):

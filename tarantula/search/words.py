@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache, reduce
+import re
+from functools import cache, lru_cache, reduce
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
@@ -12,12 +13,13 @@ EXACT = "exact"
 PARTED = "parted"
 STEMMERS = {"pt": "portuguese", "en": "english"}
 """Languages whose words are also found by their stems."""
+_ACCENTED = re.compile(r"\w*[^\W\x00-\x7f]\w*")
 
 
 @cache
 def exact() -> TextAnalyzer:
     """Return what makes words of a text: without case and accents."""
-    return _begun().filter(Filter.ascii_fold()).build()
+    return _built(Filter.ascii_fold())
 
 
 @cache
@@ -33,21 +35,41 @@ def stemming(language: str) -> TextAnalyzer:
         return exact()
     name = STEMMERS[language]
     # Accents tell a stemmer what is an ending: they go last.
-    filters = (Filter.stopword(name), Filter.stemmer(name), Filter.ascii_fold())
-    return reduce(TextAnalyzerBuilder.filter, filters, _begun()).build()
+    return _built(Filter.stopword(name), Filter.stemmer(name), Filter.ascii_fold())
+
+
+@cache
+def careless(language: str) -> TextAnalyzer:
+    """Return what makes the stems that a text would have if nobody had typed its accents."""
+    name = STEMMERS[language]
+    return _built(Filter.ascii_fold(), Filter.stopword(name), Filter.stemmer(name))
 
 
 def stemmed(text: str, language: str) -> str:
-    """Return the stems of a text of a language, with spaces between them."""
-    return " ".join(stemming(language).analyze(text)) if text else ""
+    """Return the stems of a text of a language, with spaces between them.
+
+    Those that its words would have without accents follow, where they are others: many type none.
+    """
+    stems = stemming(language).analyze(text)
+    if language in STEMMERS and not text.isascii():
+        accented = " ".join(dict.fromkeys(_ACCENTED.findall(text)))
+        known = set(stems)
+        stems += [stem for stem in dict.fromkeys(careless(language).analyze(accented)) if stem not in known]
+    return " ".join(stems)
 
 
-def stems_of(word: str) -> list[str]:
+@lru_cache(10_000)
+def stems_of(word: str) -> tuple[str, ...]:
     """Return what a word may have become in the index, whatever the language; nothing if it is among the commonest."""
-    forms = [stemming(language).analyze(word) for language in STEMMERS]
-    if not all(forms):
-        return []
-    return list(dict.fromkeys(form for found in (*forms, exact().analyze(word)) for form in found[:1]))
+    analyzers = (stemming,) if word.isascii() else (stemming, careless)
+    stems = [analyzer(language).analyze(word) for analyzer in analyzers for language in STEMMERS]
+    if not all(stems):
+        return ()
+    return tuple(dict.fromkeys(form for found in (*stems, exact().analyze(word)) for form in found[:1]))
+
+
+def _built(*filters: Filter) -> TextAnalyzer:
+    return reduce(TextAnalyzerBuilder.filter, filters, _begun()).build()
 
 
 def _begun() -> TextAnalyzerBuilder:
