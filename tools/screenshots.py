@@ -1,4 +1,7 @@
-"""Takes the pictures of the documentation: collects a small web on loopback, starts the pages, and looks at them."""
+"""Takes the pictures of the documentation: collects a small web on loopback, starts the pages, and looks at them.
+
+Names of pictures, as ``dashboard picker``, take only these.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,11 @@ from tarantula.management import views
 from tarantula.management.desk import Desk
 from tarantula.people.person import Person
 from tarantula.people.roles import Role
+from tarantula.streams import registry
 from tests.browsing import launched
 from tests.followed import HOUR, followed, now, was_read, were_read
+from tests.picking_pages import LEAGUE
+from tests.pointing import site_of
 from tests.sites.demo import LARGEST, DemoWeb
 from tools.chromium import usable_browser
 
@@ -33,7 +39,11 @@ WIDE: ViewportSize = {"width": 1100, "height": 720}
 NARROW: ViewportSize = {"width": 390, "height": 720}
 QUIET = 2000
 """Milliseconds after which a page has drawn everything."""
-LEAGUE = {"Porto": 61, "Benfica": 58, "Sporting": 55, "Oliveirense": 47, "Barcelos": 39}
+POINTS = {"Porto": 61, "Benfica": 58, "Sporting": 55, "Oliveirense": 47, "Barcelos": 39}
+STYLE = (
+    "body { font-family: sans-serif } img { display: none } "
+    "table { border-collapse: collapse } td, th { border: 1px solid #999; padding: 4px 16px }"
+)
 TRIED = "{base}\n{base}visita.mp4\nhttp://www.example.org/"
 
 
@@ -44,13 +54,14 @@ def main() -> int:
         print("No Chromium starts here: see CONTRIBUTING.md.", file=sys.stderr)
         return 1
     PICTURES.mkdir(exist_ok=True)
+    wanted = frozenset(sys.argv[1:])
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, "TARANTULA_HOME": home, "TARANTULA_DATABASE_URL": "", "no_proxy": "*"}
         with DemoWeb() as web:
             urn = collect(environment, web)
             follow(Path(home))
             with served(environment) as way_in, launched(chromium) as browser:
-                take(browser, way_in, urn, web.url())
+                take(browser, way_in, urn, web.url(), wanted)
     return 0
 
 
@@ -74,11 +85,15 @@ def collect(environment: dict[str, str], web: DemoWeb) -> str:
 def follow(home: Path) -> None:
     """Follow a temperature and a league, and put them on the dashboard of whoever comes by the printed link."""
     with open_database(Config(home=home, database_url="")) as database:
-        weather = followed(database, "weather.lisboa", {"temperature": "decimal"}, title="Temperatura em Lisboa")
+        weather = followed(database, "weather.lisboa", {"temperature": "quantity"}, title="Tempo em Lisboa")
+        measured = {"key": "temperature", "title": "Temperatura", "kind": "quantity", "unit": "°C"}
+        with database.session() as session:
+            registry.edit(session, "weather.lisboa", {"fields": [{**measured, "place": {"css": "b"}}]})
         curve = [(now() - step * HOUR // 4, round(17 + 5 * sin(step / 15) + step % 3 / 5, 1)) for step in range(400)]
-        were_read(database, weather, "temperature", curve[::-1])
+        were_read(database, weather, "temperature", curve[:0:-1])
+        was_read(database, weather, now(), {"": {"temperature": f"{curve[0][1]} °C"}})
         league = followed(database, "hoquei.liga", {"pontos": "integer", "jogos": "integer"}, title="Liga de hóquei")
-        rows = {team: {"pontos": str(points), "jogos": "26"} for team, points in LEAGUE.items()}
+        rows = {team: {"pontos": str(points), "jogos": "26"} for team, points in POINTS.items()}
         was_read(database, league, now(), rows)
         desk = Desk(Config(home=home), database, Person(getpass.getuser(), Role.READER))
         points = {"source": "hoquei.liga", "field": "pontos"}
@@ -100,8 +115,12 @@ def served(environment: dict[str, str]) -> Iterator[str]:
         process.terminate()
 
 
-def take(browser: Browser, way_in: str, urn: str, base: str) -> None:
+def take(browser: Browser, way_in: str, urn: str, base: str, wanted: frozenset[str]) -> None:
     """Take the pictures, in English, and one as a telephone in Lisbon shows it."""
+
+    def is_wanted(name: str) -> bool:
+        return not wanted or name in wanted
+
     address = way_in.partition("/begin")[0]
     page = browser.new_page(locale="en-GB", viewport=WIDE)
     page.goto(way_in)
@@ -121,14 +140,34 @@ def take(browser: Browser, way_in: str, urn: str, base: str) -> None:
         "dashboard": "/dashboard",
         "sources": "/sources",
     }.items():
-        picture(page, f"{address}{path}", name)
-    page.goto(f"{address}/publications/{NAME}", wait_until="networkidle")
-    page.get_by_label("URLs, one on each line").fill(TRIED.format(base=base))
-    page.get_by_role("listitem").nth(2).wait_for()
-    page.get_by_role("listitem").nth(2).scroll_into_view_if_needed()
-    save(page, "trying")
-    telephone = browser.new_page(locale="pt-PT", viewport=NARROW, storage_state=page.context.storage_state())
-    picture(telephone, f"{address}/publications", "telephone")
+        if is_wanted(name):
+            picture(page, f"{address}{path}", name)
+    if is_wanted("picker"):
+        point(page, address)
+    if is_wanted("trying"):
+        page.goto(f"{address}/publications/{NAME}", wait_until="networkidle")
+        page.get_by_label("URLs, one on each line").fill(TRIED.format(base=base))
+        page.get_by_role("listitem").nth(2).wait_for()
+        page.get_by_role("listitem").nth(2).scroll_into_view_if_needed()
+        save(page, "trying")
+    if is_wanted("telephone"):
+        telephone = browser.new_page(locale="pt-PT", viewport=NARROW, storage_state=page.context.storage_state())
+        picture(telephone, f"{address}/publications", "telephone")
+
+
+def point(page: Page, address: str) -> None:
+    """Point at the first of a league and at its points."""
+    with site_of({"/hoquei": ("text/html; charset=utf-8", LEAGUE), "/league.css": ("text/css", STYLE)}) as site:
+        page.goto(f"{address}/streams/new?url={site.url}hoquei")
+        frame = page.frame_locator("iframe")
+        for number, text in enumerate(("SL Benfica", "61"), 1):
+            frame.get_by_role("cell", name=text).click()
+            page.get_by_role("group", name=f"Value {number}").wait_for()
+        page.get_by_role("radio", name="Every row of the table").click()
+        frame.locator("[data-tarantula-state=like]").first.wait_for()
+        page.mouse.wheel(0, 260)
+        page.wait_for_timeout(QUIET)
+        save(page, "picker")
 
 
 def picture(page: Page, address: str, name: str) -> None:

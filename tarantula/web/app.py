@@ -12,6 +12,7 @@ from tarantula.web.api import watching
 from tarantula.web.api.refusals import refuse_in_sentences
 from tarantula.web.door.doorkeeper import Doorkeeper
 from tarantula.web.door.gate import Gate
+from tarantula.web.door.leaving import Leaving
 from tarantula.web.metrics import Measured
 from tarantula.web.pages import (
     account,
@@ -77,4 +78,5 @@ def create_app(gate: Gate, replay: Replay) -> FastAPI:
     app.add_middleware(Doorkeeper, gate=gate)
     app.add_middleware(Beside, replay=replay)
     app.add_middleware(Measured)
+    app.add_middleware(Leaving)
     return app

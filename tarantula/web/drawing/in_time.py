@@ -31,10 +31,11 @@ def in_time(sight: Sight) -> dict[str, Any]:
     if scattered is not None:
         return _against(sight, *scattered)
     scales = scales_of(sight)
+    # A panel of one track has its name above it.
+    several = len(sight.tracks) > scales.panels
     return base(
-        grid=scales.grids(),
-        # A panel of one track has its name above it.
-        legend={**LEGEND, "show": len(sight.tracks) > scales.panels},
+        grid=scales.grids(legend=several),
+        legend={**LEGEND, "show": several},
         tooltip={"trigger": "axis"},
         axisPointer={"link": [{"xAxisIndex": "all"}]},
         xAxis=[_time_axis(sight, panel, scales.panels) for panel in range(scales.panels)],

@@ -32,10 +32,10 @@ class Scales(NamedTuple):
         """How high the whole is, in pixels."""
         return HIGH if self.panels == 1 else HEAD + FOOT + self.panels * PANEL + (self.panels - 1) * GAP
 
-    def grids(self) -> list[dict[str, Any]]:
+    def grids(self, *, legend: bool) -> list[dict[str, Any]]:
         """Return where the panels are."""
         if self.panels == 1:
-            return [{"left": 8, "right": 12, "top": HEAD, "bottom": 36, "containLabel": True}]
+            return [{"left": 8, "right": 12, "top": HEAD, "bottom": 36 if legend else 8, "containLabel": True}]
         # With the same left edge: what happened at one moment stands below one another.
         return [
             {"left": LEFT, "right": RIGHT, "top": HEAD + panel * (PANEL + GAP), "height": PANEL}
