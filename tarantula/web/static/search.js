@@ -6,7 +6,7 @@ const AGAIN = 1000;
 function completing(field, list) {
   let timer = null;
   let last = null;
-  field.addEventListener("input", () => {
+  const complete = () => {
     clearTimeout(timer);
     timer = setTimeout(async () => {
       last?.abort();
@@ -19,7 +19,10 @@ function completing(field, list) {
         // Whoever types on has asked for something else.
       }
     }, PAUSE);
-  });
+  };
+  field.addEventListener("input", complete);
+  // Somebody may have typed before this script came.
+  if (field.value !== field.defaultValue) complete();
 }
 
 const field = document.getElementById("q");
