@@ -24,7 +24,7 @@ from tarantula.management import views
 from tarantula.management.desk import Desk
 from tarantula.people.person import Person
 from tarantula.people.roles import Role
-from tarantula.streams import registry
+from tarantula.streams.sources import registry
 from tests.browsing import launched
 from tests.followed import HOUR, followed, now, was_read, were_read
 from tests.picking_pages import LEAGUE
