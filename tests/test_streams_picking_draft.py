@@ -79,6 +79,12 @@ def test_blocks_like_the_one_that_was_pointed_at_are_found() -> None:
     assert draft.reading().news
 
 
+def test_of_a_long_list_the_beginning_is_read() -> None:
+    offers = "".join(f"<li><b>Offer {number}</b> <i>{number}</i></li>" for number in range(1500))
+    draft = draft_of(f"<ul>{offers}</ul>", ("b", 5), ("i", 5))
+    assert len(rows_of(draft, Following.BLOCKS)) == 1000
+
+
 def test_a_part_of_a_text_is_followed_when_it_changes() -> None:
     draft = draft_of(SHOP, ("dd", 0, "1.249,50 €"))
     (price,) = draft.fields

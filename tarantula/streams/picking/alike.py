@@ -57,10 +57,13 @@ def _alike(block: Element, elements: Sequence[Element]) -> Alike | None:
     within = [":scope" if one == block else selector_for(one, block) for one in elements]
     full = [one for one in kin if all(way == ":scope" or one.select_one(way) is not None for way in within)]
     least = LEAST_VALUES if within == [":scope"] else LEAST
-    if len(full) < least or len(full) * 2 < len(kin):
+    if len(full) < least or len(full) * 2 < len(kin) or block not in kin:
         return None
     css = f"{selector_for(parent)} > {block.tag}{''.join(f'.{name}' for name in classes)}"
-    return Alike(css, kin, within) if _document(block).select(css) == kin else None
+    found = _document(block).select(css)
+    # Of a list that is longer than what is read of it, its beginning.
+    chosen = found[: len(kin)] if len(siblings) == MOST else found
+    return Alike(css, kin, within) if chosen == kin else None
 
 
 def _common(block: Element, siblings: Sequence[Element]) -> list[str]:

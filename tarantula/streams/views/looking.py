@@ -56,6 +56,7 @@ def look(
         records = with_formulas(records, worked, {})
     else:
         records = _now(session, view, lines, worked, begin, end)
+    wanted = chosen(records, view)
     return Sight(
         view,
         begin,
@@ -63,11 +64,12 @@ def look(
         [_seen(source, state, configs[name]) for name, (source, state) in found.items()],
         len(view.sources) - len(found),
         columns,
-        chosen(records, view)[:MOST_RECORDS],
+        wanted[:MOST_RECORDS],
         drawn.tracks,
         drawn.grain,
         complaint,
         drawn.left_out,
+        max(len(wanted) - MOST_RECORDS, 0),
     )
 
 

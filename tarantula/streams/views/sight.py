@@ -45,6 +45,8 @@ class Sight:
     """Why values cannot be shown in this way."""
     untracked: int = 0
     """How many rows are not drawn: there are too many."""
+    unlisted: int = 0
+    """How many rows are not among the records."""
 
     @property
     def title(self) -> str:

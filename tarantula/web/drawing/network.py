@@ -8,8 +8,12 @@ from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.views.sight import Sight
 from tarantula.web.drawing.common import base
 
-MOST = 150
+MOST = 60
 SMALLEST, LARGEST = 10.0, 36.0
+ROOMY = 40
+"""Nodes that have room on a card; more of them are smaller."""
+LABELLED = 90
+"""Nodes whose names can be read beside one another; those of more are seen when they are pointed at."""
 Key = tuple[str, ...]
 
 
@@ -39,9 +43,10 @@ def network(sight: Sight) -> dict[str, Any]:
         sizes.setdefault(link.start.key, 0.0)
         sizes[link.end.key] = sizes.get(link.end.key, 0.0) + abs(link.weight)
     largest = max(sizes.values(), default=0.0) or 1.0
+    shrunk = min(1.0, ROOMY / max(len(sizes), 1)) ** 0.5
     places = {key: str(place) for place, key in enumerate(sizes)}
     nodes = [
-        {"id": places[key], "name": names[key], "symbolSize": SMALLEST + (LARGEST - SMALLEST) * (size / largest) ** 0.5}
+        {"id": places[key], "name": names[key], "symbolSize": shrunk * _size(size / largest)}
         for key, size in sizes.items()
     ]
     drawn = [{"source": places[link.start.key], "target": places[link.end.key], "value": link.weight} for link in links]
@@ -60,7 +65,13 @@ def network(sight: Sight) -> dict[str, Any]:
                 "edgeSymbol": ["none", "arrow" if led else "none"],
                 "edgeSymbolSize": 7,
                 "lineStyle": {"color": "#64748b", "curveness": 0.1 if led else 0},
-                "label": {"show": True, "position": "right", "width": 110, "overflow": "truncate"},
+                "label": {
+                    "show": len(nodes) <= LABELLED,
+                    "position": "right",
+                    "width": 110,
+                    "overflow": "truncate",
+                },
+                "emphasis": {"label": {"show": True}},
                 "labelLayout": {"hideOverlap": True},
                 "force": {**_forces(len(nodes)), "layoutAnimation": False},
                 "data": nodes,
@@ -70,9 +81,14 @@ def network(sight: Sight) -> dict[str, Any]:
     )
 
 
+def _size(share: float) -> float:
+    return SMALLEST + (LARGEST - SMALLEST) * float(share**0.5)
+
+
 def _forces(nodes: int) -> dict[str, float]:
     """Return how strongly parts push each other away: the more there are, the less, so that all stay on the picture."""
-    return {"repulsion": min(160.0, 1800 / max(nodes, 1)), "edgeLength": min(60.0, 800 / max(nodes, 1)), "gravity": 0.2}
+    crowd = max(nodes, 1) ** 0.5
+    return {"repulsion": min(160.0, 520 / crowd), "edgeLength": min(60.0, 200 / crowd), "gravity": 0.15}
 
 
 def _between(sight: Sight, start: str, end: str) -> list[Link]:
@@ -95,11 +111,15 @@ def _around(sight: Sight) -> list[Link]:
             cell = record.cells.get(column.letter)
             if cell is not None:
                 middle = Node(("source", column.source), titles.get(column.source, sight.title))
+                weight = cell.number if cell.number is not None else 1.0
                 if record.row:
                     row = Node((*middle.key, record.row), record.row)
-                    found.append(Link(middle, row, 0.0))
+                    # One value alone is as large as its row.
+                    alone = len(sight.telling) == 1
+                    found.append(Link(middle, row, weight if alone else 0.0))
+                    if alone:
+                        continue
                     middle = row
-                weight = cell.number if cell.number is not None else 1.0
                 found.append(Link(middle, Node((*middle.key, "value", column.letter), column.title), weight))
     return list(dict.fromkeys(found))
 

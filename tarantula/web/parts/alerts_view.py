@@ -18,6 +18,9 @@ from tarantula.web.parts.tables import Column, listing
 from tarantula.web.retelling import retold
 from tarantula.web.words import _, language, use
 
+LOOKED_AT = 50
+"""Firings that are counted, and shown on a page of their own."""
+
 
 class AlertsView:
     """Somebody's alerts: a part of a page, which is drawn anew when something fired."""
@@ -70,7 +73,7 @@ class AlertsView:
 class FiringsView:
     """What somebody's alerts fired, those first that were not dismissed; or only those, as long as there are any."""
 
-    def __init__(self, desk: Desk, most: int = 50, *, only_unseen: bool = False) -> None:
+    def __init__(self, desk: Desk, most: int = LOOKED_AT, *, only_unseen: bool = False) -> None:
         self._desk, self._most, self._only_unseen = desk, most, only_unseen
         self._language = language()
         self.newest = 0
@@ -81,13 +84,14 @@ class FiringsView:
     def refresh(self) -> None:
         """Show what has fired by now."""
         use(self._language)
-        rows = alerts.latest(self._desk, self._most)
+        rows = alerts.latest(self._desk, LOOKED_AT)
         self.newest = max((row.id for row in rows), default=self.newest)
         unseen = [row for row in rows if row.dismissed_at is None]
         self._place.clear()
         if self._only_unseen and not unseen:
             return
         rows = unseen if self._only_unseen else rows
+        more = len(rows) - self._most
         with self._place:
             with ui.row().classes("items-center gap-2"):
                 subheading(_("What fired"))
@@ -98,12 +102,14 @@ class FiringsView:
             if not rows:
                 ui.label(_("Nothing has fired yet."))
             with ui.element("ul").classes("w-full list-none p-0"):
-                for row in rows:
+                for row in rows[: self._most]:
                     self._firing(row)
+            if self._only_unseen and more > 0:
+                ui.link(_("{number} more", number=more if len(rows) < LOOKED_AT else f"{more}+"), "/alerts")
 
     def _firing(self, row: FiringRow) -> None:
         unseen = row.dismissed_at is None
-        with ui.element("li").classes("flex gap-2 items-start py-2 border-b"):
+        with ui.element("li").classes("flex gap-2 items-start py-2 border-b border-slate-300"):
             ui.icon("notifications_active" if unseen else "notifications_none", size="sm").props('aria-hidden="true"')
             with ui.element("div").classes("min-w-0 grow"):
                 title = " · ".join(part for part in (row.source, row.row, row.name) if part)

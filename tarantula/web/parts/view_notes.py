@@ -76,5 +76,5 @@ def _counted(sight: Sight) -> tuple[int, int]:
     if kind in MOST_SLICES:
         there = len(shares.slices(sight) if kind == ViewKind.GAUGE else shares.shares(sight))
         return min(there, MOST_SLICES[kind]), there
-    there = len(sight.records)
-    return min(there, MOST_RECORDS.get(kind, there)), there
+    shown = min(len(sight.records), MOST_RECORDS.get(kind, len(sight.records)))
+    return shown, len(sight.records) + sight.unlisted
