@@ -1,8 +1,8 @@
 """How quickly made-up documents are indexed on one core, and how long questions take through a gateway.
 
-Words are as frequent as in languages (Zipf), and documents a few hundred words long, with links and with what nearly
-equal ones are told by. They are in the tables of a database as the reader writes them; an index takes them from there.
-Then a barrel and a gateway are started as anybody starts them, and several ask without a pause.
+Documents are a few hundred words long, with links, with what links make of them, and with what nearly equal ones are
+told by. They are in the tables of a database as the reader writes them; an index takes them from there. Then a barrel
+and a gateway are started as anybody starts them, and several ask without a pause.
 """
 
 from __future__ import annotations
@@ -11,94 +11,30 @@ import json
 import multiprocessing
 import os
 import re
+import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from http.client import HTTPConnection
-from itertools import islice
+from http import HTTPStatus
 from pathlib import Path
 from statistics import median, quantiles
 from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-import numpy as np
-from sqlalchemy import select
-
 from benchmarks.crawl import BIN, ROOT, environment
+from benchmarks.made_up import MIX, Texts, fill
 from benchmarks.postgresql import cpu_of
 from tarantula.config import Config
-from tarantula.db import Database, open_database
-from tarantula.listings import find_item
-from tarantula.models import Document
-from tarantula.new_items import create_item
-from tarantula.publications import registry
-from tarantula.publications.config import read
-from tarantula.search.content import Content
-from tarantula.search.likeness import BINS
-from tarantula.search.reader import store_texts
-from tarantula.states import DocumentState
-from tarantula.store.documents import DocumentTable, Outcome
-from tarantula.store.found import Found
-from tarantula.urls import key_of
+from tarantula.db import open_database
 
 CLIENTS = 8
 QUESTIONS = 2_000
-WORDS = 100_000
-"""Different ones."""
-LENGTH = 350
-"""Words of a document, on the average."""
-LINKS = 10
-"""Of a document."""
-MIX = "words as frequent as in the texts: 30 % one, 40 % two, 20 % three, 10 % two as a phrase; every tenth with site:"
-SERVERS = 50
-TOGETHER = 100
-"""Documents that are read in one transaction."""
-LENGTHS = (2, 1, 1, 1, 2, 2, 2, 2, 3, 3)
-"""Words of ten questions; the first are a phrase."""
-SYLLABLES = [consonant + vowel for consonant in "bcdfglmnprstv" for vowel in "aeiou"]
-
-
-class Texts:
-    """Makes up documents and questions, always the same."""
-
-    def __init__(self) -> None:
-        self._random = np.random.default_rng(2026)
-        numbers = self._random.permutation(len(SYLLABLES) ** 3)[:WORDS]
-        self._words = np.array(["".join(_syllables(int(number))) for number in numbers])
-        frequency = 1.0 / np.arange(1, WORDS + 1) ** 1.05
-        self._up_to = np.cumsum(frequency / frequency.sum())
-
-    def words(self, number: int) -> list[str]:
-        """Return so many words, as frequent as they are."""
-        drawn = np.searchsorted(self._up_to, self._random.random(number))
-        return [str(word) for word in self._words[np.minimum(drawn, WORDS - 1)]]
-
-    def content(self) -> Content:
-        """Return what a document says."""
-        length = int(np.clip(self._random.lognormal(np.log(LENGTH) - 0.18, 0.6), 50, 3000))
-        words = self.words(length)
-        return Content(
-            *(" ".join(words[:6]), " ".join(words[6:12]), "", " ".join(words), " ".join(words[:30]), "en"),
-            anchors=[(self._random.bytes(16).hex(), word) for word in words[:LINKS]],
-            likeness=self._random.bytes(BINS).hex(),
-        )
-
-    def question(self, number: int) -> str:
-        """Return a question of the mix."""
-        words = " ".join(self.words(LENGTHS[number % 10]))
-        if number % 10 == 0:
-            words = f'"{words}"'
-        return f"{words} site:s{number % SERVERS}.example" if number // 10 % 10 == number % 10 else words
-
-
-def _syllables(number: int) -> Iterator[str]:
-    for _ in range(3):
-        number, rest = divmod(number, len(SYLLABLES))
-        yield SYLLABLES[rest]
+HEAD = b"POST /find HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+SIZE = 1 << 16
+"""Bytes of an answer that are taken at once."""
 
 
 def measure(documents: int = 100_000) -> dict[str, Any]:
@@ -111,32 +47,6 @@ def measure(documents: int = 100_000) -> dict[str, Any]:
         indexed = _indexed(installation, work / "barrel")
         asked = _asked(work)
     return {"documents": documents, **indexed, **asked, "clients": CLIENTS, "questions": QUESTIONS, "mix": MIX}
-
-
-def fill(database: Database, documents: int) -> None:
-    """Write documents into the tables, as they are when they were collected and read."""
-    texts, numbers = Texts(), iter(range(documents))
-    with database.session() as session:
-        registry.add(session, read({"name": "made-up", "base_url": "http://s0.example/"}))
-        urn = create_item(session, registry.get(session, "made-up"), datetime.now(UTC)).urn
-    while chunk := list(islice(numbers, TOGETHER)):
-        with database.session() as session:
-            _write(session, find_item(session, urn).id, {_url(number): texts.content() for number in chunk})
-
-
-def _url(number: int) -> str:
-    return f"http://s{number % SERVERS}.example/section-{number % 7}/page-{number}.html"
-
-
-def _write(session: Any, item: int, contents: dict[str, Content]) -> None:
-    table, connection, now = DocumentTable(item), session.connection(), datetime.now(UTC)
-    waiting = int(DocumentState.WAITING)
-    found = [Found(key_of(url), url, urlsplit(url).netloc, 1, 0, 0, 0, 1, waiting, None, None) for url in contents]
-    table.insert_found(connection, found)
-    ids = dict(connection.execute(select(Document.url, Document.id).where(Document.url.in_(contents))).all())
-    outcomes = [Outcome(ids[url], 200, type="text/html", digest=f"sha1:{url}", collected_at=now) for url in contents]
-    table.finish(connection, outcomes)
-    store_texts(connection, item, {ids[url]: content for url, content in contents.items()})
 
 
 def _indexed(installation: Config, folder: Path) -> dict[str, Any]:
@@ -209,25 +119,35 @@ def _megabytes(status: str, what: str) -> int:
 def _wait(address: str) -> None:
     """Wait until the barrel has caught up."""
     ends = time.monotonic() + 120
-    while _post(HTTPConnection(urlsplit(address).netloc), "nothing") != 200:
-        if time.monotonic() > ends:
-            raise SystemExit("The barrel is never ready")
-        time.sleep(0.2)
+    with _connected(address) as connection:
+        while _post(connection, "nothing") != HTTPStatus.OK:
+            if time.monotonic() > ends:
+                raise SystemExit("The barrel is never ready")
+            time.sleep(0.2)
 
 
 def _ask(address: str, questions: list[str], seconds: list[float]) -> None:
-    connection = HTTPConnection(urlsplit(address).netloc, timeout=30)
-    for question in questions:
-        began = time.monotonic()
-        if _post(connection, question) == 200:
-            seconds.append(time.monotonic() - began)
+    with _connected(address) as connection:
+        for question in questions:
+            began = time.monotonic()
+            if _post(connection, question) == HTTPStatus.OK:
+                seconds.append(time.monotonic() - began)
 
 
-def _post(connection: HTTPConnection, question: str) -> int:
-    connection.request("POST", "/find", json.dumps({"query": question}), {"Content-Type": "application/json"})
-    with connection.getresponse() as answer:
-        answer.read()
-        return answer.status
+def _connected(address: str) -> socket.socket:
+    parts = urlsplit(address)
+    return socket.create_connection((parts.hostname, parts.port), timeout=30)
+
+
+def _post(connection: socket.socket, question: str) -> int:
+    """Ask, and take the whole answer; without a library, which would cost as much as the gateway."""
+    body = json.dumps({"query": question}).encode()
+    connection.sendall(HEAD % len(body) + body)
+    head, _, got = connection.recv(SIZE).partition(b"\r\n\r\n")
+    missing = int(re.findall(rb"Content-Length: (\d+)", head)[0]) - len(got)
+    while missing > 0 and (got := connection.recv(SIZE)):
+        missing -= len(got)
+    return int(head.split()[1]) if not missing else 0
 
 
 @contextmanager

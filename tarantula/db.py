@@ -57,6 +57,11 @@ class Database:
         with told(self.engine.url), self._reading.connect() as connection:
             yield connection
 
+    def watching(self) -> Connection:
+        """Return a connection without transactions, to be closed: each look shows what is committed by then."""
+        with told(self.engine.url):
+            return self.engine.execution_options(isolation_level="AUTOCOMMIT", sqlite_begin="").connect()
+
     def close(self) -> None:
         """Let go of every connection."""
         self.engine.dispose()
@@ -133,4 +138,5 @@ def _begin_sqlite(connection: Connection) -> None:
     # A transaction that reads first and then wants to write fails at once, without waiting, when another
     # has written in between (SQLITE_BUSY_SNAPSHOT): so those that may write take their turn at the start.
     mode = connection.get_execution_options().get("sqlite_begin", "IMMEDIATE")
-    connection.exec_driver_sql(f"BEGIN {mode}")
+    if mode:
+        connection.exec_driver_sql(f"BEGIN {mode}")

@@ -19,7 +19,7 @@ from tarantula.models import Barrel
 from tarantula.search import gateway as gateway_module
 from tarantula.search.counting import SearchCounts
 from tarantula.search.gateway import CATCHING_UP, NO_ANSWER, NONE, Gateway
-from tarantula.search.http_request import NoAnswer, read_body, read_head
+from tarantula.search.http_request import END_OF_HEAD, NoAnswer, read_head
 from tarantula.search.lookout import Lookout
 from tarantula.search.results import Facets, Request, Results
 from tarantula.store.barrels import Figures, Presence
@@ -70,12 +70,14 @@ class LoopbackBarrel:
         self._server.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError):
-            if (head := await read_head(reader)) is not None and await read_body(reader, head) is not None:
-                self.asked += 1
-                # Whoever says nothing, does so until the other goes.
-                await (reader.read() if self.says is None else asyncio.sleep(0))
-                writer.write(self.says or b"")
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            read = read_head(await reader.readuntil(END_OF_HEAD))
+            assert read is not None
+            await reader.readexactly(read[0].length)
+            self.asked += 1
+            # Whoever says nothing, does so until the other goes.
+            await (reader.read() if self.says is None else asyncio.sleep(0))
+            writer.write(self.says or b"")
         writer.close()
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from http import HTTPStatus
 
 import pytest
 
 from tarantula.listening import listen
-from tarantula.search import http_server
+from tarantula.search import http_conversation, http_server
 from tarantula.search.http_request import LARGEST_BODY, LARGEST_HEAD, NoAnswer
 from tarantula.search.http_server import Server
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 QUESTION = b'{"query": "x"}'
+noted: list[int] = []
+"""What the server was asked to note."""
 
 
 async def echo(body: bytes) -> bytes:
@@ -23,6 +26,8 @@ async def echo(body: bytes) -> bytes:
     asked = json.loads(body)
     if "wait" in asked:
         await asyncio.sleep(asked["wait"])
+    if "note" in asked:
+        noted.append(asked["note"])
     if "refuse" in asked:
         raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, "Not now.")
     return body
@@ -41,7 +46,8 @@ def talking(talk: Talk) -> None:
                 ending.set()
                 await serving
             writer.close()
-            await writer.wait_closed()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
 
     asyncio.run(go())
 
@@ -115,7 +121,7 @@ def test_other_paths_and_methods_and_bugs_leave_the_connection_open(caplog: pyte
 
 @pytest.mark.parametrize(("limit", "sent"), [("IDLE", b""), ("IDLE", b"POST"), ("PATIENCE", posted()[:-1])])
 def test_whoever_is_slow_is_left(limit: str, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_server, limit, 0.1)
+    monkeypatch.setattr(http_conversation, limit, 0.1)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(sent)
@@ -147,3 +153,32 @@ def test_what_is_under_way_when_it_ends_is_answered() -> None:
     reading: list[asyncio.Task[tuple[int, dict[str, str]]]] = []
     talking(talk)
     assert reading[0].result()[0] == 200
+
+
+def test_nothing_is_done_for_whoever_has_gone() -> None:
+    async def talk(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(posted(b'{"wait": 0.2, "note": 1}'))
+        await asyncio.sleep(0.1)
+        writer.transport.abort()
+        await asyncio.sleep(0.3)
+
+    noted.clear()
+    talking(talk)
+    assert noted == []
+
+
+def test_whoever_takes_no_answers_is_asked_for_no_more_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_conversation, "PATIENCE", 0.3)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        large = json.dumps({"note": 1, "text": "x" * (LARGEST_BODY - 100)}).encode()
+        with suppress(ConnectionError):
+            for _ in range(40):
+                writer.write(posted(large))
+                await writer.drain()
+        assert writer.transport.is_closing() or reader.exception() is not None
+
+    noted.clear()
+    talking(talk)
+    assert 0 < len(noted) < 30

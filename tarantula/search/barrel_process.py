@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from threading import Event
@@ -16,6 +17,7 @@ from threading import Event
 from pydantic import BaseModel
 
 from tarantula.errors import TarantulaError
+from tarantula.search.answering import Answering
 from tarantula.search.barrel import Barrel, NotReady
 from tarantula.search.checking import check
 from tarantula.search.http_request import NoAnswer
@@ -66,13 +68,10 @@ async def run_barrel(barrel: Barrel, taken: socket.socket) -> None:
 async def serve_barrel(barrel: Barrel, taken: socket.socket, told: asyncio.Event) -> None:
     """Be a barrel until *told*, or until it cannot follow any more."""
     loop, stopping, ending = asyncio.get_running_loop(), Event(), asyncio.Event()
-    answering = ThreadPoolExecutor(max(2, os.cpu_count() or 2), "answering")
+    answering = Answering(max(2, os.cpu_count() or 2))
 
     def answers(answer: Callable[[Barrel, bytes], BaseModel]) -> Handler:
-        async def handle(body: bytes) -> bytes:
-            return await loop.run_in_executor(answering, _answer, answer, barrel, body)
-
-        return handle
+        return partial(answering.answer, partial(_answer, answer, barrel))
 
     with ThreadPoolExecutor(2, "following") as following:
         work = [loop.run_in_executor(following, job, stopping) for job in (barrel.follow, barrel.beat)]
@@ -86,7 +85,7 @@ async def serve_barrel(barrel: Barrel, taken: socket.socket, told: asyncio.Event
         await asyncio.wait(work)
         ending.set()
         await serving
-    answering.shutdown(wait=False, cancel_futures=True)
+    answering.end()
     for job in work:
         job.result()
 

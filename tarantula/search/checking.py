@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from mmap import ACCESS_READ, mmap
+from os import SEEK_END
 from pathlib import Path
 from struct import Struct
 from struct import error as StructError
@@ -41,13 +41,18 @@ def _files(folder: Path) -> set[Path]:
 
 
 def _is_whole(path: Path) -> bool:
-    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        length, known_by = _TAIL.unpack(content[-_TAIL.size :])
-        end = len(content) - _TAIL.size - length
+    # Not mapped: what is only looked at once would count as the memory of this process.
+    with path.open("rb") as file:
+        size = file.seek(0, SEEK_END)
+        file.seek(max(size - _TAIL.size, 0))
+        length, known_by = _TAIL.unpack(file.read(_TAIL.size))
+        end = size - _TAIL.size - length
         if known_by != _KNOWN_BY or end < 0:
             return False
-        expected = json.loads(content[end : -_TAIL.size])["crc"]
+        file.seek(end)
+        expected = json.loads(file.read(length))["crc"]
+        file.seek(0)
         checksum = 0
         for start in range(0, end, _PIECE):
-            checksum = zlib.crc32(content[start : min(start + _PIECE, end)], checksum)
+            checksum = zlib.crc32(file.read(min(_PIECE, end - start)), checksum)
     return bool(checksum == expected)

@@ -23,8 +23,7 @@ BEGINNING = 2
 
 _WORD = re.compile(r"\w+")
 _FOREIGN = re.compile(r"[^\W\x00-\x7f]\w*")
-_SAME = str.maketrans("y", "i")
-"""Letters that a stemmer takes for one another: dying is a form of die."""
+_SPACE = re.compile(r"\s")
 
 
 _Hit = tuple[int, int, str]
@@ -45,7 +44,7 @@ class AskedWords(dict[str, str | None]):
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Return where words stand that may be asked for, with few others."""
-        alike = text.lower().translate(_SAME)
+        alike = _alike(text.lower())
         # What has a line in it is several words, of which a later one may be meant.
         if "_" in text or len(alike) != len(text):
             return [word.span() for word in _WORD.finditer(text)]
@@ -62,14 +61,17 @@ class AskedWords(dict[str, str | None]):
 def citation(text: str, asked: AskedWords) -> list[Piece]:
     """Return the piece of a text that has most of the words; its beginning if it has none."""
     seen = text[:LOOKED_AT].strip()
-    if "  " in seen or not seen.isprintable():
-        seen = " ".join(seen.split())
-    hits = asked.hits_in(seen)
-    start = max(_best_start(hits) - BEFORE, 0)
-    start = seen.find(" ", start) + 1 if start else 0
-    end = len(seen) if len(seen) - start <= LENGTH else seen.rfind(" ", start, start + LENGTH)
-    end = end if end > start else min(start + LENGTH, len(seen))
-    return _marked(seen, start, end, hits)
+    start = max(_best_start(asked.hits_in(seen)) - BEFORE, 0)
+    if start:
+        space = _SPACE.search(seen, start)
+        start = space.end() if space else 0
+    # Only what is shown is brought into shape.
+    end = start + 2 * LENGTH
+    cited = " ".join(seen[start:end].split())
+    is_cut = len(cited) > LENGTH
+    if is_cut:
+        cited = cited[: max(cited.rfind(" ", 0, LENGTH), 0) or LENGTH]
+    return _marked(cited, asked.hits_in(cited), bool(start), is_cut or end < len(seen))
 
 
 def forms_asked(asked: Asked) -> AskedWords:
@@ -101,20 +103,24 @@ def _best_start(hits: Sequence[_Hit]) -> int:
     return at
 
 
-def _marked(text: str, start: int, end: int, hits: Sequence[_Hit]) -> list[Piece]:
-    pieces = [Piece("… ")] if start else []
-    at = start
-    for begin, stop, _ in hits:
-        if start <= begin and stop <= end:
-            pieces += [Piece(text[at:begin]), Piece(text[begin:stop], True)]
-            at = stop
-    pieces.append(Piece(text[at:end] + (" …" if end < len(text) else "")))
+def _marked(text: str, hits: Sequence[_Hit], is_begun: bool, is_cut: bool) -> list[Piece]:
+    pieces = [Piece("… ")] if is_begun else []
+    at = 0
+    for start, end, _ in hits:
+        pieces += [Piece(text[at:start]), Piece(text[start:end], True)]
+        at = end
+    pieces.append(Piece(text[at:] + (" …" if is_cut else "")))
     return [piece for piece in pieces if piece.text]
 
 
 def _beginning_of(form: str) -> str:
     """Return what every word begins with that has a form, unless it begins with foreign letters."""
-    return form[:BEGINNING].encode("ascii", "replace").decode().partition("?")[0].translate(_SAME)
+    return _alike(form[:BEGINNING].encode("ascii", "replace").decode().partition("?")[0])
+
+
+def _alike(text: str) -> str:
+    """Make one of the letters that a stemmer takes for one another: dying is a form of die."""
+    return text.replace("y", "i")
 
 
 @lru_cache(1_000)

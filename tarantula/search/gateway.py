@@ -14,11 +14,10 @@ before it is thrown away. While the database does not answer, the last look must
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from http import HTTPStatus
 from typing import NamedTuple
-
-from pydantic_core import from_json
 
 from tarantula.download.client import Client
 from tarantula.download.errors import DownloadError
@@ -38,6 +37,10 @@ PAUSE = 0.05
 """Seconds before those are tried again that failed."""
 LARGEST = 10_000_000
 """Bytes of an answer."""
+
+_PLACE = re.compile(rb'[{,]"place":(\d+)\}$')
+LONGEST_PLACE = 40
+"""Bytes at the end of an answer that tell it."""
 
 NONE = "There is no barrel that can be asked. Start one with `tarantula barrel`."
 CATCHING_UP = "The barrels are catching up with what was collected. Ask again in a moment."
@@ -75,6 +78,7 @@ class Gateway:
     async def close(self) -> None:
         """Close its connections."""
         await self._client.close()
+        await self._lookout.close()
 
     async def _answer(self, question: Question) -> bytes:
         try:
@@ -117,11 +121,18 @@ class Gateway:
         self._under_way[barrel.id] += 1
         try:
             exchange = await self._client.fetch(ask)
-            is_new_enough = exchange.status == HTTPStatus.OK and from_json(exchange.body)["place"] >= place
-        except (DownloadError, ValueError, KeyError, TypeError):
+        except DownloadError:
             return None
         finally:
             self._under_way[barrel.id] -= 1
-            # Zeros go: barrels come and go for years.
-            self._under_way += Counter()
+            # Barrels come and go for years.
+            if not self._under_way[barrel.id]:
+                del self._under_way[barrel.id]
+        is_new_enough = exchange.status == HTTPStatus.OK and place_of(exchange.body) >= place
         return exchange.body if is_new_enough else None
+
+
+def place_of(answer: bytes) -> int:
+    """Return the place that an answer comes from, which barrels tell last; none if it is no barrel's."""
+    told = _PLACE.search(answer[-LONGEST_PLACE:])
+    return int(told[1]) if told else -1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from http import HTTPStatus
 from typing import NamedTuple
@@ -11,6 +10,7 @@ LARGEST_HEAD = 16 * 1024
 """Bytes of a request before its body."""
 LARGEST_BODY = 1_000_000
 JSON = "application/json"
+END_OF_HEAD = b"\r\n\r\n"
 
 _LINE = re.compile(r"([A-Z]{1,20}) (/[\x21-\x7e]*) HTTP/1\.([01])")
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
@@ -23,16 +23,6 @@ class NoAnswer(Exception):
     def __init__(self, status: HTTPStatus, sentence: str) -> None:
         super().__init__(sentence)
         self.status = status
-
-
-class Request(NamedTuple):
-    """What is asked."""
-
-    method: str
-    path: str
-    body: bytes
-    is_last: bool
-    """Whether the connection is closed behind it."""
 
 
 class Head(NamedTuple):
@@ -66,29 +56,17 @@ class Head(NamedTuple):
         return wish == "close" or (not self.version and wish != "keep-alive")
 
 
-async def read_head(reader: asyncio.StreamReader) -> Head | None:
-    """Read a request up to its body; nothing if none comes any more."""
-    try:
-        raw = await reader.readuntil(b"\r\n\r\n")
-    except asyncio.IncompleteReadError:
-        return None
-    except asyncio.LimitOverrunError:
+def read_head(received: bytes) -> tuple[Head, bytes] | None:
+    """Return a request up to its body, and what comes behind it; nothing if it is not whole yet."""
+    raw, end, rest = received.partition(END_OF_HEAD)
+    if len(raw) > LARGEST_HEAD:
         sentence = f"The head of the request is larger than {LARGEST_HEAD:,} bytes."
-        raise NoAnswer(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, sentence) from None
-    return _parsed(raw.decode("latin-1"))
-
-
-async def read_body(reader: asyncio.StreamReader, head: Head) -> Request | None:
-    """Read the rest of a request; nothing if it breaks off."""
-    try:
-        body = await reader.readexactly(head.length)
-    except asyncio.IncompleteReadError:
-        return None
-    return Request(head.method, head.path, body, head.is_last)
+        raise NoAnswer(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, sentence)
+    return (_parsed(raw.decode("latin-1")), rest) if end else None
 
 
 def _parsed(raw: str) -> Head:
-    first, *lines = raw.removesuffix("\r\n\r\n").split("\r\n")
+    first, *lines = raw.split("\r\n")
     begun = _LINE.fullmatch(first)
     pairs = [_HEADER.fullmatch(line) for line in lines]
     if begun is None or None in pairs:

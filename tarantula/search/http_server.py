@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import signal
 import socket
@@ -11,17 +10,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 
-from tarantula.search.http_request import JSON, LARGEST_HEAD, NoAnswer, Request, read_body, read_head
+from tarantula.search.http_conversation import Answer, Conversation, refusal
+from tarantula.search.http_request import Head, NoAnswer
 
-IDLE = 60.0
-"""Seconds for which a connection may rest."""
-PATIENCE = 10.0
-"""Seconds for the body of a request, and for whoever asked to take the answer."""
-LINGER = 1.0
-"""Seconds for which the rest of a request is read that was refused."""
 MOST_CONNECTIONS = 500
 GRACE = 2.0
 """Seconds for what is under way when the server ends."""
+LOOK = 0.25
+"""Seconds between two looks for those who are late."""
 
 logger = logging.getLogger(__name__)
 
@@ -36,81 +32,62 @@ class Server:
 
     def __init__(self, routes: Routes) -> None:
         self._routes = routes
-        self._open: set[asyncio.Task[None]] = set()
-        self._busy: set[asyncio.Task[None]] = set()
-        self._is_ending = False
+        self._open: set[Conversation] = set()
+        self._is_empty = asyncio.Event()
+        self._is_empty.set()
 
     async def run(self, taken: socket.socket, ending: asyncio.Event) -> None:
         """Serve on a socket until *ending*; then let what is under way come to its end, for a moment."""
-        server = await asyncio.start_server(self._welcome, sock=taken, limit=LARGEST_HEAD)
+        server = await asyncio.get_running_loop().create_server(self._conversation, sock=taken)
+        watching = asyncio.create_task(self._watch())
         await ending.wait()
         server.close()
-        self._is_ending = True
-        if self._busy:
-            await asyncio.wait(self._busy, timeout=GRACE)
-        for task in self._open:
-            task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        for conversation in list(self._open):
+            conversation.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE):
+                await self._is_empty.wait()
+        watching.cancel()
+        for conversation in list(self._open):
+            conversation.abort()
 
-    async def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._open.add(task)
+    def _conversation(self) -> Conversation:
+        return Conversation(self._ask, self._begin, self._end)
+
+    def _begin(self, conversation: Conversation) -> None:
+        self._open.add(conversation)
+        self._is_empty.clear()
+        if len(self._open) > MOST_CONNECTIONS:
+            conversation.refuse(NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, "Too many are asking."))
+
+    def _end(self, conversation: Conversation) -> None:
+        self._open.discard(conversation)
+        if not self._open:
+            self._is_empty.set()
+
+    async def _watch(self) -> None:
+        """Leave whoever is late."""
+        while True:
+            await asyncio.sleep(LOOK)
+            now = asyncio.get_running_loop().time()
+            for conversation in [one for one in self._open if one.deadline < now]:
+                conversation.abort()
+
+    async def _ask(self, head: Head, body: bytes) -> Answer:
         try:
-            with suppress(ConnectionError, TimeoutError):
-                await self._converse(task, reader, writer)
-        except asyncio.CancelledError:
-            # The server ends.
-            pass
-        finally:
-            self._open.discard(task)
-            self._busy.discard(task)
-            writer.close()
-
-    async def _converse(
-        self, task: asyncio.Task[None], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        is_last = len(self._open) > MOST_CONNECTIONS
-        if is_last:
-            await _send(writer, *_refusal(NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, "Too many are asking.")), is_last)
-        while not is_last:
-            try:
-                request = await self._next(task, reader)
-            except NoAnswer as error:
-                await _send(writer, *_refusal(error), True)
-                await _take_the_rest(reader)
-                return
-            if request is None:
-                return
-            status, body = await self._answer(request)
-            is_last = request.is_last or self._is_ending
-            await _send(writer, status, body, is_last)
-            self._busy.discard(task)
-
-    async def _next(self, task: asyncio.Task[None], reader: asyncio.StreamReader) -> Request | None:
-        async with asyncio.timeout(IDLE):
-            head = await read_head(reader)
-        if head is None:
-            return None
-        self._busy.add(task)
-        async with asyncio.timeout(PATIENCE):
-            return await read_body(reader, head)
-
-    async def _answer(self, request: Request) -> tuple[HTTPStatus, bytes]:
-        try:
-            return HTTPStatus.OK, await self._handler(request)(request.body)
+            return HTTPStatus.OK, await self._handler(head)(body)
         except NoAnswer as error:
-            return _refusal(error)
+            return refusal(error)
         except Exception:
             logger.exception("This is a bug of Tarântula.")
-            return _refusal(NoAnswer(HTTPStatus.INTERNAL_SERVER_ERROR, "This is a bug of Tarântula: see the log."))
+            return refusal(NoAnswer(HTTPStatus.INTERNAL_SERVER_ERROR, "This is a bug of Tarântula: see the log."))
 
-    def _handler(self, request: Request) -> Handler:
-        path = request.path.partition("?")[0]
+    def _handler(self, head: Head) -> Handler:
+        path = head.path.partition("?")[0]
         if path not in self._routes:
             raise NoAnswer(HTTPStatus.NOT_FOUND, f"There is nothing at {path[:100]}.")
         method, handler = self._routes[path]
-        if request.method != method:
+        if head.method != method:
             raise NoAnswer(HTTPStatus.METHOD_NOT_ALLOWED, f"Ask {path} with {method}.")
         return handler
 
@@ -121,26 +98,3 @@ def told_by_signals() -> asyncio.Event:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
     return told
-
-
-def _refusal(error: NoAnswer) -> tuple[HTTPStatus, bytes]:
-    return error.status, json.dumps({"error": str(error)}, ensure_ascii=False).encode()
-
-
-async def _take_the_rest(reader: asyncio.StreamReader) -> None:
-    """Read what is still being sent: who is cut off while it writes may never see why."""
-    async with asyncio.timeout(LINGER):
-        while await reader.read(LARGEST_HEAD):
-            pass
-
-
-async def _send(writer: asyncio.StreamWriter, status: HTTPStatus, body: bytes, is_last: bool) -> None:
-    lines = [
-        f"HTTP/1.1 {status.value} {status.phrase}",
-        f"Content-Type: {JSON}",
-        f"Content-Length: {len(body)}",
-        f"Connection: {'close' if is_last else 'keep-alive'}",
-    ]
-    writer.write("\r\n".join((*lines, "", "")).encode() + body)
-    async with asyncio.timeout(PATIENCE):
-        await writer.drain()

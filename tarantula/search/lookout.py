@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http import HTTPStatus
 from typing import NamedTuple
 
+from sqlalchemy import Connection
+
 from tarantula.db import Database
+from tarantula.db_errors import told
 from tarantula.errors import NotReached
 from tarantula.search.http_request import NoAnswer
 from tarantula.store.barrels import Living, living
@@ -41,6 +45,7 @@ class Lookout:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._thread = ThreadPoolExecutor(1, "looking")
+        self._connection: Connection | None = None
         self._waited_for: asyncio.Future[Look] | None = None
         self._looking: asyncio.Task[None] | None = None
         self._reading: asyncio.Future[Look] | None = None
@@ -54,6 +59,13 @@ class Lookout:
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look_for_all())
         return await asyncio.shield(self._waited_for)
+
+    async def close(self) -> None:
+        """Let go of the database, if it lets go."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LONGEST):
+                await asyncio.get_running_loop().run_in_executor(self._thread, self._let_go)
+        self._thread.shutdown(wait=False)
 
     async def _look_for_all(self) -> None:
         while self._waited_for is not None:
@@ -82,8 +94,19 @@ class Lookout:
             return await asyncio.shield(self._reading)
 
     def _living(self) -> Look:
-        with self._database.looking() as connection:
-            return Look(living(connection))
+        """Look; in the one thread that has the connection, which stays until something is wrong with it."""
+        try:
+            with told(self._database.engine.url):
+                self._connection = self._connection or self._database.watching()
+                return Look(living(self._connection))
+        except BaseException:
+            self._let_go()
+            raise
+
+    def _let_go(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def _say_once(self, complaint: str) -> None:
         if complaint != self._complaint:

@@ -6,7 +6,7 @@ import os
 from datetime import timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from tarantula.models import Barrel
 from tarantula.store.collectors import DEAD, clock
@@ -62,16 +62,18 @@ class Presence:
 
 
 # Made once: gateways ask for every question.
-_LIVING = (
-    select(*(Barrel.__table__.c[name] for name in ("id", "address", "is_ready", "place", "host", "pid")))
-    .where(Barrel.__table__.c.heartbeat_at > bindparam("since"))
-    .order_by(Barrel.__table__.c.id)
-)
+_TABLE = Barrel.__table__.c
+_ALL = select(*(_TABLE[name] for name in ("id", "address", "is_ready", "place", "host", "pid"))).order_by(_TABLE.id)
+_LIVING = _ALL.where(_TABLE.heartbeat_at > bindparam("since"))
+_LIVING_BY_ITS_CLOCK = _ALL.where(_TABLE.heartbeat_at > func.clock_timestamp() - timedelta(seconds=DEAD))
 
 
 def living(connection: Connection) -> list[Living]:
     """Return the barrels that were heard of lately, without those whose processes are known to be gone."""
-    rows = connection.execute(_LIVING, {"since": clock(connection) - timedelta(seconds=DEAD)})
+    if connection.dialect.name == "postgresql":
+        rows = connection.execute(_LIVING_BY_ITS_CLOCK)
+    else:
+        rows = connection.execute(_LIVING, {"since": clock(connection) - timedelta(seconds=DEAD)})
     here = this_machine()
     return [
         Living(number, address, is_ready, place)
