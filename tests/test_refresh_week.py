@@ -35,7 +35,7 @@ from tests.refreshing import begin_collecting, bring_forward, end_of, prepare, v
 from tests.sites.weekly import WeeklyWeb, rates_of
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
-PAGES, WEEK = (2000, 134.0) if FULL else (100, 8.0)
+PAGES, WEEK = (2000, 134.0) if FULL else (100, 16.0)
 VISITS = PAGES * 7 // 5
 """A fifth of what it takes to collect all of them every day."""
 DELAY = 0.02
