@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from time import sleep
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Frame, FrameLocator, Locator, Page, expect
+from playwright.sync_api import Frame, FrameLocator, Locator, Page, Route, expect
 
 from tarantula.config import Config
 from tarantula.db import open_database
@@ -92,6 +93,18 @@ def test_the_first_of_the_league_is_pointed_at_and_followed(
         ("jogos", "Jogos", "integer"),
         ("wins", "Wins", "integer"),
     ]
+
+
+def test_nothing_can_be_clicked_before_the_page_listens(place: Office, site: Site, window: Page) -> None:
+    def late(route: Route) -> None:
+        sleep(1)
+        route.continue_()
+
+    place.enter(window)
+    window.route("**/pick.js", late)
+    window.goto(f"{place.address}/streams/new?url={site.url}league")
+    window.frame_locator("iframe").get_by_role("cell", name="61").click()
+    expect(window.get_by_role("group", name="Value 1")).to_contain_text("61")
 
 
 def _faults(window: Page) -> list[str]:

@@ -88,14 +88,14 @@ class SafePage:
     images: list[str] = field(default_factory=list)
 
     def document(self, nonce: str, script: str) -> str:
-        """Return the page with one script, which is ours and has the *nonce*."""
+        """Return the page with one script, which is ours, has the *nonce*, and runs before anything can be clicked."""
         links = "".join(
             f'<link rel="stylesheet" href="sheet/{number}" media="{escape(sheet.media)}">'
             for number, sheet in enumerate(self.sheets)
         )
         return (
             f'{self.doctype}<html{self.attributes}><head><meta charset="utf-8"><title>{escape(self.title)}</title>'
-            f'{links}<script nonce="{escape(nonce)}" src="{escape(script)}" defer></script></head>{self.body}</html>'
+            f'<script nonce="{escape(nonce)}" src="{escape(script)}"></script>{links}</head>{self.body}</html>'
         )
 
 

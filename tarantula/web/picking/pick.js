@@ -151,5 +151,5 @@
   );
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   document.documentElement.tabIndex = 0;
-  tell({ ready: 1 });
+  document.addEventListener("DOMContentLoaded", () => tell({ ready: 1 }));
 })();
