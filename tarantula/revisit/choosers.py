@@ -10,6 +10,7 @@ from tarantula.errors import TarantulaError
 from tarantula.revisit.aged import aged, allocate
 from tarantula.revisit.apart import apart
 from tarantula.revisit.believed import Believed, Pauses
+from tarantula.revisit.lasting import lasting
 from tarantula.revisit.model import Reading
 from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.policies import POLICIES, Policy
@@ -18,7 +19,10 @@ from tarantula.revisit.uniform import uniform
 
 Chooser = Callable[[Believed, Pauses], Schedule]
 
-OWN: dict[str, Chooser] = {"aged": aged, "uniform": uniform}
+OWN: dict[str, Chooser] = {"lasting": lasting, "aged": aged, "uniform": uniform}
+
+USUAL = "lasting"
+"""What collections use, unless told."""
 
 
 def chooser(name: str) -> Chooser:
