@@ -176,6 +176,12 @@ def test_every_page_is_linked_from_the_index() -> None:
     assert {page.name for page in pages.DOCS.glob("*.md")} - {"index.md"} == linked
 
 
+def test_every_folder_of_the_code_is_listed_and_no_other() -> None:
+    listed = re.findall(r"`(\w+)/`", pages.section((ROOT / "CONTRIBUTING.md").read_text(), "How the code is laid out"))
+    folders = {path.parent.name for path in (ROOT / "tarantula").glob("*/__init__.py")}
+    assert sorted(folders) == sorted(set(listed) - {"tarantula"})
+
+
 def test_the_readme_opens_with_two_commands() -> None:
     text = text_of(ROOT / "README.md")
     assert text.startswith("# Tarântula\n\n```sh\nmake demo\nmake test\n```\n")

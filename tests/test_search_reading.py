@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.content import Content, unpacked
-from tarantula.search.language import language_of
-from tarantula.search.reading import content_of
+from tarantula.search.texts.content import Content, unpacked
+from tarantula.search.texts.language import language_of
+from tarantula.search.texts.reading import content_of
 from tarantula.urls import key_of
 from tests.sites.drawing import pdf
 

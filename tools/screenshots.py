@@ -20,8 +20,8 @@ from playwright.sync_api import Browser, Page, ViewportSize
 
 from tarantula.config import Config
 from tarantula.db import open_database
-from tarantula.management import views
 from tarantula.management.desk import Desk
+from tarantula.management.streams import views
 from tarantula.people.person import Person
 from tarantula.people.roles import Role
 from tarantula.streams.sources import registry
