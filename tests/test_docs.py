@@ -171,6 +171,11 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in pages.anchors(text_of(target)), link
 
 
+def test_every_picture_is_shown_on_a_page() -> None:
+    shown = {name for page in pages.PAGES for name in re.findall(r"pictures/([\w.-]+)\)", text_of(page))}
+    assert shown == {path.name for path in (pages.DOCS / "pictures").iterdir()}
+
+
 def test_every_page_is_linked_from_the_index() -> None:
     linked = {link.partition("#")[0] for link in pages.links(pages.read("index.md"))}
     assert {page.name for page in pages.DOCS.glob("*.md")} - {"index.md"} == linked

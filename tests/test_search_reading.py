@@ -42,6 +42,17 @@ def test_a_page_is_read_by_what_its_words_are_there_for() -> None:
         assert unseen not in content.main + content.rest
 
 
+@pytest.mark.parametrize(
+    "beside", ["<nav>{}</nav>", "<aside>{}</aside>", "<footer>{}</footer>", "<div role=navigation>{}</div>"]
+)
+def test_what_a_page_puts_beside_is_not_what_it_is_about(beside: str) -> None:
+    menu = beside.format("<a href=/>Departamentos</a>")
+    content = read(f"<body>{menu}<h1>Sala</h1><p>Abre às nove.<p>Fecha à meia-noite.")
+    assert (content.main, content.rest) == ("Sala\nAbre às nove.\nFecha à meia-noite.", "Departamentos")
+    assert len(content.anchors) == 1
+    assert read(f"<body>{menu}").main == "Departamentos"
+
+
 def test_a_page_says_what_it_calls_others() -> None:
     anchors = dict(read(PAGE).anchors)
     assert anchors == {

@@ -19,6 +19,8 @@ LONGEST_ANCHOR = 200
 MOST_ANCHORS = 2_000
 """Links of a page whose words count."""
 HEADINGS = re.compile("h[123]")
+BESIDE = "nav, aside, footer, [role=navigation], [role=complementary], [role=contentinfo], [role=search]"
+"""What a page itself says is not what it is about; a guess would sometimes take it for that."""
 
 
 def page_content(body: bytes, url: str, charset: str | None) -> Content:
@@ -27,19 +29,23 @@ def page_content(body: bytes, url: str, charset: str | None) -> Content:
     document = parsed(body.replace(b"</a><a", b"</a> <a"), encoding_of(charset), positions=False)
     for unseen in document.find_all("noscript"):
         unseen.decompose()
-    article = document.article()
+    title, headings = _text_of(document.find("title")), [_text_of(one) for one in document.find_all(HEADINGS)]
+    anchors = list(_anchors(document, url))
     lines = _lines(_body_text(document))
-    main = _lines(article.text)
+    for beside in document.select(BESIDE):
+        beside.decompose()
+    article = document.article()
+    main = _lines(article.text) or _lines(_body_text(document)) or lines
     inside = set(main)
-    text = "\n".join(main) or "\n".join(lines)
+    text = "\n".join(main)
     return Content(
-        title=_words(_text_of(document.find("title"))) or article.title or "",
-        headings="\n".join(_words(_text_of(heading)) for heading in document.find_all(HEADINGS)),
+        title=_words(title) or article.title or "",
+        headings="\n".join(map(_words, headings)),
         description=article.description or "",
         main=text,
-        rest="\n".join(line for line in lines if line not in inside) if main else "",
+        rest="\n".join(line for line in lines if line not in inside),
         language=language_of(text, article.lang),
-        anchors=list(_anchors(document, url)),
+        anchors=anchors,
     )
 
 
@@ -70,7 +76,8 @@ def _body_text(document: Document) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    return [line for line in map(_words, text.splitlines()) if line]
+    # The stars of lists are of whoever made a text of the page.
+    return [line for line in (_words(line).removeprefix("* ") for line in text.splitlines()) if line]
 
 
 def _words(text: str) -> str:
