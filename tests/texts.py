@@ -29,7 +29,17 @@ MARKING = frozenset({"_", "mark"})
 SAYING = frozenset(
     {"TarantulaError", "NotAllowed", "NotAnExpression", "NotNow", "NotThere", "ValueError"}
     | {"CannotAsk", "InvalidResponse", "NoCode", "NotReached", "PrivateAddress", "TookTooLong", "TooLarge"}
-    | {"NotUnderstood", "accept", "at_least", "more_than_nothing", "refuse", "_refuse", "_take", "Verdict"}
+    | {
+        "NotUnderstood",
+        "accept",
+        "at_least",
+        "more_than_nothing",
+        "refuse",
+        "_refuse",
+        "_not_written",
+        "_take",
+        "Verdict",
+    }
 )
 """What is called with a sentence that a page may show."""
 RETURNING = frozenset({"answers.py", "failures.py", "fitting.py", "reasons.py", "robots.py", "sentences.py"})
@@ -66,6 +76,7 @@ SENTENCES = (
     "streams/sources/source.py",
     "streams/sources/steps.py",
     "streams/views",
+    "web/parts/pairs_box.py",
     "web/parts/source_form.py",
     "web/parts/way_there.py",
     "web/picking",
@@ -87,7 +98,12 @@ WHOLE = (
     "streams/reading/visit.py",
     "streams/selectors.py",
     "streams/sources/retention.py",
+    "streams/sources/interval.py",
+    "streams/sources/names.py",
+    "streams/sources/sent.py",
     "streams/sources/source.py",
+    "streams/sources/source_field.py",
+    "streams/sources/variables.py",
     "streams/texts.py",
     "streams/types",
     "streams/xml_trees.py",

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tarantula.cli import stream_alert, stream_history
+from tarantula.cli.files import text_in
 from tarantula.cli.nouns import group
 from tarantula.cli.screen import console, table, write_json
 from tarantula.cli.stream_aside import aside
@@ -160,7 +161,7 @@ def import_(
     owner: Owner = "",
 ) -> None:
     """Store the sources of files: all of them, or none."""
-    configs = [config for one in file for config in files.from_text(_text(one))]
+    configs = [config for one in file for config in files.from_text(text_in(one))]
     with open_database() as database, database.session() as session:
         for config in configs:
             if replace and registry.is_there(session, config.name):
@@ -199,10 +200,3 @@ def _said(before: dict[str, Any], url: str | None, typed: dict[str, Any]) -> dic
 def _set_paused(name: str, paused: bool) -> None:
     with open_database() as database, database.session() as session:
         registry.edit(session, name, {"paused": paused})
-
-
-def _text(file: Path) -> str:
-    try:
-        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise TarantulaError(f"{file} is not a text in UTF-8.") from error

@@ -25,7 +25,7 @@ from tarantula.streams.views.looking import rows_of
 
 MOST_SUGGESTED = 12
 MOST_FOUND = 500
-SECRETS = frozenset({"notify", "variables", "steps"})
+SECRETS = frozenset({"notify", "variables", "headers", "body", "steps"})
 """Fields that may hold passwords."""
 PRIVATE = "private source"
 """What is written down in the place of a name that only its owner may read."""

@@ -24,7 +24,8 @@ from tarantula.streams.keeping.typing_values import value_of
 from tarantula.streams.keeping.value import NotRead, Value
 from tarantula.streams.reading.outcome import new_event
 from tarantula.streams.sources.kinds import Kind
-from tarantula.streams.sources.source import SourceConfig, SourceField
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.source_field import SourceField
 from tarantula.streams.types import converted
 
 MOST_EVENTS = 200_000
@@ -39,7 +40,7 @@ def retype(session: Session, source: Source, state: SourceState, before: SourceC
     _check_size(session, source, [new.key for _, new in changed])
     remembered = Remembered.of(state.memory)
     for old, new in changed:
-        reading = _Reading(new, remembered, after.address)
+        reading = _Reading(new, remembered, after.address_shown)
         conversion = reading.conversion_from(old)
         series = select(Series.id).where(Series.source_id == source.id, Series.field == new.key)
         for series_id in session.scalars(series).all():

@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 from tarantula import sentences
 from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.models import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
-from tarantula.streams.sources.source import OWN, SourceConfig, read, read_stored
+from tarantula.streams.sources.names import OWN
+from tarantula.streams.sources.source import SourceConfig, read, read_stored
 from tarantula.streams.sources.state import Status
 from tarantula.streams.sources.words import folded
 
