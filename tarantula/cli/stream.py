@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,14 +9,15 @@ import typer
 
 from tarantula.cli import stream_alert, stream_history
 from tarantula.cli.files import text_in
+from tarantula.cli.long_table import write_rows
 from tarantula.cli.nouns import group
-from tarantula.cli.screen import console, table, write_json
+from tarantula.cli.screen import console, table, write_json, write_json_rows
 from tarantula.cli.stream_aside import aside
 from tarantula.cli.stream_category import categories, make
 from tarantula.cli.stream_fields import fields_without
 from tarantula.cli.stream_options import changes, with_source
 from tarantula.cli.stream_read import poll, read
-from tarantula.cli.stream_shown import as_dict, moment, text_of
+from tarantula.cli.stream_shown import LISTED, as_dict, cells, text_of
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.models import Source, SourceState
@@ -98,18 +98,11 @@ def list_all(
 ) -> None:
     """Show sources and how reading them goes, one row each."""
     with open_database() as database, database.reading() as session:
-        found = {row.id for row in registry.find(session, " ".join(words or ()), most=sys.maxsize)}
-        chosen = [row for row in registry.below(session, below) if row.id in found]
-        rows = [(row, session.get_one(SourceState, row.id)) for row in chosen]
-    if as_json:
-        write_json([as_dict(source, state) for source, state in rows])
-        return
-    drawn = table("name", "status", "every", "last read", "last change", "what is wrong")
-    for source, state in rows:
-        interval = f"{registry.config_of(source).interval:g} s"
-        status = "paused" if source.is_paused else state.status
-        drawn.add_row(source.name, status, interval, moment(state.read_at), moment(state.event_at), state.sentence)
-    console().print(drawn)
+        found = registry.with_states(session, " ".join(words or ()), below)
+        if as_json:
+            write_json_rows(as_dict(source, state) for source, state in found)
+        else:
+            write_rows(LISTED, (cells(source, state) for source, state in found))
 
 
 @app.command()

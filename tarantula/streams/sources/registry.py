@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, or_, select, true
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from tarantula import sentences
 from tarantula.errors import NotNow, NotThere, TarantulaError
@@ -17,6 +17,9 @@ from tarantula.streams.sources.names import OWN
 from tarantula.streams.sources.source import SourceConfig, read, read_stored
 from tarantula.streams.sources.state import Status
 from tarantula.streams.sources.words import folded
+
+AT_ONCE = 1000
+"""Sources that are read from the table before they are handed on."""
 
 
 def config_of(source: Source) -> SourceConfig:
@@ -48,18 +51,22 @@ def get(session: Session, name: str, person: str | None = None) -> Source:
 
 def below(session: Session, part: str = "", person: str | None = None) -> list[Source]:
     """Return the sources whose names begin with some parts, as ``weather``; all without any."""
-    chosen = select(Source).where(seen_by(person))
-    if part:
-        chosen = chosen.where(or_(Source.name == part, Source.name.startswith(f"{part}.", autoescape=True)))
-    return list(session.scalars(chosen.order_by(Source.name)))
+    return list(session.scalars(select(Source).where(seen_by(person), *_chosen(part)).order_by(Source.name)))
 
 
 def find(session: Session, words: str, person: str | None = None, most: int = 50) -> list[Source]:
     """Return sources that have every word, or the beginning of it, in name, title, description or tags."""
-    chosen = select(Source).where(seen_by(person))
-    for word in folded(words).split():
-        chosen = chosen.where(Source.words.contains(word, autoescape=True))
+    chosen = select(Source).where(seen_by(person), *_chosen(words=words))
     return list(session.scalars(chosen.order_by(Source.name).limit(most)))
+
+
+def with_states(session: Session, words: str = "", part: str = "") -> Iterator[tuple[Source, SourceState]]:
+    """Yield sources by name, some at a time, and how reading each goes; what whoever reads remembers is left out."""
+    chosen = select(Source, SourceState).join(SourceState, SourceState.source_id == Source.id)
+    chosen = chosen.where(*_chosen(part, words)).order_by(Source.name)
+    unread = (defer(SourceState.memory, raiseload=True), defer(SourceState.validators, raiseload=True))
+    for row in session.execute(chosen.options(*unread).execution_options(yield_per=AT_ONCE)):
+        yield row.Source, row.SourceState
 
 
 def is_there(session: Session, name: str) -> bool:
@@ -125,6 +132,14 @@ def remove(session: Session, name: str, person: str | None = None) -> None:
         session.execute(delete(table).where(table.series_id.in_(known)))
     session.delete(source)
     session.flush()
+
+
+def _chosen(part: str = "", words: str = "") -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions on sources below a part of the hierarchy that have every word."""
+    if part:
+        yield or_(Source.name == part, Source.name.startswith(f"{part}.", autoescape=True))
+    for word in folded(words).split():
+        yield Source.words.contains(word, autoescape=True)
 
 
 _UNREAD: dict[str, Any] = {
