@@ -109,6 +109,9 @@ def test_what_was_read_leaves_in_every_format(sqlite: Database, ask: Client) -> 
     feed = ElementTree.fromstring(ask.get(f"{at}/export.atom").content)
     assert len(feed.findall("{http://www.w3.org/2005/Atom}entry")) == 3
     assert _rows_of_parquet(ask.get(f"{at}/export.parquet")) == 3
+    last = ask.get(f"{at}/export.prometheus")
+    assert (last.text.splitlines()[-1].endswith(" 3.3"), last.headers["content-type"][:10]) == (True, "text/plain")
+    assert ask.get(f"{at}/export.atom", params={"grain": "day"}).status_code == 400
     assert ask.get(f"{at}/export.docx").status_code == 422
     assert ask.get(f"{at}/export.csv", params={"field": "colour"}).status_code == 404
     days = ask.get(f"{at}/export.csv", params={"grain": "year"}).text.splitlines()
