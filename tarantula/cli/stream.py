@@ -11,7 +11,7 @@ from tarantula.cli import stream_alert, stream_history
 from tarantula.cli.files import text_in
 from tarantula.cli.long_table import write_rows
 from tarantula.cli.nouns import group
-from tarantula.cli.screen import console, table, write_json, write_json_rows
+from tarantula.cli.screen import console, counting, table, write_json, write_json_rows
 from tarantula.cli.stream_aside import aside
 from tarantula.cli.stream_category import categories, make
 from tarantula.cli.stream_fields import fields_without
@@ -79,14 +79,17 @@ def edit(
     **typed: Any,
 ) -> None:
     """Change what is said of a source; its history stays."""
-    with open_database() as database, database.session() as session:
-        before = registry.config_of(registry.get(session, name)).model_dump(mode="json")
-        said = _said(before, url, typed)
-        if without:
-            said["fields"] = fields_without(said.get("fields", before["fields"]), without)
-        if not said:
-            raise TarantulaError("Say what is to change: --interval, --css, --kind, or another option.")
-        registry.edit(session, name, said)
+    with open_database() as database:
+        with database.reading() as session, counting("Reading the past anew") as progress:
+            before = registry.config_of(registry.get(session, name)).model_dump(mode="json")
+            said = _said(before, url, typed)
+            if without:
+                said["fields"] = fields_without(said.get("fields", before["fields"]), without)
+            if not said:
+                raise TarantulaError("Say what is to change: --interval, --css, --kind, or another option.")
+            past = registry.understood(session, name, said, progress=progress)
+        with database.session() as session:
+            registry.edit(session, name, said, past=past)
     print(f"{name} is changed.")
 
 

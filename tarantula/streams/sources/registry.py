@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, delete, or_, select, true
 from sqlalchemy.exc import IntegrityError
@@ -18,6 +18,11 @@ from tarantula.streams.sources.source import SourceConfig, read, read_stored
 from tarantula.streams.sources.state import Status
 from tarantula.streams.sources.words import folded
 
+if TYPE_CHECKING:
+    from tarantula.streams.keeping.rereading import Understood
+
+Progress = Callable[[int, int], None]
+"""Hears how many are done, and of how many."""
 AT_ONCE = 1000
 """Sources that are read from the table before they are handed on."""
 
@@ -92,18 +97,41 @@ def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
     return source
 
 
-def edit(session: Session, name: str, changes: Mapping[str, Any], person: str | None = None) -> Source:
-    """Change some of a source; its name stays, and so does its history, read anew where a field is something else."""
+def understood(
+    session: Session, name: str, changes: Mapping[str, Any], person: str | None = None, **told: Progress
+) -> Sequence[Understood]:
+    """Return what the past says with these changes, so that to make them is quick; it may take a while."""
+    from tarantula.streams.keeping.retyping import understand
+
+    source = get(session, name, person)
+    return understand(session, source, changed(source, changes), **told)
+
+
+def changed(source: Source, changes: Mapping[str, Any]) -> SourceConfig:
+    """Return what a source would say with some changes, or say what is wrong with them."""
+    return read({**config_of(source).model_dump(mode="json"), **changes, "name": source.name})
+
+
+def edit(
+    session: Session,
+    name: str,
+    changes: Mapping[str, Any],
+    person: str | None = None,
+    past: Sequence[Understood] = (),
+) -> Source:
+    """Change some of a source; its name stays, and so does its history, read anew where a field is something else.
+
+    *past* is what `understood` says of the same changes: with much history, others wait less.
+    """
     from tarantula.streams.keeping.retyping import retype
 
     source = get(session, name, person)
     # Whoever keeps a reading of it waits until this is done.
     state = session.get_one(SourceState, source.id, with_for_update=True)
     session.refresh(source)
-    before = config_of(source)
-    after = read({**before.model_dump(mode="json"), **changes, "name": source.name})
+    before, after = config_of(source), changed(source, changes)
     _write(source, after, datetime.now(UTC))
-    retype(session, source, state, before, after)
+    retype(session, source, state, before, after, past)
     state.due_at, state.validators = 0, {}
     session.flush()
     return source

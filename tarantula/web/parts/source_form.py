@@ -18,6 +18,7 @@ from tarantula.web.parts.asking import away, say
 from tarantula.web.parts.complaints import Complaints, Control
 from tarantula.web.parts.dialogs import choice
 from tarantula.web.parts.pairs_box import variables_box
+from tarantula.web.parts.progress_line import ProgressLine
 from tarantula.web.parts.sent_form import SentForm
 from tarantula.web.parts.stream_words import AGGREGATIONS, VALUE_KINDS
 from tarantula.web.parts.style import tagged
@@ -77,6 +78,7 @@ class SourceForm:
             self._rest = ui.textarea(_("As JSON"), value=json.dumps(rest, indent=2, ensure_ascii=False))
             self._rest.classes("w-full").props("outlined input-class=font-mono autogrow")
         self._complaints = Complaints(self._controls)
+        self._progress = ProgressLine(_("The past is read anew"))
         ui.button(_("Save"), icon="save", on_click=self._save).classes("my-3")
 
     def changes(self) -> dict[str, Any]:
@@ -105,7 +107,9 @@ class SourceForm:
 
     async def _save(self) -> None:
         with self._complaints.told():
-            await away(streams.edit, self._desk, self._name, self.changes())
+            changes = self.changes()
+            with self._progress.shown() as progress:
+                await away(streams.edit, self._desk, self._name, changes, progress=progress)
             say(_("{name} is changed.", name=self._name))
 
 
