@@ -29,7 +29,17 @@ MARKING = frozenset({"_", "mark"})
 SAYING = frozenset(
     {"TarantulaError", "NotAllowed", "NotAnExpression", "NotNow", "NotThere", "ValueError"}
     | {"CannotAsk", "InvalidResponse", "NoCode", "NotReached", "PrivateAddress", "TookTooLong", "TooLarge"}
-    | {"NotUnderstood", "accept", "at_least", "more_than_nothing", "refuse", "_refuse", "_take", "Verdict"}
+    | {
+        "NotUnderstood",
+        "accept",
+        "at_least",
+        "more_than_nothing",
+        "refuse",
+        "_refuse",
+        "_not_written",
+        "_take",
+        "Verdict",
+    }
 )
 """What is called with a sentence that a page may show."""
 RETURNING = frozenset({"answers.py", "failures.py", "fitting.py", "reasons.py", "robots.py", "sentences.py"})
@@ -67,6 +77,7 @@ SENTENCES = (
     "streams/sources/source.py",
     "streams/sources/steps.py",
     "streams/views",
+    "web/parts/streams/pairs_box.py",
     "web/parts/streams/source_form.py",
     "web/parts/streams/way_there.py",
     "web/picking",
@@ -88,7 +99,12 @@ WHOLE = (
     "streams/reading/visit.py",
     "streams/selectors.py",
     "streams/sources/retention.py",
+    "streams/sources/interval.py",
+    "streams/sources/names.py",
+    "streams/sources/sent.py",
     "streams/sources/source.py",
+    "streams/sources/source_field.py",
+    "streams/sources/variables.py",
     "streams/texts.py",
     "streams/types",
     "streams/xml_trees.py",

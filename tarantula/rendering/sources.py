@@ -27,9 +27,9 @@ from tarantula.rendering.browser import page_settings
 from tarantula.rendering.pages import NOT_NEEDED, as_answer, refuse_socket, settle
 from tarantula.streams.reading.answering import redirected
 from tarantula.streams.sources.secrets import covered
-from tarantula.streams.sources.source import filled
 from tarantula.streams.sources.steps import Action, Step
-from tarantula.urls import canonical, is_web, server_of
+from tarantula.streams.sources.variables import filled
+from tarantula.urls import canonical, is_web, origin_of, server_of
 
 if TYPE_CHECKING:
     from tarantula.download.exchange import Exchange
@@ -170,6 +170,8 @@ class _Opened:
 
     async def _request(self, asked: Asked, url: str, server: str) -> Request:
         request = self._renderer.spider.side_request(url, server)
+        if origin_of(url) == origin_of(self._visit.url):
+            request.headers.update(self._visit.sent.fields)
         if self._visit.config.steps and server == self._visit.server:
             said = await asked.all_headers()
             request.headers.update({name: value for name, value in said.items() if name.lower() in FORWARDED})

@@ -89,7 +89,11 @@ class StreamsSpider(VisitingSpider):
                 self.collection.release(visit)
             if visit.hops >= MOST_HOPS:
                 return failed_attempts(visit, InvalidResponse(TOO_MANY_HOPS), _now())
-            self.collection.go_on(visit, visit.led_to(target, not is_public(exchange.address)))
+            try:
+                onward = visit.led_to(target, exchange.status, not is_public(exchange.address))
+            except InvalidResponse as error:
+                return failed_attempts(visit, error, _now())
+            self.collection.go_on(visit, onward)
             return []
         if visit.needs_browser:
             return await self._parse_rendered(visit, exchange)

@@ -14,7 +14,7 @@ from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.publications.times import parse_moment
-from tarantula.streams.exports.formats import Format, exported
+from tarantula.streams.exports.formats import Format, check, exported
 from tarantula.streams.exports.rows import Chosen, chosen, moment
 from tarantula.streams.history import events as events_of
 from tarantula.streams.history import points_of
@@ -110,7 +110,7 @@ def export(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
 ) -> None:
-    """Write what was read as CSV, JSON or Parquet, event by event or summed up."""
+    """Write what was read as CSV, JSON or Parquet, event by event or summed up; or as a feed, or for Prometheus."""
     if output is not None and output.exists() and not force:
         raise TarantulaError(f"{output} is there already. Name another file, or say --force.")
     if output is None and form is Format.PARQUET and sys.stdout.isatty():
@@ -120,7 +120,8 @@ def export(
         what = chosen(
             session, source, field=field, row=row, grain=_grain(grain), begin=_moment(begin), end=_moment(end)
         )
-        pieces = exported(session, what, form)
+        check(what, form)
+        pieces = exported(session, source, what, form)
         if output is None:
             for piece in pieces:
                 sys.stdout.buffer.write(piece)

@@ -10,11 +10,12 @@ import typer
 
 from tarantula.cli.options import given, with_fields
 from tarantula.cli.streams.fields import fields_of, options_of, pairs, steps_of
+from tarantula.cli.streams.sent import headers_of, text_of
 from tarantula.errors import TarantulaError
 from tarantula.streams.sources.retention import read_words
 from tarantula.streams.sources.source import SourceConfig
 
-LEFT_OUT = ("name", "url", "fields", "options", "variables", "steps", "interval", "retention", "category")
+LEFT_OUT = "name url fields options variables headers body steps interval retention category".split()
 """What is not typed as it is stored."""
 
 
@@ -31,6 +32,11 @@ PARTS = {
     "label": _many("--label", "FIELD=TITLE", "What people call a field."),
     "options": _many("--set", "KEY=VALUE", "What else the adapter wants to know."),
     "variables": _many("--variable", "NAME=VALUE", "What stands in the place of {NAME}."),
+    "headers": _many("--header", "'NAME: VALUE'", "What its server is told beside, as 'X-API-Key: {key}'."),
+    "body": Annotated[
+        str | None,
+        typer.Option("--body", metavar="TEXT", help="What is sent, with POST: JSON, a form or XML; @FILE reads it."),
+    ],
     "steps": _many("--step", "STEP", "What a browser does before, as 'fill #user {user}', 'click #enter'."),
     "interval": Annotated[
         str | None, typer.Option("--interval", help="Between two readings: seconds, or 30s, 5m, 2h, 1d.")
@@ -68,6 +74,11 @@ def changes(before: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
         said["options"] = {**before.get("options", {}), **options_of(adapter, parts["options"])}
     if parts["variables"]:
         said["variables"] = {**before.get("variables", {}), **dict(pairs(parts["variables"], "a variable"))}
+    if parts["headers"]:
+        said["headers"] = headers_of(before.get("headers", {}), parts["headers"])
+    if parts["body"] is not None:
+        said["body"] = text_of(parts["body"])
+        said.setdefault("method", "POST" if said["body"] else "GET")
     if parts["steps"]:
         said["steps"] = steps_of(parts["steps"])
         said.setdefault("render", True)

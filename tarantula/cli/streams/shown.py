@@ -8,6 +8,7 @@ from typing import Any
 from tarantula.models import Source, SourceState
 from tarantula.streams.sources.registry import config_of
 from tarantula.streams.sources.secrets import without_secrets
+from tarantula.streams.sources.source import SourceConfig
 
 
 def as_dict(source: Source, state: SourceState) -> dict[str, Any]:
@@ -24,6 +25,16 @@ def as_dict(source: Source, state: SourceState) -> dict[str, Any]:
         "event_at": _iso(state.event_at),
         "due_at": _iso(state.due_at or None),
     }
+
+
+LISTED = ("name", "status", "every", "last read", "last change", "what is wrong")
+
+
+def cells(source: Source, state: SourceState) -> tuple[str, ...]:
+    """Return what a list says of a source."""
+    interval = source.configuration.get("interval", SourceConfig.model_fields["interval"].default)
+    status = "paused" if source.is_paused else state.status
+    return source.name, status, f"{interval:g} s", moment(state.read_at), moment(state.event_at), state.sentence
 
 
 def moment(microseconds: int | None) -> str:

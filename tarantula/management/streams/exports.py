@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -20,20 +19,6 @@ from tarantula.streams.sources.kinds import Aggregation
 from tarantula.streams.sources.retention import Grain
 
 MOST_POINTS = 5000
-
-
-class Ending(StrEnum):
-    """What a file of a source can be."""
-
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
-    ATOM = "atom"
-
-    @property
-    def media_type(self) -> str:
-        """What an answer that has it says it is."""
-        return "application/atom+xml" if self is Ending.ATOM else Format(self.value).media_type
 
 
 class Wanted(NamedTuple):
@@ -88,20 +73,17 @@ def points(desk: Desk, name: str, field: str, row: str, begin: int, end: int, mo
     )
 
 
-def written(desk: Desk, name: str, ending: Ending, what: Wanted, address: str) -> Iterator[bytes]:
+def written(desk: Desk, name: str, form: Format, what: Wanted, address: str) -> Iterator[bytes]:
     """Return a file piece after piece; what cannot be had is said before the first."""
     with desk.reading() as session:
-        _chosen(session, desk, name, what)
-    return _pieces(desk, name, ending, what, address)
+        exports.check(_chosen(session, desk, name, what)[1], form)
+    return _pieces(desk, name, form, what, address)
 
 
-def _pieces(desk: Desk, name: str, ending: Ending, what: Wanted, address: str) -> Iterator[bytes]:
+def _pieces(desk: Desk, name: str, form: Format, what: Wanted, address: str) -> Iterator[bytes]:
     with desk.reading() as session:
         source, chosen = _chosen(session, desk, name, what)
-        if ending is Ending.ATOM:
-            yield exports.atom_of(session, source, chosen, address)
-        else:
-            yield from exports.exported(session, chosen, Format(ending.value))
+        yield from exports.exported(session, source, chosen, form, address)
 
 
 def _chosen(session: Session, desk: Desk, name: str, what: Wanted) -> tuple[Source, Chosen]:

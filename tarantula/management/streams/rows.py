@@ -92,7 +92,9 @@ def fields_of(desk: Desk, source: Source) -> dict[str, Any]:
     fields = registry.config_of(source).model_dump(mode="json")
     if not may_change(desk, source):
         fields["notify"] = [HIDDEN for _address in fields["notify"]]
-        fields["variables"] = dict.fromkeys(fields["variables"], HIDDEN)
+        for told in ("variables", "headers"):
+            fields[told] = dict.fromkeys(fields[told], HIDDEN)
+        fields["body"] = HIDDEN if fields["body"] else ""
         fields["steps"] = [{**step, "value": HIDDEN} if step["value"] else step for step in fields["steps"]]
     return {**fields, "owner": source.owner, "may_change": may_change(desk, source)}
 

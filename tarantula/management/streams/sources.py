@@ -25,7 +25,7 @@ from tarantula.streams.views.looking import rows_of
 
 MOST_SUGGESTED = 12
 MOST_FOUND = 500
-SECRETS = frozenset({"notify", "variables", "steps"})
+SECRETS = frozenset({"notify", "variables", "headers", "body", "steps"})
 """Fields that may hold passwords."""
 PRIVATE = "private source"
 """What is written down in the place of a name that only its owner may read."""
@@ -80,16 +80,18 @@ def add(desk: Desk, fields: Mapping[str, Any]) -> None:
         registry.add(session, config, desk.person.name)
 
 
-def edit(desk: Desk, name: str, fields: Mapping[str, Any]) -> None:
+def edit(desk: Desk, name: str, fields: Mapping[str, Any], **told: registry.Progress) -> None:
     """Change some of a source; the audit log has what it was and is, unless it is private."""
     changes = dict[str, Any]()
     with desk.reading() as session:
-        subject = subject_of(registry.get(session, name, desk.person.name))
+        source = registry.get(session, name, desk.person.name)
+        subject = subject_of(source)
+        past = registry.understood(session, name, fields, desk.person.name, **told) if may_change(desk, source) else ()
     with desk.changing("source.edit", subject, changes=changes) as session:
         source = changeable(session, desk, name)
         was_private = source.is_private
         before = registry.config_of(source).model_dump(mode="json")
-        source = registry.edit(session, name, fields, desk.person.name)
+        source = registry.edit(session, name, fields, desk.person.name, past)
         after = registry.config_of(source).model_dump(mode="json")
         if source.is_private and source.owner != desk.person.name:
             raise NotAllowed(f"{name} is not yours: only whoever owns a source can make it private.")

@@ -73,7 +73,8 @@ class Picker:
     async def _prepare(self, values: dict[str, Any]) -> None:
         """Read a source that a category made, before it is saved; whoever asked says what went wrong."""
         async with self._asking():
-            wish = Wish(values["url"], values.get("render", False), (), values.get("variables", {}))
+            sent = {key: values[key] for key in ("method", "headers", "body") if key in values}
+            wish = Wish(values["url"], values.get("render", False), (), values.get("variables", {}), **sent)
             answer, _private = await picking_of(self._client).ask(self._desk.person, wish)
             self._asked = wish
             self._offers.hide()
@@ -129,7 +130,8 @@ class Picker:
             self._address.props("outlined dense type=url maxlength=2000 placeholder=https://")
             self._address.on("keydown.enter", self.open)
             self._opening = ui.button(_("Open"), icon="travel_explore", on_click=self.open).classes("h-10")
-        self._complaints = Complaints(lambda: {"url": self._address})
+        # Both are there when somebody complains: what is wrong with the address is said right below it.
+        self._complaints = Complaints(lambda: {"url": self._address, **self._way_there.controls})
         self._way_there = WayThere()
         CategoryForm(self._desk, self._prepare)
         # One line, also while it says nothing: the page below must not move away from under the mouse.
@@ -138,7 +140,7 @@ class Picker:
     def _wish(self) -> Wish:
         there = self._way_there
         address = str(self._address.value or "").strip()
-        return Wish(address, there.render, there.steps(), there.variables())
+        return Wish(address, there.render, there.steps(), there.variables(), **there.sent())
 
     def _page(self) -> None:
         with ui.element("div").classes("w-full") as self._framed:
@@ -185,10 +187,13 @@ class Picker:
             asked = self._asked
             fields = self._draft.configuration(
                 **self._form.values(),
-                url=asked.address if asked.variables or asked.steps else self._draft.answer.url,
+                url=asked.address if asked.is_template else self._draft.answer.url,
                 render=asked.render,
                 steps=[step.model_dump() for step in asked.steps],
                 variables=dict(asked.variables),
+                method=asked.method,
+                headers=dict(asked.headers),
+                body=asked.body,
                 category=self._category,
             )
             added = await away(management.add, self._desk, fields, self._draft.answer)

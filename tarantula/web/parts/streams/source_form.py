@@ -17,6 +17,9 @@ from tarantula.streams.sources.source import SourceConfig
 from tarantula.web.parts.asking import away, say
 from tarantula.web.parts.complaints import Complaints, Control
 from tarantula.web.parts.dialogs import choice
+from tarantula.web.parts.progress_line import ProgressLine
+from tarantula.web.parts.streams.pairs_box import variables_box
+from tarantula.web.parts.streams.sent_form import SentForm
 from tarantula.web.parts.streams.words import AGGREGATIONS, VALUE_KINDS
 from tarantula.web.parts.style import tagged
 from tarantula.web.words import _, mark
@@ -33,7 +36,7 @@ TEXTS = {
     "timeout": mark("Time for one reading (seconds)"),
 }
 BETWEEN = {"tags": ", ", "notify": "; "}
-REST = ("adapter", "options", "render", "variables", "steps", "retention")
+REST = ("adapter", "options", "render", "steps", "retention")
 """What is written as JSON, by those who know it."""
 PLACES = "places"
 """What stands beside it: where each field is, by its key."""
@@ -67,18 +70,22 @@ class SourceForm:
         self._private = ui.checkbox(_("Only I see it"), value=values["private"])
         self._robots = ui.checkbox(_("Obey robots.txt"), value=values["robots"])
         self._fields = [_FieldForm(field) for field in values["fields"]]
+        with ui.expansion(_("What is sent to the server, and variables")).classes("w-full"):
+            self._sent, self._variables = SentForm(values), variables_box(values["variables"])
         with ui.expansion(_("For those who know adapters")).classes("w-full"):
             places = {one["key"]: one["place"] for one in values["fields"]}
             rest = {**{key: values[key] for key in REST}, PLACES: places}
             self._rest = ui.textarea(_("As JSON"), value=json.dumps(rest, indent=2, ensure_ascii=False))
             self._rest.classes("w-full").props("outlined input-class=font-mono autogrow")
         self._complaints = Complaints(self._controls)
+        self._progress = ProgressLine(_("The past is read anew"))
         ui.button(_("Save"), icon="save", on_click=self._save).classes("my-3")
 
     def changes(self) -> dict[str, Any]:
         """Return what was changed."""
         said: dict[str, Any] = {field: _read(field, str(line.value or "")) for field, line in self._lines.items()}
         said |= {"private": self._private.value, "robots": self._robots.value}
+        said |= {"variables": self._variables.values(), **self._sent.values()}
         rest = self._written_as_json()
         places = rest.pop(PLACES, {})
         said["fields"] = [field.value(places) for field in self._fields]
@@ -88,18 +95,21 @@ class SourceForm:
         try:
             rest = json.loads(str(self._rest.value or "{}"))
         except ValueError as error:
-            raise TarantulaError(f"This is not JSON: {error}.") from error
+            raise _not_written(f"This is not JSON: {error}.") from error
         if not isinstance(rest, dict) or not isinstance(rest.get(PLACES, {}), dict):
-            raise TarantulaError("This is not what was there: names in quotes, and behind each what it is.")
+            raise _not_written("This is not what was there: names in quotes, and behind each what it is.")
         return rest
 
     def _controls(self) -> dict[str, Control]:
         units = {f"fields.{place}": field.unit for place, field in enumerate(self._fields)}
-        return {**self._lines, **units}
+        sent = {"variables": self._variables.control, **self._sent.controls}
+        return {**self._lines, **sent, **units, **dict.fromkeys(REST, self._rest)}
 
     async def _save(self) -> None:
         with self._complaints.told():
-            await away(streams.edit, self._desk, self._name, self.changes())
+            changes = self.changes()
+            with self._progress.shown() as progress:
+                await away(streams.edit, self._desk, self._name, changes, progress=progress)
             say(_("{name} is changed.", name=self._name))
 
 
@@ -130,6 +140,10 @@ class _FieldForm:
             "unit": self.unit.value or "",
             "aggregation": Aggregation(self._aggregation.value) if self._aggregation.value else None,
         }
+
+
+def _not_written(complaint: str) -> TarantulaError:
+    return TarantulaError(complaint, fields={REST[0]: complaint})
 
 
 def _written(field: str, value: Any) -> str:

@@ -1,14 +1,17 @@
-"""How a page is reached that is not simply there: with scripts, by steps, with variables."""
+"""How a page is reached that is not simply there: with scripts, by steps, with variables, for what is sent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from nicegui import ui
 
-from tarantula.errors import TarantulaError
 from tarantula.streams.sources.steps import Action, Step
+from tarantula.web.parts.complaints import Control
 from tarantula.web.parts.dialogs import choice
+from tarantula.web.parts.streams.pairs_box import variables_box
+from tarantula.web.parts.streams.sent_form import SentForm
 from tarantula.web.parts.style import tagged
 from tarantula.web.words import _, mark
 
@@ -23,7 +26,7 @@ MOST_STEPS = 20
 
 
 class WayThere:
-    """A switch for scripts, a list of steps, and what stands for words in braces."""
+    """A switch for scripts, a list of steps, what stands for words in braces, and what is sent."""
 
     def __init__(self) -> None:
         self._rows: list[_StepRow] = []
@@ -36,13 +39,14 @@ class WayThere:
             )
             self._list = ui.element("ol").classes("w-full m-0 p-0 list-none")
             ui.button(_("Add a step"), icon="add", on_click=self._add).props("flat no-caps")
-            self._variables = ui.textarea(_("Variables, one on each line: name=value"))
-            self._variables.classes("w-full").props('outlined dense autogrow aria-describedby="help-variables"')
-            tagged(
-                "p",
-                _("They stand where the address or a step has {name}. Only you and administrators see them."),
-                "help",
-            ).props('id="help-variables"')
+            self._variables = variables_box({})
+        with ui.expansion(_("What is sent to the server")).classes("w-full border border-slate-300 rounded mb-2"):
+            self._sent = SentForm()
+
+    @property
+    def controls(self) -> dict[str, Control]:
+        """Return where what may be wrong is written."""
+        return {"variables": self._variables.control, **self._sent.controls}
 
     @property
     def render(self) -> bool:
@@ -55,14 +59,11 @@ class WayThere:
 
     def variables(self) -> dict[str, str]:
         """Return the variables, or say which line is none."""
-        found = {}
-        for line in str(self._variables.value or "").splitlines():
-            name, equals, value = line.partition("=")
-            if line.strip():
-                if not equals or not name.strip():
-                    raise TarantulaError(f"{line[:80]!r} is no variable. Write it as name=value.")
-                found[name.strip()] = value.strip()
-        return found
+        return self._variables.values()
+
+    def sent(self) -> dict[str, Any]:
+        """Return how the server is asked, or say which line is no header."""
+        return self._sent.values()
 
     def _add(self) -> None:
         if len(self._rows) >= MOST_STEPS:
