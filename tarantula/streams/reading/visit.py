@@ -70,6 +70,10 @@ class Visit:
     """Who waits for the server, and then visits it without us: a browser's page that needs something from there."""
     may_be_private: bool = True
     """Whether it may lead to a private address: a source's own server may be at one, others only if that one is."""
+    over_at: int = 0
+    """When it was over, in microseconds since 1970: one moment for all its sources, which stay together by that."""
+    kept: list[tuple[Followed, int]] = field(default_factory=list)
+    """The sources of which is kept what came, with when each is due again."""
 
     @property
     def config(self) -> SourceConfig:
