@@ -30,9 +30,10 @@ from tarantula.refresh.planning import planned_visits
 from tarantula.revisit.model import Floats
 from tarantula.revisit.planning.believed import Believed, Pauses, freshness_of
 from tarantula.revisit.planning.choosers import OWN, USUAL
-from tests.collecting import PATIENCE, collect, describe, wait_until
+from tests.collecting import collect, describe, wait_until
 from tests.refreshing import begin_collecting, bring_forward, end_of, prepare, visits_of
 from tests.sites.weekly import WeeklyWeb, rates_of
+from tests.waiting import PATIENCE
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
 PAGES, WEEK = (2000, 134.0) if FULL else (100, 16.0)

@@ -19,7 +19,7 @@ from tarantula.search.indexes.index import BusyIndex, DamagedIndex, Index
 from tarantula.search.results import Request, Results
 from tarantula.store.journal import Happened, note
 from tests.archived import archive, page
-from tests.collecting import PATIENCE
+from tests.waiting import PATIENCE
 
 PHYSICS = page("fisica", "<title>Física</title><p>Os cursos de física da faculdade, e os laboratórios.".encode())
 CHANGED = page("fisica", "<title>Física</title><p>Os cursos de astronomia da faculdade, e os telescópios.".encode())
