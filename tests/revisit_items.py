@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tarantula.revisit.beliefs import beliefs_of
-from tarantula.revisit.believed import Believed, Pauses, freshness_of, gaps_of
-from tarantula.revisit.choosers import Chooser
-from tarantula.revisit.ledger import Ledger, Wanted
+from tarantula.revisit.bounds.optimum import optimum, steady_freshness
+from tarantula.revisit.experiments.worlds import zipf
 from tarantula.revisit.model import Floats, mean
-from tarantula.revisit.optimum import optimum, steady_freshness
 from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.planning.believed import Believed, Pauses, freshness_of, gaps_of
+from tarantula.revisit.planning.choosers import Chooser
+from tarantula.revisit.rates.beliefs import beliefs_of
+from tarantula.revisit.rates.ledger import Ledger, Wanted
+from tarantula.revisit.rates.sights import FIRST_BODY, Sights
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.sights import FIRST_BODY, Sights
-from tarantula.revisit.worlds import zipf
 
 DAY = 86_400.0
 BEGIN = 1.7e9

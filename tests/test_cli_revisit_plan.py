@@ -16,7 +16,7 @@ from tarantula.db import Database
 from tarantula.listings import find_item
 from tarantula.models import Document
 from tarantula.publications import registry
-from tarantula.revisit.choosers import USUAL
+from tarantula.revisit.planning.choosers import USUAL
 from tests.collecting import run
 from tests.commands import Tarantula
 from tests.revisited import Sight, collected, days, publish

@@ -27,12 +27,13 @@ from tarantula.models import Collector, Document, Item
 from tarantula.publications import registry
 from tarantula.refresh.planned import PlannedVisit
 from tarantula.refresh.planning import planned_visits
-from tarantula.revisit.believed import Believed, Pauses, freshness_of
-from tarantula.revisit.choosers import OWN, USUAL
 from tarantula.revisit.model import Floats
-from tests.collecting import PATIENCE, collect, describe, wait_until
+from tarantula.revisit.planning.believed import Believed, Pauses, freshness_of
+from tarantula.revisit.planning.choosers import OWN, USUAL
+from tests.collecting import collect, describe, wait_until
 from tests.refreshing import begin_collecting, bring_forward, end_of, prepare, visits_of
 from tests.sites.weekly import WeeklyWeb, rates_of
+from tests.waiting import PATIENCE
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
 PAGES, WEEK = (2000, 134.0) if FULL else (100, 16.0)

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.revisit.aged import aged
-from tarantula.revisit.believed import Believed, Pauses
-from tarantula.revisit.choosers import OWN
-from tarantula.revisit.doubt import index
-from tarantula.revisit.greedy import longest_gap
-from tarantula.revisit.index import index as index_of_known
-from tarantula.revisit.lasting import lasting
-from tarantula.revisit.uniform import uniform
+from tarantula.revisit.online.index import index as index_of_known
+from tarantula.revisit.planning.aged import aged
+from tarantula.revisit.planning.believed import Believed, Pauses
+from tarantula.revisit.planning.choosers import OWN
+from tarantula.revisit.planning.greedy import longest_gap
+from tarantula.revisit.planning.lasting import lasting
+from tarantula.revisit.planning.uniform import uniform
+from tarantula.revisit.rates.doubt import index
 from tests.revisit_items import DAY, WORLDS, Kept, best, pages_of, pauses_of
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import digamma
 
-from tarantula.revisit.doubt import chances
-from tarantula.revisit.estimate import of_pages
 from tarantula.revisit.model import Floats
-from tarantula.revisit.nearest import nearest
+from tarantula.revisit.rates.doubt import chances
+from tarantula.revisit.rates.estimate import of_pages
+from tarantula.revisit.rates.nearest import nearest
 
 SHAPES = st.sampled_from([0.25, 0.5, 1.0, 2.0, 8.0, 16.0])
 
