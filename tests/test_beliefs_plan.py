@@ -18,7 +18,7 @@ from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.models import Document, Item, Server
 from tarantula.publications import registry
-from tarantula.revisit.choosers import OWN
+from tarantula.revisit.planning.choosers import OWN
 from tarantula.revisit.policies import POLICIES
 from tarantula.states import ItemState
 from tests.revisited import Sight, Sights, collected, days, publish

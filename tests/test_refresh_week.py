@@ -27,9 +27,9 @@ from tarantula.models import Collector, Document, Item
 from tarantula.publications import registry
 from tarantula.refresh.planned import PlannedVisit
 from tarantula.refresh.planning import planned_visits
-from tarantula.revisit.aged import aged
-from tarantula.revisit.believed import Believed, Pauses, freshness_of
 from tarantula.revisit.model import Floats
+from tarantula.revisit.planning.aged import aged
+from tarantula.revisit.planning.believed import Believed, Pauses, freshness_of
 from tests.collecting import PATIENCE, collect, describe, wait_until
 from tests.refreshing import begin_collecting, bring_forward, end_of, prepare, visits_of
 from tests.sites.weekly import WeeklyWeb, rates_of

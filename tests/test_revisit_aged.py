@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from tarantula.errors import TarantulaError
-from tarantula.revisit.aged import _worth, aged, allocate
-from tarantula.revisit.believed import Believed, Pauses, freshness_of, gaps_of
-from tarantula.revisit.choosers import OWN, chooser
-from tarantula.revisit.doubt import chances, fresh_after, fresh_seconds, still
 from tarantula.revisit.model import Floats, Ints, mean
+from tarantula.revisit.planning.aged import _worth, aged, allocate
+from tarantula.revisit.planning.believed import Believed, Pauses, freshness_of, gaps_of
+from tarantula.revisit.planning.choosers import OWN, chooser
+from tarantula.revisit.planning.uniform import uniform
 from tarantula.revisit.policies import POLICIES
+from tarantula.revisit.rates.doubt import chances, fresh_after, fresh_seconds, still
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.uniform import uniform
 
 HOUR, DAY = 3600.0, 86_400.0
 SURE = 1e7

@@ -24,9 +24,9 @@ from tarantula.errors import TarantulaError
 from tarantula.listening import address_of, listen
 from tarantula.models import Barrel as Row
 from tarantula.models import Item, Server
-from tarantula.search.barrel import Barrel, NotReady
-from tarantula.search.barrel_process import opened, serve_barrel
-from tarantula.search.index import BusyIndex
+from tarantula.search.barrels.barrel import Barrel, NotReady
+from tarantula.search.barrels.barrel_process import opened, serve_barrel
+from tarantula.search.indexes.index import BusyIndex
 from tarantula.search.results import Request
 from tarantula.store.barrels import Figures, living
 from tarantula.store.collectors import clock

@@ -10,9 +10,9 @@ from tarantula.archive.removal import remove_item
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.listings import find_item
-from tarantula.search.finder import Finder
-from tarantula.search.following import Following, folder_of, forget_index, wish_all_read
-from tarantula.search.index import BusyIndex, DamagedIndex, Index
+from tarantula.search.finding.finder import Finder
+from tarantula.search.indexes.following import Following, folder_of, forget_index, wish_all_read
+from tarantula.search.indexes.index import BusyIndex, DamagedIndex, Index
 from tarantula.search.results import Request, Results
 from tarantula.store.journal import Happened, note
 from tests.archived import archive, page

@@ -15,7 +15,7 @@ from lxml import etree
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
-from tarantula.cli.stream_history import register
+from tarantula.cli.streams.history import register
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.streams.exports import (

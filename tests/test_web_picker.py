@@ -13,7 +13,7 @@ from playwright.sync_api import Frame, FrameLocator, Locator, Page, Route, expec
 from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.streams.sources import registry
-from tarantula.web.parts.way_there import ACTIONS
+from tarantula.web.parts.streams.way_there import ACTIONS
 from tests.managing import Office, office, settled
 from tests.picking_pages import HOSTILE, LEAGUE, NEWS
 from tests.pointing import DOOR, PICTURE, Site, behind_a_door, open_to_point_at, site_of, site_that

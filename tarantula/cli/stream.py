@@ -7,17 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli import stream_alert, stream_history
 from tarantula.cli.files import text_in
 from tarantula.cli.long_table import write_rows
 from tarantula.cli.nouns import group
 from tarantula.cli.screen import console, counting, table, write_json, write_json_rows
-from tarantula.cli.stream_aside import aside
-from tarantula.cli.stream_category import categories, make
-from tarantula.cli.stream_fields import fields_without
-from tarantula.cli.stream_options import changes, with_source
-from tarantula.cli.stream_read import poll, read
-from tarantula.cli.stream_shown import LISTED, as_dict, cells, text_of
+from tarantula.cli.streams import alert as stream_alert
+from tarantula.cli.streams import history as stream_history
+from tarantula.cli.streams.aside import aside
+from tarantula.cli.streams.category import categories, make
+from tarantula.cli.streams.fields import fields_without
+from tarantula.cli.streams.options import changes, with_source
+from tarantula.cli.streams.read import poll, read
+from tarantula.cli.streams.shown import LISTED, as_dict, cells, text_of
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.models import Source, SourceState

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tarantula.browser import browser_settings, check_browser
 from tarantula.download.exchange import Exchange
 from tarantula.errors import TarantulaError
+from tarantula.rendering.browser import browser_settings, check_browser
 from tarantula.streams.adapter import Answer
 from tarantula.streams.picking.stepping import settled, take_steps
 from tarantula.streams.picking.visitor import Visitor, Wanted

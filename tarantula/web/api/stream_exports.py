@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import StreamingResponse
 
-from tarantula.management import stream_exports
-from tarantula.management.stream_exports import MOST_POINTS, PointRows, Wanted
+from tarantula.management.streams import exports as stream_exports
+from tarantula.management.streams.exports import MOST_POINTS, PointRows, Wanted
 from tarantula.streams.exports import Format
 from tarantula.streams.sources.retention import Grain
 from tarantula.web.api.common import LARGEST, AskedDesk
