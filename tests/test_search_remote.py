@@ -18,7 +18,7 @@ from tarantula.search.results import Facets, Request, Results
 from tests.barrels import arrive, new_item, start_barrel, start_gateway
 from tests.collecting import interrupt
 from tests.commands import Tarantula
-from tests.test_search_barrel import eventually
+from tests.waiting import eventually
 
 FOUND = Results(query="x", page=1, pages=0, documents=0, results=[], facets=Facets(), notes=["É tudo."], place=3)
 

@@ -229,7 +229,7 @@ def steps_lead_to_a_page(place: Office, window: Page) -> None:
         window.get_by_label("Address of the page").fill(door)
         window.get_by_role("button", name="Open").click()
         frame = window.frame_locator("iframe")
-        expect(frame.locator("html[tabindex]")).to_be_attached(timeout=60_000)
+        expect(frame.locator("html[tabindex]")).to_be_attached()
         frame.get_by_text("42").click()
         expect(window.get_by_role("group", name="Value 1")).to_contain_text("42")
 

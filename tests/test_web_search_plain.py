@@ -6,7 +6,6 @@ import asyncio
 import gc
 import json
 import re
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -41,9 +40,10 @@ from tarantula.web.replay.addresses import Beside, Replay
 from tarantula.web.replay.tickets import Tickets
 from tests.archived import archive, page
 from tests.barrels import start_barrel, start_gateway
-from tests.collecting import PATIENCE, end_started
+from tests.collecting import end_started
 from tests.desks import desk_of
 from tests.test_search_following import catch_up, tell
+from tests.waiting import eventually
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
 ATTACK = page(
@@ -232,13 +232,13 @@ def test_a_gateway_is_asked_if_one_is_named(
     desk = desk_of(sqlite, Role.ADMINISTRATOR)
     assert desk.installation.gateway == address
     wish = Request(query="curso")
-    end = time.monotonic() + PATIENCE
-    while True:
+
+    def are_found() -> bool:
         with suppress(NotNow):
-            if searching.find(desk, wish).documents == 3:
-                break
-        assert time.monotonic() < end
-        time.sleep(0.2)
+            return searching.find(desk, wish).documents == 3
+        return False
+
+    eventually(are_found)
     assert searching.completed(desk, "o cur")[0] == "o curso"
     assert searching.completed(desk, "\0" * 100_000) == []
     end_started()

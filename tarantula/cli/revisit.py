@@ -30,7 +30,9 @@ def revisit() -> None:
 @app.command()
 @options.of_an_experiment()
 def simulate(
-    policy: Annotated[str, typer.Option("--policy", help="psp, mp2, m-wolf, slotted, aged or uniform.")] = "psp",
+    policy: Annotated[
+        str, typer.Option("--policy", help="psp, mp2, m-wolf, slotted, lasting, aged or uniform.")
+    ] = "psp",
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
     **typed: Any,
 ) -> None:

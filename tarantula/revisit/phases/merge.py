@@ -30,18 +30,25 @@ def wished(visits: Ints, pages: Pages, limits: Limits, reading: Reading) -> Sche
 
 
 def slots(counts: Ints, limits: Limits, reading: Reading) -> Floats:
-    """Return as many even times for each server, never nearer to each other than may be.
+    """Return as many even times for each server; in the steady state the gap from the last to the first is one more."""
+    return even_times(counts, limits.horizon, np.full(len(counts), limits.pause), steady=reading is Reading.STEADY)
+
+
+def even_times(counts: Ints, horizon: float, pauses: Floats, *, steady: bool = False) -> Floats:
+    """Return as many even times for each server, never nearer to each other than its pause, in whole ticks.
 
     As many visits as just fit into the horizon leave no room before the first: then they begin where the server's
     turn is, for servers that are all asked at the same moments would have to wait for each other.
     """
+    # What is never visited may have a pause without an end.
+    pauses = np.minimum(pauses, horizon)
     starts = np.concatenate([[0], np.cumsum(counts)])
     number = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
-    gaps = limits.horizon / (counts + 1.0)
-    full = np.full(len(counts), reading is Reading.STEADY) | (gaps < limits.pause)
-    spacing = np.maximum(_tick(np.where(full, limits.horizon / np.maximum(counts, 1), gaps)), limits.pause)
+    gaps = horizon / (counts + 1.0)
+    full = np.full(len(counts), steady) | (gaps < pauses)
+    spacing = np.maximum(_tick(np.where(full, horizon / np.maximum(counts, 1), gaps)), pauses)
     # What is left of the horizon when the visits are as near to each other as that.
-    room = np.maximum(limits.horizon - spacing * np.maximum(counts - 1, 0), 0.0)
+    room = np.maximum(horizon - spacing * np.maximum(counts - 1, 0), 0.0)
     first = _tick(np.where(full, np.minimum(turns(len(counts)) * spacing, room), gaps))
     times: Floats = np.repeat(first, counts) + number * np.repeat(spacing, counts)
     return times

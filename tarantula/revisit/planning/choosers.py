@@ -12,13 +12,17 @@ from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.planning.aged import aged, allocate
 from tarantula.revisit.planning.apart import apart
 from tarantula.revisit.planning.believed import Believed, Pauses
+from tarantula.revisit.planning.lasting import lasting
 from tarantula.revisit.planning.uniform import uniform
 from tarantula.revisit.policies import POLICIES, Policy
 from tarantula.revisit.schedule import Schedule
 
 Chooser = Callable[[Believed, Pauses], Schedule]
 
-OWN: dict[str, Chooser] = {"aged": aged, "uniform": uniform}
+OWN: dict[str, Chooser] = {"lasting": lasting, "aged": aged, "uniform": uniform}
+
+USUAL = "lasting"
+"""What collections use, unless told."""
 
 
 def chooser(name: str) -> Chooser:

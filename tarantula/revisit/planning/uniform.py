@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.pages import TICKS
-from tarantula.revisit.phases.merge import turns
+from tarantula.revisit.model import Ints
+from tarantula.revisit.phases.merge import even_times
 from tarantula.revisit.planning.believed import Believed, Pauses
 from tarantula.revisit.schedule import Schedule
 
@@ -22,7 +21,7 @@ def uniform(believed: Believed, pauses: Pauses) -> Schedule:
     oldest = np.lexsort((-believed.ages, pages.servers))
     sizes = np.maximum(np.diff(pages.starts), 1)
     takers = oldest[np.repeat(pages.starts[:-1], counts) + number % np.repeat(sizes, counts)].astype(np.int64)
-    return Schedule(_evenly(counts, number, pauses), takers, starts)
+    return Schedule(even_times(counts, pauses.horizon, pauses.ticks), takers, starts)
 
 
 def _counts(sizes: Ints, pauses: Pauses) -> Ints:
@@ -40,14 +39,3 @@ def _counts(sizes: Ints, pauses: Pauses) -> Ints:
     left = left[counts[left] < budgets[left]][: most - int(counts.sum())]
     counts[left] += 1
     return counts
-
-
-def _evenly(counts: Ints, number: Ints, pauses: Pauses) -> Floats:
-    gaps = pauses.horizon / (counts + 1.0)
-    full = gaps < pauses.ticks
-    spacing = np.where(full, np.minimum(pauses.ticks, pauses.horizon), np.floor(gaps * TICKS) / TICKS)
-    room = np.maximum(pauses.horizon - spacing * np.maximum(counts - 1, 0), 0.0)
-    turn = np.floor(np.minimum(turns(len(counts)) * spacing, room) * TICKS) / TICKS
-    first = np.where(full, turn, spacing)
-    times: Floats = np.repeat(first, counts) + number * np.repeat(np.where(counts > 0, spacing, 0.0), counts)
-    return times

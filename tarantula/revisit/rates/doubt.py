@@ -45,6 +45,16 @@ def fresh_after(age: float, seconds: float, shape: float, scale: float) -> float
     return still(age, shape, scale) * fresh_seconds(seconds, shape, scale + age)
 
 
+@njit(cache=True)
+def index(seconds: float, shape: float, scale: float) -> float:
+    """Return what a visit so long after the last is worth, in fresh seconds, if all that follow come as late.
+
+    By visiting after g seconds, again and again at a price for each visit, most is won where the price is what a page
+    was fresh for, less g times the chance that it still is. For a known rate that is (1 − (1 + u)e^(−u))/λ, u = λg.
+    """
+    return fresh_seconds(seconds, shape, scale) - seconds * still(seconds, shape, scale)
+
+
 def chances(seconds: Floats, shapes: Floats, scales: Floats) -> Floats:
     """Return the chances that pages changed at least once in so long."""
     with np.errstate(divide="ignore", invalid="ignore"):

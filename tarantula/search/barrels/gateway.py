@@ -17,7 +17,9 @@ import asyncio
 import re
 from collections import Counter
 from http import HTTPStatus
+from time import monotonic
 from typing import NamedTuple
+from zlib import crc32
 
 from tarantula.download.client import Client
 from tarantula.download.errors import DownloadError
@@ -32,7 +34,11 @@ from tarantula.store.barrels import Living
 ONE = 5.0
 """Seconds that one barrel has for its answer."""
 ALL = 15.0
-"""Seconds for which barrels are tried, one after the other."""
+"""Seconds for which barrels are tried."""
+ALONE = 1.0
+"""Seconds after which another is asked as well."""
+DOUBT = 5.0
+"""Seconds for which one that failed is asked only if there is no other."""
 PAUSE = 0.05
 """Seconds before those are tried again that failed."""
 LARGEST = 10_000_000
@@ -63,6 +69,7 @@ class Gateway:
         self._counts = counts
         self._client = Client(max_idle_per_server=32)
         self._under_way = Counter[int]()
+        self._doubtful: dict[int, float] = {}
 
     async def find(self, body: bytes) -> bytes:
         """Return the answer of a barrel, or say that there is none."""
@@ -88,24 +95,51 @@ class Gateway:
             raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, NO_ANSWER) from None
 
     async def _asked(self, question: Question) -> bytes:
-        failed: set[int] = set()
-        while True:
-            look = await self._lookout.look()
-            barrel = self._chosen(look, failed, question)
-            if barrel is None:
-                failed.clear()
-                await asyncio.sleep(PAUSE)
-            elif (answer := await self._ask(barrel, question, look.place)) is not None:
-                return answer
-            else:
-                failed.add(barrel.id)
+        """Ask one barrel after the other; one that takes long is not given up while others are asked."""
+        tried: set[int] = set()
+        under_way: set[asyncio.Task[bytes | None]] = set()
+        try:
+            while True:
+                look = await self._lookout.look()
+                barrel = self._chosen(look, tried, question)
+                if barrel is not None:
+                    tried.add(barrel.id)
+                    under_way.add(self._begun(barrel, question, look.place))
+                elif not under_way:
+                    tried.clear()
+                    await asyncio.sleep(PAUSE)
+                    continue
+                done, under_way = await asyncio.wait(under_way, timeout=ALONE, return_when=asyncio.FIRST_COMPLETED)
+                for answer in filter(None, (task.result() for task in done)):
+                    return answer
+        finally:
+            for task in under_way:
+                task.cancel()
 
-    def _chosen(self, look: Look, failed: set[int], question: Question) -> Living | None:
-        """Return the barrel with least to do; among equals, the pages of one query come from one."""
+    def _chosen(self, look: Look, tried: set[int], question: Question) -> Living | None:
+        """Return who has least to do and did not fail lately; among equals, the pages of one query come from one."""
         if not look.ready:
             raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, CATCHING_UP if look.barrels else NONE)
-        untried = [barrel for barrel in look.ready if barrel.id not in failed]
-        return min(untried, key=lambda one: (self._under_way[one.id], hash((one.id, question.query))), default=None)
+        untried = [barrel for barrel in look.ready if barrel.id not in tried]
+        return min(untried, key=lambda one: self._reluctance(one, question), default=None)
+
+    def _reluctance(self, barrel: Living, question: Question) -> tuple[bool, int, int]:
+        is_doubtful = monotonic() < self._doubtful.get(barrel.id, 0.0)
+        # The same in every gateway, as a hash is not.
+        return is_doubtful, self._under_way[barrel.id], crc32(f"{barrel.id} {question.query}".encode())
+
+    def _begun(self, barrel: Living, question: Question, place: int) -> asyncio.Task[bytes | None]:
+        self._under_way[barrel.id] += 1
+        task = asyncio.create_task(self._ask(barrel, question, place))
+        task.add_done_callback(lambda _: self._leave(barrel))
+        return task
+
+    def _leave(self, barrel: Living) -> None:
+        self._under_way[barrel.id] -= 1
+        # Barrels come and go for years.
+        if not self._under_way[barrel.id]:
+            del self._under_way[barrel.id]
+        self._doubtful = {number: until for number, until in self._doubtful.items() if until > monotonic()}
 
     async def _ask(self, barrel: Living, question: Question, place: int) -> bytes | None:
         """Return a barrel's answer, from a place or a later one; nothing if none came."""
@@ -118,18 +152,23 @@ class Gateway:
             max_size=LARGEST,
             is_repeatable=True,
         )
-        self._under_way[barrel.id] += 1
+        began = monotonic()
         try:
             exchange = await self._client.fetch(ask)
+            if exchange.status == HTTPStatus.OK and place_of(exchange.body) >= place:
+                return exchange.body
         except DownloadError:
-            return None
-        finally:
-            self._under_way[barrel.id] -= 1
-            # Barrels come and go for years.
-            if not self._under_way[barrel.id]:
-                del self._under_way[barrel.id]
-        is_new_enough = exchange.status == HTTPStatus.OK and place_of(exchange.body) >= place
-        return exchange.body if is_new_enough else None
+            pass
+        except asyncio.CancelledError:
+            # Another was quicker, or whoever asked has gone.
+            if monotonic() - began > ALONE:
+                self._doubt(barrel)
+            raise
+        self._doubt(barrel)
+        return None
+
+    def _doubt(self, barrel: Living) -> None:
+        self._doubtful[barrel.id] = monotonic() + DOUBT
 
 
 def place_of(answer: bytes) -> int:

@@ -15,7 +15,7 @@ from tarantula.db import Database
 from tarantula.db_errors import told
 from tarantula.errors import NotReached
 from tarantula.search.barrels.http_request import NoAnswer
-from tarantula.store.barrels import Living, living
+from tarantula.store.barrels import Living, Signs
 
 LONGEST = 2.0
 """Seconds for a look; then what was seen last must do."""
@@ -46,6 +46,7 @@ class Lookout:
         self._database = database
         self._thread = ThreadPoolExecutor(1, "looking")
         self._connection: Connection | None = None
+        self._signs = Signs()
         self._waited_for: asyncio.Future[Look] | None = None
         self._looking: asyncio.Task[None] | None = None
         self._reading: asyncio.Future[Look] | None = None
@@ -98,7 +99,7 @@ class Lookout:
         try:
             with told(self._database.engine.url):
                 self._connection = self._connection or self._database.watching()
-                return Look(living(self._connection))
+                return Look(self._signs.living(self._connection))
         except BaseException:
             self._let_go()
             raise

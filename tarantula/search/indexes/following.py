@@ -17,7 +17,7 @@ from tarantula.search.indexes.indexer import Indexer
 from tarantula.search.indexes.place import Place
 from tarantula.search.ranks.ranking import rank_items
 from tarantula.search.texts.reader import Reader
-from tarantula.store.journal import Follower, Happened, head, note
+from tarantula.store.journal import Follower, Happened, given_away, head, note
 
 ENTRIES = 50
 """Of the journal, whose documents are read, or whose items are ranked, at a time."""
@@ -45,8 +45,12 @@ class Following:
         self._database = database
         self._place = Place(folder_of(installation).parent / "reader.json", 1)
         self._reader = Reader(installation, database)
-        self._to_read = Follower(self._place.read(), [Happened.COLLECTED, Happened.ENDED])
         self._indexer = Indexer(database, self.index)
+        with database.reading() as session:
+            self._indexer.check(session.connection())
+            # A database that was put back is read from the beginning.
+            place = self._place.read() if self._place.read() <= given_away(session.connection()) else 0
+        self._to_read = Follower(place, [Happened.COLLECTED, Happened.ENDED])
 
     def step(self) -> Done:
         """Do the next part."""

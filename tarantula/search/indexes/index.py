@@ -21,6 +21,8 @@ from tarantula.search.texts.words import EXACT, PARTED, exact, parted
 HEAP = 64_000_000
 """Bytes that are gathered before they are written."""
 MOST = 1_000_000
+META = "meta.json"
+"""The file that says which others belong to an index."""
 LOCK = ".tantivy-writer.lock"
 """The file that whoever writes has locked."""
 
@@ -199,6 +201,9 @@ class Index:
 
     def _opened(self) -> tantivy.Index:
         self.folder.mkdir(parents=True, exist_ok=True)
+        if self.place and not (self.folder / META).exists():
+            # An empty one would be made, and taken for one that has everything up to the place.
+            raise DamagedIndex(self.folder, f"{META} is missing")
         try:
             return tantivy.Index(self._schema, str(self.folder))
         except ValueError as error:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session
 from tantivy import Query
 
 from tarantula.db import Database
+from tarantula.errors import TarantulaError
 from tarantula.models import Document, Item, LinkWeight, Publication, ReadText, Server
 from tarantula.search.indexes.entry import Entry, body_number, page_number
 from tarantula.search.indexes.index import Index
@@ -17,12 +19,22 @@ from tarantula.search.indexes.latest import pages_of, unsettled
 from tarantula.search.indexes.schema import Field
 from tarantula.search.texts.content import unpacked
 from tarantula.store.bulk import chunks
-from tarantula.store.journal import Follower, Happened
+from tarantula.store.journal import Follower, Happened, given_away
 
 FOLLOWED = (Happened.READ, Happened.RANKED, Happened.REMOVED)
 ENTRIES = 200
 """Of the journal, that are dealt with at a time."""
 ROWS = 500
+
+
+class OtherJournal(TarantulaError):
+    """An index that knows of more than ever happened."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"The index in {folder} is ahead of the journal: it follows another database, or this one was put back. "
+            "Build it anew with `tarantula index --rebuild`; that of a barrel with `tarantula barrel --rebuild`."
+        )
 
 
 class Step(NamedTuple):
@@ -40,10 +52,12 @@ class Indexer:
         self._database = database
         self._index = index
         self._follower = Follower(index.place, FOLLOWED, in_order=in_order)
+        self._is_checked = False
 
     def step(self) -> Step:
         """Take the next entries of the journal into the index, and commit."""
         with self._database.reading() as session:
+            self.check(session.connection())
             entries = self._follower.next(session.connection(), ENTRIES)
             touched, seen, documents = set[int](), set[int](), 0
             for entry in entries:
@@ -62,6 +76,12 @@ class Indexer:
         if entries or self._follower.place != self._index.place:
             self._index.commit(self._follower.place)
         return Step(documents, self._follower.place, not entries)
+
+    def check(self, connection: Connection) -> None:
+        """Look, once, whether the index follows this journal: in another, or one put back, it would miss entries."""
+        if not self._is_checked and self._follower.place > given_away(connection):
+            raise OtherJournal(self._index.folder)
+        self._is_checked = True
 
     def _put(self, session: Session, numbers: list[int]) -> set[int]:
         pages: set[int] = set()

@@ -75,6 +75,10 @@ class Visit:
     """Whether it may lead to a private address: a source's own server may be at one, others only if that one is."""
     sent: Sent = ASKED_FOR
     """How the server is asked."""
+    over_at: int = 0
+    """When it was over, in microseconds since 1970: one moment for all its sources, which stay together by that."""
+    kept: list[tuple[Followed, int]] = field(default_factory=list)
+    """The sources of which is kept what came, with when each is due again."""
 
     @property
     def config(self) -> SourceConfig:

@@ -70,9 +70,8 @@ class OfferList:
             with told():
                 if box.value:
                     await away(draft.offer, value.title or value.key, _text(value), value.place)
-                elif draft.has(value.place):
-                    places = [one.place for one in draft.fields]
-                    await away(draft.remove, places.index(value.place))
+                elif (taken := draft.at(value.place)) is not None:
+                    await away(draft.remove, taken)
             await self._changed()
 
         words = ": ".join(filter(None, (value.title or value.key, _text(value)[:80])))

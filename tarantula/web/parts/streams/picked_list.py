@@ -8,7 +8,8 @@ from typing import NamedTuple
 from nicegui import ui
 
 from tarantula.errors import TarantulaError
-from tarantula.streams.picking.draft import Draft, DraftField
+from tarantula.streams.picking.draft import Draft
+from tarantula.streams.picking.draft_field import DraftField
 from tarantula.streams.picking.part import parts_in
 from tarantula.streams.picking.ways import Following, Way
 from tarantula.streams.sources.kinds import Kind
@@ -49,6 +50,7 @@ class PickedList:
         self._changed = changed
         self._language = language()
         self._draft: Draft | None = None
+        self._round = 0
         self._units: dict[str, ui.select] = {}
         self._place = ui.element("div").classes("w-full")
 
@@ -61,18 +63,25 @@ class PickedList:
         """Show what there is by now."""
         use(self._language)
         self._draft = draft
-        units = await away(_units, draft.fields) if draft is not None else []
-        self._place.clear()
-        self._units.clear()
-        with self._place:
-            if draft is None or not draft.fields:
-                ui.label(_("Nothing was chosen yet."))
-                return
-            with ui.element("ol").classes("w-full m-0 p-0 list-none"):
-                for number, one in enumerate(draft.fields):
-                    with ui.element("li").classes("w-full"):
-                        self._field(number, one, units[number])
-            self._ways(draft)
+        self._round += 1
+        asked, fields = self._round, list(draft.fields) if draft is not None else []
+        units = await away(_units, fields)
+        # Somebody chose on meanwhile: another list is on its way.
+        if asked == self._round:
+            self._place.clear()
+            self._units.clear()
+            with self._place:
+                self._draw(draft, list(zip(fields, units, strict=True)))
+
+    def _draw(self, draft: Draft | None, fields: list[tuple[DraftField, Units]]) -> None:
+        if draft is None or not fields:
+            ui.label(_("Nothing was chosen yet."))
+            return
+        with ui.element("ol").classes("w-full m-0 p-0 list-none"):
+            for number, (one, units) in enumerate(fields):
+                with ui.element("li").classes("w-full"):
+                    self._field(number, one, units)
+        self._ways(draft)
 
     def _field(self, number: int, one: DraftField, units: Units) -> None:
         with ui.element("fieldset").classes("w-full border border-slate-300 rounded p-2 mb-2 min-w-0"):
@@ -80,7 +89,7 @@ class PickedList:
             with ui.row().classes("w-full items-start gap-2 mb-2 flex-nowrap"):
                 text = tagged("p", one.text, "m-0 grow font-bold break-words min-w-0 max-h-24 overflow-y-auto")
                 text.props('tabindex="0"')
-                leave = ui.button(icon="delete", on_click=lambda: self._remove(number)).props("flat dense color=red-10")
+                leave = ui.button(icon="delete", on_click=lambda: self._remove(one)).props("flat dense color=red-10")
                 leave.props["aria-label"] = f"{_('Leave out')} {number + 1}"
                 leave.tooltip(_("Leave out"))
             with ui.element("div").classes("grid grid-cols-1 sm:grid-cols-2 gap-2 w-full items-start"):
@@ -90,7 +99,7 @@ class PickedList:
                 if one.what in NUMBERED:
                     self._unit(number, one, units)
                 if one.pick is not None:
-                    self._part(number, one)
+                    self._part(one)
 
     def _kind(self, one: DraftField) -> None:
         kinds = {str(kind): _(words) for kind, words in VALUE_KINDS.items()}
@@ -114,7 +123,7 @@ class PickedList:
         chosen.error = retold(units.complaint) or None
         self._units[f"fields.{number}"] = chosen
 
-    def _part(self, number: int, one: DraftField) -> None:
+    def _part(self, one: DraftField) -> None:
         pick = one.pick
         assert pick is not None
         parts = parts_in(pick.whole) if not pick.attribute else []
@@ -131,7 +140,7 @@ class PickedList:
             attribute = said.removeprefix(ATTRIBUTE) if said.startswith(ATTRIBUTE) else ""
             assert self._draft is not None
             with told():
-                await away(self._draft.narrow, number, part, attribute)
+                await away(self._draft.narrow, one, part, attribute)
             await self._refresh()
 
         chosen = choice(_("What of it"), options, now)
@@ -155,10 +164,10 @@ class PickedList:
         one.title = title.strip() or one.title
         await self._changed()
 
-    async def _remove(self, number: int) -> None:
+    async def _remove(self, one: DraftField) -> None:
         if self._draft is not None:
             with told():
-                await away(self._draft.remove, number)
+                await away(self._draft.remove, one)
             await self._refresh()
 
     async def _refresh(self) -> None:

@@ -185,7 +185,8 @@ class Picker:
         with self._form.complaints.told():
             assert self._draft is not None, "the form is seen beside a draft"
             asked = self._asked
-            fields = self._draft.configuration(
+            fields = await away(
+                self._draft.configuration,
                 **self._form.values(),
                 url=asked.address if asked.is_template else self._draft.answer.url,
                 render=asked.render,

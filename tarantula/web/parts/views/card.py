@@ -87,20 +87,26 @@ class ViewCard:
             self._title = tagged(
                 "h2", ", ".join(self.row.view.sources), "text-base font-bold m-0 grow min-w-0 truncate"
             )
-            self._menu("insert_chart", _("Show as"), self._kinds)
+            self._menu("insert_chart", _("Show as"), self._kinds, lambda: None)
             icon_button("tune", _("Edit")).on_click(lambda: acts.edit(self))
             self._fold = icon_button("unfold_less", _("Fold or unfold")).on_click(lambda: acts.fold(self))
             _fold_button(self._fold, self.row)
-            self._menu("more_vert", _("More"), self._more)
+            self._menu("more_vert", _("More"), self._more, lambda: (self.row.view.sources, self.row.shared))
 
-    def _menu(self, icon: str, words: str, fill: Callable[[], None]) -> None:
-        """Show a button with a menu, which is made when somebody wants it: a dashboard has many, and hardly any is."""
+    def _menu(self, icon: str, words: str, fill: Callable[[], None], about: Callable[[], object]) -> None:
+        """Show a button with a menu, which is made when somebody wants it: a dashboard has many, and hardly any is.
+
+        It is made anew only when what it is about is another: who asks for it twice may have chosen from the first.
+        """
+        made: list[object] = []
 
         def open_it() -> None:
             use(self._spoken)
-            menu.clear()
-            with menu:
-                fill()
+            if made != [about()]:
+                made[:] = [about()]
+                menu.clear()
+                with menu:
+                    fill()
             menu.open()
 
         with icon_button(icon, words).props("aria-haspopup=menu").on_click(open_it):
