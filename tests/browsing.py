@@ -1,4 +1,4 @@
-"""Mirrors opened in a real browser, from the disk, without a server."""
+"""A real browser: windows of it, and mirrors that are opened in it from the disk, without a server."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import playwright.sync_api
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
+
+MINUTE = 60_000
+"""Milliseconds. Browser, pages and collectors share a machine with other tests, and waiting costs nothing there."""
+expect.set_options(timeout=MINUTE)
 
 # Everything that a page has as an address, as the browser resolves it.
 ADDRESSES = """() => {
@@ -86,6 +90,17 @@ def launched(chromium: str) -> Iterator[playwright.sync_api.Browser]:
         browser = started.chromium.launch(executable_path=chromium, args=options)
         yield browser
         browser.close()
+
+
+@contextmanager
+def window_of(browser: playwright.sync_api.Browser, **options: Any) -> Iterator[Page]:
+    """Open a window; what goes wrong on its pages is an error of the test."""
+    page = browser.new_page(**options)
+    page.set_default_timeout(MINUTE)
+    raised: list[str] = []
+    page.on("pageerror", lambda error: raised.append(str(error)))
+    yield page
+    assert raised == [], "scripts of the page went wrong"
 
 
 def broken(seen: Seen, mirror: Path, collected: set[str]) -> list[str]:

@@ -17,12 +17,12 @@ from tarantula.db import Database
 from tarantula.models import Document, Item
 from tarantula.publications import registry
 from tarantula.publications.config import read
+from tests.waiting import PATIENCE, PAUSE
 from tests.warm_starts import WarmProcess, is_warm
 
 ROOT = Path(__file__).parent.parent
 SCRAPY = str(Path(sys.executable).with_name("scrapy"))
 TARANTULA = str(Path(sys.executable).with_name("tarantula"))
-PATIENCE = 120.0
 
 started: list[subprocess.Popen[str]] = []
 
@@ -97,7 +97,7 @@ def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) ->
     while not condition():
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < end, "it never came"
-        time.sleep(0.05)
+        time.sleep(PAUSE)
 
 
 def interrupt(process: subprocess.Popen[str], how: signal.Signals = signal.SIGINT) -> str:

@@ -19,7 +19,7 @@ from playwright.sync_api import Page
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.people import passwords
-from tests.browsing import launched
+from tests.browsing import launched, window_of
 from tests.collecting import end_started
 from tests.commands import Outcome, Tarantula
 from tools.chromium import usable_browser
@@ -69,9 +69,7 @@ def chromium() -> str:
 @pytest.fixture
 def window(chromium: str) -> Iterator[Page]:
     """A window of a browser that speaks English; what goes wrong on its pages is an error of the test."""
-    with launched(chromium) as browser:
-        page = browser.new_page(locale="en-GB")
-        page.on("pageerror", lambda error: pytest.fail(f"The page raised {error}."))
+    with launched(chromium) as browser, window_of(browser, locale="en-GB") as page:
         yield page
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from playwright.sync_api import Page, expect
+import httpx
+from playwright.sync_api import Page
 
-from tests.collecting import PATIENCE, TARANTULA, start
-
-# Browser, pages and collectors share a machine with other tests.
-expect.set_options(timeout=20_000)
+from tests.collecting import TARANTULA, start
+from tests.waiting import PATIENCE
 
 
 class Office(NamedTuple):
@@ -26,6 +25,11 @@ class Office(NamedTuple):
         """Come in by the link that was printed."""
         page.goto(self.way_in)
         page.wait_for_url(f"{self.address}/")
+
+
+def asking(address: str, **options: Any) -> httpx.Client:
+    """Return a program that asks what is at an address of loopback, and waits for its answers."""
+    return httpx.Client(base_url=address, trust_env=False, timeout=PATIENCE, **options)
 
 
 def settled(page: Page) -> Page:

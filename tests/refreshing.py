@@ -17,7 +17,8 @@ from tarantula.listings import find_item
 from tarantula.models import Document, Item, Visit
 from tarantula.refresh.beginning import foresee, refresh
 from tarantula.refresh.planned import PlannedVisit, Planner
-from tests.collecting import PATIENCE, SCRAPY, start
+from tests.collecting import SCRAPY, start
+from tests.waiting import PATIENCE
 
 RATE = 0.1
 """Changes a second, believed of every page."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,18 +13,20 @@ from socket import create_server
 
 from tarantula.config import REPLAY
 from tests.pywb_env import wayback
+from tests.waiting import PATIENCE
 
-PATIENCE = 60.0
+ADDRESS = f"127.{os.getpid() >> 16 & 127 | 128}.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
+"""Of loopback, and of this process alone: pywb has to be told a port, and nobody else takes one here meanwhile."""
 
 
 @contextmanager
 def serving(home: Path) -> Iterator[int]:
     """Serve the items of a home, each as a collection; give the port."""
-    with create_server(("127.0.0.1", 0)) as probe:
+    with create_server((ADDRESS, 0)) as probe:
         port: int = probe.getsockname()[1]
     if not (home / "config.yaml").exists():
         (home / "config.yaml").write_text(REPLAY)
-    command: list[str | Path] = [wayback(), "--bind", "127.0.0.1", "--port", str(port), "--directory", home]
+    command: list[str | Path] = [wayback(), "--bind", ADDRESS, "--port", str(port), "--directory", home]
     with (home / "pywb.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:
         try:
             _wait_for(port, server)
@@ -34,7 +37,7 @@ def serving(home: Path) -> Iterator[int]:
 
 def ask(port: int, path: str) -> tuple[HTTPResponse, bytes]:
     """Ask pywb for a page; return its answer and the body."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection = HTTPConnection(ADDRESS, port, timeout=PATIENCE)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from tarantula.db import Database
 from tarantula.listening import listen
 from tarantula.web.replay.app import create_replay_app
 from tarantula.web.replay.tickets import Tickets
+from tests.waiting import eventually
 
 
 class Reply(NamedTuple):
@@ -59,8 +59,7 @@ def showing(config: Config, database: Database, tickets: Tickets | None = None) 
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)
     thread.start()
-    while not server.started:
-        time.sleep(0.01)
+    eventually(lambda: server.started)
     yield Showing(taken.getsockname()[1], tickets)
     server.should_exit = True
     thread.join(30)

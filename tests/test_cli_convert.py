@@ -7,9 +7,10 @@ import signal
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tests.collecting import PATIENCE, TARANTULA, start, wait_until
+from tests.collecting import TARANTULA, start, wait_until
 from tests.commands import Tarantula
 from tests.mirrors import Kept, page, store
+from tests.waiting import PATIENCE
 
 BASE = "http://fc.ul.pt/"
 KEYS = ["urn", "path", "documents", "changed", "bytes", "skipped", "seconds"]

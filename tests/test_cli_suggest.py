@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from sqlalchemy import select
@@ -13,9 +12,10 @@ from tarantula.db import Database
 from tarantula.life.suggesting import described
 from tarantula.models import Document, Item
 from tarantula.publications import registry
-from tests.collecting import PATIENCE, TARANTULA, run
+from tests.collecting import TARANTULA, only_item, run
 from tests.commands import Tarantula
 from tests.sites.server import Answer, Web
+from tests.waiting import eventually
 
 PICTURE = Answer(b"GIF89a", "image/gif")
 SITE = {"/a": Answer('<title>A</title><img src="/i.gif"><a href="/b">b</a>'), "/b": Answer("b"), "/i.gif": PICTURE}
@@ -41,14 +41,8 @@ def test_a_suggestion_is_collected_with_what_it_needs_and_archived(database: Dat
 
 def _ended(database: Database) -> Item:
     """Wait until the item has ended, and return it."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        with database.reading() as session:
-            item = session.scalars(select(Item)).one()
-        if item.state in ("archived", "interrupted"):
-            return item
-        assert time.monotonic() < end, item.state
-        time.sleep(0.1)
+    eventually(lambda: only_item(database).state in ("archived", "interrupted"))
+    return only_item(database)
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1/", "ftp://a.example/", "", "http://192.0.2.1/" + "a" * 9000])

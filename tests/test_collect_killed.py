@@ -18,8 +18,9 @@ from sqlalchemy import select
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.models import Document, Item
-from tests.collecting import PATIENCE, SCRAPY, collect, describe, start, states, wait_until
+from tests.collecting import SCRAPY, collect, describe, start, states, wait_until
 from tests.sites.large import LargeWeb
+from tests.waiting import PATIENCE
 
 PAGES, KILLS, DELAY = (2000, 25, 0.1) if os.environ.get("TARANTULA_FULL_SIZE") else (300, 2, 0.03)
 

@@ -15,6 +15,7 @@ from tests.collecting import SCRAPY, TARANTULA, collect, describe, only_item, st
 from tests.sites import manners
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
+from tests.waiting import PATIENCE
 
 BASE, SLOW, LITTLE, NEAR, OUT = (f"127.0.0.{number}" for number in range(1, 6))
 PAGES = 6
@@ -76,7 +77,7 @@ def test_a_server_is_accepted_while_its_item_runs(database: Database) -> None:
             everything = [web.url("/", OUT), *(web.url(f"/{number}", OUT) for number in range(PAGES))]
             wait_until(lambda: all(states(database).get(url) == 200 for url in everything), process)
             released.set()
-            _, log = process.communicate(timeout=collecting.PATIENCE)
+            _, log = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     assert process.returncode == 0, log

@@ -11,10 +11,11 @@ import pytest
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.life.wishes import extend_item
-from tests.collecting import PATIENCE, SCRAPY, TARANTULA, describe, only_item, run, start, states, wait_until
+from tests.collecting import SCRAPY, TARANTULA, describe, only_item, run, start, states, wait_until
 from tests.sites.drawing import page
 from tests.sites.manners import silence
 from tests.sites.server import Answer, Web
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture

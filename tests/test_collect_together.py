@@ -18,7 +18,6 @@ from tarantula.coordinator import begin_item, end_item
 from tarantula.db import Database
 from tarantula.models import Collector, Item, Server
 from tests.collecting import (
-    PATIENCE,
     SCRAPY,
     TARANTULA,
     describe,
@@ -32,6 +31,7 @@ from tests.collecting import (
 from tests.sites.drawing import page
 from tests.sites.manners import held_back
 from tests.sites.server import Answer, Route, Web
+from tests.waiting import PATIENCE
 
 SERVERS = [f"127.0.0.{number}" for number in range(1, 9)]
 PAGES = 6

@@ -15,11 +15,12 @@ from sqlalchemy import select
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.models import Collector, Item
-from tests.collecting import PATIENCE, describe, interrupt, run, start, states, wait_until
+from tests.collecting import describe, interrupt, run, start, states, wait_until
 from tests.sites.drawing import page
 from tests.sites.listener import Listener
 from tests.sites.manners import held_back
 from tests.sites.server import Answer, Web
+from tests.waiting import PATIENCE
 
 KINDS = ["sqlite", "postgresql"] if os.environ.get("TARANTULA_FULL_SIZE") else ["sqlite"]
 DAEMON = [sys.executable, "scheduler.py"]

@@ -15,6 +15,7 @@ from tarantula.download.exchange import Ask, Head
 from tarantula.states import DocumentState
 from tests.fetching import RUNNERS, Runner, fetch, fetch_all
 from tests.sites.raw import Handler, Peer, RawServer, answering, repeating, then_waiting
+from tests.waiting import PATIENCE, eventually_here
 
 OK = b"HTTP/1.1 200 OK\r\n"
 HELLO = OK + b"Content-Length: 5\r\n\r\nhello"
@@ -193,11 +194,11 @@ def test_a_cancelled_fetch_closes_its_connection(run: Runner[Any]) -> None:
     async def main(url: str) -> None:
         client = Client()
         fetching = asyncio.ensure_future(client.fetch(Ask(url)))
-        await asyncio.sleep(0.05)
+        await eventually_here(lambda: server.requests)
         fetching.cancel()
         with pytest.raises(asyncio.CancelledError):
             await fetching
-        assert await asyncio.to_thread(server.closed.wait, 5)
+        assert await asyncio.to_thread(server.closed.wait, PATIENCE)
         await client.close()
 
     with RawServer(then_waiting(OK)) as server:
@@ -207,19 +208,22 @@ def test_a_cancelled_fetch_closes_its_connection(run: Runner[Any]) -> None:
 @runners
 def test_idle_connections_are_bounded_and_end(run: Runner[Any]) -> None:
     async def main(urls: list[str]) -> list[int]:
-        client = Client(max_idle=3, max_idle_per_server=2, idle_seconds=0.6)
+        client, brief = Client(max_idle=3, max_idle_per_server=2), Client(idle_seconds=0.1)
         await asyncio.gather(*(client.fetch(Ask(urls[0])) for _ in range(4)))
         sizes = [len(client._pool)]
         for url in urls:
             await client.fetch(Ask(url))
         sizes.append(len(client._pool))
-        await asyncio.sleep(1.3)
-        sizes.append(len(client._pool))
         await client.close()
+        for url in urls:
+            await brief.fetch(Ask(url))
+        await eventually_here(lambda: not len(brief._pool))
+        await brief.close()
         return sizes
 
     with RawServer(repeating(HELLO)) as one, RawServer(repeating(HELLO)) as two, RawServer(repeating(HELLO)) as three:
-        assert run(main([one.url, two.url, three.url])) == [2, 3, 0]
+        assert run(main([one.url, two.url, three.url])) == [2, 3]
+        assert [len(server.peers) for server in (two, three)] == [2, 2]
 
 
 def test_the_client_can_be_bound_to_an_address() -> None:

@@ -16,7 +16,8 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.models import Document, Item, Publication
 from tests import years
-from tests.collecting import PATIENCE, start
+from tests.collecting import start
+from tests.waiting import PATIENCE
 from tests.years import LATER, describe_all, expected, started
 
 WHOLE = bool(os.environ.get("TARANTULA_FULL_SIZE"))

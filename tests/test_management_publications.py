@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,9 +17,9 @@ from tarantula.management import processes, publications
 from tarantula.management.desk import Desk
 from tarantula.models import AuditEntry, Item, Publication
 from tarantula.people.roles import NotAllowed, Role
-from tests.collecting import PATIENCE
 from tests.desks import desk_of, noted
 from tests.sites.demo import DemoWeb
+from tests.waiting import eventually
 
 FCUL: dict[str, Any] = {
     "base_url": "http://www.fc.ul.pt/index.html",
@@ -161,14 +160,9 @@ def test_an_item_is_collected_now_to_its_end_without_a_daemon_and_not_twice_at_a
         urn = publications.collect_now(desk, "demo")
         with pytest.raises(TarantulaError, match=f"{urn} is under way"):
             publications.collect_now(desk, "demo")
-        end = time.monotonic() + PATIENCE
-        while _item(database, urn).state != "archived":
-            assert time.monotonic() < end, _item(database, urn).state
-            time.sleep(0.1)
+        eventually(lambda: _item(database, urn).state == "archived")
         assert _item(database, urn).crashes == 0
-        while _is_at_work(desk, urn):
-            assert time.monotonic() < end, "its process does not end"
-            time.sleep(0.1)
+        eventually(lambda: not _is_at_work(desk, urn))
         assert noted(database)[-1] == ("ana", "publication.collect", "demo")
 
 

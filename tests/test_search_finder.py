@@ -9,9 +9,9 @@ from unicodedata import normalize
 
 import pytest
 
-from tarantula.search.completing import complete
-from tarantula.search.finder import Finder
-from tarantula.search.index import Index
+from tarantula.search.finding.completing import complete
+from tarantula.search.finding.finder import Finder
+from tarantula.search.indexes.index import Index
 from tarantula.search.results import Order, Request, Results
 from tests.entries import entry
 

@@ -13,13 +13,13 @@ from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.listings import find_item
 from tarantula.models import JournalEntry
-from tarantula.search.finder import Finder
-from tarantula.search.following import Following, folder_of, forget_index, wish_all_read
-from tarantula.search.index import BusyIndex, DamagedIndex, Index
+from tarantula.search.finding.finder import Finder
+from tarantula.search.indexes.following import Following, folder_of, forget_index, wish_all_read
+from tarantula.search.indexes.index import BusyIndex, DamagedIndex, Index
 from tarantula.search.results import Request, Results
 from tarantula.store.journal import Happened, note
 from tests.archived import archive, page
-from tests.collecting import PATIENCE
+from tests.waiting import PATIENCE
 
 PHYSICS = page("fisica", "<title>Física</title><p>Os cursos de física da faculdade, e os laboratórios.".encode())
 CHANGED = page("fisica", "<title>Física</title><p>Os cursos de astronomia da faculdade, e os telescópios.".encode())

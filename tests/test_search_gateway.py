@@ -17,11 +17,11 @@ from sqlalchemy import update
 from tarantula.db import Database
 from tarantula.listening import address_of, listen
 from tarantula.models import Barrel
-from tarantula.search import gateway as gateway_module
+from tarantula.search.barrels import gateway as gateway_module
+from tarantula.search.barrels.gateway import CATCHING_UP, NO_ANSWER, NONE, Gateway
+from tarantula.search.barrels.http_request import END_OF_HEAD, NoAnswer, read_head
+from tarantula.search.barrels.lookout import Lookout
 from tarantula.search.counting import SearchCounts
-from tarantula.search.gateway import CATCHING_UP, NO_ANSWER, NONE, Gateway
-from tarantula.search.http_request import END_OF_HEAD, NoAnswer, read_head
-from tarantula.search.lookout import Lookout
 from tarantula.search.results import Facets, Request, Results
 from tarantula.store import barrels
 from tarantula.store.barrels import Figures, Presence

@@ -11,26 +11,36 @@ from http import HTTPStatus
 import pytest
 
 from tarantula.listening import listen
-from tarantula.search import http_conversation, http_server
-from tarantula.search.http_request import LARGEST_BODY, LARGEST_HEAD, NoAnswer
-from tarantula.search.http_server import Server
+from tarantula.search.barrels import http_conversation, http_server
+from tarantula.search.barrels.http_request import LARGEST_BODY, LARGEST_HEAD, NoAnswer
+from tarantula.search.barrels.http_server import Server
+from tests.waiting import PATIENCE, eventually_here
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 QUESTION = b'{"query": "x"}'
-noted: list[int] = []
-"""What the server was asked to note."""
+noted: list[str | int] = []
+"""What the server was asked to note, and what became of those who wait."""
 
 
 async def echo(body: bytes) -> bytes:
     """Return what is sent, in its own time if it wishes so."""
     asked = json.loads(body)
     if "wait" in asked:
-        await asyncio.sleep(asked["wait"])
+        await _wait(asked["wait"])
     if "note" in asked:
         noted.append(asked["note"])
     if "refuse" in asked:
         raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, "Not now.")
     return body
+
+
+async def _wait(seconds: float) -> None:
+    noted.append("waiting")
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        noted.append("cancelled")
+        raise
 
 
 def talking(talk: Talk) -> None:
@@ -41,7 +51,7 @@ def talking(talk: Talk) -> None:
         with listen("127.0.0.1", 0) as taken:
             serving = asyncio.create_task(Server({"/echo": ("POST", echo)}).run(taken, ending))
             reader, writer = await asyncio.open_connection(*taken.getsockname())
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 await talk(reader, writer)
                 ending.set()
                 await serving
@@ -145,11 +155,12 @@ def test_too_many_connections_are_told_so(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_what_is_under_way_when_it_ends_is_answered() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(posted(b'{"wait": 0.3}'))
+        writer.write(posted(b'{"wait": 0.1}'))
         # The server has it before it is told to end.
-        await asyncio.sleep(0.1)
+        await eventually_here(lambda: noted == ["waiting"])
         reading.append(asyncio.create_task(answer(reader)))
 
+    noted.clear()
     reading: list[asyncio.Task[tuple[int, dict[str, str]]]] = []
     talking(talk)
     assert reading[0].result()[0] == 200
@@ -157,21 +168,22 @@ def test_what_is_under_way_when_it_ends_is_answered() -> None:
 
 def test_nothing_is_done_for_whoever_has_gone() -> None:
     async def talk(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(posted(b'{"wait": 0.2, "note": 1}'))
-        await asyncio.sleep(0.1)
+        writer.write(posted(b'{"wait": 3600, "note": 1}'))
+        await eventually_here(lambda: noted)
         writer.transport.abort()
-        await asyncio.sleep(0.3)
+        await eventually_here(lambda: len(noted) > 1)
 
     noted.clear()
     talking(talk)
-    assert noted == []
+    assert noted == ["waiting", "cancelled"]
 
 
 def test_whoever_takes_no_answers_is_asked_for_no_more_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_conversation, "PATIENCE", 0.3)
-
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         reader._transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(posted(b'{"note": 1}'))
+        await eventually_here(lambda: noted)
+        monkeypatch.setattr(http_conversation, "PATIENCE", 0.3)
         large = json.dumps({"note": 1, "text": "x" * (LARGEST_BODY - 100)}).encode()
         with suppress(ConnectionError):
             for _ in range(40):

@@ -21,11 +21,11 @@ from sqlalchemy import select
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.models import Barrel
-from tarantula.search.remote import RemoteFinder
+from tarantula.search.barrels.remote import RemoteFinder
 from tarantula.search.results import Order, Request
 from tarantula.store.journal import Follower, Happened, head
 from tests.barrels import arrive, new_item, start_barrel, start_gateway
-from tests.collecting import PATIENCE
+from tests.waiting import eventually
 
 KILLS = {"postgresql": 40, "sqlite": 20} if os.environ.get("TARANTULA_FULL_SIZE") else {"postgresql": 3, "sqlite": 1}
 CLIENTS, BARRELS = 4, 3
@@ -143,13 +143,6 @@ def arriving(database: Database, urn: str, name: str, is_slow: bool) -> Callable
     return go_on
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.05)
-
-
 def read_up_to(database: Database) -> Callable[[int], int]:
     """Return what tells how many documents the journal has up to a place."""
     with database.reading() as session:
@@ -179,14 +172,14 @@ def test_no_question_fails_and_no_answer_goes_back(kind: str, request: pytest.Fi
         arrive(database, urn, {"first": "it is everywhere"})
         _, gateway = start_gateway()
         fleet = Fleet(database, tmp_path)
-        wait_for(fleet.is_ready)
+        eventually(fleet.is_ready)
         writers = [arriving(database, urn, "quick", False)]
         if kind == "postgresql":
             writers.append(arriving(database, urn, "slow", True))
         with closing(RemoteFinder(gateway)) as finder, going_on(*[(questions := Questions(finder)).ask] * CLIENTS):
             with going_on(*writers):
                 kill_in_turn(fleet, questions, KILLS[kind])
-            wait_for(lambda: fleet.is_ready() and set(fleet.places()) == {last(database)})
+            eventually(lambda: fleet.is_ready() and set(fleet.places()) == {last(database)})
         assert questions.failures == []
         read = read_up_to(database)
         assert questions.answers == {(place, read(place)) for place, _ in questions.answers}
@@ -204,5 +197,5 @@ def kill_in_turn(fleet: Fleet, questions: Questions, kills: int) -> None:
         time.sleep(0.3)
         fleet.start(number % BARRELS)
         # One that was killed before is there again, or nobody would be left.
-        wait_for(fleet.is_ready)
+        eventually(fleet.is_ready)
         time.sleep(0.2)

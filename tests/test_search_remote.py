@@ -13,12 +13,12 @@ import pytest
 
 from tarantula.db import Database
 from tarantula.errors import NotNow, TarantulaError
-from tarantula.search.remote import RemoteFinder
+from tarantula.search.barrels.remote import RemoteFinder
 from tarantula.search.results import Facets, Request, Results
 from tests.barrels import arrive, new_item, start_barrel, start_gateway
 from tests.collecting import interrupt
 from tests.commands import Tarantula
-from tests.test_search_barrel import eventually
+from tests.waiting import eventually
 
 FOUND = Results(query="x", page=1, pages=0, documents=0, results=[], facets=Facets(), notes=["É tudo."], place=3)
 

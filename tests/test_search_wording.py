@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tarantula.search.entry import Entry
-from tarantula.search.finder import Finder
-from tarantula.search.index import Index
+from tarantula.search.finding.finder import Finder
+from tarantula.search.indexes.entry import Entry
+from tarantula.search.indexes.index import Index
 from tarantula.search.results import Order, Request, Results
-from tarantula.search.words import stems_of
+from tarantula.search.texts.words import stems_of
 from tests.entries import entry
 
 

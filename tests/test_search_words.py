@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.plurals import singular, singulars
-from tarantula.search.words import exact, stemmed, stems_of
+from tarantula.search.texts.plurals import singular, singulars
+from tarantula.search.texts.words import exact, stemmed, stems_of
 
 PLURALS = """
 coração corações, eleição eleições, opinião opiniões, cidadão cidadãos, alemão alemães, pão pães, mãe mães, mão mãos,

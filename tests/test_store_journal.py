@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete
 from tarantula.db import Database
 from tarantula.models import JournalEntry, Server
 from tarantula.store.journal import Entry, Follower, Happened, head, note
-from tests.collecting import PATIENCE
+from tests.waiting import PATIENCE
 
 EVERY = list(Happened)
 

@@ -17,8 +17,8 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.models import Event, Forgotten, StaleLevel
 from tarantula.streams.history import forget
-from tests.collecting import PATIENCE
 from tests.following import FAR, calculated, levels, new_series, sum_up_all
+from tests.waiting import PATIENCE
 
 KILLS = 40 if os.environ.get("TARANTULA_FULL_SIZE") else 4
 BEGIN = 1_767_225_600_000_000

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +20,8 @@ from tarantula.streams.picking.offers import Rows, is_page, offers_of
 from tarantula.streams.picking.part import parts_in, pattern_for
 from tarantula.streams.picking.ways import Following
 from tarantula.streams.sources.kinds import Kind
-from tarantula.streams.sources.source import check_name, read
+from tarantula.streams.sources.names import check_name
+from tarantula.streams.sources.source import read
 from tests.picking_pages import LEAGUE, NEWS, SHOP, answer_of, draft_of
 
 FIRST = ("tbody tr:nth-child(1) td:nth-child(2)", 0)
@@ -91,13 +96,13 @@ def test_a_part_of_a_text_is_followed_when_it_changes() -> None:
     assert (price.title, price.what, price.in_unit) == ("Preço", Kind.MONEY, "EUR")
     dearer = SHOP.replace("1.249,50", "999,99")
     assert rows_of(draft, Following.PLACE, dearer) == [("", {draft.keys()[0]: "999,99 €"})]
-    draft.narrow(0)
+    draft.narrow(price)
     assert draft.fields[0].text == "Agora 1.249,50 € (antes 1.399,00 €)"
 
 
 def test_an_attribute_is_followed_in_the_place_of_a_text() -> None:
     draft = draft_of(SHOP, ("time", 0))
-    draft.narrow(0, attribute="datetime")
+    draft.narrow(draft.fields[0], attribute="datetime")
     assert (draft.fields[0].text, draft.fields[0].what) == ("2026-06-12T22:00:00Z", Kind.MOMENT)
     assert draft.reading().rows[0].texts == {draft.keys()[0]: "2026-06-12T22:00:00Z"}
 
@@ -108,8 +113,37 @@ def test_types_and_units_are_changed_and_values_left_out() -> None:
     draft.fields[1].kind = Kind.TEXT
     fields: list[dict[str, Any]] = draft.configuration()["fields"]
     assert [(one["kind"], one["unit"]) for one in fields] == [(Kind.MONEY, "USD"), (Kind.TEXT, "")]
-    draft.remove(0)
-    assert [one.text for one in draft.fields] == ["3"]
+    left_out, kept = draft.fields
+    for _ in range(2):
+        # Who clicks twice leaves out one.
+        draft.remove(left_out)
+        assert draft.fields == [kept]
+    assert kept.text == "3"
+
+
+def test_who_is_quick_points_while_others_are_taken_and_read() -> None:
+    cells = "".join(f"<tr><td>team {n}<td>{n}" for n in range(40))
+    draft = draft_of(f"<table><tr><th>Team<th>Points{cells}</table>")
+
+    def point(number: int) -> None:
+        draft_of_more(draft, "td", number)
+        draft.reading()
+
+    with hurried_threads(), ThreadPoolExecutor(8) as threads:
+        list(threads.map(point, range(24)))
+    assert sorted(one.text for one in draft.fields) == sorted(
+        [f"team {n}" for n in range(12)] + list(map(str, range(12)))
+    )
+    assert len(draft.configuration()["fields"]) == 24
+
+
+@contextmanager
+def hurried_threads() -> Iterator[None]:
+    """Let threads take turns as often as they can."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
 
 
 @pytest.mark.parametrize(

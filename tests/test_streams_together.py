@@ -54,14 +54,14 @@ def test_of_two_that_could_read_one_does_and_the_other_takes_over_when_it_is_kil
         wait_until(lambda: len(all_values(database)) >= 2, first)
         with reading() as second:
             wait_until(lambda: len(_readers(database)) == 2, second)
-            seen = len(web.visits_to("/"))
+            seen, began = len(web.visits_to("/")), time.monotonic()
             time.sleep(3)
-            assert len(web.visits_to("/")) - seen <= 4
+            assert len(web.visits_to("/")) - seen <= time.monotonic() - began + 1
             first.send_signal(signal.SIGKILL)
             first.wait()
             killed, seen = time.monotonic(), len(web.visits_to("/"))
             wait_until(lambda: len(web.visits_to("/")) >= seen + 2, second)
-            assert time.monotonic() - killed < 8
+            assert time.monotonic() - killed < 30
         served = len(web.visits_to("/"))
     values = list(map(int, all_values(database)))
     assert values == sorted(set(values))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import httpx
 from playwright.sync_api import Page, expect
 
 from tarantula.config import Config
@@ -10,7 +9,7 @@ from tarantula.db import open_database
 from tarantula.people import accounts
 from tarantula.people.roles import Role
 from tests.alerting import come, new_source
-from tests.managing import office, settled
+from tests.managing import asking, office, settled
 from tests.test_web_people import PASSWORD, log_in
 
 
@@ -58,7 +57,7 @@ def test_an_alert_is_written_and_shown_when_it_fires_to_its_owner_alone(sqlite_c
 
 def check_api(address: str, window: Page) -> None:
     cookies = {str(one.get("name")): str(one.get("value")) for one in window.context.cookies()}
-    with httpx.Client(base_url=f"{address}/api", cookies=cookies, trust_env=False, headers={"Origin": address}) as api:
+    with asking(f"{address}/api", cookies=cookies, headers={"Origin": address}) as api:
         (row,) = api.get("/alerts").json()
         assert (row["name"], row["on"], row["tree"]["when"]["value"]) == ("Storm", False, "10")
         changed = api.patch(f"/alerts/{row['id']}", json={"condition": row["tree"], "hold": "5m", "on": True})

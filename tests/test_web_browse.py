@@ -64,7 +64,8 @@ def shown(window: Page, title: str) -> Frame:
     expect(window.get_by_role("heading", level=2).first).to_have_text(title)
     frame = window.locator("iframe").first.element_handle().content_frame()
     assert frame is not None
-    expect(window.frame_locator("iframe").first.locator("html")).to_be_attached()
+    # A frame is empty until what is to be shown in it has come.
+    frame.wait_for_url(re.compile("^http"))
     return frame
 
 
@@ -135,7 +136,7 @@ def holds_it_against_the_item_before(window: Page) -> None:
     expect(window.locator("del")).to_have_text("17")
     expect(window.locator("ins")).to_have_text("19")
     frame = shown(window, "Horário")
-    assert marked(frame, window) == ["Aberto das 9 às 19."]
+    assert marked(frame) == ["Aberto das 9 às 19."]
     window.locator("#main").press("b")
     expect(window.get_by_text("It changed since the item before.")).to_be_visible()
     earlier = window.frame_locator("iframe").nth(1)
@@ -144,14 +145,12 @@ def holds_it_against_the_item_before(window: Page) -> None:
     expect(window.get_by_text("text/html", exact=True)).to_be_visible()
 
 
-def marked(frame: Frame, window: Page) -> list[str]:
+def marked(frame: Frame) -> list[str]:
     """Return what is marked in a page, as soon as something is."""
-    for _ in range(100):
-        found: list[str] = frame.evaluate("[...(CSS.highlights.get('tarantula') || [])].map(String)")
-        if found:
-            return found
-        window.wait_for_timeout(100)
-    return []
+    found = "[...(CSS.highlights.get('tarantula') || [])].map(String)"
+    frame.wait_for_function(f"{found}.length > 0")
+    marks: list[str] = frame.evaluate(found)
+    return marks
 
 
 def framesets_work(window: Page) -> None:

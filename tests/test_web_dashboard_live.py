@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,15 +10,16 @@ from sqlalchemy import select
 
 from tarantula.config import Config
 from tarantula.db import Database, open_database
-from tarantula.management import alerts
+from tarantula.management.streams import alerts
 from tarantula.models import Event
 from tarantula.people.roles import Role
-from tests.collecting import PATIENCE, TARANTULA, start
+from tests.collecting import TARANTULA, start
 from tests.desks import desk_of
 from tests.followed import SECOND, followed
 from tests.managing import office
 from tests.sites.server import Answer, Web
 from tests.test_web_dashboard import add, card, dashboard
+from tests.waiting import PATIENCE, eventually
 
 SEEN = """(wanted) => new Promise((seen) => {
   const look = () => {
@@ -49,14 +49,12 @@ def reader() -> Iterator[None]:
 
 def kept_at(database: Database, value: str) -> int:
     """Return when a value was read."""
-    give_up = time.monotonic() + PATIENCE
-    while time.monotonic() < give_up:
+
+    def at() -> int | None:
         with database.reading() as session:
-            found = session.scalar(select(Event.at).where(Event.value == value))
-        if found is not None:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"{value} was never kept")
+            return session.scalar(select(Event.at).where(Event.value == value))
+
+    return eventually(at)
 
 
 def test_what_changes_on_a_page_is_on_the_screen_within_a_second_of_its_reading(
@@ -82,7 +80,7 @@ def test_what_changes_on_a_page_is_on_the_screen_within_a_second_of_its_reading(
             assert sorted(late)[1] < 1, late
             expect(window.get_by_test_id("firings")).to_contain_text("Caro")
             web.routes["/"] = Answer("<p>Fechado</p>")
-            expect(card(window, "Mercado").get_by_role("status")).not_to_be_empty(timeout=30_000)
+            expect(card(window, "Mercado").get_by_role("status")).not_to_be_empty()
             expect(shown.locator(".value")).to_contain_text("44.5")
 
 

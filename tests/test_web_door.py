@@ -15,8 +15,9 @@ from tarantula.management import people, tokens
 from tarantula.management.desk import Desk
 from tarantula.people.person import Person
 from tarantula.people.roles import Role
-from tests.collecting import PATIENCE, TARANTULA, run, start, started
-from tests.managing import Office
+from tests.collecting import TARANTULA, run, start, started
+from tests.managing import Office, asking
+from tests.waiting import PATIENCE
 
 PASSWORD = "correct horse battery"
 NAMES = {"ana": Role.ADMINISTRATOR, "rui": Role.CURATOR, "eva": Role.READER}
@@ -68,15 +69,15 @@ def log_in(client: httpx.Client, name: str, password: str = PASSWORD, **headers:
 
 def knock(place: Office, cookies: httpx.Cookies | None = None, **headers: str) -> int:
     """Ask for the connection over which a page is told what is new; return the status."""
-    address = f"{place.address}/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+    path = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
     upgrade = {
         "Connection": "Upgrade",
         "Upgrade": "websocket",
         "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
     }
-    with httpx.Client(cookies=cookies, trust_env=False) as client, client.stream(
-        "GET", address, headers={**upgrade, **headers}
+    with asking(place.address, cookies=cookies) as client, client.stream(
+        "GET", path, headers={**upgrade, **headers}
     ) as answer:  # fmt: skip
         return answer.status_code
 
@@ -92,10 +93,10 @@ def test_another_site_gets_nowhere(place: Office, desk: Desk) -> None:
         {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
         {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
     ]
-    with httpx.Client(base_url=place.address, trust_env=False) as client:
+    with asking(place.address) as client:
         assert log_in(client, "ana", Origin="https://evil.example").status_code == 403
         assert log_in(client, "ana", Origin=place.address).headers["location"] == "/"
-        asking: list[tuple[str, str, Any]] = [
+        wishes: list[tuple[str, str, Any]] = [
             ("POST", "/api/people", {"name": "ivo", "role": "reader", "password": PASSWORD}),
             ("GET", "/api/people", None),
             ("GET", "/_nicegui_ws/socket.io/?EIO=4&transport=polling", None),
@@ -103,7 +104,7 @@ def test_another_site_gets_nowhere(place: Office, desk: Desk) -> None:
             ("GET", "/metrics", None),
         ]
         for headers in elsewhere:
-            for method, path, body in asking:
+            for method, path, body in wishes:
                 answer = client.request(method, path, json=body, headers=headers)
                 assert (answer.status_code, "another site" in answer.text) == (403, True), (method, path, headers)
                 assert "access-control-allow-origin" not in answer.headers
@@ -120,7 +121,7 @@ def test_another_site_gets_nowhere(place: Office, desk: Desk) -> None:
 def test_a_token_does_what_its_role_allows_and_opens_no_page(place: Office, desk: Desk, ivo: str) -> None:
     reader, curator, lesser = token(desk, "eva"), token(desk, "rui"), token(desk, "ana", Role.READER)
     publication = {"name": "fcul", "base_url": "http://www.fc.ul.pt/"}
-    with httpx.Client(base_url=place.address, trust_env=False) as client:
+    with asking(place.address) as client:
         for headers in (reader, lesser):
             assert client.get("/api/publications", headers=headers).json()["rows"] == []
             for method, path, body in (
@@ -148,7 +149,7 @@ def test_a_token_does_what_its_role_allows_and_opens_no_page(place: Office, desk
 
 
 def test_every_answer_tells_the_browser_what_not_to_do(place: Office) -> None:
-    with httpx.Client(base_url=place.address, trust_env=False) as client:
+    with asking(place.address) as client:
         for path in ("/login", "/", "/api/me", "/api/nowhere", "/health", "/favicon.ico", "/nowhere"):
             answer = client.get(path)
             assert answer.headers["x-content-type-options"] == "nosniff"
@@ -166,7 +167,7 @@ def test_every_answer_tells_the_browser_what_not_to_do(place: Office) -> None:
 
 
 def test_a_cookie_is_kept_from_scripts_and_from_other_sites(place: Office) -> None:
-    with httpx.Client(base_url=place.address, trust_env=False) as client:
+    with asking(place.address) as client:
         cookie = log_in(client, "ana").headers["set-cookie"]
         behind = log_in(client, "ana", **{"X-Forwarded-Proto": "https"}).headers["set-cookie"]
     assert "; HttpOnly; " in cookie
@@ -177,7 +178,7 @@ def test_a_cookie_is_kept_from_scripts_and_from_other_sites(place: Office) -> No
 
 def test_requests_that_cannot_be_read_are_refused(place: Office, desk: Desk) -> None:
     headers = token(desk, "ana")
-    with httpx.Client(base_url=place.address, trust_env=False, headers=headers) as client:
+    with asking(place.address, headers=headers) as client:
         for path in ("/api/people/a%00b", "/api/items?publication=%00", "/%00"):
             assert client.get(path).status_code == 400
         assert client.post("/api/people", content=b"x" * (16 * 1024 * 1024 + 1)).status_code == 413
@@ -215,7 +216,7 @@ def test_somebody_logs_in_and_out(place: Office, window: Page) -> None:
 
 
 def test_logins_that_fail_are_slowed_down(place: Office, ivo: str) -> None:
-    with httpx.Client(base_url=place.address, trust_env=False) as client:
+    with asking(place.address) as client:
         codes = [log_in(client, ivo, "wrong wrong wrong").status_code for _ in range(12)]
         answer = log_in(client, ivo)
     assert codes[:5] == [401] * 5
@@ -236,7 +237,7 @@ def test_an_open_page_is_cut_off_when_its_session_ends(place: Office, desk: Desk
     window.get_by_label("Password").fill(PASSWORD)
     window.get_by_role("button", name="Log in").click()
     expect(window.get_by_text("ivo · curator")).to_be_visible()
-    with window.expect_event("websocket", timeout=20_000):
+    with window.expect_event("websocket"):
         # Its connection is closed, and it tries to open another one.
         people.edit(desk, ivo, disabled=True)
     window.goto(f"{place.address}/")

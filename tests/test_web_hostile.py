@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +22,8 @@ from tests.sites.raw import Peer, RawServer
 from tests.sites.server import Answer, Web
 
 ANYTHING = Answer("window.stung = 'network'", "text/javascript", headers={"Access-Control-Allow-Origin": "*"})
+MOMENT, MOMENTS = 100, 300
+"""Milliseconds between two looks into the traps, and how many looks."""
 PEER = "peer connection"
 """What Chromium cannot be told to refuse a script: hence none runs."""
 
@@ -53,8 +56,11 @@ class Trap(NamedTuple):
     def open(self, window: Page, path: str) -> Frame:
         """Look at a page of the item; return its frame."""
         window.goto(f"{self.place.address}/items/{self.urn}/browse?document={self.ids[path]}")
-        window.frame_locator("iframe").locator("body").wait_for(state="attached")
-        return sealed(window)
+        window.locator("iframe").wait_for(state="attached")
+        frame = sealed(window)
+        # A frame is empty until what is to be shown in it has come.
+        frame.wait_for_url(re.compile("^http"))
+        return frame
 
 
 @contextmanager
@@ -86,6 +92,7 @@ def sealed(window: Page) -> Frame:
 def test_a_page_that_tries_everything_gets_nowhere(config: Config, chromium: str) -> None:
     with open_database(config) as database, trap(database) as traps, launched(chromium) as browser:
         attack_from_the_web(browser, traps)
+        traps.caught()
         window = browser.new_page(locale="en-GB")
         traps.place.enter(window)
         cookies = window.context.cookies()
@@ -130,12 +137,12 @@ def attack_from_the_web(browser: Browser, traps: Trap) -> None:
         with suppress(Error), browser.new_context() as context:
             window = context.new_page()
             window.goto(traps.web.url("/free.html"), wait_until="commit")
-            window.wait_for_timeout(2000)
-        missed -= traps.caught()
-        if not missed:
-            break
-    assert missed == set()
-    traps.caught()
+            for _moment in range(MOMENTS):
+                missed -= traps.caught()
+                if not missed:
+                    return
+                window.wait_for_timeout(MOMENT)
+    raise AssertionError(f"the traps caught nothing of {missed}")
 
 
 def strangers_words_are_words(window: Page, traps: Trap) -> None:

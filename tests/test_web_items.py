@@ -55,7 +55,7 @@ def test_a_running_item_is_watched_stopped_resumed_and_looked_through(
         expect(live(window, "waiting")).to_have_text(str(left))
 
         window.get_by_role("button", name="Resume").click()
-        expect(live(window, "state")).to_have_text("archived", timeout=60_000)
+        expect(live(window, "state")).to_have_text("archived")
         assert list(states(sqlite).values()).count(200) == PAGES // 2
         expect(live(window, "done")).to_have_text(str(PAGES // 2))
         expect(window.get_by_role("button", name="Stop")).to_be_hidden()

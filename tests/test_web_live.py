@@ -6,14 +6,13 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-import httpx
 from sqlalchemy import update
 
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.models import Item
 from tests.lives import change, new_item
-from tests.managing import office
+from tests.managing import asking, office
 
 
 def messages(lines: Iterator[str]) -> Iterator[str]:
@@ -24,7 +23,7 @@ def messages(lines: Iterator[str]) -> Iterator[str]:
 def test_all_who_look_are_sent_the_same(sqlite: Database, config: Config) -> None:
     urn = new_item(config, sqlite)
     change(sqlite, urn, state="collecting")
-    with office() as place, httpx.Client(base_url=place.address, trust_env=False) as client, ExitStack() as opened:
+    with office() as place, asking(place.address) as client, ExitStack() as opened:
         address = f"/api/items/{urn}/live"
         assert client.get(address).status_code == 401
         client.get(place.way_in)
@@ -34,7 +33,7 @@ def test_all_who_look_are_sent_the_same(sqlite: Database, config: Config) -> Non
 
         streams = []
         for _ in range(3):
-            answer = opened.enter_context(client.stream("GET", address, timeout=20))
+            answer = opened.enter_context(client.stream("GET", address))
             assert answer.headers["Content-Type"].startswith("text/event-stream")
             streams.append(messages(answer.iter_lines()))
         for stream in streams:

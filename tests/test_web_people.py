@@ -6,9 +6,14 @@ import httpx
 from playwright.sync_api import Page, expect
 
 from tarantula.config import Config
-from tests.managing import office, settled
+from tests.managing import Office, asking, office, settled
 
 PASSWORD = "correct horse battery"
+
+
+def _me(place: Office, secret: str) -> httpx.Response:
+    with asking(place.address, headers={"Authorization": f"Bearer {secret}"}) as client:
+        return client.get("/api/me")
 
 
 def log_in(window: Page, name: str, password: str = PASSWORD) -> None:
@@ -51,7 +56,7 @@ def test_an_installation_gets_its_people_and_says_who_changed_what(config: Confi
         window.get_by_label("What it is for").fill("<b>harvest</b>")
         window.get_by_role("button", name="Make").click()
         secret = window.get_by_test_id("secret").inner_text()
-        me = httpx.get(f"{place.address}/api/me", headers={"Authorization": f"Bearer {secret}"}, trust_env=False)
+        me = _me(place, secret)
         assert me.json() == {"name": "ana", "role": "reader", "token": "<b>harvest</b>"}
         window.get_by_role("button", name="Done").click()
         expect(window.get_by_role("cell", name="<b>harvest</b>", exact=True)).to_be_visible()

@@ -13,10 +13,11 @@ from playwright.sync_api import Frame, FrameLocator, Locator, Page, Route, expec
 from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.streams.sources import registry
-from tarantula.web.parts.way_there import ACTIONS
+from tarantula.web.parts.streams.way_there import ACTIONS
 from tests.managing import Office, office, settled
 from tests.picking_pages import HOSTILE, LEAGUE, NEWS
 from tests.pointing import DOOR, PICTURE, Site, behind_a_door, open_to_point_at, site_of, site_that
+from tests.sites.server import Answer, Web
 
 CSS = "h1 { color: rgb(1, 2, 3) } td { background: url(http://elsewhere.example/x.png) }"
 JSON = '{"main": {"temp": 21.5, "wind": 3}, "stations": [{"name": "Lisboa", "t": 21}, {"name": "Porto", "t": 17}]}'
@@ -34,6 +35,7 @@ ANSWERS: dict[str, tuple[str, str | bytes]] = {
     "/logo.png": ("image/png", PICTURE),
     "/robots.txt": ("text/plain", "User-agent: *\nDisallow: /secret\n"),
     "/secret": ("text/html", "<p>1"),
+    "/digits": ("text/html", f"<p>{'7 ' * 500_000}"),
 }
 
 
@@ -162,6 +164,7 @@ def test_blocks_documents_and_hostile_pages(place: Office, site: Site, window: P
     a_feed_is_one_field(window, f"{site.url}feed")
     what_cannot_be_shown_is_said(window, site)
     steps_lead_to_a_page(place, window)
+    a_service_is_asked_with_a_body(place, window)
     a_hostile_page_reaches_nothing(open_to_point_at(place, window, f"{site.url}hostile"), window)
     ours = (place.address, "data:", "blob:", f"http://127.0.0.1:{_port_of_frame(window)}/")
     assert [url for url in requests if not url.startswith(ours)] == []
@@ -226,9 +229,37 @@ def steps_lead_to_a_page(place: Office, window: Page) -> None:
         window.get_by_label("Address of the page").fill(door)
         window.get_by_role("button", name="Open").click()
         frame = window.frame_locator("iframe")
-        expect(frame.locator("html[tabindex]")).to_be_attached(timeout=60_000)
+        expect(frame.locator("html[tabindex]")).to_be_attached()
         frame.get_by_text("42").click()
         expect(window.get_by_role("group", name="Value 1")).to_contain_text("42")
+
+
+def a_service_is_asked_with_a_body(place: Office, window: Page) -> None:
+    """Something is sent with a key, the answer is offered, and what is followed is asked in the same way."""
+    with Web({"/ask": Answer('{"now": {"temperature": 21.5}}', "application/json")}) as web:
+        window.goto(f"{place.address}/streams/new")
+        settled(window)
+        window.get_by_text("What is sent to the server").click()
+        window.get_by_label("How the server is asked").click()
+        window.get_by_role("option", name="POST").click()
+        window.get_by_label("Headers, one on each line").fill("X-API-Key: {key}")
+        window.get_by_label("What is sent", exact=True).fill('{"town": "Lisboa"}')
+        window.get_by_label("Address of the page").fill(web.url("/ask"))
+        window.get_by_role("button", name="Open").click()
+        expect(window.get_by_role("alert").filter(has_text="The variable key has no value.")).to_be_visible()
+        window.get_by_text("Steps to get there, and variables").click()
+        window.get_by_label("Variables, one on each line").fill("key=abc")
+        window.get_by_role("button", name="Open").click()
+        window.get_by_role("checkbox", name="now.temperature: 21.5").click()
+        expect(window.get_by_role("group", name="Value 1")).to_contain_text("21.5")
+        window.get_by_label("Name of the source").fill("weather.asked")
+        window.get_by_role("button", name="Save").click()
+        window.wait_for_url("**/dashboard")
+        (visit,) = web.visits_to("/ask")
+    assert (visit.method, visit.headers["x-api-key"], visit.body) == ("POST", "abc", b'{"town": "Lisboa"}')
+    with open_database() as database, database.reading() as session:
+        config = registry.config_of(registry.get(session, "weather.asked"))
+    assert (config.url, config.sent.body) == (web.url("/ask"), visit.body)
 
 
 def what_cannot_be_shown_is_said(window: Page, site: Site) -> None:
@@ -243,6 +274,13 @@ def what_cannot_be_shown_is_said(window: Page, site: Site) -> None:
         window.get_by_role("button", name="Open").click()
         expect(window.get_by_text(sentence).last).to_be_visible()
     assert "/secret" not in {path for path, _ in site.asked}
+    window.get_by_label("Address of the page").fill(f"{site.url}digits")
+    window.get_by_role("button", name="Open").click()
+    frame = window.frame_locator("iframe")
+    expect(frame.locator("html[tabindex]")).to_be_attached()
+    frame.locator("p").click(position={"x": 20, "y": 8})
+    expect(window.get_by_text("The text is longer than 10,000 letters, and no value.")).to_be_visible()
+    assert lit(frame).count() == 0
 
 
 def a_hostile_page_reaches_nothing(frame: FrameLocator, window: Page) -> None:

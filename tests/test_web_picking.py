@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -26,6 +25,7 @@ from tarantula.web.replay.tickets import Tickets
 from tests.picking_pages import HOSTILE, LEAGUE, answer_of
 from tests.pointing import PICTURE, site_of
 from tests.showing import Showing
+from tests.waiting import eventually
 
 
 def look_at(html: str, url: str = "http://a.example/page") -> Look:
@@ -47,8 +47,7 @@ def shown(config: Config, sqlite: Database, picking: Picking) -> Iterator[Showin
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)
     thread.start()
-    while not server.started:
-        time.sleep(0.01)
+    eventually(lambda: server.started)
     yield Showing(taken.getsockname()[1], tickets)
     server.should_exit = True
     thread.join(30)

@@ -10,8 +10,8 @@ from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.web.parts.publication_fields import GROUPS, LABELS, defaults, read_back, written
-from tests.browsing import launched
+from tarantula.web.parts.publications.fields import GROUPS, LABELS, defaults, read_back, written
+from tests.browsing import launched, window_of
 from tests.managing import office
 
 TELEPHONE = 390
@@ -107,8 +107,8 @@ def test_the_example_of_2001_is_inserted_tried_changed_copied_and_exported(sqlit
 
 
 def test_complaints_are_in_the_readers_language_which_can_be_changed(sqlite_config: Config, chromium: str) -> None:
-    with office() as place, launched(chromium) as browser:
-        page = browser.new_page(locale="pt-PT", viewport={"width": TELEPHONE, "height": 800})
+    seen = {"locale": "pt-PT", "viewport": {"width": TELEPHONE, "height": 800}}
+    with office() as place, launched(chromium) as browser, window_of(browser, **seen) as page:
         place.enter(page)
         page.goto(f"{place.address}/new-publication")
         expect(page.locator("html")).to_have_attribute("lang", "pt")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tarantula.config import Config
 from tarantula.web.words import translations
-from tests.browsing import launched
+from tests.browsing import launched, window_of
 from tests.managing import Office, office
 from tests.sites.demo import DemoWeb
 from tests.sites.server import Answer
@@ -54,9 +54,8 @@ class Librarian:
 def test_insert_collect_watch_browse_compare_reject_and_see_it_in_the_report(
     sqlite_config: Config, chromium: str, language: str, locale: str, width: int
 ) -> None:
-    with office() as place, DemoWeb() as web, launched(chromium) as browser:
-        page = browser.new_page(locale=locale, viewport={"width": width, "height": 800})
-        page.on("pageerror", lambda error: pytest.fail(f"The page raised {error}."))
+    seen = {"locale": locale, "viewport": {"width": width, "height": 800}}
+    with office() as place, DemoWeb() as web, launched(chromium) as browser, window_of(browser, **seen) as page:
         place.enter(page)
         librarian = Librarian(page, place, language)
         inserts(librarian, web)

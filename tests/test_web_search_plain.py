@@ -6,7 +6,6 @@ import asyncio
 import gc
 import json
 import re
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -25,10 +24,10 @@ from tarantula.errors import NotNow
 from tarantula.management import searching
 from tarantula.people import sessions
 from tarantula.people.roles import Role
-from tarantula.search.following import Following, folder_of, forget_index
-from tarantula.search.index import BusyIndex, Index, OtherVersion
+from tarantula.search.indexes.following import Following, folder_of, forget_index
+from tarantula.search.indexes.index import BusyIndex, Index, OtherVersion
+from tarantula.search.indexes.schema import VERSION
 from tarantula.search.results import Count, Facets, Piece, Request, Result, Results
-from tarantula.search.schema import VERSION
 from tarantula.web import api
 from tarantula.web.api.refusals import refuse_in_sentences
 from tarantula.web.door.doorkeeper import Doorkeeper
@@ -41,9 +40,10 @@ from tarantula.web.replay.addresses import Beside, Replay
 from tarantula.web.replay.tickets import Tickets
 from tests.archived import archive, page
 from tests.barrels import start_barrel, start_gateway
-from tests.collecting import PATIENCE, end_started
+from tests.collecting import end_started
 from tests.desks import desk_of
 from tests.test_search_following import catch_up, tell
+from tests.waiting import eventually
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
 ATTACK = page(
@@ -232,13 +232,13 @@ def test_a_gateway_is_asked_if_one_is_named(
     desk = desk_of(sqlite, Role.ADMINISTRATOR)
     assert desk.installation.gateway == address
     wish = Request(query="curso")
-    end = time.monotonic() + PATIENCE
-    while True:
+
+    def are_found() -> bool:
         with suppress(NotNow):
-            if searching.find(desk, wish).documents == 3:
-                break
-        assert time.monotonic() < end
-        time.sleep(0.2)
+            return searching.find(desk, wish).documents == 3
+        return False
+
+    eventually(are_found)
     assert searching.completed(desk, "o cur")[0] == "o curso"
     assert searching.completed(desk, "\0" * 100_000) == []
     end_started()
@@ -304,7 +304,7 @@ def test_a_damaged_index_is_said_with_what_to_do(filled: Browser, sqlite: Databa
 def test_only_who_writes_removes_an_index_of_another_version(
     filled: Browser, sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tarantula.search.index.VERSION", VERSION + 1)
+    monkeypatch.setattr("tarantula.search.indexes.index.VERSION", VERSION + 1)
     searching._index.cache_clear()
     answer = filled.get("/search", q="curso")
     assert (answer.status_code, "another version" in answer.text) == (503, True)
@@ -321,7 +321,7 @@ def test_an_index_of_another_version_at_which_somebody_is_at_work_is_left_alone(
     following = Following(config, sqlite)
     catch_up(following)
     following.index.commit(0)
-    monkeypatch.setattr("tarantula.search.index.VERSION", VERSION + 1)
+    monkeypatch.setattr("tarantula.search.indexes.index.VERSION", VERSION + 1)
     with pytest.raises(BusyIndex, match="Another process"):
         Following(config, sqlite)
     assert (folder_of(config) / "meta.json").exists()

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-import httpx
 import pytest
 
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.people import accounts, tokens
 from tarantula.people.roles import Role
-from tests.collecting import PATIENCE, describe
-from tests.managing import office
+from tests.collecting import describe
+from tests.managing import asking, office
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
+from tests.waiting import eventually
 
 SITE = {"/": Answer(page("Base", ["/b", "http://other.example/"])), "/b": Answer(page("B"))}
-
-
-def comes(look: Callable[[], bool]) -> None:
-    """Wait for something that another process brings about."""
-    end = time.monotonic() + PATIENCE
-    while not look():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.1)
 
 
 @pytest.mark.usefixtures("quick_passwords")
@@ -35,12 +25,10 @@ def test_what_is_due_is_collected_and_a_program_sees_it_through(sqlite: Database
         account = accounts.add(session, "ana", Role.ADMINISTRATOR, "correct horse battery")
         _, secret = tokens.new(session, account, "harvest", Role.ADMINISTRATOR, None)
     headers = {"Authorization": f"Bearer {secret}"}
-    with Web(SITE) as web, office(command="serve") as place, httpx.Client(
-        base_url=place.address, headers=headers, trust_env=False, timeout=PATIENCE
-    ) as client:  # fmt: skip
+    with Web(SITE) as web, office(command="serve") as place, asking(place.address, headers=headers) as client:
         start = datetime.now(UTC) - timedelta(minutes=1)
         describe(sqlite, "due", base_url=web.url(), robots=False, every="monthly", start=start)
-        comes(lambda: [row["state"] for row in client.get("/api/items").json()["rows"]] == ["archived"])
+        eventually(lambda: [row["state"] for row in client.get("/api/items").json()["rows"]] == ["archived"])
         (item,) = client.get("/api/items", params={"publication": "due"}).json()["rows"]
         urn = item["urn"]
         assert (item["documents"], item["collected"]) == (3, 2)
@@ -73,13 +61,13 @@ def test_what_is_due_is_collected_and_a_program_sees_it_through(sqlite: Database
         assert [row["why"] for row in client.get(f"/api/items/{urn}/decisions").json()] == ["It is too small."]
 
         assert client.post(f"/api/items/{urn}/exports", json={"format": "wacz"}).status_code == 202
-        comes(lambda: client.get(f"/api/items/{urn}/exports/wacz").status_code == 200)
+        eventually(lambda: client.get(f"/api/items/{urn}/exports/wacz").status_code == 200)
         assert client.get(f"/api/items/{urn}/exports/wacz").content.startswith(b"PK")
 
         again = client.post("/api/publications/due/collect")
         assert again.status_code == 202
         other = again.json()["urn"]
-        comes(lambda: client.get(f"/api/items/{other}").json()["state"] == "archived")
+        eventually(lambda: client.get(f"/api/items/{other}").json()["state"] == "archived")
         found = client.get(f"/api/items/{other}/differences", params={"before": urn, "same": True}).json()
         assert found["summary"]["by_url"] == {"new": 0, "changed": 0, "same": 2, "gone": 0, "moved": 0}
         assert client.delete(f"/api/items/{other}").json() == {"lost": []}

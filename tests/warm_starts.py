@@ -1,13 +1,15 @@
 """Processes that start quickly: they are forked from one that has read the program's modules already.
 
 Everything else of them is as when they are typed: arguments, environment, folder, pipes, signals, exit code. A test run
-starts hundreds of processes, and most of what each does is to read the same modules. With ``COLD_STARTS`` in the
-environment each is started from nothing.
+starts hundreds of processes, and most of what each does is to read the same modules, and to take them apart again at
+its end, which these leave to the system. With ``COLD_STARTS`` in the environment each is started from nothing, and
+ends as any other.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import pickle
 import selectors
@@ -15,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
@@ -49,8 +52,8 @@ SERVING = ("tarantula.cli.serve", "tarantula.cli.web", "tarantula.web.app", "tar
 SEARCHING = (
     "tarantula.cli.barrel",
     "tarantula.cli.gateway",
-    "tarantula.search.barrel_process",
-    "tarantula.search.gateway_process",
+    "tarantula.search.barrels.barrel_process",
+    "tarantula.search.barrels.gateway_process",
 )
 NEEDED = {"web": SERVING, "serve": SERVING, "barrel": SEARCHING, "gateway": SEARCHING}
 """What is read beside the rest, when a noun is asked for that needs it."""
@@ -196,7 +199,33 @@ def _read_modules(names: Sequence[str]) -> None:
     own = {"tarantula.settings", "twisted.internet.reactor"} & sys.modules.keys()
     if own:
         raise RuntimeError(f"A process makes its {' and '.join(own)} of its own environment.")
+    # Whoever looks for garbage writes on all that is looked at, and what is shared by those that are forked is copied.
+    gc.freeze()
+
+
+def _exit_code(entry: Callable[[], None]) -> int:
+    """Do what a process does; return its exit code, as Python tells it."""
+    try:
+        entry()
+    except SystemExit as left:
+        if left.code is None or isinstance(left.code, int):
+            return (left.code or 0) & 0xFF
+        print(left.code, file=sys.stderr)
+        return 1
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+def _end(code: int) -> None:
+    """End as a process does, but do not take apart one by one what the system takes back at once."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":
-    _fork_for_ever(socket.socket(fileno=int(sys.argv[1])))()
+    _end(_exit_code(_fork_for_ever(socket.socket(fileno=int(sys.argv[1])))))

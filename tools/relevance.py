@@ -21,10 +21,10 @@ from typing import NamedTuple
 import bm25s
 import Stemmer
 
-from tarantula.search.asking import Asking, Needed
-from tarantula.search.index import Index
-from tarantula.search.query import Asked, Words
-from tarantula.search.words import STEMMERS, exact
+from tarantula.search.indexes.index import Index
+from tarantula.search.queries.asking import Asking, Needed
+from tarantula.search.queries.query import Asked, Words
+from tarantula.search.texts.words import STEMMERS, exact
 from tests.entries import entry
 
 TOP = 10

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any
 
 from tarantula.errors import TarantulaError
 from tarantula.streams.adapter import Answer, CannotRead, Reading
 from tarantula.streams.adapters import adapter_named
+from tarantula.streams.picking.draft_field import DraftField
 from tarantula.streams.picking.pick import Pick, picked, title_for
 from tarantula.streams.picking.tree import PageTree
 from tarantula.streams.picking.ways import Following, Way, ways_of
@@ -19,45 +20,12 @@ from tarantula.streams.types import Guess, guess
 
 DRAFT = "draft"
 """What a source is called while it has no name."""
-
-
-@dataclass(slots=True)
-class DraftField:
-    """A value, as it will be followed."""
-
-    title: str
-    text: str
-    """What it says now."""
-    guessed: Guess
-    kind: Kind | None = None
-    """What somebody says it is; as guessed unless said."""
-    unit: str | None = None
-    """In which somebody wants it; as it is written unless said."""
-    pick: Pick | None = None
-    place: dict[str, Any] = field(default_factory=dict)
-    """Where it is, if nobody pointed at it: in a document that is no page."""
-    texts: list[str] = field(default_factory=list)
-    """What it says in every row."""
-    key: str = ""
-    """By which it is known; made of what it is called unless said."""
-    aggregation: Aggregation | None = None
-    """Which value stands for many; as usual for its kind unless said."""
-
-    @property
-    def what(self) -> Kind:
-        """What it is."""
-        return self.kind or self.guessed.kind
-
-    @property
-    def in_unit(self) -> str:
-        """In which unit it is kept."""
-        if self.unit is not None:
-            return self.unit
-        return self.guessed.unit if self.what == self.guessed.kind else ""
+UNSENT: Mapping[str, Any] = {"variables": {}, "method": "GET", "headers": {}, "body": ""}
+"""What has been sent when a document is there."""
 
 
 class Draft:
-    """What will be a source."""
+    """What will be a source; threads take turns with it."""
 
     def __init__(
         self,
@@ -69,6 +37,8 @@ class Draft:
     ) -> None:
         self.answer = answer
         self.fields: list[DraftField] = []
+        # Whoever is quick points again while the first is taken, each in a thread of its own.
+        self._turn = RLock()
         self._tree = tree
         self._adapter, self._options = adapter, dict(options or {})
         self._named_by = named_by
@@ -78,7 +48,7 @@ class Draft:
     @classmethod
     def prepared(cls, answer: Answer, values: Mapping[str, Any]) -> Draft:
         """Begin with the values of a source that is ready to be read, as a category makes them."""
-        config = read({"name": DRAFT, **values, "url": answer.url, "variables": {}})
+        config = read({"name": DRAFT, **values, "url": answer.url, **UNSENT})
         draft = cls(answer, None, config.adapter, config.options)
         draft.fields = [
             DraftField(
@@ -98,36 +68,39 @@ class Draft:
 
     def point(self, number: int, part: str = "") -> DraftField:
         """Take what somebody pointed at, or say why it cannot be followed."""
-        if self._tree is None:
-            raise TarantulaError("There is no page to point at.")
-        pick = picked(self._tree, number, part)
-        same = [one for one in self.fields if one.pick is not None and _is_same(one.pick, pick)]
-        if same:
-            raise TarantulaError(f"This was chosen already: {same[0].title}.")
-        return self._take(DraftField(title_for(self._tree, pick), pick.text, guess([pick.text]), pick=pick))
+        with self._turn:
+            if self._tree is None:
+                raise TarantulaError("There is no page to point at.")
+            pick = picked(self._tree, number, part)
+            same = [one for one in self.fields if one.pick is not None and _is_same(one.pick, pick)]
+            if same:
+                raise TarantulaError(f"This was chosen already: {same[0].title}.")
+            return self._take(DraftField(title_for(self._tree, pick), pick.text, guess([pick.text]), pick=pick))
 
     def offer(self, title: str, text: str, place: Mapping[str, Any]) -> DraftField:
         """Take a value of a document that is no page, by its place."""
-        return self._take(DraftField(title, text, guess([text]), place=dict(place)))
+        with self._turn:
+            return self._take(DraftField(title, text, guess([text]), place=dict(place)))
 
-    def has(self, place: Mapping[str, Any]) -> bool:
-        """Whether a value of a document is taken."""
-        return any(one.place == place for one in self.fields)
+    def at(self, place: Mapping[str, Any]) -> DraftField | None:
+        """Return the value of a document that is taken from a place, if it is."""
+        return next((one for one in self.fields if one.place == place), None)
 
-    def remove(self, number: int) -> None:
-        """Leave out what was taken."""
-        del self.fields[number]
-        self._look()
+    def remove(self, taken: DraftField) -> None:
+        """Leave out what was taken; nothing if it is left out already."""
+        with self._turn:
+            self.fields = [one for one in self.fields if one is not taken]
+            self._look()
 
-    def narrow(self, number: int, part: str = "", attribute: str = "") -> None:
+    def narrow(self, taken: DraftField, part: str = "", attribute: str = "") -> None:
         """Mean only a part of a text, or an attribute in its place; all of the text again if neither is said."""
-        pick = self.fields[number].pick
-        assert pick is not None, "only what was pointed at has parts"
-        changed = Pick(pick.number, pick.element, " ".join(part.split()), attribute)
-        changed.taken()
-        self.fields[number].pick = changed
-        self.fields[number].text = changed.text
-        self._look()
+        with self._turn:
+            pick = taken.pick
+            assert pick is not None, "only what was pointed at has parts"
+            changed = Pick(pick.number, pick.element, " ".join(part.split()), attribute)
+            changed.taken()
+            taken.pick, taken.text = changed, changed.text
+            self._look()
 
     @property
     def ways(self) -> list[Way]:
@@ -141,8 +114,9 @@ class Draft:
 
     def follow(self, following: Following) -> None:
         """Choose how they are followed."""
-        self._following = following
-        self._guess()
+        with self._turn:
+            self._following = following
+            self._guess()
 
     def like_numbers(self) -> list[int]:
         """Return the elements that are read beside those that were pointed at."""
@@ -156,25 +130,26 @@ class Draft:
 
     def configuration(self, **about: Any) -> dict[str, Any]:
         """Return the fields of the source that this will be, as the model reads them."""
-        keys, way = self.keys(), self.way
-        options = dict(way.options if way is not None else self._options)
-        if (naming := self._naming()) is not None:
-            options["key"] = keys[naming]
-        places = way.places if way is not None else [one.place for one in self.fields]
-        fields = [
-            {
-                "key": key,
-                "title": one.title,
-                "kind": one.what,
-                "unit": one.in_unit,
-                "aggregation": one.aggregation,
-                "place": place,
-            }
-            for key, one, place in zip(keys, self.fields, places, strict=True)
-        ]
-        adapter = way.adapter if way is not None else self._adapter
-        read_how = {"adapter": adapter, "options": options, "fields": fields}
-        return {"name": DRAFT, "url": self.answer.url, **about, **read_how}
+        with self._turn:
+            keys, way = self.keys(), self.way
+            options = dict(way.options if way is not None else self._options)
+            if (naming := self._naming()) is not None:
+                options["key"] = keys[naming]
+            places = way.places if way is not None else [one.place for one in self.fields]
+            fields = [
+                {
+                    "key": key,
+                    "title": one.title,
+                    "kind": one.what,
+                    "unit": one.in_unit,
+                    "aggregation": one.aggregation,
+                    "place": place,
+                }
+                for key, one, place in zip(keys, self.fields, places, strict=True)
+            ]
+            adapter = way.adapter if way is not None else self._adapter
+            read_how = {"adapter": adapter, "options": options, "fields": fields}
+            return {"name": DRAFT, "url": self.answer.url, **about, **read_how}
 
     def _naming(self) -> int | None:
         """Return the field that names the rows, if one does."""

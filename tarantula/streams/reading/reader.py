@@ -176,14 +176,15 @@ class Reader:
         self._on_work()
 
     async def keep(self, attempt: Attempt) -> Kept | None:
-        """Keep what came of one source; it is due again then."""
-        source, outcome, at = attempt.source, attempt.outcome, attempt.at
-        due = source.next_due(self.now())
+        """Keep what came of one source; it is due again when that is done for all sources of the visit."""
+        source, outcome, at, visit = attempt.source, attempt.outcome, attempt.at, attempt.visit
+        visit.over_at = visit.over_at or self.now()
+        due = source.next_due(visit.over_at)
         kept = None
         if not source.is_gone:
             made = Made(source.id, source.config, outcome, at, due, attempt.validators, source.revision)
             kept = await self.keeper.keep(made)
-        self.turns.done(attempt.visit.server, self._loop.time())
+        self.turns.done(visit.server, self._loop.time())
         if kept is not None:
             self._count_reading(kept, outcome)
             source.config = kept.config
@@ -193,10 +194,17 @@ class Reader:
             if kept.validators is not None:
                 source.validators = kept.validators
         source.read_at = at
-        if not source.is_gone:
-            # If that is over by now, it is read at once: late, and once.
-            self._schedule(source, due)
+        visit.kept.append((source, due))
+        if len(visit.kept) == len(visit.sources):
+            self._go_on_with(visit)
         return kept
+
+    def _go_on_with(self, visit: Visit) -> None:
+        """Let the sources of a visit be due again, together: those of the same page are asked for by one visit."""
+        for source, due in visit.kept:
+            if not source.is_gone:
+                # If that is over by now, it is read at once: late, and once.
+                self._schedule(source, due)
 
     def count(self, stat: str, number: int = 1) -> None:
         """Add to a stat."""
