@@ -26,6 +26,7 @@ from tarantula.search.queries.asking import Asking, Needed
 from tarantula.search.queries.query import Asked, Words
 from tarantula.search.texts.words import STEMMERS, exact
 from tests.entries import entry
+from tools.smart import text_of
 
 TOP = 10
 _MARK = re.compile(r"^\.([A-Z])(?:\s+(\d+))?\s*$")
@@ -47,7 +48,7 @@ class Record(NamedTuple):
 def records(path: Path) -> Iterator[Record]:
     """Yield the records of a file: ``.I`` numbers one, ``.T`` begins its title, ``.W`` its text."""
     number, part, parts = 0, "", dict[str, list[str]]()
-    for line in [*_text(path).splitlines(), ".I 0"]:
+    for line in [*text_of(path).splitlines(), ".I 0"]:
         mark = _MARK.match(line)
         if mark is None:
             parts.setdefault(part, []).append(line)
@@ -69,14 +70,6 @@ def judgements(path: Path) -> Judgements:
         code = float(grade[0]) if grade else 1.0
         judged.setdefault(int(query), {})[int(document)] = 5.0 - code if code > 0 else float(code == 0)
     return judged
-
-
-def _text(path: Path) -> str:
-    found = path.read_bytes()
-    try:
-        return found.decode()
-    except UnicodeDecodeError:
-        return found.decode("latin-1")
 
 
 def ndcg(found: list[int], judged: dict[int, float]) -> float:

@@ -41,10 +41,10 @@ def npl(folder: Path) -> Collection:
 
 def lisa(folder: Path) -> Collection:
     """Read titles, empty lines and texts between rows of stars."""
-    text = "".join(_text(path) for path in sorted(folder.glob("LISA[0-9].[0-9][0-9][0-9]")))
+    text = "".join(text_of(path) for path in sorted(folder.glob("LISA[0-9].[0-9][0-9][0-9]")))
     found = re.findall(r"^ *Document +(\d+)\s*\n(.*?)\n *\n(.*?)^\*{20,}", text, re.DOTALL | re.MULTILINE)
-    questions = re.findall(r"^ *(\d+)\s*\n([^#]*)#", _text(folder / "LISA.QUE"), re.MULTILINE)
-    answers = re.findall(r"Query +(\d+)\s+\d+ Relevant Refs:([^-]*)-1", _text(folder / "LISA.REL"))
+    questions = re.findall(r"^ *(\d+)\s*\n([^#]*)#", text_of(folder / "LISA.QUE"), re.MULTILINE)
+    answers = re.findall(r"Query +(\d+)\s+\d+ Relevant Refs:([^-]*)-1", text_of(folder / "LISA.REL"))
     return Collection(
         [(int(number), " ".join(title.split()), main) for number, title, main in found],
         _numbered(questions),
@@ -54,9 +54,9 @@ def lisa(folder: Path) -> Collection:
 
 def time(folder: Path) -> Collection:
     """Read articles, which are known by their places in the file."""
-    articles = re.findall(r"^\*TEXT [^\n]*\n([^*]*)", _text(folder / "TIME.ALL"), re.MULTILINE)
-    questions = re.findall(r"^\*FIND +(\d+)([^*]*)", _text(folder / "TIME.QUE"), re.MULTILINE)
-    answers = re.findall(r"^ *(\d+) +(.*)$", _text(folder / "TIME.REL"), re.MULTILINE)
+    articles = re.findall(r"^\*TEXT [^\n]*\n([^*]*)", text_of(folder / "TIME.ALL"), re.MULTILINE)
+    questions = re.findall(r"^\*FIND +(\d+)([^*]*)", text_of(folder / "TIME.QUE"), re.MULTILINE)
+    answers = re.findall(r"^ *(\d+) +(.*)$", text_of(folder / "TIME.REL"), re.MULTILINE)
     return Collection(
         [(place, "", article) for place, article in enumerate(articles, 1)],
         _numbered(questions),
@@ -66,11 +66,13 @@ def time(folder: Path) -> Collection:
 
 def artigos(folder: Path) -> Collection:
     """Read Portuguese papers; who asks for a keyword wants those whose authors gave it, however they spelt it."""
-    numbers = {name: int(number) for number, name in re.findall(r"\.I (\d+) \.W (\S+)", _text(folder / "ARTIGOS.all"))}
-    documents = [(number, *_paper(_text(folder / f"{name}.txt"))) for name, number in numbers.items()]
+    numbers = {
+        name: int(number) for number, name in re.findall(r"\.I (\d+) \.W (\S+)", text_of(folder / "ARTIGOS.all"))
+    }
+    documents = [(number, *_paper(text_of(folder / f"{name}.txt"))) for name, number in numbers.items()]
     papers: dict[str, set[int]] = {}
     spelt: dict[str, Counter[str]] = {}
-    for name, given in re.findall(r"^(\S+?);(.*)$", _text(folder / "ARTIGOS_KEYS.txt"), re.MULTILINE):
+    for name, given in re.findall(r"^(\S+?);(.*)$", text_of(folder / "ARTIGOS_KEYS.txt"), re.MULTILINE):
         for keyword in {word.strip() for word in given.lower().replace("_", " ").split(",")} - {""}:
             papers.setdefault(_folded(keyword), set()).add(numbers[name])
             spelt.setdefault(_folded(keyword), Counter())[keyword] += 1
@@ -102,7 +104,7 @@ def _counted(words: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def _listed(path: Path) -> Iterator[tuple[int, str]]:
-    yield from _numbered(_LISTED.findall(_text(path)))
+    yield from _numbered(_LISTED.findall(text_of(path)))
 
 
 def _numbered(found: Iterable[tuple[str, str]]) -> list[tuple[int, str]]:
@@ -113,7 +115,8 @@ def _pairs(answers: Iterable[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     yield from ((question, int(document)) for question, documents in answers for document in documents.split())
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Return what a file says, in UTF-8 or as it was usual before."""
     found = path.read_bytes()
     try:
         text = found.decode()

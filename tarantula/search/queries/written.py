@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from tantivy import Query, Schema, Searcher
 
 from tarantula.search.indexes.schema import Field
-from tarantula.search.texts.words import exact
+from tarantula.search.texts.words import ACCENTED, exact
 
 LOOKED_AT = 20_000
 """Letters of a text in which a word is looked for."""
-_ACCENTED = re.compile(r"\w*[^\W\x00-\x7f]\w*")
 
 
 def as_written(schema: Schema, searcher: Searcher, word: str) -> str:
@@ -20,6 +17,6 @@ def as_written(schema: Schema, searcher: Searcher, word: str) -> str:
         query = Query.term_query(schema, field, word)
         for _, address in searcher.search(query, limit=1, count=False).hits:
             text = str(searcher.doc(address).get_first(field))[:LOOKED_AT]
-            likely = (found for found in _ACCENTED.findall(text) if len(found) == len(word))
+            likely = (found for found in ACCENTED.findall(text) if len(found) == len(word))
             return next((found.lower() for found in likely if exact().analyze(found) == [word]), word)
     return word

@@ -16,7 +16,8 @@ EXACT = "exact"
 PARTED = "parted"
 STEMMERS = {"pt": "portuguese", "en": "english"}
 """Languages whose words are also found by their stems."""
-_ACCENTED = re.compile(r"\w*[^\W\x00-\x7f]\w*")
+ACCENTED = re.compile(r"\w*[^\W\x00-\x7f]\w*")
+"""A word with an accent, or of other letters."""
 
 
 @cache
@@ -46,7 +47,7 @@ def stems_in(text: str, language: str) -> list[str]:
     stems = _stems(text, language)
     if not text.isascii():
         known = set(stems)
-        careless = _careless(" ".join(dict.fromkeys(_ACCENTED.findall(text))), language)
+        careless = _careless(" ".join(dict.fromkeys(ACCENTED.findall(text))), language)
         stems += [stem for stem in dict.fromkeys(careless) if stem not in known]
     return stems
 
