@@ -43,7 +43,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 def found(index: Index, query: str) -> set[int]:
     """Return the numbers of what a query finds, which is all that its counterpart finds."""
-    searcher, asking, asked = index.searcher(), Asking(index.schema), understood(query)
+    searcher, asking, asked = index.searcher(), Asking(index.schema, index.searcher()), understood(query)
     both = []
     for needed in Needed:
         for one in (asking.query(asked, needed), asking.matching(asked, needed)):

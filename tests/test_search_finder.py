@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
+from tarantula.search.finding.completing import complete
 from tarantula.search.finding.finder import Finder
 from tarantula.search.indexes.index import Index
 from tarantula.search.results import Order, Request, Results
@@ -79,6 +81,27 @@ def test_a_word_that_nobody_wrote_may_be_another(finder: Finder) -> None:
     for wrong in ("viblioteca", "iblioteca", "abiblioteca", "ibblioteca"):
         assert finder.find(Request(query=wrong)).did_you_mean == "biblioteca"
     assert finder.find(Request(query="xyzzy")).did_you_mean is None
+
+
+def test_what_is_proposed_has_its_accents(tmp_path: Path) -> None:
+    with closing(Index(tmp_path)) as index:
+        index.put([entry(number, "As eleições foram em outubro.", language="pt") for number in range(1, 20)])
+        index.commit(1)
+        found = Finder(index).find(Request(query="elecões"))
+        assert (found.documents, found.did_you_mean) == (0, "eleições")
+        # Many have one of the words, and none the other.
+        found = Finder(index).find(Request(query="outubro eleixoes"))
+        assert (found.documents, found.did_you_mean) == (19, "outubro eleições")
+        assert complete(index, "novas elei").completions == ["novas eleições"]
+
+
+@pytest.mark.parametrize("query", ["☃", "— …", '"!?"', "-☃", "&", "x" * 100, f'"{"x" * 100}"'])
+def test_what_is_in_no_index_finds_nothing(finder: Finder, query: str) -> None:
+    assert finder.find(Request(query=query)).documents == 0
+
+
+def test_letters_may_be_typed_with_their_accents_behind_them(finder: Finder) -> None:
+    assert finder.find(Request(query=normalize("NFD", "química"))).documents == 1
 
 
 def test_nothing_is_asked_for(finder: Finder) -> None:

@@ -259,7 +259,7 @@ def test_a_copy_is_led_to_with_a_ticket(filled: Browser) -> None:
 
 
 def test_what_is_typed_is_completed(filled: Browser) -> None:
-    assert filled.get("/search/complete", q="fís").json() == ["fisica"]
+    assert filled.get("/search/complete", q="fís").json() == ["física"]
     assert filled.get("/search/complete", q="o cur").json()[0] == "o curso"
     assert "Curso 1" in filled.get("/search/complete", q="cur").json()
     assert "title:curso" in filled.get("/search/complete", q="title:cur").json()

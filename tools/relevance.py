@@ -2,7 +2,8 @@
 
     python -m tools.relevance cran.all.1400 cran.qry cranqrel
 
-The same collection is searched by bm25s with k1 = 1.2 and b = 0.75, for comparison.
+The same collection is searched by bm25s with k1 = 1.2 and b = 0.75, for comparison. `tools.smart` makes files of this
+format from collections that have others.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ import Stemmer
 from tarantula.search.indexes.index import Index
 from tarantula.search.queries.asking import Asking, Needed
 from tarantula.search.queries.query import Asked, Words
-from tarantula.search.texts.words import exact
+from tarantula.search.texts.words import STEMMERS, exact
 from tests.entries import entry
+from tools.smart import text_of
 
 TOP = 10
 _MARK = re.compile(r"^\.([A-Z])(?:\s+(\d+))?\s*$")
@@ -46,7 +48,7 @@ class Record(NamedTuple):
 def records(path: Path) -> Iterator[Record]:
     """Yield the records of a file: ``.I`` numbers one, ``.T`` begins its title, ``.W`` its text."""
     number, part, parts = 0, "", dict[str, list[str]]()
-    for line in [*path.read_text(encoding="latin-1").splitlines(), ".I 0"]:
+    for line in [*text_of(path).splitlines(), ".I 0"]:
         mark = _MARK.match(line)
         if mark is None:
             parts.setdefault(part, []).append(line)
@@ -59,10 +61,12 @@ def records(path: Path) -> Iterator[Record]:
 
 
 def judgements(path: Path) -> Judgements:
-    """Return what was judged. Cranfield gives grades from 1, the best, to 4; CISI lists what is relevant."""
+    """Return what was judged: Cranfield has grades from 1, the best, to 4; CISI, and MED as TREC, what is relevant."""
     judged: Judgements = {}
     for line in filter(str.strip, path.read_text().splitlines()):
         query, document, *grade = line.split()
+        if document == "0":
+            document, *grade = grade[:1]
         code = float(grade[0]) if grade else 1.0
         judged.setdefault(int(query), {})[int(document)] = 5.0 - code if code > 0 else float(code == 0)
     return judged
@@ -75,12 +79,16 @@ def ndcg(found: list[int], judged: dict[int, float]) -> float:
     return reached / best if best else 0.0
 
 
-def with_tarantula(documents: list[Record], folder: Path) -> Search:
+def with_tarantula(documents: list[Record], folder: Path, language: str) -> Search:
     """Index a collection as pages are, and search it by any of the words."""
     index = Index(folder)
-    index.put(entry(document.number, document.text, title=document.title) for document in documents)
+    index.put(
+        entry(document.number, document.text, title=document.title, language=language, path="")
+        for document in documents
+    )
     index.commit(0)
-    searcher, asking = index.searcher(), Asking(index.schema)
+    searcher = index.searcher()
+    asking = Asking(index.schema, searcher)
 
     def search(text: str) -> list[int]:
         asked = Asked(wanted=[[Words(word)] for word in exact().analyze(text)])
@@ -90,15 +98,17 @@ def with_tarantula(documents: list[Record], folder: Path) -> Search:
     return search
 
 
-def with_bm25s(documents: list[Record], stem: bool) -> Search:
-    """Search by bm25s, with its own English stop words, and with the stems of Snowball or without."""
-    stemmer = Stemmer.Stemmer("english") if stem else None
+def with_bm25s(documents: list[Record], language: str, stem: bool) -> Search:
+    """Search by bm25s, with its own stop words, and with the stems of Snowball or without."""
+    stemmer = Stemmer.Stemmer(STEMMERS[language]) if stem else None
     texts = [f"{document.title} {document.text}" for document in documents]
     retriever = bm25s.BM25(k1=1.2, b=0.75)
-    retriever.index(bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False)
+    retriever.index(
+        bm25s.tokenize(texts, stopwords=language, stemmer=stemmer, show_progress=False), show_progress=False
+    )
 
     def search(text: str) -> list[int]:
-        tokens = bm25s.tokenize(text, stopwords="en", stemmer=stemmer, show_progress=False)
+        tokens = bm25s.tokenize(text, stopwords=language, stemmer=stemmer, show_progress=False)
         found, _ = retriever.retrieve(tokens, k=TOP, show_progress=False)
         return [documents[place].number for place in found[0]]
 
@@ -119,6 +129,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.relevance", description=__doc__.partition("\n")[0])
     for name in ("documents", "queries", "judgements"):
         parser.add_argument(name, type=Path)
+    parser.add_argument("--language", choices=STEMMERS, default="en")
     given = parser.parse_args()
     documents, queries, judged = (
         list(records(given.documents)),
@@ -127,11 +138,11 @@ def main() -> None:
     )
     with TemporaryDirectory() as folder:
         figures = {
-            "tarantula": mean_ndcg(with_tarantula(documents, Path(folder)), queries, judged),
-            "bm25s": mean_ndcg(with_bm25s(documents, stem=False), queries, judged),
-            "bm25s with stems": mean_ndcg(with_bm25s(documents, stem=True), queries, judged),
+            "tarantula": mean_ndcg(with_tarantula(documents, Path(folder), given.language), queries, judged),
+            "bm25s": mean_ndcg(with_bm25s(documents, given.language, stem=False), queries, judged),
+            "bm25s with stems": mean_ndcg(with_bm25s(documents, given.language, stem=True), queries, judged),
         }
-    json.dump({"documents": len(documents), "queries": len(queries), **figures}, sys.stdout, indent=2)
+    json.dump({"documents": len(documents), "queries": len(judged), **figures}, sys.stdout, indent=2)
     print()
 
 

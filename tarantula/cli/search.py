@@ -65,7 +65,11 @@ def _draw(found: Results) -> None:
         screen.print(note)
     if found.did_you_mean:
         screen.print(f"Did you mean: {found.did_you_mean}")
-    screen.print(f"{found.documents:,} documents, page {found.page} of {found.pages:,}.")
+    if found.documents:
+        documents = "1 document" if found.documents == 1 else f"{found.documents:,} documents"
+        screen.print(f"{documents}, page {found.page:,} of {found.pages:,}.")
+    elif not found.notes:
+        screen.print("Nothing was found.")
     for result in found.results:
         screen.print()
         screen.print(_drawn(result))

@@ -6,6 +6,7 @@ from tantivy import Occur, Query, Schema, Searcher
 
 from tarantula.search.finding.finder import Source
 from tarantula.search.indexes.schema import Field
+from tarantula.search.queries.written import as_written
 from tarantula.search.results import Completions
 from tarantula.search.texts.words import exact
 
@@ -29,7 +30,7 @@ def complete(source: Source, prefix: str) -> Completions:
         return Completions(place=place)
     found = _words(searcher, words[0])
     titles = _titles(source.schema, searcher, exact().analyze(head.rpartition(" ")[0]), found)
-    completed = [head + word for word in found]
+    completed = [head + as_written(source.schema, searcher, word) for word in found]
     both = dict.fromkeys([*completed[: MOST - len(titles)], *titles])
     return Completions(completions=list(both)[:MOST], place=place)
 

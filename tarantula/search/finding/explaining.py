@@ -13,15 +13,16 @@ from tantivy import DocAddress, Query, Searcher
 from tarantula.search.indexes.schema import names
 
 _TERM = re.compile(r'Term\(field=(\d+), type=Str, "(.*)"\)')
+_PHRASE = "Phrase Scorer"
+"""What the index says of words that stand together; it does not say where they do."""
 _BOOST = re.compile(r"Boost x([0-9.eE+-]+) of")
 
 
 class Part(NamedTuple):
-    """What one word brought in one field."""
+    """What one word brought in one field, or several words that stand together."""
 
     value: float
-    field: str
-    word: str
+    what: str
     times: float
     rarity: float
 
@@ -30,10 +31,7 @@ def explanation(query: Query, searcher: Searcher, address: DocAddress, rank: flo
     """Return how the score of a document came about; *rank* is what its links weigh, if they count."""
     tree = json.loads(query.explain(searcher, address).to_json())
     parts = sorted(_parts(tree, 1.0), reverse=True)
-    lines = [
-        f"{part.value:.3f}  {part.word!r} in {part.field}: {part.times:g} times, rarity {part.rarity:.2f}"
-        for part in parts
-    ]
+    lines = [f"{part.value:.3f}  {part.what}: {part.times:g} times, rarity {part.rarity:.2f}" for part in parts]
     total = f"{tree['value']:.3f} by its words"
     if rank is None:
         return "\n".join([total, *lines])
@@ -45,9 +43,10 @@ def _parts(node: dict[str, Any], factor: float) -> Iterator[Part]:
     boost = _BOOST.match(node["description"])
     term = _TERM.search(" ".join(node.get("context") or []))
     details = node.get("details") or []
-    if term is not None:
+    if term is not None or node["description"] == _PHRASE:
+        what = f"{term[2]!r} in {names()[int(term[1])]}" if term else "words together as they were typed"
         figures = {figure["description"].partition(",")[0]: figure["value"] for figure in _all(details)}
-        yield Part(node["value"] * factor, names()[int(term[1])], term[2], figures["freq"], figures["idf"])
+        yield Part(node["value"] * factor, what, figures["freq"], figures["idf"])
         return
     for child in details:
         yield from _parts(child, factor * (float(boost[1]) if boost else 1.0))

@@ -56,7 +56,6 @@ class Finder:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._asking = Asking(source.schema)
 
     def find(self, request: Request) -> Results:
         """Return a page of what was found."""
@@ -65,9 +64,11 @@ class Finder:
         if asked.is_empty:
             asked.notes.append("Type a word, or several.")
             return _nothing(request, asked, place)
-        needed, query, found = self._first(searcher, asked, request)
+        asking = Asking(self._source.schema, searcher)
+        needed, query, found = _first(asking, searcher, asked, request)
         hits = _page(searcher, query, found, request, asked)
         number, forms = found.number, forms_asked(asked)
+        is_poor = number < FEW or needed is Needed.ANY
         results = [_result(searcher.doc(hit.address), hit, forms) for hit in hits]
         if request.explain:
             for hit, result in zip(hits, results, strict=True):
@@ -78,24 +79,25 @@ class Finder:
             pages=min(-(-number // PER_PAGE), MOST_PAGES),
             documents=number,
             results=results,
-            facets=facets(searcher, self._asking.matching(asked, needed)) if number else Facets(),
+            facets=facets(searcher, asking.matching(asked, needed)) if number else Facets(),
             notes=asked.notes,
-            did_you_mean=did_you_mean(searcher, asked, request.query) if number < FEW else None,
+            did_you_mean=did_you_mean(self._source.schema, searcher, asked, request.query) if is_poor else None,
             place=place,
         )
 
-    def _first(self, searcher: Searcher, asked: Asked, request: Request) -> tuple[Needed, Query, Found]:
-        """Return a query for all of the words; for any of them, if no document has all; and what it finds first."""
-        most = max(BEST if request.order is Order.TF_IDF else AT_LEAST, request.page * PER_PAGE * 2)
-        query = self._asking.query(asked)
-        found = _search(searcher, query, asked, request.order, most)
-        if found.number or len(asked.wanted) < 2:
-            return Needed.ALL, query, found
-        query = self._asking.query(asked, Needed.ANY)
-        found = _search(searcher, query, asked, request.order, most)
-        if found.number:
-            asked.notes.append("No document has all of the words. These have some of them.")
-        return Needed.ANY, query, found
+
+def _first(asking: Asking, searcher: Searcher, asked: Asked, request: Request) -> tuple[Needed, Query, Found]:
+    """Return a query for all of the words; for any of them, if no document has all; and what it finds first."""
+    most = max(BEST if request.order is Order.TF_IDF else AT_LEAST, request.page * PER_PAGE * 2)
+    query = asking.query(asked)
+    found = _search(searcher, query, asked, request.order, most)
+    if found.number or len(asked.wanted) < 2:
+        return Needed.ALL, query, found
+    query = asking.query(asked, Needed.ANY)
+    found = _search(searcher, query, asked, request.order, most)
+    if found.number:
+        asked.notes.append("No document has all of the words. These have some of them.")
+    return Needed.ANY, query, found
 
 
 def _page(searcher: Searcher, query: Query, found: Found, request: Request, asked: Asked) -> list[Hit]:

@@ -11,7 +11,8 @@ from tantivy import DocAddress, Searcher
 from tarantula.search.indexes.entry import Entry, entry_of
 from tarantula.search.indexes.schema import WHOLE
 from tarantula.search.queries.query import Asked
-from tarantula.search.texts.words import exact, stemming, stems_of
+from tarantula.search.queries.rarity import known_forms, together
+from tarantula.search.texts.words import exact, stems_in, stems_of
 
 BEST = 200
 """Documents that are put in this order: those that the words find best. The others follow them."""
@@ -28,12 +29,12 @@ def by_tf_idf(searcher: Searcher, asked: Asked, found: Scored) -> Scored:
 
 
 def _rarity(searcher: Searcher, forms: Sequence[str]) -> float:
-    known = max(searcher.doc_freq(WHOLE, form) for form in forms)
-    return log(searcher.num_docs / known) if known else 0.0
+    number = together(searcher, known_forms(searcher, WHOLE, forms))
+    return log(searcher.num_docs / number) if number else 0.0
 
 
 def _value(entry: Entry, rarities: Sequence[tuple[Sequence[str], float]]) -> float:
     text = "\n".join((entry.title, entry.headings, entry.description, entry.main))
-    counts = Counter(stemming(entry.language).analyze(text))
+    counts = Counter(stems_in(text, entry.language))
     number = counts.total() or 1
     return sum(max(counts[form] for form in forms) / number * rarity for forms, rarity in rarities)

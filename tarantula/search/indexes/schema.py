@@ -9,7 +9,7 @@ from tantivy import Schema, SchemaBuilder
 from tarantula.search.texts.likeness import BANDS
 from tarantula.search.texts.words import EXACT, PARTED
 
-VERSION = 4
+VERSION = 5
 """Of what is below; an index of another version is built anew."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from unicodedata import normalize
 
 from tarantula.urls import canonical
 
@@ -68,7 +69,8 @@ def understood(text: str) -> Asked:
     asked = Asked()
     is_alternative = False
     number = 0
-    for token in _TOKEN.finditer(_CONTROL.sub(" ", text[:LONGEST])):
+    # Letters and their accents may have been typed one after the other.
+    for token in _TOKEN.finditer(_CONTROL.sub(" ", normalize("NFC", text[:LONGEST]))):
         if token["word"] == "OR" and not token["minus"] and not token["filter"]:
             is_alternative = bool(asked.wanted)
             continue
@@ -84,7 +86,8 @@ def understood(text: str) -> Asked:
 def _take(asked: Asked, token: re.Match[str], is_alternative: bool) -> None:
     name, is_phrase = token["filter"] or "", token["phrase"] is not None
     text = (token["phrase"] if is_phrase else token["word"]).strip()
-    if not text:
+    # Signs are in no index.
+    if not any(map(str.isalnum, text)):
         return
     if name and _filter(asked, name, text, bool(token["minus"])):
         return

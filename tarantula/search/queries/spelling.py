@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from string import ascii_lowercase
 
-from tantivy import Searcher
+from tantivy import Schema, Searcher
 
 from tarantula.search.indexes.schema import Field
 from tarantula.search.queries.query import Asked
+from tarantula.search.queries.written import as_written
 from tarantula.search.texts.words import exact
 
 SAME_BEGINNING = 2
@@ -22,14 +23,14 @@ NEAR = 0.75
 """How like a word one has to be that may have been meant, from 0 to 1."""
 
 
-def did_you_mean(searcher: Searcher, asked: Asked, query: str) -> str | None:
+def did_you_mean(schema: Schema, searcher: Searcher, asked: Asked, query: str) -> str | None:
     """Return a query in which words that no document has are replaced by those that were perhaps meant."""
     meant = query
     for group in asked.wanted:
         for words in group:
             parts = exact().analyze(words.text)
             if len(parts) == 1 and not words.is_phrase and (better := _nearest(searcher, parts[0])):
-                meant = meant.replace(words.text, better)
+                meant = meant.replace(words.text, as_written(schema, searcher, better))
     return meant if meant != query else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from unicodedata import normalize
 
 from tarantula.links.charset import decode
 from tarantula.search.texts.content import Content
@@ -45,6 +46,8 @@ def content_of(body: bytes, media_type: str | None, url: str, charset: str | Non
         # Whatever a hostile file does to its parser, the next one is read.
         logger.warning("%s cannot be read (%s: %s): only its address is found.", url, type(error).__name__, error)
         return None
-    content.main, content.rest = content.main[:LONGEST], content.rest[:LONGEST]
+    for name in ("title", "headings", "description", "main", "rest"):
+        # An accent that stands behind its letter would part a word.
+        setattr(content, name, normalize("NFC", getattr(content, name)[:LONGEST]))
     content.likeness = likeness_of(content.main).hex()
     return content

@@ -7,13 +7,17 @@ from functools import cache, lru_cache, reduce
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
+from tarantula.search.texts.commonest import ENGLISH
+from tarantula.search.texts.plurals import singulars
+
 LONGEST_WORD = 80
 """Bytes of a word; what is longer is none."""
 EXACT = "exact"
 PARTED = "parted"
 STEMMERS = {"pt": "portuguese", "en": "english"}
 """Languages whose words are also found by their stems."""
-_ACCENTED = re.compile(r"\w*[^\W\x00-\x7f]\w*")
+ACCENTED = re.compile(r"\w*[^\W\x00-\x7f]\w*")
+"""A word with an accent, or of other letters."""
 
 
 @cache
@@ -28,44 +32,53 @@ def parted() -> TextAnalyzer:
     return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
-@cache
-def stemming(language: str) -> TextAnalyzer:
-    """Return what makes stems of a text of a language, without its commonest words; words if it is another."""
-    if language not in STEMMERS:
-        return exact()
-    name = STEMMERS[language]
-    # Accents tell a stemmer what is an ending: they go last.
-    return _built(Filter.stopword(name), Filter.stemmer(name), Filter.ascii_fold())
-
-
-@cache
-def careless(language: str) -> TextAnalyzer:
-    """Return what makes the stems that a text would have if nobody had typed its accents."""
-    name = STEMMERS[language]
-    return _built(Filter.ascii_fold(), Filter.stopword(name), Filter.stemmer(name))
-
-
 def stemmed(text: str, language: str) -> str:
     """Return the stems of a text of a language, with spaces between them.
 
     Those that its words would have without accents follow, where they are others: many type none.
     """
-    stems = stemming(language).analyze(text)
-    if language in STEMMERS and not text.isascii():
-        accented = " ".join(dict.fromkeys(_ACCENTED.findall(text)))
+    return " ".join(stems_in(text, language))
+
+
+def stems_in(text: str, language: str) -> list[str]:
+    """Return the stems of a text of a language, without its commonest words; words if it is another."""
+    if language not in STEMMERS:
+        return exact().analyze(text)
+    stems = _stems(text, language)
+    if not text.isascii():
         known = set(stems)
-        stems += [stem for stem in dict.fromkeys(careless(language).analyze(accented)) if stem not in known]
-    return " ".join(stems)
+        careless = _careless(" ".join(dict.fromkeys(ACCENTED.findall(text))), language)
+        stems += [stem for stem in dict.fromkeys(careless) if stem not in known]
+    return stems
+
+
+def _stems(text: str, language: str) -> list[str]:
+    return _stemming(language).analyze(singulars(text.lower()) if language == "pt" else text)
+
+
+def _careless(text: str, language: str) -> list[str]:
+    """Return the stems that a text would have if nobody had typed its accents."""
+    return _stems(" ".join(exact().analyze(text)), language)
 
 
 @lru_cache(10_000)
 def stems_of(word: str) -> tuple[str, ...]:
     """Return what a word may have become in the index, whatever the language; nothing if it is among the commonest."""
-    analyzers = (stemming,) if word.isascii() else (stemming, careless)
-    stems = [analyzer(language).analyze(word) for analyzer in analyzers for language in STEMMERS]
+    finders = (_stems,) if word.isascii() else (_stems, _careless)
+    stems = [find(word, language) for find in finders for language in STEMMERS]
     if not all(stems):
         return ()
     return tuple(dict.fromkeys(form for found in (*stems, exact().analyze(word)) for form in found[:1]))
+
+
+@cache
+def _stemming(language: str) -> TextAnalyzer:
+    # Accents tell a stemmer what is an ending: they go last.
+    return _built(_without_commonest(language), Filter.stemmer(STEMMERS[language]), Filter.ascii_fold())
+
+
+def _without_commonest(language: str) -> Filter:
+    return Filter.custom_stopword(list(ENGLISH)) if language == "en" else Filter.stopword(STEMMERS[language])
 
 
 def _built(*filters: Filter) -> TextAnalyzer:
