@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection, text
 
 from tarantula.db import Database
-from tarantula.new_items import create_item
+from tarantula.life.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 

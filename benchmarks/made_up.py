@@ -12,15 +12,15 @@ import numpy as np
 from sqlalchemy import insert, select
 
 from tarantula.db import Database
+from tarantula.life.new_items import create_item
 from tarantula.listings import find_item
 from tarantula.models import Document, LinkWeight
-from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import read
-from tarantula.search.content import Content
-from tarantula.search.likeness import BINS
-from tarantula.search.reader import store_texts
-from tarantula.search.weights import BEST
+from tarantula.search.ranks.weights import BEST
+from tarantula.search.texts.content import Content
+from tarantula.search.texts.likeness import BINS
+from tarantula.search.texts.reader import store_texts
 from tarantula.states import DocumentState
 from tarantula.store.documents import DocumentTable, Outcome
 from tarantula.store.found import Found

@@ -15,8 +15,8 @@ from benchmarks.documents import on_postgresql, on_sqlite
 from benchmarks.filling import new_item
 from tarantula.db import Database
 from tarantula.models import Document, Item, LinkRow, ReadText, Server
-from tarantula.search.content import Content
-from tarantula.search.ranking import rank_items
+from tarantula.search.ranks.ranking import rank_items
+from tarantula.search.texts.content import Content
 from tarantula.states import ItemState
 from tarantula.store.bulk import chunks
 from tarantula.store.journal import Entry, Happened

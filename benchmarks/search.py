@@ -64,8 +64,8 @@ def _indexed(installation: Config, folder: Path) -> dict[str, Any]:
 
 
 def _index(installation: Config, folder: Path, told: Any) -> None:
-    from tarantula.search.index import Index
-    from tarantula.search.indexer import Indexer
+    from tarantula.search.indexes.index import Index
+    from tarantula.search.indexes.indexer import Indexer
 
     os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
     with open_database(installation) as database:

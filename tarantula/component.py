@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
 
-    from tarantula.collection import Collection
+    from tarantula.collecting.collection import Collection
     from tarantula.spiders.publication import PublicationSpider
 
 

@@ -10,8 +10,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from tarantula import catalogue
-from tarantula.browser import check_browser
-from tarantula.collection import Collection
+from tarantula.collecting.collection import Collection
+from tarantula.collecting.own_components import check_components
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.errors import NotNow, TarantulaError
@@ -19,20 +19,20 @@ from tarantula.frontier.strategies import strategy
 from tarantula.life.completing import complete_item, finish_item
 from tarantula.life.launching import Launcher
 from tarantula.life.moving import hold, move
+from tarantula.life.new_items import create_item
 from tarantula.life.planning import Planner
 from tarantula.life.starting import Starter
 from tarantula.life.telling import tell
 from tarantula.life.watching import ON_ITS_WAY, Watcher
 from tarantula.listings import find_item
 from tarantula.models import Document, Item
-from tarantula.new_items import create_item
-from tarantula.own_components import check_components
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.refresh.beginning import begin_refresh, foresee_item, horizon_end, is_to_refresh
 from tarantula.refresh.earlier_item import is_followed_refresh
 from tarantula.refresh.leaving import leave_until_next_visit
 from tarantula.refresh.planning import check_can_plan
+from tarantula.rendering.browser import check_browser
 from tarantula.scope.scope import Scope
 from tarantula.states import ItemState, check_move
 from tarantula.store.index import index_item

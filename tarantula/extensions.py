@@ -13,14 +13,14 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.corestats import CoreStats as ScrapyCoreStats
 
-from tarantula.answers import failed_document
+from tarantula.collecting.answers import failed_document
+from tarantula.collecting.progress import Progress
 from tarantula.component import Component
 from tarantula.coordinator import end_item
 from tarantula.download.errors import Refused
 from tarantula.garbage import settle_memory
 from tarantula.items import CollectedDocument
 from tarantula.life.moving import OVER, STOPPED
-from tarantula.progress import Progress
 from tarantula.signals import collection_over, document_stored
 from tarantula.states import DocumentState
 from tarantula.streams.keeping.housekeeping import Housekeeping

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from tarantula import signals
+from tarantula.collecting.retrying import tried_again
 from tarantula.component import Component
 from tarantula.errors import TarantulaError
 from tarantula.items import CollectedDocument
-from tarantula.retrying import tried_again
 from tarantula.streams.reading.answering import Attempt
 
 if TYPE_CHECKING:

@@ -49,6 +49,11 @@ def server_of(url: str) -> str:
     return url.split("/", 3)[2].rpartition("@")[2]
 
 
+def origin_of(url: str) -> str:
+    """Return the origin of a canonical http(s) URL: what is told to one is told to no other."""
+    return f"{url.partition(':')[0]}://{server_of(url)}"
+
+
 def host_of(server: str) -> str:
     """Return a server's host name or address without the port and without IPv6 brackets."""
     if server.startswith("["):

@@ -13,9 +13,9 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.download.exchange import Exchange
 from tarantula.items import Earlier
+from tarantula.life.new_items import create_item
 from tarantula.media import media_type
 from tarantula.models import Document, Item, Publication
-from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import read
 from tarantula.states import ItemState

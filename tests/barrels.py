@@ -15,12 +15,12 @@ import psycopg2
 from sqlalchemy import select
 
 from tarantula.db import Database
+from tarantula.life.new_items import create_item
 from tarantula.listings import find_item
 from tarantula.models import Document
-from tarantula.new_items import create_item
 from tarantula.publications import registry
-from tarantula.search.content import Content
-from tarantula.search.reader import store_texts
+from tarantula.search.texts.content import Content
+from tarantula.search.texts.reader import store_texts
 from tarantula.states import DocumentState
 from tarantula.store.documents import DocumentTable, Outcome
 from tarantula.store.found import Found

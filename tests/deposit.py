@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import select
 
 from tarantula.db import Database
+from tarantula.life.new_items import create_item
 from tarantula.models import Document, Item, Server
-from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import read
 from tarantula.states import ItemState

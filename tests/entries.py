@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tarantula.search.entry import Entry, body_number, page_number
+from tarantula.search.indexes.entry import Entry, body_number, page_number
 
 BEGINNING = datetime(2001, 1, 1, tzinfo=UTC)
 

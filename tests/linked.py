@@ -10,12 +10,12 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from tarantula.db import Database
+from tarantula.life.new_items import create_item
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, LinkRow, LinkWeight, Publication, ReadText, Server
-from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.search.content import Content
+from tarantula.search.texts.content import Content
 from tarantula.states import ItemState
 from tarantula.store.journal import Entry, Happened, note, note_of
 from tarantula.urls import host_of, key_of

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from sqlalchemy import select
 
-from tarantula.answers import REDIRECTS
+from tarantula.collecting.answers import REDIRECTS
 from tarantula.config import Config
 from tarantula.db import Database
+from tarantula.life.new_items import create_item
 from tarantula.links import grammar
 from tarantula.links.link import LinkKind
 from tarantula.media import media_type
 from tarantula.models import Document, Item, Server
-from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import read
 from tarantula.states import ItemState

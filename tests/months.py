@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 
 from tarantula.config import Config
 from tarantula.db import Database
+from tarantula.life.new_items import create_item
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, LinkRow, Publication, Server
-from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import read
 from tarantula.states import ItemState

@@ -10,8 +10,8 @@ from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from tarantula.db import Database
+from tarantula.life.new_items import create_item
 from tarantula.models import Document, Item, Publication, Server
-from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import read
 from tarantula.states import ItemState

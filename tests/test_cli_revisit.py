@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tarantula.revisit.bounds import BOUNDS
-from tarantula.revisit.figures_page import put
+from tarantula.revisit.bounds.of_2007 import BOUNDS
+from tarantula.revisit.experiments.figures_page import put
 from tarantula.revisit.policies import POLICIES
 from tests import pages
 from tests.commands import Tarantula

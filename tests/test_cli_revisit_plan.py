@@ -16,6 +16,7 @@ from tarantula.db import Database
 from tarantula.listings import find_item
 from tarantula.models import Document
 from tarantula.publications import registry
+from tarantula.revisit.planning.choosers import USUAL
 from tests.collecting import run
 from tests.commands import Tarantula
 from tests.revisited import Sight, collected, days, publish
@@ -61,6 +62,8 @@ def test_a_plan_is_told_as_json(database: Database, tarantula: Tarantula) -> Non
     shown = tarantula("revisit", "plan", "fcul", "--horizon", "12h", "--visits", "15", "--first", "3", "--json")
     found = json.loads(shown.out)
     assert (found["item"], found["visits"], found["horizon"]) == (urn, 15, 12 * HOUR)
+    # What is shown is what collections do.
+    assert found["policy"] == USUAL
     assert len(found["first_visits"]) == 3
     assert found["freshness"] > found["freshness_uniform"] > found["freshness_unvisited"] > 0
     assert [server["visits"] for server in found["servers"]] == [15]

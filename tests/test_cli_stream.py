@@ -147,6 +147,48 @@ def test_sources_are_written_and_read_again_without_their_secrets(
     assert wrong.err.count("\n") >= 2
 
 
+def test_a_web_service_is_asked_with_headers_and_a_body_and_its_key_is_not_shown(
+    tarantula: Tarantula, tmp_path: Path
+) -> None:
+    asked = (
+        "--adapter",
+        "json",
+        "--place",
+        "value.path=now",
+        "--variable",
+        "api_key=abc123",
+        "--variable",
+        "town=Faro",
+    )
+    body = tmp_path / "body"
+    body.write_text('{"town": "{town}"}')
+    with Web({"/": Answer('{"now": 12}', "application/json")}) as web:
+        sending = ("--header", "X-API-Key: {api_key}", "--header", "Accept: application/json", "--body", f"@{body}")
+        assert tarantula("stream", "add", "weather.faro", web.url(), *asked, *sending, "--delay", "0").code == 0
+        code, out, err = run(TARANTULA, "stream", "poll", "weather.faro", "--json")
+        assert (code, [value["value"] for value in json.loads(out)["values"]]) == (0, ["12"]), err
+        (visit,) = web.visits_to("/")
+        assert (visit.method, visit.headers["x-api-key"], visit.body) == ("POST", "abc123", b'{"town": "Faro"}')
+    for shown in (("show", "weather.faro"), ("show", "weather.faro", "--json"), ("list", "--json"), ("describe",)):
+        out = tarantula("stream", *shown).out
+        assert "{town}" in out
+        assert "abc123" not in out
+    edited = ("stream", "edit", "weather.faro")
+    for wrong, sentence in (
+        (("--header", "Authorization: Bearer abc"), "The header Authorization is a secret: write {token} for it"),
+        (("--header", "abc"), "A header is written as 'NAME: VALUE'"),
+        (("--body", "{"), "What is sent is not JSON"),
+        (("--method", "PUT"), "'PUT' is no way to ask a server here. Choose GET or POST."),
+        (("--method", "GET"), "What is sent to a server is sent with POST"),
+        (("--body", f"@{tmp_path / 'none'}"), "No such file"),
+    ):
+        refused = tarantula(*edited, *wrong)
+        assert (refused.code, sentence in refused.err) == (2, True), refused.err
+    assert tarantula(*edited, "--header", "accept:", "--body", "").code == 0
+    now = json.loads(tarantula("stream", "show", "weather.faro", "--json").out)
+    assert (now["method"], now["headers"], now["body"]) == ("GET", {"X-API-Key": "{api_key}"}, "")
+
+
 def test_what_was_put_aside_is_listed_accepted_and_dismissed(tarantula: Tarantula) -> None:
     tarantula(*ADD, "--css", "value=#now", "--kind", "value=integer")
     with open_database() as database:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tarantula.discovery import Discovery
+from tarantula.collecting.discovery import Discovery
 from tarantula.items import Entry
 from tarantula.links.link import Link, LinkKind
 from tarantula.publications.config import read

@@ -171,9 +171,20 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in pages.anchors(text_of(target)), link
 
 
+def test_every_picture_is_shown_on_a_page() -> None:
+    shown = {name for page in pages.PAGES for name in re.findall(r"pictures/([\w.-]+)\)", text_of(page))}
+    assert shown == {path.name for path in (pages.DOCS / "pictures").iterdir()}
+
+
 def test_every_page_is_linked_from_the_index() -> None:
     linked = {link.partition("#")[0] for link in pages.links(pages.read("index.md"))}
     assert {page.name for page in pages.DOCS.glob("*.md")} - {"index.md"} == linked
+
+
+def test_every_folder_of_the_code_is_listed_and_no_other() -> None:
+    listed = re.findall(r"`(\w+)/`", pages.section((ROOT / "CONTRIBUTING.md").read_text(), "How the code is laid out"))
+    folders = {path.parent.name for path in (ROOT / "tarantula").glob("*/__init__.py")}
+    assert sorted(folders) == sorted(set(listed) - {"tarantula"})
 
 
 def test_the_readme_opens_with_two_commands() -> None:

@@ -12,7 +12,8 @@ from pydantic import BaseModel
 from tarantula.streams.adapters import ADAPTERS, adapter_named
 from tarantula.streams.categories import categories
 from tarantula.streams.categories.category import Category, Question
-from tarantula.streams.sources.source import SourceConfig, SourceField, read
+from tarantula.streams.sources.source import SourceConfig, read
+from tarantula.streams.sources.source_field import SourceField
 from tests import pages
 from tests.test_streams_found_again import PAIRS, outcome_of
 

@@ -26,9 +26,9 @@ from tarantula.links.link import LinkKind
 from tarantula.listings import DocumentRow, ItemRow
 from tarantula.models import Base
 from tarantula.publications.config import PublicationConfig
-from tarantula.revisit.bias import misses
-from tarantula.revisit.choosers import OWN
+from tarantula.revisit.planning.choosers import OWN
 from tarantula.revisit.policies import POLICIES
+from tarantula.revisit.rates.bias import misses
 from tarantula.scope.patterns import ServerPatterns
 from tarantula.scope.too_deep import STEPS_PAST
 from tarantula.states import MEANINGS, MOVES, DocumentState, ItemState, Validation

@@ -12,9 +12,9 @@ from tarantula import finding
 from tarantula.db import Database
 from tarantula.finding import Wanted, find, find_naming
 from tarantula.life.completing import finish_item
+from tarantula.life.new_items import create_item
 from tarantula.listings import find_item
 from tarantula.models import Document, Item
-from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.states import DocumentState
 from tarantula.store.documents import DocumentTable, Outcome

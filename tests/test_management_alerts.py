@@ -9,8 +9,9 @@ import pytest
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import NotThere, TarantulaError
-from tarantula.management import alerts, audit, people
+from tarantula.management import audit, people
 from tarantula.management.desk import Desk
+from tarantula.management.streams import alerts
 from tarantula.people import accounts
 from tarantula.people.person import Person
 from tarantula.people.roles import NotAllowed, Role

@@ -9,7 +9,8 @@ from sqlalchemy import select
 
 from tarantula.db import Database
 from tarantula.errors import NotNow, NotThere, TarantulaError
-from tarantula.management import picking, streams, views
+from tarantula.management.streams import picking, views
+from tarantula.management.streams import sources as streams
 from tarantula.models import Event, SourceState
 from tarantula.people.roles import NotAllowed, Role
 from tarantula.streams.adapter import Answer

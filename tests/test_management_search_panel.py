@@ -13,7 +13,7 @@ from tarantula.management import searching
 from tarantula.management.search_panel import HOME, panel
 from tarantula.models import Barrel
 from tarantula.people.roles import NotAllowed, Role
-from tarantula.search.following import Following
+from tarantula.search.indexes.following import Following
 from tarantula.search.results import Request
 from tarantula.store.barrels import Figures, Presence
 from tests.archived import archive, page

@@ -8,8 +8,10 @@ import pytest
 
 from tarantula.db import Database
 from tarantula.errors import NotNow, NotThere, TarantulaError
-from tarantula.management import stream_values, streams, views
 from tarantula.management.desk import Desk
+from tarantula.management.streams import sources as streams
+from tarantula.management.streams import values as stream_values
+from tarantula.management.streams import views
 from tarantula.people.roles import NotAllowed, Role
 from tarantula.streams.views.sight import Sight
 from tarantula.streams.views.view import read

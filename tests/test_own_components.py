@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tarantula.collecting.own_components import check_components
 from tarantula.errors import TarantulaError
-from tarantula.own_components import check_components
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tarantula.progress import Progress
+from tarantula.collecting.progress import Progress
 
 IDLE = SimpleNamespace(waiting=0, in_flight=0, waiting_at=lambda server: 0)
 

@@ -10,9 +10,9 @@ from sqlalchemy import func, select
 
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
+from tarantula.life.new_items import create_item
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, Publication, Server
-from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig, read
 from tarantula.states import DocumentState, ItemState

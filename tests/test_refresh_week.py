@@ -1,8 +1,8 @@
 """A week of a site whose rates are known: a plan finds as much more than even visits as it foretold.
 
 An hour of the week is a part of a second, in which the collector visits real pages and writes real files. The site has
-the same pages on two servers: one is visited by the plan, the other by a plan that believes all pages alike, with as
-many visits. With ``TARANTULA_FULL_SIZE=1`` there are 2,000 pages and the margin must be as foretold, within 5 %.
+the same pages on two servers: on one they are visited by the plan, on the other in turn, with as many visits. With
+``TARANTULA_FULL_SIZE=1`` there are 2,000 pages and the margin must be as foretold, within 5 %.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tarantula.models import Collector, Document, Item
 from tarantula.publications import registry
 from tarantula.refresh.planned import PlannedVisit
 from tarantula.refresh.planning import planned_visits
-from tarantula.revisit.aged import aged
-from tarantula.revisit.believed import Believed, Pauses, freshness_of
 from tarantula.revisit.model import Floats
+from tarantula.revisit.planning.believed import Believed, Pauses, freshness_of
+from tarantula.revisit.planning.choosers import OWN, USUAL
 from tests.collecting import collect, describe, wait_until
 from tests.refreshing import begin_collecting, bring_forward, end_of, prepare, visits_of
 from tests.sites.weekly import WeeklyWeb, rates_of
@@ -57,15 +57,13 @@ class Planned(NamedTuple):
     foretold: Floats
 
 
-def plan(rates: Floats, believed_rates: Floats, visits: int = VISITS) -> Planned:
-    """Plan by what is believed, and foretell what that finds by what is true."""
+def plan(rates: Floats, policy: str, visits: int = VISITS) -> Planned:
+    """Plan by rates that are known, and foretell what that finds."""
     nowhere, sure = np.zeros(PAGES), np.full(PAGES, SURE)
-    believed, true = (
-        Believed.of(sure, sure / some, nowhere, nowhere.astype(np.int64)) for some in (believed_rates, rates)
-    )
-    schedule = aged(believed, Pauses(WEEK, np.array([DELAY]), visits, np.array([np.inf])))
+    known = Believed.of(sure, sure / rates, nowhere, nowhere.astype(np.int64))
+    schedule = OWN[policy](known, Pauses(WEEK, np.array([DELAY]), visits, np.array([np.inf])))
     assert schedule.closest() >= DELAY
-    return Planned(schedule.times, schedule.pages, freshness_of(schedule, true, WEEK))
+    return Planned(schedule.times, schedule.pages, freshness_of(schedule, known, WEEK))
 
 
 def test_a_week_is_as_fresh_as_the_plan_foretold(sqlite: Database, config: Config) -> None:
@@ -77,7 +75,7 @@ def test_a_week_is_as_fresh_as_the_plan_foretold(sqlite: Database, config: Confi
         collect("week", "-s", "LOG_LEVEL=WARNING")
         with sqlite.session() as session:
             registry.edit(session, "week", {"delay": DELAY})
-        plans = [plan(rates / WEEK, some / WEEK) for some in (rates, np.full(PAGES, rates.mean()))]
+        plans = [plan(rates / WEEK, policy) for policy in (USUAL, "uniform")]
         urn = prepare_week(sqlite, config, web, plans)
         before = len(web.visits)
         collector = begin_collecting("week", urn)
@@ -118,10 +116,9 @@ def test_a_week_of_items_that_learn_the_rates(sqlite: Database, config: Config) 
     for number, at, version in sorted(seen):
         by_page[number].append((at, version))
     found = np.array([web.freshness(number, captures) for number, captures in by_page.items()])
-    alike = np.full(PAGES, rates.mean())
-    known, evenly = (plan(rates / WEEK, some / WEEK, len(seen)) for some in (rates, alike))
+    known, evenly = (plan(rates / WEEK, policy, len(seen)) for policy in (USUAL, "uniform"))
     print(f"\n{len(seen)} visits by rates that were learned: fresh {found.mean():.4f};")
-    print(f"{known.foretold.mean():.4f} foretold if they are known, {evenly.foretold.mean():.4f} if believed alike")
+    print(f"{known.foretold.mean():.4f} foretold if they are known, {evenly.foretold.mean():.4f} in turn")
     # A plan leaves more time between two visits than the delay, where that is so short.
     assert MADE * WEEK / LEAST_PAUSE - 7 <= len(seen) <= WEEK / LEAST_PAUSE
 

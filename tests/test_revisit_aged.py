@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from tarantula.errors import TarantulaError
-from tarantula.revisit.aged import _worth, aged, allocate
-from tarantula.revisit.believed import Believed, Pauses, freshness_of, gaps_of
-from tarantula.revisit.choosers import OWN, chooser
-from tarantula.revisit.doubt import chances, fresh_after, fresh_seconds, still
 from tarantula.revisit.model import Floats, Ints, mean
+from tarantula.revisit.planning.aged import aged, allocate
+from tarantula.revisit.planning.believed import Believed, Pauses, freshness_of, gaps_of
+from tarantula.revisit.planning.choosers import OWN, chooser
+from tarantula.revisit.planning.greedy import worth as worth_of
+from tarantula.revisit.planning.uniform import uniform
 from tarantula.revisit.policies import POLICIES
+from tarantula.revisit.rates.doubt import chances, fresh_after, fresh_seconds, still
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.uniform import uniform
 
 HOUR, DAY = 3600.0, 86_400.0
 SURE = 1e7
@@ -58,7 +59,7 @@ def test_a_belief_that_stands_on_many_changes_is_a_known_rate() -> None:
 
 @given(st.floats(0.05, 50), st.floats(1.0, 1e7), st.floats(0.0, 1e6))
 def test_each_visit_adds_less_than_the_one_before(shape: float, scale: float, age: float) -> None:
-    worth = [_worth(visits, shape, scale, age, DAY) for visits in range(8)]
+    worth = [worth_of(visits, shape, scale, age, DAY) for visits in range(8)]
     gains = [later - before for before, later in pairwise(worth)]
     assert min(gains) >= -1e-6
     assert all(later <= before + 1e-6 * DAY for before, later in pairwise(gains))
@@ -70,7 +71,7 @@ def test_no_other_times_are_better_for_a_page_alone(visits: int, age: float, sha
     times = sorted(data.draw(st.lists(st.floats(0, DAY), min_size=visits, max_size=visits)))
     fresh = fresh_after(age, times[0], shape, scale)
     fresh += sum(fresh_seconds(later - before, shape, scale) for before, later in pairwise([*times, DAY]))
-    assert fresh <= _worth(visits, shape, scale, age, DAY) + 1e-6
+    assert fresh <= worth_of(visits, shape, scale, age, DAY) + 1e-6
 
 
 @settings(max_examples=25)
@@ -109,7 +110,9 @@ def test_the_greedy_choice_is_the_best_of_all() -> None:
 
     def worth(visits: tuple[int, ...]) -> float:
         rows = zip(visits, believed.shapes, believed.scales, believed.ages, believed.pages.weights, strict=True)
-        return float(sum(weight * _worth(number, shape, scale, age, DAY) for number, shape, scale, age, weight in rows))
+        return float(
+            sum(weight * worth_of(number, shape, scale, age, DAY) for number, shape, scale, age, weight in rows)
+        )
 
     best = max((choice for choice in np.ndindex(6, 6, 6, 6) if sum(choice) <= 5), key=worth)
     assert worth(tuple(allocate(believed, limits).tolist())) == pytest.approx(worth(best))

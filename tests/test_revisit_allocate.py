@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.errors import TarantulaError
-from tarantula.revisit import allocate
 from tarantula.revisit.changes import Law, Laws, freshness_by
 from tarantula.revisit.model import Ints, Reading, freshness, gain, mean
 from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.phases import allocate
 
 READINGS = pytest.mark.parametrize("reading", list(Reading))
 

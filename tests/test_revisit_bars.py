@@ -8,12 +8,12 @@ from time import process_time
 
 import pytest
 
-from tarantula.revisit.experiments import Experiment, Span, run
-from tarantula.revisit.figures import FIGURES, THETAS, Figure, Found, measure
+from tarantula.revisit.experiments.experiment import Experiment, Span, run
+from tarantula.revisit.experiments.figures import FIGURES, THETAS, Figure, Found, measure
+from tarantula.revisit.experiments.worlds import World
 from tarantula.revisit.model import Reading
 from tarantula.revisit.policies import POLICIES
 from tarantula.revisit.simulator.simulation import made, simulate
-from tarantula.revisit.worlds import World
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
 # As many documents a server, and visits a document, on a fiftieth of the servers.

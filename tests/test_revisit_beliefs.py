@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.revisit.beliefs import Beliefs, Ground, beliefs_of
-from tarantula.revisit.doubt import chances
-from tarantula.revisit.estimate import Prior, Visit, most_likely, of_pages, of_visits
-from tarantula.revisit.ledger import Ledger, Wanted
 from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.priors import DEFAULT
-from tarantula.revisit.sights import Sights
+from tarantula.revisit.rates.beliefs import Beliefs, Ground, beliefs_of
+from tarantula.revisit.rates.doubt import chances
+from tarantula.revisit.rates.estimate import Prior, Visit, most_likely, of_pages, of_visits
+from tarantula.revisit.rates.ledger import Ledger, Wanted
+from tarantula.revisit.rates.priors import DEFAULT
+from tarantula.revisit.rates.sights import Sights
 
 DAY = 86_400.0
 GAPS = st.floats(1e-3, 1e9)

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from tarantula.revisit.bias import misses
-from tarantula.revisit.estimate import of_regular_visits
+from tarantula.revisit.rates.bias import misses
+from tarantula.revisit.rates.estimate import of_regular_visits
 from tests.commands import Tarantula
 
 

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarantula.revisit import allocate
-from tarantula.revisit.bound import polite_bound
-from tarantula.revisit.bounds import weak_politeness
-from tarantula.revisit.demand import best_visits, desk, is_tempted, prepare
-from tarantula.revisit.experiments import Experiment, Span
+from tarantula.revisit.bounds.of_2007 import weak_politeness
+from tarantula.revisit.bounds.polite import polite_bound
+from tarantula.revisit.bounds.surplus import left, paid
+from tarantula.revisit.experiments.experiment import Experiment, Span
+from tarantula.revisit.experiments.worlds import World, uniform_rates, zipf
 from tarantula.revisit.model import Floats, Reading, freshness, mean
 from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.phases import allocate
 from tarantula.revisit.policies import psp
 from tarantula.revisit.schedule import staleness_of
 from tarantula.revisit.simulator.simulation import made
 from tarantula.revisit.simulator.web import Web
-from tarantula.revisit.slotted import slotted
-from tarantula.revisit.surplus import left, paid
-from tarantula.revisit.worlds import World, uniform_rates, zipf
+from tarantula.revisit.slotting.demand import best_visits, desk, is_tempted, prepare
+from tarantula.revisit.slotting.slotted import slotted
 
 HORIZON = 10.0
 DAY = Limits(86400.0, 15.0, 10**9)

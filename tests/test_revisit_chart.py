@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.revisit.chart import BOTTOM, HEIGHT, LEADING, Chart, Line, draw
+from tarantula.revisit.experiments.chart import BOTTOM, HEIGHT, LEADING, Chart, Line, draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 

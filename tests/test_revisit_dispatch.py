@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tarantula.revisit.dispatch import queues, rest, soonest, take
+from tarantula.revisit.phases.dispatch import queues, rest, soonest, take
 from tarantula.revisit.schedule import Schedule
 
 SCHEDULE = Schedule(np.array([5.0, 6.0, 30.0, 4.0, 8.0]), np.array([0, 1, 0, 2, 3]), np.array([0, 3, 3, 5]))

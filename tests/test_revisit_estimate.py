@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tarantula.revisit.estimate import Prior, Visit, of_regular_visits, of_visits
+from tarantula.revisit.rates.estimate import Prior, Visit, of_regular_visits, of_visits
 
 NOTHING = Prior(1e-9, 1e-9)
 

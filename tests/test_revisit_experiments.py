@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tarantula.revisit.bounds import BOUNDS, bounds
+from tarantula.revisit.bounds.of_2007 import BOUNDS, bounds
 from tarantula.revisit.changes import Law
-from tarantula.revisit.choosers import OWN, policy_named
-from tarantula.revisit.experiments import Experiment, Span, run
-from tarantula.revisit.figures import measure, variants
+from tarantula.revisit.experiments.experiment import Experiment, Span, run
+from tarantula.revisit.experiments.figures import measure, variants
+from tarantula.revisit.experiments.worlds import World
 from tarantula.revisit.model import Reading
 from tarantula.revisit.pages import Limits
+from tarantula.revisit.planning.choosers import OWN, policy_named
 from tarantula.revisit.policies import POLICIES
-from tarantula.revisit.worlds import World
 
 # As many documents a server, and visits a document, on a hundredth of the servers.
 SMALL = Experiment(World(10_000, 20, seed=3), rate=Span(0.1, 0.1))

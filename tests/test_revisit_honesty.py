@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tarantula.revisit.honesty import Honesty, Witness
-from tarantula.revisit.sights import Sights, pairs_of
+from tarantula.revisit.rates.honesty import Honesty, Witness
+from tarantula.revisit.rates.sights import Sights, pairs_of
 
 DAY = 86_400.0
 

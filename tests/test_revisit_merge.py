@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.revisit import allocate
-from tarantula.revisit.merge import merge, slots, wished
+from tarantula.revisit.experiments.worlds import uniform_rates
 from tarantula.revisit.model import Reading, freshness
 from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.phases import allocate
+from tarantula.revisit.phases.merge import merge, slots, wished
 from tarantula.revisit.schedule import freshness_of, staleness_of
-from tarantula.revisit.worlds import uniform_rates
 
 READINGS = pytest.mark.parametrize("reading", list(Reading))
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarantula.revisit.estimate import Prior
-from tarantula.revisit.index import index
+from tarantula.revisit.bounds.optimum import optimum, steady_freshness
+from tarantula.revisit.experiments.worlds import uniform_rates, zipf
 from tarantula.revisit.inverse import gap_worth
 from tarantula.revisit.model import mean
-from tarantula.revisit.online import Online, keep
-from tarantula.revisit.optimum import optimum, steady_freshness
+from tarantula.revisit.online.index import index
+from tarantula.revisit.online.online import Online, keep
 from tarantula.revisit.pages import Limits, Pages
-from tarantula.revisit.worlds import uniform_rates, zipf
+from tarantula.revisit.rates.estimate import Prior
 
 HOUR, DAY = 3600.0, 86400.0
 

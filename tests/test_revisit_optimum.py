@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tarantula.revisit import allocate
-from tarantula.revisit.index import index
+from tarantula.revisit.bounds.optimum import optimum, steady_freshness
+from tarantula.revisit.experiments.worlds import uniform_rates
 from tarantula.revisit.model import Reading, freshness, mean
-from tarantula.revisit.optimum import optimum, steady_freshness
+from tarantula.revisit.online.index import index
 from tarantula.revisit.pages import Limits, Pages
-from tarantula.revisit.worlds import uniform_rates
+from tarantula.revisit.phases import allocate
 
 
 @pytest.mark.parametrize("visits", [20_000, 10**9])

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.revisit.sights import FIRST_BODY, GONE, NOTHING, REDIRECT, Sights, faces_of, pairs_of, seconds_of
+from tarantula.revisit.rates.sights import FIRST_BODY, GONE, NOTHING, REDIRECT, Sights, faces_of, pairs_of, seconds_of
 
 MOMENTS = st.integers(0, 7_000_000_000).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tarantula.errors import TarantulaError
 from tarantula.revisit.changes import Law, first_change, mixture, next_change, streams
+from tarantula.revisit.experiments.worlds import World
 from tarantula.revisit.model import Reading
 from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.policies import POLICIES, psp
@@ -18,7 +19,6 @@ from tarantula.revisit.schedule import Schedule
 from tarantula.revisit.simulator.events import Event
 from tarantula.revisit.simulator.simulation import made, simulate
 from tarantula.revisit.simulator.web import Web
-from tarantula.revisit.worlds import World
 from tests import revisit_model
 
 READINGS = pytest.mark.parametrize("reading", list(Reading))

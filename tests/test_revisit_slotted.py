@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarantula.revisit import allocate
-from tarantula.revisit.bound import polite_bound
-from tarantula.revisit.experiments import Experiment, Span
-from tarantula.revisit.figures import FIGURES, THETAS, Figure
-from tarantula.revisit.merge import merge
+from tarantula.revisit.bounds.polite import polite_bound
+from tarantula.revisit.experiments.experiment import Experiment, Span
+from tarantula.revisit.experiments.figures import FIGURES, THETAS, Figure
+from tarantula.revisit.experiments.worlds import World, uniform_rates, zipf
 from tarantula.revisit.model import Reading, freshness, mean
 from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.phases import allocate
+from tarantula.revisit.phases.merge import merge
 from tarantula.revisit.policies import psp
 from tarantula.revisit.schedule import freshness_of, staleness_of
-from tarantula.revisit.seats import polish
 from tarantula.revisit.simulator.simulation import made
-from tarantula.revisit.slotted import slotted
-from tarantula.revisit.worlds import World, uniform_rates, zipf
+from tarantula.revisit.slotting.seats import polish
+from tarantula.revisit.slotting.slotted import slotted
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
 # As many documents a server, and visits a document, on a fiftieth of the servers.

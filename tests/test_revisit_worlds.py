@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tarantula.errors import TarantulaError
-from tarantula.revisit import allocate
-from tarantula.revisit.choosers import policy_named
+from tarantula.revisit.experiments.worlds import World, between
 from tarantula.revisit.model import Reading
 from tarantula.revisit.pages import Limits
+from tarantula.revisit.phases import allocate
+from tarantula.revisit.planning.choosers import policy_named
 from tarantula.revisit.policies import POLICIES
-from tarantula.revisit.worlds import World, between
 
 DRAWS = np.linspace(0.0, 1.0, 100_001)
 

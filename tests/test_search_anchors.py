@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tarantula.errors import TarantulaError
-from tarantula.search import anchors as module
-from tarantula.search.anchors import GENERIC, LONGEST, MOST_PAGES, Anchors, meant
+from tarantula.search.ranks import anchors as module
+from tarantula.search.ranks.anchors import GENERIC, LONGEST, MOST_PAGES, Anchors, meant
 
 
 def names(said: list[list[tuple[int, str]]], pages: int = 10) -> dict[int, str]:

@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from tarantula.search.answering import Answering
+from tarantula.search.barrels.answering import Answering
 
 
 class Refused(BaseException):

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.asking import Asking, Needed
-from tarantula.search.finder import Finder
-from tarantula.search.index import Index
-from tarantula.search.query import understood
+from tarantula.search.finding.finder import Finder
+from tarantula.search.indexes.index import Index
+from tarantula.search.queries.asking import Asking, Needed
+from tarantula.search.queries.query import understood
 from tarantula.search.results import Request
-from tarantula.search.words import exact
+from tarantula.search.texts.words import exact
 from tests.entries import entry
 
 WORDS = (

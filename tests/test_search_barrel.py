@@ -23,10 +23,10 @@ from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.listening import address_of, listen
 from tarantula.models import Barrel as Row
-from tarantula.models import Item, Server
-from tarantula.search.barrel import Barrel, NotReady
-from tarantula.search.barrel_process import opened, serve_barrel
-from tarantula.search.index import BusyIndex
+from tarantula.models import Item, JournalEntry, Server
+from tarantula.search.barrels.barrel import Barrel, NotReady
+from tarantula.search.barrels.barrel_process import opened, serve_barrel
+from tarantula.search.indexes.index import BusyIndex
 from tarantula.search.results import Request
 from tarantula.store.barrels import Figures, living
 from tarantula.store.collectors import clock
@@ -248,6 +248,32 @@ def test_files_that_are_missing_or_cut_are_damage(sqlite: Database, tmp_path: Pa
     path.unlink()
     with pytest.raises(TarantulaError, match="damaged"):
         opened(folder, rebuild=False)
+
+
+def test_what_is_left_of_an_index_that_was_being_removed_is_damage(sqlite: Database, tmp_path: Path) -> None:
+    folder = tmp_path / "b"
+    arrive(sqlite, new_item(sqlite), {"a": "everywhere"})
+    with barrel_at(sqlite, folder) as barrel:
+        eventually(lambda: found(barrel) == 1)
+    (folder / "meta.json").unlink()
+    with pytest.raises(TarantulaError, match=r"damaged.*tarantula barrel --rebuild"):
+        opened(folder, rebuild=False)
+    opened(folder, rebuild=True).close()
+    with barrel_at(sqlite, folder) as barrel:
+        eventually(lambda: found(barrel) == 1)
+
+
+def test_an_index_that_is_ahead_of_its_journal_is_not_answered_from(sqlite: Database, tmp_path: Path) -> None:
+    arrive(sqlite, new_item(sqlite), {"a": "everywhere"})
+    with barrel_at(sqlite, tmp_path / "b") as barrel:
+        eventually(lambda: found(barrel) == 1)
+    # As if the database had been put back to how it was before.
+    with sqlite.session() as session:
+        session.execute(delete(JournalEntry))
+    barrel = Barrel(sqlite, opened(tmp_path / "b", rebuild=False), "http://127.0.0.1:1")
+    with pytest.raises(TarantulaError, match=r"ahead of the journal.*tarantula barrel --rebuild"):
+        barrel.follow(Event())
+    assert found(barrel) == -1
 
 
 def test_a_folder_is_for_one_barrel_and_for_nothing_else(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.citation import (
+from tarantula.search.finding.citation import (
     BEFORE,
     LENGTH,
     MOST_HITS,
@@ -17,8 +17,8 @@ from tarantula.search.citation import (
     citation,
     forms_asked,
 )
-from tarantula.search.query import understood
-from tarantula.search.words import exact, stems_of
+from tarantula.search.queries.query import understood
+from tarantula.search.texts.words import exact, stems_of
 
 letters = st.one_of(
     st.sampled_from("abcçdeéfghijklmnñopqrstuüvwxyzABCDEXYZ_0123456789ßæÆØſKİ"), st.characters(codec="utf-8")

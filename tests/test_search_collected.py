@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.search.finder import Finder
-from tarantula.search.following import Following
+from tarantula.search.finding.finder import Finder
+from tarantula.search.indexes.following import Following
 from tarantula.search.results import Order, Request, Result
 from tests.collecting import collect, describe, only_item
 from tests.linked import weighed

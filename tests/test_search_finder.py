@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tarantula.search.finder import Finder
-from tarantula.search.index import Index
+from tarantula.search.finding.finder import Finder
+from tarantula.search.indexes.index import Index
 from tarantula.search.results import Order, Request, Results
 from tests.entries import entry
 

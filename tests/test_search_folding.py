@@ -8,13 +8,13 @@ from random import Random
 
 import pytest
 
-from tarantula.search import folding
-from tarantula.search.entry import Entry, body_number, document_of, entry_of
-from tarantula.search.finder import Finder
-from tarantula.search.index import Index
-from tarantula.search.likeness import likeness_of
+from tarantula.search.finding import folding
+from tarantula.search.finding.finder import Finder
+from tarantula.search.indexes.entry import Entry, body_number, document_of, entry_of
+from tarantula.search.indexes.index import Index
+from tarantula.search.indexes.schema import Field
 from tarantula.search.results import Request, Result
-from tarantula.search.schema import Field
+from tarantula.search.texts.likeness import likeness_of
 from tests.entries import entry
 from tests.test_search_likeness import words
 

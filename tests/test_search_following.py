@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 
 import pytest
+from sqlalchemy import delete, text
 
 from tarantula.archive.removal import remove_item
 from tarantula.config import Config
 from tarantula.db import Database
+from tarantula.errors import TarantulaError
 from tarantula.listings import find_item
-from tarantula.search.finder import Finder
-from tarantula.search.following import Following, folder_of, forget_index, wish_all_read
-from tarantula.search.index import BusyIndex, DamagedIndex, Index
+from tarantula.models import JournalEntry
+from tarantula.search.finding.finder import Finder
+from tarantula.search.indexes.following import Following, folder_of, forget_index, wish_all_read
+from tarantula.search.indexes.index import BusyIndex, DamagedIndex, Index
 from tarantula.search.results import Request, Results
 from tarantula.store.journal import Happened, note
 from tests.archived import archive, page
@@ -106,6 +109,22 @@ def test_every_text_is_read_again_when_somebody_wishes_it(database: Database, co
     assert catch_up(following) == 0
     wish_all_read(database)
     assert catch_up(following) == 2
+
+
+def test_a_database_that_was_put_back_is_said_and_followed_anew(sqlite: Database, config: Config) -> None:
+    urn = archive(sqlite, config, [PHYSICS])
+    tell(sqlite, urn)
+    catch_up(Following(config, sqlite))
+    with sqlite.session() as session:
+        session.execute(delete(JournalEntry))
+        session.execute(text("DELETE FROM sqlite_sequence"))
+    tell(sqlite, urn)
+    with pytest.raises(TarantulaError, match=r"ahead of the journal.*tarantula index --rebuild"):
+        catch_up(Following(config, sqlite))
+    forget_index(config)
+    following = Following(config, sqlite)
+    assert catch_up(following) == 1
+    assert urls(find(following, "física")) == ["fisica"]
 
 
 def test_one_process_at_a_time_keeps_an_index(sqlite: Database, config: Config) -> None:

@@ -6,8 +6,9 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
+from time import sleep
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,12 +17,13 @@ from sqlalchemy import update
 from tarantula.db import Database
 from tarantula.listening import address_of, listen
 from tarantula.models import Barrel
-from tarantula.search import gateway as gateway_module
+from tarantula.search.barrels import gateway as gateway_module
+from tarantula.search.barrels.gateway import CATCHING_UP, NO_ANSWER, NONE, Gateway
+from tarantula.search.barrels.http_request import END_OF_HEAD, NoAnswer, read_head
+from tarantula.search.barrels.lookout import Lookout
 from tarantula.search.counting import SearchCounts
-from tarantula.search.gateway import CATCHING_UP, NO_ANSWER, NONE, Gateway
-from tarantula.search.http_request import END_OF_HEAD, NoAnswer, read_head
-from tarantula.search.lookout import Lookout
 from tarantula.search.results import Facets, Request, Results
+from tarantula.store import barrels
 from tarantula.store.barrels import Figures, Presence
 from tests.barrels import renamed
 
@@ -121,6 +123,39 @@ def test_another_is_asked_when_one_fails(sqlite: Database, says: bytes | None, m
     assert (bad.asked >= 2, good.asked) == (True, 4)
 
 
+def test_those_that_are_slow_keep_nobody_waiting(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway_module, "ALONE", 0.1)
+    monkeypatch.setattr(gateway_module, "ALL", 3.0)
+    slow = [LoopbackBarrel(sqlite, 7, None) for _ in range(4)]
+    good = LoopbackBarrel(sqlite, 7, whole(answering(7)))
+
+    async def go() -> None:
+        async with gateway_to(sqlite, *slow, good) as gateway:
+            assert await asyncio.gather(*(place(gateway) for _ in range(8))) == [7] * 8
+            known = [barrel.asked for barrel in slow]
+            # Those that failed are known, and not asked again for a while.
+            assert [await place(gateway) for _ in range(20)] == [7] * 20
+            assert [barrel.asked for barrel in slow] == known
+
+    asyncio.run(go())
+    assert good.asked == 28
+
+
+def test_whoever_goes_casts_no_doubt_on_a_barrel(sqlite: Database) -> None:
+    async def go() -> None:
+        barrel, other = LoopbackBarrel(sqlite, 7, None), LoopbackBarrel(sqlite, 7, None)
+        async with gateway_to(sqlite, barrel, other) as gateway:
+            for _ in range(2):
+                asking = asyncio.create_task(place(gateway))
+                await asyncio.sleep(0.2)
+                asking.cancel()
+                await asyncio.wait([asking])
+        # The same query goes to the same barrel again.
+        assert sorted((barrel.asked, other.asked)) == [0, 2]
+
+    asyncio.run(go())
+
+
 def test_one_that_refuses_is_passed_over(sqlite: Database) -> None:
     async def go() -> list[int]:
         async with LoopbackBarrel(sqlite, 7, b""):
@@ -156,6 +191,37 @@ def test_while_the_furthest_lives_nobody_goes_back_and_when_it_is_dead_others_an
             assert await place(gateway) == 8
 
     asyncio.run(go())
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_clock_that_jumps_kills_nobody(sqlite: Database, hours: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def jumped(_connection: object) -> datetime:
+        return datetime.now(UTC) + timedelta(hours=hours)
+
+    async def go() -> None:
+        barrel = LoopbackBarrel(sqlite, 7, whole(answering(7)))
+        async with gateway_to(sqlite, barrel) as gateway:
+            assert await place(gateway) == 7
+            monkeypatch.setattr(barrels, "clock", jumped)
+            assert await place(gateway) == 7
+            barrel.tell(7)
+            assert await place(gateway) == 7
+
+    asyncio.run(go())
+
+
+def test_one_that_died_before_a_clock_was_put_back_is_dead(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(barrels, "DEAD", 0.3)
+    with sqlite.session() as session:
+        Presence("http://127.0.0.1:1").tell(session.connection(), Figures(True, 7))
+        session.execute(update(Barrel).values(heartbeat_at=datetime.now(UTC) + timedelta(hours=1)))
+    signs = barrels.Signs()
+    with sqlite.reading() as session:
+        assert len(signs.living(session.connection())) == 1
+        for _ in range(5):
+            sleep(0.1)
+            alive = signs.living(session.connection())
+    assert alive == []
 
 
 def test_questions_are_shared_among_those_that_are_equal(sqlite: Database) -> None:

@@ -11,9 +11,9 @@ from http import HTTPStatus
 import pytest
 
 from tarantula.listening import listen
-from tarantula.search import http_conversation, http_server
-from tarantula.search.http_request import LARGEST_BODY, LARGEST_HEAD, NoAnswer
-from tarantula.search.http_server import Server
+from tarantula.search.barrels import http_conversation, http_server
+from tarantula.search.barrels.http_request import LARGEST_BODY, LARGEST_HEAD, NoAnswer
+from tarantula.search.barrels.http_server import Server
 from tests.waiting import PATIENCE, eventually_here
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -21,7 +21,7 @@ from sqlalchemy import select
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.models import Barrel
-from tarantula.search.remote import RemoteFinder
+from tarantula.search.barrels.remote import RemoteFinder
 from tarantula.search.results import Order, Request
 from tarantula.store.journal import Follower, Happened, head
 from tests.barrels import arrive, new_item, start_barrel, start_gateway

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from tarantula.search.content import unpacked
-from tarantula.search.likeness import (
+from tarantula.search.texts.content import unpacked
+from tarantula.search.texts.likeness import (
     BANDS,
     BINS,
     RUN,
@@ -19,7 +19,7 @@ from tarantula.search.likeness import (
     near_another,
     sketch_of,
 )
-from tarantula.search.reading import content_of
+from tarantula.search.texts.reading import content_of
 
 PAIRS = 150
 TEMPLATE = 120

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.pagerank import pagerank
-from tarantula.search.weights import weights
+from tarantula.search.ranks.pagerank import pagerank
+from tarantula.search.ranks.weights import weights
 
 WEBS = st.integers(1, 12).flatmap(
     lambda pages: st.tuples(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.query import MOST_WORDS, Asked, Words, span_of, understood
+from tarantula.search.queries.query import MOST_WORDS, Asked, Words, span_of, understood
 
 
 def words(asked: Asked) -> list[list[str]]:

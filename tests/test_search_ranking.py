@@ -14,11 +14,11 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.links.link import LinkKind
 from tarantula.models import Item, JournalEntry, LinkWeight
-from tarantula.search import graph, link_rows, ranking
-from tarantula.search.finder import Finder
-from tarantula.search.index import Index
-from tarantula.search.indexer import Indexer
-from tarantula.search.ranking import rank_items
+from tarantula.search.finding.finder import Finder
+from tarantula.search.indexes.index import Index
+from tarantula.search.indexes.indexer import Indexer
+from tarantula.search.ranks import graph, link_rows, ranking
+from tarantula.search.ranks.ranking import rank_items
 from tarantula.search.results import Order, Request, Results
 from tarantula.states import ItemState
 from tarantula.store.journal import Happened

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.content import Content, unpacked
-from tarantula.search.language import language_of
-from tarantula.search.reading import content_of
+from tarantula.search.texts.content import Content, unpacked
+from tarantula.search.texts.language import language_of
+from tarantula.search.texts.reading import content_of
 from tarantula.urls import key_of
 from tests.sites.drawing import pdf
 
@@ -40,6 +40,17 @@ def test_a_page_is_read_by_what_its_words_are_there_for() -> None:
     assert content.language == "pt"
     for unseen in ("segredo", "Ligue os scripts"):
         assert unseen not in content.main + content.rest
+
+
+@pytest.mark.parametrize(
+    "beside", ["<nav>{}</nav>", "<aside>{}</aside>", "<footer>{}</footer>", "<div role=navigation>{}</div>"]
+)
+def test_what_a_page_puts_beside_is_not_what_it_is_about(beside: str) -> None:
+    menu = beside.format("<a href=/>Departamentos</a>")
+    content = read(f"<body>{menu}<h1>Sala</h1><p>Abre às nove.<p>Fecha à meia-noite.")
+    assert (content.main, content.rest) == ("Sala\nAbre às nove.\nFecha à meia-noite.", "Departamentos")
+    assert len(content.anchors) == 1
+    assert read(f"<body>{menu}").main == "Departamentos"
 
 
 def test_a_page_says_what_it_calls_others() -> None:

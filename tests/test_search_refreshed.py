@@ -5,7 +5,7 @@ from __future__ import annotations
 from tarantula.archive.removal import remove_item
 from tarantula.config import Config
 from tarantula.db import Database
-from tarantula.search.following import Following
+from tarantula.search.indexes.following import Following
 from tests.collecting import collect
 from tests.kept import urns
 from tests.refreshing import begin_collecting, chosen, end_of, prepare

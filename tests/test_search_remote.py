@@ -13,7 +13,7 @@ import pytest
 
 from tarantula.db import Database
 from tarantula.errors import NotNow, TarantulaError
-from tarantula.search.remote import RemoteFinder
+from tarantula.search.barrels.remote import RemoteFinder
 from tarantula.search.results import Facets, Request, Results
 from tests.barrels import arrive, new_item, start_barrel, start_gateway
 from tests.collecting import interrupt

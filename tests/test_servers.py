@@ -11,9 +11,9 @@ from sqlalchemy import select
 from tarantula import servers
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
+from tarantula.life.new_items import create_item
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, Server, ServerSetting
-from tarantula.new_items import create_item
 from tarantula.politeness import Politeness
 from tarantula.publications import registry
 from tarantula.publications.config import read

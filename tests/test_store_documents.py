@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import func, select
 
 from tarantula.db import Database
+from tarantula.life.new_items import create_item
 from tarantula.models import Document, LinkRow, Server
-from tarantula.new_items import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.states import DocumentState

@@ -8,8 +8,8 @@ from collections import deque
 import pytest
 from sqlalchemy import select
 
+from tarantula.collecting.discovery import Discovery
 from tarantula.db import Database
-from tarantula.discovery import Discovery
 from tarantula.items import Entry
 from tarantula.links.link import Link, LinkKind
 from tarantula.media import Types

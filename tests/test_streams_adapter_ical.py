@@ -74,10 +74,10 @@ def test_events_that_are_new_are_news() -> None:
     ],
 )
 def test_events_that_repeat_without_end_are_refused(rule: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(CannotRead, match="repeat more often"):
         reading(source("ical", PLACES), calendar(event("x", ":19700101T000000Z", rule)))
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(

@@ -141,9 +141,9 @@ def test_ten_thousand_elements_inside_each_other_do_no_harm() -> None:
 
 def test_a_pattern_that_would_go_on_for_ever_is_given_up() -> None:
     config = source("page", {"value": {"css": "p", "regex": r"(a+)+$"}, "other": {"css": "b"}})
-    started = time.monotonic()
+    started = time.process_time()
     got = reading(config, f"<p>{'a' * 5000}!</p><b>5</b>")
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
     assert "takes too long" in got.missing["value"]
     assert texts(got) == {"": {"other": "5"}}
 

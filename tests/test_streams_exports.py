@@ -15,7 +15,7 @@ from lxml import etree
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
-from tarantula.cli.stream_history import register
+from tarantula.cli.streams.history import register
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
 from tarantula.streams.exports import (
@@ -94,9 +94,10 @@ def test_an_export_of_much_needs_little_memory(sqlite: Database) -> None:
         series = new_series(session)
         store(session, [event(series, BEGIN + place * SECOND, str(place)) for place in range(15_000)])
     with sqlite.reading() as session:
-        what = chosen(session, registry.get(session, "weather.lisboa"))
+        source = registry.get(session, "weather.lisboa")
+        what = chosen(session, source)
         tracemalloc.start()
-        size = sum(map(len, exported(session, what, Format.JSON)))
+        size = sum(map(len, exported(session, source, what, Format.JSON)))
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert size > 1_500_000
@@ -131,6 +132,22 @@ def test_prometheus_reads_the_last_values_of_what_is_public(sqlite: Database) ->
     (family,) = text_string_to_metric_families(written)
     samples = {tuple(sample.labels.values()): sample.value for sample in family.samples}
     assert samples == {("weather.lisboa", "value", ""): 9.1, ("weather.lisboa", "value", AWFUL): -3.5}
+
+
+def test_commands_write_a_feed_and_what_prometheus_reads_of_single_events(
+    sqlite: Database, stream: typer.Typer, tmp_path: Path
+) -> None:
+    fill(sqlite, 3, private=True)
+    runner, file = CliRunner(), tmp_path / "lisboa.atom"
+    assert runner.invoke(stream, ["export", "weather.lisboa", "--format", "atom", "-o", str(file)]).exit_code == 0
+    feed = etree.fromstring(file.read_bytes())
+    assert [len(feed.findall(f"{{http://www.w3.org/2005/Atom}}{name}")) for name in ("entry", "link")] == [5, 0]
+    asked = ["export", "weather.lisboa", "--field", "value", "--format", "prometheus"]
+    (family,) = text_string_to_metric_families(runner.invoke(stream, asked).stdout)
+    assert [sample.value for sample in family.samples] == [2.1]
+    summed_up = runner.invoke(stream, [*asked, "--grain", "hour"])
+    assert isinstance(summed_up.exception, TarantulaError)
+    assert "What is summed up is written as csv, json, parquet" in str(summed_up.exception)
 
 
 @pytest.fixture

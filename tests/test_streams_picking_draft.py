@@ -20,7 +20,8 @@ from tarantula.streams.picking.offers import Rows, is_page, offers_of
 from tarantula.streams.picking.part import parts_in, pattern_for
 from tarantula.streams.picking.ways import Following
 from tarantula.streams.sources.kinds import Kind
-from tarantula.streams.sources.source import check_name, read
+from tarantula.streams.sources.names import check_name
+from tarantula.streams.sources.source import read
 from tests.picking_pages import LEAGUE, NEWS, SHOP, answer_of, draft_of
 
 FIRST = ("tbody tr:nth-child(1) td:nth-child(2)", 0)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import random
 import time
+from decimal import Decimal
 
 import pytest
 from sqlalchemy import select
@@ -10,11 +13,13 @@ from sqlalchemy import select
 from tarantula.db import Database
 from tarantula.errors import NotNow
 from tarantula.models import Event, Series, Source, StaleLevel
-from tarantula.streams.history import forget
+from tarantula.streams.history import NewEvent, forget, store
+from tarantula.streams.history.numbers import plain
 from tarantula.streams.keeping import retyping
 from tarantula.streams.keeping.keeping import keep
 from tarantula.streams.sources import registry
 from tests.alerting import firings, new_alert
+from tests.collecting import TARANTULA, start
 from tests.following import FAR, calculated, levels, stored, sum_up_all
 from tests.streaming import BEGIN, SECOND, all_values, follow, kept, one, state_of
 
@@ -125,3 +130,46 @@ def test_what_was_read_by_another_description_is_not_kept(database: Database) ->
         late = keep(session, session.get_one(Source, source), before, one("10 nós"), BEGIN, revision)
     assert (late.events, all_values(database)) == ([], [])
     assert state_of(database).status == "new"
+
+
+def test_what_was_understood_before_is_what_is_written_with_what_came_meanwhile(database: Database) -> None:
+    source = follow(database, fields=[IN_KNOTS])
+    for second, text in enumerate(WINDS):
+        kept(database, source, one(text), second)
+    changes = {"fields": [{"key": "value", "place": {"css": "#value"}, "kind": "quantity", "unit": "km/h"}]}
+    heard: list[tuple[int, int]] = []
+    with database.reading() as session:
+        past = registry.understood(
+            session, "weather.lisboa", changes, progress=lambda done, total: heard.append((done, total))
+        )
+    assert heard == [(5, 5)]
+    assert all_values(database)[0] == "10", "nothing is written yet"
+    kept(database, source, one("11 nós"), 10)
+    with database.session() as session:
+        registry.edit(session, "weather.lisboa", changes, past=past)
+    assert all_values(database) == ["18.52", "22.224", "16.668", "23.15", "20", "20.372"]
+
+
+def test_killed_while_the_past_is_read_anew_it_is_one_thing_or_the_other(sqlite: Database) -> None:
+    """With ``TARANTULA_FULL_SIZE=1`` it is killed forty times."""
+    source, dice, units = follow(sqlite, fields=[IN_KNOTS]), random.Random(7), {"kn": "1", "km/h": "1.852"}
+    kept(sqlite, source, one("0 kn"))
+    numbers = range(1, 6001)
+    with sqlite.session() as session:
+        store(session, [NewEvent(1, BEGIN + n * SECOND, str(n), float(n), f"{n} kn") for n in numbers])
+    sum_up_all(sqlite)
+    unit = "kn"
+    for _ in range(40 if os.environ.get("TARANTULA_FULL_SIZE") else 4):
+        other = next(one for one in units if one != unit)
+        process = start([TARANTULA, "stream", "edit", "weather.lisboa", "--kind", f"value=quantity {other}"])
+        time.sleep(dice.uniform(0.2, 1.5))
+        process.kill()
+        process.communicate()
+        with sqlite.reading() as session:
+            unit = registry.config_of(session.get_one(Source, source)).fields[0].unit
+        assert all_values(sqlite)[1:] == [plain(Decimal(units[unit]) * n) for n in numbers]
+    become(sqlite, kind="quantity", unit="km/h")
+    sum_up_all(sqlite)
+    with sqlite.reading() as session:
+        assert levels(session, 1) == calculated(stored(session, 1), session.get_one(Series, 1).zone)
+    assert all_values(sqlite)[-1] == "11112"

@@ -61,7 +61,7 @@ def test_of_two_that_could_read_one_does_and_the_other_takes_over_when_it_is_kil
             first.wait()
             killed, seen = time.monotonic(), len(web.visits_to("/"))
             wait_until(lambda: len(web.visits_to("/")) >= seen + 2, second)
-            assert time.monotonic() - killed < 8
+            assert time.monotonic() - killed < 30
         served = len(web.visits_to("/"))
     values = list(map(int, all_values(database)))
     assert values == sorted(set(values))

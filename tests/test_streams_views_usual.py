@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tarantula.db import Database
-from tarantula.management import views
+from tarantula.management.streams import views
 from tarantula.people.roles import Role
 from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.views.sight import Sight

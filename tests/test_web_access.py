@@ -12,10 +12,10 @@ from sqlalchemy import update
 
 from tarantula.config import Config
 from tarantula.db import Database, open_database
-from tarantula.management import views
+from tarantula.management.streams import views
 from tarantula.models import Document
 from tarantula.people.roles import Role
-from tarantula.search.following import Following
+from tarantula.search.indexes.following import Following
 from tarantula.streams.views.view import ViewKind
 from tests.collecting import ROOT
 from tests.desks import desk_of

@@ -14,7 +14,7 @@ from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.people import accounts, sessions
 from tarantula.people.roles import Role
-from tarantula.search.following import Following
+from tarantula.search.indexes.following import Following
 from tarantula.web.door.gate import SESSION_COOKIE
 from tests.collecting import ROOT, collect, describe, only_item
 from tests.managing import office

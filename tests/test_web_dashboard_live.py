@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from tarantula.config import Config
 from tarantula.db import Database, open_database
-from tarantula.management import alerts
+from tarantula.management.streams import alerts
 from tarantula.models import Event
 from tarantula.people.roles import Role
 from tests.collecting import TARANTULA, start

@@ -19,8 +19,8 @@ from tarantula.web.drawing.in_time import in_time, scatter_pairs
 from tarantula.web.drawing.net import bounds_of, net
 from tarantula.web.drawing.places import Place, places
 from tarantula.web.drawing.values import shown
-from tarantula.web.parts.view_chart import SHARES
-from tarantula.web.parts.view_window import MICRO, Window, now
+from tarantula.web.parts.views.chart import SHARES
+from tarantula.web.parts.views.window import MICRO, Window, now
 from tarantula.web.words import speaking
 
 HOSTILE = ":formatter</script><img src=x onerror=alert(1)>"

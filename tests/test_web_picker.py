@@ -13,10 +13,11 @@ from playwright.sync_api import Frame, FrameLocator, Locator, Page, Route, expec
 from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.streams.sources import registry
-from tarantula.web.parts.way_there import ACTIONS
+from tarantula.web.parts.streams.way_there import ACTIONS
 from tests.managing import Office, office, settled
 from tests.picking_pages import HOSTILE, LEAGUE, NEWS
 from tests.pointing import DOOR, PICTURE, Site, behind_a_door, open_to_point_at, site_of, site_that
+from tests.sites.server import Answer, Web
 
 CSS = "h1 { color: rgb(1, 2, 3) } td { background: url(http://elsewhere.example/x.png) }"
 JSON = '{"main": {"temp": 21.5, "wind": 3}, "stations": [{"name": "Lisboa", "t": 21}, {"name": "Porto", "t": 17}]}'
@@ -162,6 +163,7 @@ def test_blocks_documents_and_hostile_pages(place: Office, site: Site, window: P
     a_feed_is_one_field(window, f"{site.url}feed")
     what_cannot_be_shown_is_said(window, site)
     steps_lead_to_a_page(place, window)
+    a_service_is_asked_with_a_body(place, window)
     a_hostile_page_reaches_nothing(open_to_point_at(place, window, f"{site.url}hostile"), window)
     ours = (place.address, "data:", "blob:", f"http://127.0.0.1:{_port_of_frame(window)}/")
     assert [url for url in requests if not url.startswith(ours)] == []
@@ -229,6 +231,34 @@ def steps_lead_to_a_page(place: Office, window: Page) -> None:
         expect(frame.locator("html[tabindex]")).to_be_attached()
         frame.get_by_text("42").click()
         expect(window.get_by_role("group", name="Value 1")).to_contain_text("42")
+
+
+def a_service_is_asked_with_a_body(place: Office, window: Page) -> None:
+    """Something is sent with a key, the answer is offered, and what is followed is asked in the same way."""
+    with Web({"/ask": Answer('{"now": {"temperature": 21.5}}', "application/json")}) as web:
+        window.goto(f"{place.address}/streams/new")
+        settled(window)
+        window.get_by_text("What is sent to the server").click()
+        window.get_by_label("How the server is asked").click()
+        window.get_by_role("option", name="POST").click()
+        window.get_by_label("Headers, one on each line").fill("X-API-Key: {key}")
+        window.get_by_label("What is sent", exact=True).fill('{"town": "Lisboa"}')
+        window.get_by_label("Address of the page").fill(web.url("/ask"))
+        window.get_by_role("button", name="Open").click()
+        expect(window.get_by_role("alert").filter(has_text="The variable key has no value.")).to_be_visible()
+        window.get_by_text("Steps to get there, and variables").click()
+        window.get_by_label("Variables, one on each line").fill("key=abc")
+        window.get_by_role("button", name="Open").click()
+        window.get_by_role("checkbox", name="now.temperature: 21.5").click()
+        expect(window.get_by_role("group", name="Value 1")).to_contain_text("21.5")
+        window.get_by_label("Name of the source").fill("weather.asked")
+        window.get_by_role("button", name="Save").click()
+        window.wait_for_url("**/dashboard")
+        (visit,) = web.visits_to("/ask")
+    assert (visit.method, visit.headers["x-api-key"], visit.body) == ("POST", "abc", b'{"town": "Lisboa"}')
+    with open_database() as database, database.reading() as session:
+        config = registry.config_of(registry.get(session, "weather.asked"))
+    assert (config.url, config.sent.body) == (web.url("/ask"), visit.body)
 
 
 def what_cannot_be_shown_is_said(window: Page, site: Site) -> None:

@@ -10,7 +10,7 @@ from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.web.parts.publication_fields import GROUPS, LABELS, defaults, read_back, written
+from tarantula.web.parts.publications.fields import GROUPS, LABELS, defaults, read_back, written
 from tests.browsing import launched, window_of
 from tests.managing import office
 

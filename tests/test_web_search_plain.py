@@ -24,10 +24,10 @@ from tarantula.errors import NotNow
 from tarantula.management import searching
 from tarantula.people import sessions
 from tarantula.people.roles import Role
-from tarantula.search.following import Following, folder_of, forget_index
-from tarantula.search.index import BusyIndex, Index, OtherVersion
+from tarantula.search.indexes.following import Following, folder_of, forget_index
+from tarantula.search.indexes.index import BusyIndex, Index, OtherVersion
+from tarantula.search.indexes.schema import VERSION
 from tarantula.search.results import Count, Facets, Piece, Request, Result, Results
-from tarantula.search.schema import VERSION
 from tarantula.web import api
 from tarantula.web.api.refusals import refuse_in_sentences
 from tarantula.web.door.doorkeeper import Doorkeeper
@@ -304,7 +304,7 @@ def test_a_damaged_index_is_said_with_what_to_do(filled: Browser, sqlite: Databa
 def test_only_who_writes_removes_an_index_of_another_version(
     filled: Browser, sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tarantula.search.index.VERSION", VERSION + 1)
+    monkeypatch.setattr("tarantula.search.indexes.index.VERSION", VERSION + 1)
     searching._index.cache_clear()
     answer = filled.get("/search", q="curso")
     assert (answer.status_code, "another version" in answer.text) == (503, True)
@@ -321,7 +321,7 @@ def test_an_index_of_another_version_at_which_somebody_is_at_work_is_left_alone(
     following = Following(config, sqlite)
     catch_up(following)
     following.index.commit(0)
-    monkeypatch.setattr("tarantula.search.index.VERSION", VERSION + 1)
+    monkeypatch.setattr("tarantula.search.indexes.index.VERSION", VERSION + 1)
     with pytest.raises(BusyIndex, match="Another process"):
         Following(config, sqlite)
     assert (folder_of(config) / "meta.json").exists()

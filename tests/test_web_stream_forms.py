@@ -46,6 +46,7 @@ def the_form_of_a_source(window: Page) -> None:
     window.get_by_role("button", name="Guardar").click()
     expect(window.get_by_text("weather.lisboa foi alterada")).to_be_visible()
     expect(said_at(interval)).to_have_count(0)
+    what_is_sent(window)
     window.get_by_text("Para quem conhece os adaptadores").click()
     rest = window.get_by_label("Em JSON")
     for wrong, sentence in (
@@ -55,6 +56,34 @@ def the_form_of_a_source(window: Page) -> None:
         rest.fill(wrong)
         window.get_by_role("button", name="Guardar").click()
         expect(window.get_by_role("alert").filter(has_text=sentence)).to_be_visible()
+
+
+def what_is_sent(window: Page) -> None:
+    """A key that everybody would see, a line that is no header, a body that is not JSON; then all is well."""
+    window.get_by_text("O que se envia ao servidor").click()
+    headers, body = window.get_by_label("Cabeçalhos"), window.get_by_label("O que se envia", exact=True)
+    variables = window.get_by_label("Variáveis, uma em cada linha")
+    save = window.get_by_role("button", name="Guardar")
+    headers.fill("X-API-Key: abc")
+    save.click()
+    expect(said_at(headers)).to_contain_text("O cabeçalho X-API-Key é um segredo: escreva {token} no seu lugar")
+    headers.fill("X-API-Key {token}")
+    save.click()
+    expect(said_at(headers)).to_have_text("A linha 1 não é o que aqui se quer. Escreva-a como nome: valor.")
+    headers.fill("X-API-Key: {token}")
+    variables.fill("token=abc")
+    body.fill('{"town": }')
+    window.get_by_label("Como se pergunta ao servidor").click()
+    window.get_by_role("option", name="POST").click()
+    # What is wrong opens what it is folded away in.
+    window.get_by_text("O que se envia ao servidor").click()
+    expect(body).not_to_be_visible()
+    save.click()
+    expect(said_at(body)).to_contain_text("O que se envia não é JSON (linha 1, letra 10).")
+    body.fill('{"town": "Lisboa"}')
+    save.click()
+    expect(window.get_by_text("weather.lisboa foi alterada").last).to_be_visible()
+    expect(said_at(body)).to_have_count(0)
 
 
 def a_category(place: Office, window: Page) -> None:

@@ -12,10 +12,12 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 from fastapi import FastAPI, Request
+from sqlalchemy import select
 from starlette.responses import Response
 
 from tarantula.config import Config
 from tarantula.db import Database
+from tarantula.people.models import AuditEntry
 from tarantula.people.person import Person
 from tarantula.people.roles import Role
 from tarantula.web import api
@@ -107,6 +109,9 @@ def test_what_was_read_leaves_in_every_format(sqlite: Database, ask: Client) -> 
     feed = ElementTree.fromstring(ask.get(f"{at}/export.atom").content)
     assert len(feed.findall("{http://www.w3.org/2005/Atom}entry")) == 3
     assert _rows_of_parquet(ask.get(f"{at}/export.parquet")) == 3
+    last = ask.get(f"{at}/export.prometheus")
+    assert (last.text.splitlines()[-1].endswith(" 3.3"), last.headers["content-type"][:10]) == (True, "text/plain")
+    assert ask.get(f"{at}/export.atom", params={"grain": "day"}).status_code == 400
     assert ask.get(f"{at}/export.docx").status_code == 422
     assert ask.get(f"{at}/export.csv", params={"field": "colour"}).status_code == 404
     days = ask.get(f"{at}/export.csv", params={"grain": "year"}).text.splitlines()
@@ -117,6 +122,26 @@ def _rows_of_parquet(answer: httpx.Response) -> int:
     from pyarrow import parquet
 
     return int(parquet.read_table(BytesIO(answer.content)).num_rows)
+
+
+def test_what_is_sent_is_refused_at_its_field_and_shown_to_nobody_else(sqlite: Database, ask: Client) -> None:
+    sending = {
+        "method": "post",
+        "headers": {"X-API-Key": "{key}"},
+        "body": "q={q}",
+        "variables": {"key": "k", "q": "q"},
+    }
+    wrong = ask.post("/api/streams", json={**SOURCE, **sending, "headers": {"X-API-Key": "abc"}})
+    assert (wrong.status_code, list(wrong.json()["fields"])) == (422, ["headers"])
+    own = ask.post("/api/streams", json={**SOURCE, **sending, "name": "quotes.edp"}).json()
+    assert {key: own[key] for key in sending} == {**sending, "method": "POST"}
+    others = ask.get("/api/streams/quotes.edp", headers={"who": "rui curator"}).json()
+    assert (others["headers"], others["body"], others["variables"]) == ({"X-API-Key": "…"}, "…", {"key": "…", "q": "…"})
+    assert ask.patch("/api/streams/quotes.edp", json={"body": "q={key}"}).status_code == 200
+    with sqlite.reading() as session:
+        last = session.scalars(select(AuditEntry).order_by(AuditEntry.id.desc())).first()
+    assert last is not None
+    assert last.detail == {"changes": {"body": "changed"}}
 
 
 def test_what_was_put_aside_is_decided(sqlite: Database, ask: Client) -> None:

@@ -17,9 +17,9 @@ from tarantula.publications.times import PERIODS
 from tarantula.states import MEANINGS, ItemState, Validation
 from tarantula.streams.categories import categories
 from tarantula.streams.categories.making import questions
-from tarantula.web.parts.publication_fields import help_of
-from tarantula.web.parts.source_form import TEXTS
-from tarantula.web.parts.source_form import help_of as help_of_source
+from tarantula.web.parts.publications.fields import help_of
+from tarantula.web.parts.streams.source_form import TEXTS
+from tarantula.web.parts.streams.source_form import help_of as help_of_source
 from tests.collecting import ROOT
 
 PACKAGE = ROOT / "tarantula"
@@ -29,7 +29,17 @@ MARKING = frozenset({"_", "mark"})
 SAYING = frozenset(
     {"TarantulaError", "NotAllowed", "NotAnExpression", "NotNow", "NotThere", "ValueError"}
     | {"CannotAsk", "InvalidResponse", "NoCode", "NotReached", "PrivateAddress", "TookTooLong", "TooLarge"}
-    | {"NotUnderstood", "accept", "at_least", "more_than_nothing", "refuse", "_refuse", "_take", "Verdict"}
+    | {
+        "NotUnderstood",
+        "accept",
+        "at_least",
+        "more_than_nothing",
+        "refuse",
+        "_refuse",
+        "_not_written",
+        "_take",
+        "Verdict",
+    }
 )
 """What is called with a sentence that a page may show."""
 RETURNING = frozenset({"answers.py", "failures.py", "fitting.py", "reasons.py", "robots.py", "sentences.py"})
@@ -43,18 +53,19 @@ OF_PYDANTIC = {
 """What pydantic says of numbers that are none."""
 COUNTED = {"link", "links", "unknown", "No", "accepted", "dismissed"}
 SENTENCES = (
-    "answers.py",
     "archive/rules.py",
     "catalogue.py",
+    "collecting/answers.py",
     "download",
     "life",
     "management",
+    "management/streams",
     "people",
     "publications",
     "robots.py",
     "scope",
     "search/__init__.py",
-    "search/remote.py",
+    "search/barrels/remote.py",
     "sentences.py",
     "servers.py",
     "states.py",
@@ -66,8 +77,9 @@ SENTENCES = (
     "streams/sources/source.py",
     "streams/sources/steps.py",
     "streams/views",
-    "web/parts/source_form.py",
-    "web/parts/way_there.py",
+    "web/parts/streams/pairs_box.py",
+    "web/parts/streams/source_form.py",
+    "web/parts/streams/way_there.py",
     "web/picking",
 )
 """Where sentences are said of what people write and do; those of other places are shown in English."""
@@ -87,13 +99,18 @@ WHOLE = (
     "streams/reading/visit.py",
     "streams/selectors.py",
     "streams/sources/retention.py",
+    "streams/sources/interval.py",
+    "streams/sources/names.py",
+    "streams/sources/sent.py",
     "streams/sources/source.py",
+    "streams/sources/source_field.py",
+    "streams/sources/variables.py",
     "streams/texts.py",
     "streams/types",
     "streams/xml_trees.py",
 )
 """Where every sentence is one that a page may show: why a value was not read, or a source is not as it should be."""
-NOTES = ("search/finder.py", "search/query.py", "streams/alerts/replaying.py")
+NOTES = ("search/finding/finder.py", "search/queries/query.py", "streams/alerts/replaying.py")
 """Where notes are gathered of what was done with a query."""
 
 

@@ -52,8 +52,8 @@ SERVING = ("tarantula.cli.serve", "tarantula.cli.web", "tarantula.web.app", "tar
 SEARCHING = (
     "tarantula.cli.barrel",
     "tarantula.cli.gateway",
-    "tarantula.search.barrel_process",
-    "tarantula.search.gateway_process",
+    "tarantula.search.barrels.barrel_process",
+    "tarantula.search.barrels.gateway_process",
 )
 NEEDED = {"web": SERVING, "serve": SERVING, "barrel": SEARCHING, "gateway": SEARCHING}
 """What is read beside the rest, when a noun is asked for that needs it."""

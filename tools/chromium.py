@@ -11,8 +11,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tarantula.browser import find_browser
 from tarantula.errors import TarantulaError
+from tarantula.rendering.browser import find_browser
 
 PATIENCE = 300
 """Seconds for each command."""

@@ -20,10 +20,10 @@ from typing import NamedTuple
 import bm25s
 import Stemmer
 
-from tarantula.search.asking import Asking, Needed
-from tarantula.search.index import Index
-from tarantula.search.query import Asked, Words
-from tarantula.search.words import exact
+from tarantula.search.indexes.index import Index
+from tarantula.search.queries.asking import Asking, Needed
+from tarantula.search.queries.query import Asked, Words
+from tarantula.search.texts.words import exact
 from tests.entries import entry
 
 TOP = 10

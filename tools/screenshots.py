@@ -20,8 +20,8 @@ from playwright.sync_api import Browser, Page, ViewportSize
 
 from tarantula.config import Config
 from tarantula.db import open_database
-from tarantula.management import views
 from tarantula.management.desk import Desk
+from tarantula.management.streams import views
 from tarantula.people.person import Person
 from tarantula.people.roles import Role
 from tarantula.streams.sources import registry
@@ -44,6 +44,8 @@ STYLE = (
     "body { font-family: sans-serif } img { display: none } "
     "table { border-collapse: collapse } td, th { border: 1px solid #999; padding: 4px 16px }"
 )
+SEARCHED = ("departamento", "física", '"ciências"', "site:127.0.0.1 curso")
+"""What somebody looked for; the first is seen as it is answered."""
 TRIED = "{base}\n{base}visita.mp4\nhttp://www.example.org/"
 
 
@@ -78,6 +80,9 @@ def collect(environment: dict[str, str], web: DemoWeb) -> str:
     run("publication", "add", NAME, web.url(), *wanted, *when, "--delay", "0.02", "--description", words)
     for _ in range(2):
         run("crawl", NAME)
+    run("index")
+    for query in (*SEARCHED, SEARCHED[0]):
+        run("search", query)
     last: str = json.loads(run("items", NAME, "--json"))[-1]["urn"]
     return last
 
@@ -139,6 +144,8 @@ def take(browser: Browser, way_in: str, urn: str, base: str, wanted: frozenset[s
         "reports-in-time": f"/publications/{NAME}/reports",
         "dashboard": "/dashboard",
         "sources": "/sources",
+        "search": f"/search?q={SEARCHED[0]}",
+        "searches": "/searches",
     }.items():
         if is_wanted(name):
             picture(page, f"{address}{path}", name)

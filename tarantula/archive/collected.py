@@ -11,9 +11,9 @@ from sqlalchemy import ColumnElement, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from tarantula import __version__, catalogue
-from tarantula.answers import REDIRECTS
 from tarantula.archive.copies import Copies
 from tarantula.archive.names import path_of_copy
+from tarantula.collecting.answers import REDIRECTS
 from tarantula.download.errors import DownloadError
 from tarantula.errors import TarantulaError
 from tarantula.links.link import LinkKind

@@ -16,14 +16,14 @@ from tarantula.beliefs.reading import read
 from tarantula.errors import TarantulaError
 from tarantula.listings import IS_COLLECTED
 from tarantula.models import Document, Item, Publication
-from tarantula.revisit.beliefs import Beliefs, beliefs_of
-from tarantula.revisit.believed import Believed, Pauses, freshness_of, gaps_of
-from tarantula.revisit.choosers import chooser
-from tarantula.revisit.doubt import chances
-from tarantula.revisit.honesty import Honesty
 from tarantula.revisit.model import Floats, Ints, mean
+from tarantula.revisit.planning.believed import Believed, Pauses, freshness_of, gaps_of
+from tarantula.revisit.planning.choosers import USUAL, chooser
+from tarantula.revisit.planning.uniform import uniform
+from tarantula.revisit.rates.beliefs import Beliefs, beliefs_of
+from tarantula.revisit.rates.doubt import chances
+from tarantula.revisit.rates.honesty import Honesty
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.uniform import uniform
 from tarantula.states import ItemState, Validation
 
 WEIGHTS: dict[str, Callable[[Ints], Floats]] = {
@@ -89,7 +89,7 @@ def plan_visits(
     horizon: float,
     begins_at: datetime | None = None,
     visits: int | None = None,
-    policy: str = "aged",
+    policy: str = USUAL,
     weights: str = "equal",
     item: Item | None = None,
 ) -> Plan:

@@ -29,9 +29,9 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from tarantula.models import Document, Item, Visit
-from tarantula.revisit.ledger import Ledger, Wanted
 from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.sights import FIRST_BODY, Sights, faces_of, seconds_of
+from tarantula.revisit.rates.ledger import Ledger, Wanted
+from tarantula.revisit.rates.sights import FIRST_BODY, Sights, faces_of, seconds_of
 
 ROWS = 100_000
 """How many are held at a time, about."""

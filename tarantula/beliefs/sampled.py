@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from tarantula.beliefs.reading import read
 from tarantula.models import Item
-from tarantula.revisit.beliefs import beliefs_of
-from tarantula.revisit.doubt import chances
+from tarantula.revisit.rates.beliefs import beliefs_of
+from tarantula.revisit.rates.doubt import chances
 
 
 class Sampled(NamedTuple):

@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 
 from tarantula.beliefs.plan import Plan
 from tarantula.models import Document
-from tarantula.revisit.beliefs import Beliefs, Ground
-from tarantula.revisit.priors import DAY, LEVELS
+from tarantula.revisit.rates.beliefs import Beliefs, Ground
+from tarantula.revisit.rates.priors import DAY, LEVELS
 from tarantula.store.bulk import chunks
 
 FIRST = 20

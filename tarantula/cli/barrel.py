@@ -33,8 +33,8 @@ def barrel(
 ) -> None:
     """Answer searches from an index of its own, for gateways, until Ctrl-C."""
     check_possible()
-    from tarantula.search.barrel import Barrel
-    from tarantula.search.barrel_process import opened, run_barrel
+    from tarantula.search.barrels.barrel import Barrel
+    from tarantula.search.barrels.barrel_process import opened, run_barrel
 
     if host in ANYWHERE and not address:
         raise TarantulaError(f"No gateway finds a barrel at {host!r}. Say where it is found, with --address.")

@@ -14,10 +14,10 @@ from types import FrameType
 from rich.console import Console
 from rich.live import Live
 
+from tarantula.collecting.progress import Progress
 from tarantula.config import Config
 from tarantula.db import Database, open_database
 from tarantula.listings import find_item
-from tarantula.progress import Progress
 from tarantula.reports import report
 from tarantula.states import DocumentState, is_final
 from tarantula.store.visits import Standing, Visits

@@ -14,7 +14,7 @@ from tarantula.publications.times import parse_duration
 
 if TYPE_CHECKING:
     from tarantula.revisit.changes import Law
-    from tarantula.revisit.experiments import Experiment, Span
+    from tarantula.revisit.experiments.experiment import Experiment, Span
 
 UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "week": 604_800.0}
 
@@ -69,9 +69,9 @@ def of_an_experiment(*leaving_out: str) -> Callable[[Command], Command]:
 def read(**typed: Any) -> Experiment:
     """Return the experiment that was typed; what cannot be is as usual."""
     typed = {name: choice.usual for name, choice in CHOICES.items()} | typed
-    from tarantula.revisit.experiments import Experiment
+    from tarantula.revisit.experiments.experiment import Experiment
+    from tarantula.revisit.experiments.worlds import World
     from tarantula.revisit.model import Reading
-    from tarantula.revisit.worlds import World
 
     if typed["unit"] not in UNITS:
         raise TarantulaError(f"There is no unit {typed['unit']}. There are: {', '.join(UNITS)}.")
@@ -123,7 +123,7 @@ def _seconds(text: str) -> float:
 
 def _span(text: str, flag: str) -> Span:
     """Read ``0.01:1``, or one number for both."""
-    from tarantula.revisit.experiments import Span
+    from tarantula.revisit.experiments.experiment import Span
 
     first, _, second = text.partition(":")
     try:

@@ -11,7 +11,7 @@ from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.listening import address_of, listen
 from tarantula.saying import say_what_is_done
-from tarantula.search.gateway_process import run_gateway
+from tarantula.search.barrels.gateway_process import run_gateway
 
 
 def gateway(

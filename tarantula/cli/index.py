@@ -25,7 +25,7 @@ def index(
 ) -> None:
     """Bring the index up to date with what was collected."""
     check_possible()
-    from tarantula.search.following import Following, forget_index, wish_all_read
+    from tarantula.search.indexes.following import Following, forget_index, wish_all_read
 
     installation = Config()
     with open_database(installation) as database, counting("Indexing") as show:

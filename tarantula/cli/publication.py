@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from tarantula.cli.files import text_in
 from tarantula.cli.nouns import group
 from tarantula.cli.options import given, with_fields
 from tarantula.cli.screen import console, table, when, write_json
 from tarantula.config import Config
 from tarantula.db import open_database
-from tarantula.errors import TarantulaError
 from tarantula.life.planning import due_next
 from tarantula.models import Publication
 from tarantula.publications import registry, toml
@@ -109,7 +108,7 @@ def import_(
     replace: Annotated[bool, typer.Option("--replace", help="Also change publications that are there.")] = False,
 ) -> None:
     """Store the publications of TOML files: all of them, or none."""
-    configs = [config for file in files for config in toml.from_toml(_read(file))]
+    configs = [config for file in files for config in toml.from_toml(text_in(file))]
     store = registry.put if replace else registry.add
     with open_database() as database, database.session() as session:
         for config in configs:
@@ -154,10 +153,3 @@ def _shown(field: str, value: Any) -> str:
     if isinstance(value, dict):
         return "\n".join(f"{key} = {part}" for key, part in value.items())
     return "; ".join(value) if isinstance(value, list) else str(value)
-
-
-def _read(file: Path) -> str:
-    try:
-        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise TarantulaError(f"{file} is not a text in UTF-8.") from error

@@ -15,7 +15,7 @@ from tarantula.cli.revisit_plan import plan
 from tarantula.cli.screen import console, counting, table, write_json
 
 if TYPE_CHECKING:
-    from tarantula.revisit.experiments import Finding
+    from tarantula.revisit.experiments.experiment import Finding
 
 app = group("revisit")
 app.command()(plan)
@@ -30,13 +30,15 @@ def revisit() -> None:
 @app.command()
 @options.of_an_experiment()
 def simulate(
-    policy: Annotated[str, typer.Option("--policy", help="psp, mp2, m-wolf, slotted, aged or uniform.")] = "psp",
+    policy: Annotated[
+        str, typer.Option("--policy", help="psp, mp2, m-wolf, slotted, lasting, aged or uniform.")
+    ] = "psp",
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
     **typed: Any,
 ) -> None:
     """Simulate a policy on a web that does not exist, and hold what it does against the bounds."""
     with needing_numbers():
-        from tarantula.revisit import experiments
+        from tarantula.revisit.experiments import experiment as experiments
 
         experiment = options.read(**typed)
         with counting("Planning, then simulating") as count:
@@ -60,7 +62,7 @@ def figures(
 ) -> None:
     """Draw how stale every policy leaves a web, and write the numbers into revisit.md."""
     with needing_numbers():
-        from tarantula.revisit import figures_page
+        from tarantula.revisit.experiments import figures_page
 
         experiment, varied = options.read(**typed), options.numbers(thetas, "--thetas")
         done = 0

@@ -10,7 +10,7 @@ from tarantula.cli.needing import needing_numbers
 from tarantula.cli.screen import console, table, write_json
 
 if TYPE_CHECKING:
-    from tarantula.revisit.bias import Miss
+    from tarantula.revisit.rates.bias import Miss
 
 
 def estimators(
@@ -19,7 +19,7 @@ def estimators(
 ) -> None:
     """Show by how much the estimators of rates miss, counted over all that visits may find."""
     with needing_numbers():
-        from tarantula.revisit.bias import misses
+        from tarantula.revisit.rates.bias import misses
     rows = misses(visits=visits)
     if as_json:
         write_json([row.as_dict() for row in rows])

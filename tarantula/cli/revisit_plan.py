@@ -32,8 +32,8 @@ def plan(
         int | None, typer.Option("--visits", help="Most visits; what the delay allows, up to a million, unless told.")
     ] = None,
     policy: Annotated[
-        str, typer.Option("--policy", help="Which pages, and when: aged, uniform, psp, mp2, m-wolf, slotted.")
-    ] = ("aged"),
+        str, typer.Option("--policy", help="Which pages, and when: lasting, aged, uniform, psp, mp2, m-wolf, slotted.")
+    ] = "lasting",
     weights: Annotated[str, typer.Option("--weights", help="What pages count: equal, or depth.")] = "equal",
     first: Annotated[int, typer.Option("--first", min=0, help="How many of the first visits are shown.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,

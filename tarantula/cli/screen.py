@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from textwrap import indent
 from typing import Any
 
 from rich.console import Console
@@ -37,6 +38,15 @@ def table(*columns: str, numbers: tuple[str, ...] = (), whole: str = "", title: 
 def write_json(value: Any) -> None:
     """Write a value for a program to read."""
     print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def write_json_rows(rows: Iterable[Any]) -> None:
+    """Write a list for a program to read, one part after the other, however long it is."""
+    between = "[\n"
+    for row in rows:
+        print(between + indent(json.dumps(row, indent=2, ensure_ascii=False), "  "), end="")
+        between = ",\n"
+    print("[]" if between == "[\n" else "\n]")
 
 
 def when(moment: datetime | None) -> str:

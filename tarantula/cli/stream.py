@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli import stream_alert, stream_history
+from tarantula.cli.files import text_in
+from tarantula.cli.long_table import write_rows
 from tarantula.cli.nouns import group
-from tarantula.cli.screen import console, table, write_json
-from tarantula.cli.stream_aside import aside
-from tarantula.cli.stream_category import categories, make
-from tarantula.cli.stream_fields import fields_without
-from tarantula.cli.stream_options import changes, with_source
-from tarantula.cli.stream_read import poll, read
-from tarantula.cli.stream_shown import as_dict, moment, text_of
+from tarantula.cli.screen import console, counting, table, write_json, write_json_rows
+from tarantula.cli.streams import alert as stream_alert
+from tarantula.cli.streams import history as stream_history
+from tarantula.cli.streams.aside import aside
+from tarantula.cli.streams.category import categories, make
+from tarantula.cli.streams.fields import fields_without
+from tarantula.cli.streams.options import changes, with_source
+from tarantula.cli.streams.read import poll, read
+from tarantula.cli.streams.shown import LISTED, as_dict, cells, text_of
 from tarantula.db import open_database
 from tarantula.errors import TarantulaError
 from tarantula.models import Source, SourceState
@@ -78,14 +80,17 @@ def edit(
     **typed: Any,
 ) -> None:
     """Change what is said of a source; its history stays."""
-    with open_database() as database, database.session() as session:
-        before = registry.config_of(registry.get(session, name)).model_dump(mode="json")
-        said = _said(before, url, typed)
-        if without:
-            said["fields"] = fields_without(said.get("fields", before["fields"]), without)
-        if not said:
-            raise TarantulaError("Say what is to change: --interval, --css, --kind, or another option.")
-        registry.edit(session, name, said)
+    with open_database() as database:
+        with database.reading() as session, counting("Reading the past anew") as progress:
+            before = registry.config_of(registry.get(session, name)).model_dump(mode="json")
+            said = _said(before, url, typed)
+            if without:
+                said["fields"] = fields_without(said.get("fields", before["fields"]), without)
+            if not said:
+                raise TarantulaError("Say what is to change: --interval, --css, --kind, or another option.")
+            past = registry.understood(session, name, said, progress=progress)
+        with database.session() as session:
+            registry.edit(session, name, said, past=past)
     print(f"{name} is changed.")
 
 
@@ -97,18 +102,11 @@ def list_all(
 ) -> None:
     """Show sources and how reading them goes, one row each."""
     with open_database() as database, database.reading() as session:
-        found = {row.id for row in registry.find(session, " ".join(words or ()), most=sys.maxsize)}
-        chosen = [row for row in registry.below(session, below) if row.id in found]
-        rows = [(row, session.get_one(SourceState, row.id)) for row in chosen]
-    if as_json:
-        write_json([as_dict(source, state) for source, state in rows])
-        return
-    drawn = table("name", "status", "every", "last read", "last change", "what is wrong")
-    for source, state in rows:
-        interval = f"{registry.config_of(source).interval:g} s"
-        status = "paused" if source.is_paused else state.status
-        drawn.add_row(source.name, status, interval, moment(state.read_at), moment(state.event_at), state.sentence)
-    console().print(drawn)
+        found = registry.with_states(session, " ".join(words or ()), below)
+        if as_json:
+            write_json_rows(as_dict(source, state) for source, state in found)
+        else:
+            write_rows(LISTED, (cells(source, state) for source, state in found))
 
 
 @app.command()
@@ -160,7 +158,7 @@ def import_(
     owner: Owner = "",
 ) -> None:
     """Store the sources of files: all of them, or none."""
-    configs = [config for one in file for config in files.from_text(_text(one))]
+    configs = [config for one in file for config in files.from_text(text_in(one))]
     with open_database() as database, database.session() as session:
         for config in configs:
             if replace and registry.is_there(session, config.name):
@@ -199,10 +197,3 @@ def _said(before: dict[str, Any], url: str | None, typed: dict[str, Any]) -> dic
 def _set_paused(name: str, paused: bool) -> None:
     with open_database() as database, database.session() as session:
         registry.edit(session, name, {"paused": paused})
-
-
-def _text(file: Path) -> str:
-    try:
-        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise TarantulaError(f"{file} is not a text in UTF-8.") from error

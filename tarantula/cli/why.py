@@ -12,7 +12,7 @@ from tarantula.errors import TarantulaError
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry
 from tarantula.publications.fields import check_type
-from tarantula.scopes import scope_of
+from tarantula.publications.scopes import scope_of
 
 
 def why(

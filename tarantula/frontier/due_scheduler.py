@@ -73,6 +73,8 @@ class DueScheduler(TurnScheduler):
         config = visit.config
         request = Request(
             visit.url,
+            method=visit.sent.method,
+            body=visit.sent.body,
             callback=self.spider.parse,
             errback=self.spider.failed,
             headers=self._headers,
@@ -87,5 +89,5 @@ class DueScheduler(TurnScheduler):
                 "ignores_robots": not config.robots,
             },
         )
-        request.headers.update(visit.conditions)
+        request.headers.update({**visit.sent.fields, **visit.conditions})
         return request

@@ -12,10 +12,10 @@ from sqlalchemy.orm import Session
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
+from tarantula.life.new_items import create_item
 from tarantula.life.starting import Starter
 from tarantula.life.workers import Worker, living
 from tarantula.models import Item, Publication
-from tarantula.new_items import create_item
 from tarantula.states import ALIVE, ItemState
 from tarantula.store.machine import this_machine
 

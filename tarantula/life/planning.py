@@ -11,8 +11,8 @@ from sqlalchemy import exists, select
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import TarantulaError
+from tarantula.life.new_items import create_item
 from tarantula.models import Item, Publication
-from tarantula.new_items import create_item
 from tarantula.publications.due import Plan, latest_due, next_due
 from tarantula.publications.registry import config_of
 from tarantula.publications.zones import zone_named

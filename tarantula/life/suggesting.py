@@ -15,15 +15,15 @@ from sqlalchemy.orm import Session
 from tarantula.config import Config
 from tarantula.db import Database
 from tarantula.errors import NotNow, TarantulaError
+from tarantula.life.new_items import create_item
 from tarantula.life.wishes import will_hear
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, Publication
-from tarantula.new_items import create_item
-from tarantula.private_addresses import may_visit_private, private_address
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig, read
 from tarantula.publications.fields import with_scheme
-from tarantula.scopes import scope_of
+from tarantula.publications.private_addresses import may_visit_private, private_address
+from tarantula.publications.scopes import scope_of
 from tarantula.states import ALIVE, COLLECTED, DocumentState, ItemState
 from tarantula.store.documents import DocumentTable
 from tarantula.store.found import Found

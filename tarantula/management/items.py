@@ -10,11 +10,11 @@ from sqlalchemy.orm import Session, joinedload
 from tarantula.archive.removal import check_removable, remove_item
 from tarantula.coordinator import check_can_begin, reopen
 from tarantula.errors import NotNow, TarantulaError
+from tarantula.life.log_tails import tail
 from tarantula.life.starting import converter
 from tarantula.life.wishes import want_stop, want_time
 from tarantula.life.workers import Worker, living
 from tarantula.listings import ItemRow, find_item, row_of
-from tarantula.log_tails import tail
 from tarantula.management import processes
 from tarantula.management.desk import Desk
 from tarantula.management.item_rows import CollectorRow, ItemDetail, counts_of, verbs_of

@@ -22,7 +22,7 @@ from tarantula.people.roles import Role
 from tarantula.publications import registry, toml
 from tarantula.publications.config import PublicationConfig, read
 from tarantula.publications.fields import check_name
-from tarantula.scopes import scope_of
+from tarantula.publications.scopes import scope_of
 from tarantula.states import ItemState
 
 SECRET = "notify"

@@ -23,13 +23,13 @@ from tarantula.management.desk import Desk
 from tarantula.models import Document, Item
 from tarantula.people.roles import Role
 from tarantula.search import check_possible
+from tarantula.search.barrels.remote import RemoteFinder
 from tarantula.search.counting import SearchCounts
-from tarantula.search.remote import RemoteFinder
 from tarantula.search.results import Request, Result, Results
 from tarantula.store.journal import head
 
 if TYPE_CHECKING:
-    from tarantula.search.index import Index
+    from tarantula.search.indexes.index import Index
 
 MOST_CAPTURES = 5
 """Of each page, beside the one that was found."""
@@ -66,7 +66,7 @@ def find(desk: Desk, request: Request) -> Results:
         return _gateway(desk.installation.gateway).find(request)
     began = monotonic()
     with opened(desk) as index:
-        from tarantula.search.finder import Finder
+        from tarantula.search.finding.finder import Finder
 
         found = Finder(index).find(request)
     answered.note(monotonic() - began)
@@ -100,7 +100,7 @@ def completed(desk: Desk, prefix: str) -> list[str]:
     if desk.installation.gateway:
         return _gateway(desk.installation.gateway).complete(prefix)
     with opened(desk) as index:
-        from tarantula.search.completing import complete
+        from tarantula.search.finding.completing import complete
 
         return complete(index, prefix).completions
 
@@ -138,8 +138,8 @@ def opened(desk: Desk) -> Iterator[Index]:
     """Give the index of an installation, or say what to do without one."""
     desk.person.check(Role.READER)
     check_possible()
-    from tarantula.search.following import folder_of
-    from tarantula.search.index import damage_told
+    from tarantula.search.indexes.following import folder_of
+    from tarantula.search.indexes.index import damage_told
 
     folder = folder_of(desk.installation)
     if not (folder / "meta.json").exists():
@@ -165,6 +165,6 @@ def _gateway(address: str) -> RemoteFinder:
 
 @lru_cache(maxsize=1)
 def _index(folder: Path, identity: int) -> Index:
-    from tarantula.search.index import Index
+    from tarantula.search.indexes.index import Index
 
     return Index(folder)

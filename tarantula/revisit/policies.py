@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tarantula.revisit import allocate
-from tarantula.revisit.merge import merge, wished
 from tarantula.revisit.model import Reading
 from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.phases import allocate
+from tarantula.revisit.phases.merge import merge, wished
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.slotted import slotted
+from tarantula.revisit.slotting.slotted import slotted
 
 
 class Policy(Protocol):

@@ -18,7 +18,7 @@ class ReadText(Base):
     document_id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
     item_id: Mapped[int] = mapped_column(Integer, index=True)
     content: Mapped[bytes] = mapped_column(LargeBinary)
-    """`tarantula.search.content.Content`, packed."""
+    """`tarantula.search.texts.content.Content`, packed."""
 
 
 class LinkWeight(Base):
@@ -33,7 +33,7 @@ class LinkWeight(Base):
     rank_of_all: Mapped[float] = mapped_column(Float)
     """The same over the last items of all publications."""
     weight: Mapped[float] = mapped_column(Float)
-    """What an index makes of the two, as `tarantula.search.weights` scales it."""
+    """What an index makes of the two, as `tarantula.search.ranks.weights` scales it."""
     inlinks: Mapped[int] = mapped_column(Integer)
     """How many other pages lead to it."""
     inlinks_of_others: Mapped[int] = mapped_column(Integer)

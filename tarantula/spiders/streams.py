@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from twisted.python.failure import Failure
 
-from tarantula.browser import browser_settings, check_browser
 from tarantula.config import Config
 from tarantula.db import open_database
 from tarantula.download.addresses import is_public
 from tarantula.download.errors import GivenUp, InvalidResponse
 from tarantula.errors import TarantulaError
+from tarantula.rendering.browser import browser_settings, check_browser
 from tarantula.spiders.visiting import VisitingSpider, visited
 from tarantula.streams import check_possible
 from tarantula.streams.reading.answering import MOST_HOPS, TOO_MANY_HOPS, Attempt, attempts, failed_attempts, redirected
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from tarantula.download.exchange import Exchange
-    from tarantula.source_rendering import SourceRenderer
+    from tarantula.rendering.sources import SourceRenderer
     from tarantula.streams.reading.visit import Visit
 
 READ_AT_ONCE = 64 * 1024
@@ -89,7 +89,11 @@ class StreamsSpider(VisitingSpider):
                 self.collection.release(visit)
             if visit.hops >= MOST_HOPS:
                 return failed_attempts(visit, InvalidResponse(TOO_MANY_HOPS), _now())
-            self.collection.go_on(visit, visit.led_to(target, not is_public(exchange.address)))
+            try:
+                onward = visit.led_to(target, exchange.status, not is_public(exchange.address))
+            except InvalidResponse as error:
+                return failed_attempts(visit, error, _now())
+            self.collection.go_on(visit, onward)
             return []
         if visit.needs_browser:
             return await self._parse_rendered(visit, exchange)
@@ -114,7 +118,7 @@ class StreamsSpider(VisitingSpider):
     def _browser(self) -> SourceRenderer:
         if self._renderer is None:
             check_browser()
-            from tarantula.source_rendering import SourceRenderer
+            from tarantula.rendering.sources import SourceRenderer
 
             self._renderer = SourceRenderer(self.crawler)
         return self._renderer

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 
+from tarantula.collecting.substitutes import exchange_for
 from tarantula.download.exchange import Exchange
-from tarantula.substitutes import exchange_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from scrapy.http import Response
 
-    from tarantula.collection import Collection
+    from tarantula.collecting.collection import Collection
     from tarantula.streams.reading.reader import Reader
 
 SIDE_TIMEOUT = 60.0

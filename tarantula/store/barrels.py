@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
-from typing import NamedTuple
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
+from tarantula.columns import Moment
 from tarantula.models import Barrel
 from tarantula.store.collectors import DEAD, clock
 from tarantula.store.machine import is_running, this_machine
@@ -61,22 +64,50 @@ class Presence:
         self._me = connection.execute(row.returning(Barrel.id)).scalar_one()
 
 
+class Signs:
+    """When barrels were heard of, by the clock of whoever looks: it does not jump, as the database's may.
+
+    The database's clock decides only of those that were not looked at lately.
+    """
+
+    def __init__(self) -> None:
+        self._heard: dict[int, tuple[datetime, float]] = {}
+        self._looked_at = -DEAD
+
+    def living(self, connection: Connection) -> list[Living]:
+        """Return the barrels that were heard of lately, without those whose processes are known to be gone."""
+        rows, now, here = _rows(connection), monotonic(), this_machine()
+        if now - self._looked_at > DEAD:
+            self._heard.clear()
+        self._looked_at = now
+        self._heard = {row.id: (row.heartbeat_at, self._heard_at(row, now)) for row in rows}
+        return [
+            Living(row.id, row.address, row.is_ready, row.place)
+            for row in rows
+            if now - self._heard[row.id][1] < DEAD and (row.host != here or is_running(row.pid))
+        ]
+
+    def _heard_at(self, row: Any, now: float) -> float:
+        told, at = self._heard.get(row.id, (None, 0.0))
+        if told is not None and row.heartbeat_at >= told:
+            return at if row.heartbeat_at == told else now
+        age: timedelta = row.now - row.heartbeat_at
+        return now - max(age.total_seconds(), 0.0)
+
+
 # Made once: gateways ask for every question.
 _TABLE = Barrel.__table__.c
-_ALL = select(*(_TABLE[name] for name in ("id", "address", "is_ready", "place", "host", "pid"))).order_by(_TABLE.id)
-_LIVING = _ALL.where(_TABLE.heartbeat_at > bindparam("since"))
-_LIVING_BY_ITS_CLOCK = _ALL.where(_TABLE.heartbeat_at > func.clock_timestamp() - timedelta(seconds=DEAD))
+_ASKED = [_TABLE[name] for name in ("id", "address", "is_ready", "place", "host", "pid", "heartbeat_at")]
+_BY_ITS_CLOCK = select(*_ASKED, func.clock_timestamp().label("now")).order_by(_TABLE.id)
+_BY_OURS = select(*_ASKED, bindparam("now", type_=Moment).label("now")).order_by(_TABLE.id)
 
 
 def living(connection: Connection) -> list[Living]:
-    """Return the barrels that were heard of lately, without those whose processes are known to be gone."""
+    """Return the barrels that live, for whoever looks but once."""
+    return Signs().living(connection)
+
+
+def _rows(connection: Connection) -> Sequence[Any]:
     if connection.dialect.name == "postgresql":
-        rows = connection.execute(_LIVING_BY_ITS_CLOCK)
-    else:
-        rows = connection.execute(_LIVING, {"since": clock(connection) - timedelta(seconds=DEAD)})
-    here = this_machine()
-    return [
-        Living(number, address, is_ready, place)
-        for number, address, is_ready, place, host, pid in rows
-        if host != here or is_running(pid)
-    ]
+        return connection.execute(_BY_ITS_CLOCK).all()
+    return connection.execute(_BY_OURS, {"now": clock(connection)}).all()

@@ -93,10 +93,10 @@ class Follower:
 
     def _settled(self, connection: Connection) -> int:
         """Return the highest number such that no entry with it or a lower one can still become visible."""
+        last = given_away(connection)
         if connection.dialect.name != "postgresql":
             # Who writes to SQLite, writes alone.
-            return int(connection.scalar(select(func.coalesce(func.max(JournalEntry.id), 0))) or 0)
-        last = int(connection.scalar(_GIVEN_AWAY) or 0)
+            return last
         if last > (self._watermarks[-1].last if self._watermarks else self.place):
             # Behind the number: who gave it away has begun before.
             self._watermarks.append(_Watermark(last, connection.scalar(_NEXT_TRANSACTION)))
@@ -121,6 +121,13 @@ _OLDEST_TRANSACTION = text("SELECT pg_snapshot_xmin(pg_current_snapshot())::text
 def head(connection: Connection) -> int:
     """Return the number of the last entry that is visible; 0 if there is none."""
     return int(connection.scalar(select(func.coalesce(func.max(JournalEntry.id), 0))) or 0)
+
+
+def given_away(connection: Connection) -> int:
+    """Return the highest number that an entry was given, whether it is visible or will never be."""
+    if connection.dialect.name != "postgresql":
+        return head(connection)
+    return int(connection.scalar(_GIVEN_AWAY) or 0)
 
 
 def _unpacked(packed: bytes | None) -> list[int]:

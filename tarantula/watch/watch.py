@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 
 from tarantula.config import Config
 from tarantula.db import Database
+from tarantula.life.log_tails import tail
 from tarantula.life.workers import living
 from tarantula.listings import find_item
-from tarantula.log_tails import tail
 from tarantula.models import Document, Item
 from tarantula.states import ALIVE, DocumentState, ItemState
 from tarantula.watch.busiest import Busiest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import ssl
 import threading
@@ -49,6 +50,12 @@ class Visit(NamedTuple):
     """With the query."""
     head: bytes
     """Request line and headers."""
+    body: bytes = b""
+
+    @property
+    def method(self) -> str:
+        """How it was asked for."""
+        return self.head.split(b" ", 1)[0].decode("latin-1")
 
     @property
     def headers(self) -> dict[str, str]:
@@ -94,8 +101,9 @@ class Web:
 
     def visits_to(self, path: str, address: str | None = None) -> list[Visit]:
         """Return the requests for a path, at one address or all."""
-        here = self.server(address)
-        return [visit for visit in list(self.visits) if visit.path == path and address in (None, visit.server, here)]
+        places = (address, self.server(address))
+        visits = [visit for visit in list(self.visits) if visit.path == path]
+        return [visit for visit in visits if address is None or visit.server in places]
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -141,10 +149,10 @@ class Web:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def route(self, address: str, head: bytes) -> tuple[Visit, Route]:
+    def route(self, address: str, head: bytes, body: bytes = b"") -> tuple[Visit, Route]:
         """Write a request down, and find what answers it."""
         path = head.split(b" ", 2)[1].decode("latin-1")
-        visit = Visit(time.monotonic(), f"{address}:{self.port}", path, head)
+        visit = Visit(time.monotonic(), f"{address}:{self.port}", path, head, body)
         self.visits.append(visit)
         found = self.routes.get(address + path) or self.routes.get(path) or self.fallback
         return visit, found
@@ -178,8 +186,12 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._received += data
         while self._manner is None and b"\r\n\r\n" in self._received:
-            head, _, self._received = self._received.partition(b"\r\n\r\n")
-            visit, route = self._web.route(self._address, head)
+            head, _, rest = self._received.partition(b"\r\n\r\n")
+            length = _length(head)
+            if len(rest) < length:
+                return
+            self._received = rest[length:]
+            visit, route = self._web.route(self._address, head, rest[:length])
             if isinstance(route, Answer):
                 self._transport.write(route.wire)
             else:
@@ -193,6 +205,12 @@ class _Connection(asyncio.Protocol):
         self._transport.write(answer.wire)
         self._manner = None
         self.data_received(b"")
+
+
+def _length(head: bytes) -> int:
+    """Return how many bytes of a request follow its head."""
+    found = re.search(rb"\r\ncontent-length: *(\d+)", head, re.IGNORECASE)
+    return int(found[1]) if found else 0
 
 
 def free_port(address: str = "127.0.0.1") -> int:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from numba import njit
 
-from tarantula.revisit.dispatch import Queues, rest, soonest, take
 from tarantula.revisit.heaps import Heap, pop
 from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.pages import TICKS
+from tarantula.revisit.phases.dispatch import Queues, rest, soonest, take
 from tarantula.revisit.simulator.documents import Documents, modify, visit
 from tarantula.revisit.simulator.events import FREE, MODIFIED, READY, SHIFT, WHOSE, add
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from tarantula.errors import TarantulaError
 from tarantula.revisit.changes import all_poisson, streams
-from tarantula.revisit.dispatch import queues
 from tarantula.revisit.heaps import empty
 from tarantula.revisit.model import Floats, Reading
 from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.phases.dispatch import queues
 from tarantula.revisit.schedule import Schedule
 from tarantula.revisit.simulator import documents, loop
 from tarantula.revisit.simulator.events import Event, add

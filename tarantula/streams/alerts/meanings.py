@@ -11,7 +11,7 @@ from tarantula.streams.alerts.alert import Understood
 from tarantula.streams.alerts.condition import Changed, Compare, Leaf, Record, Rule, Sign, Silent, Way, leaves
 from tarantula.streams.keeping.value import NotRead, Value
 from tarantula.streams.sources.kinds import Kind
-from tarantula.streams.sources.source import SourceField
+from tarantula.streams.sources.source_field import SourceField
 
 Texts = Callable[[str], Sequence[str]]
 """The texts that were read of a field lately, by its key."""

@@ -6,9 +6,10 @@ import re
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tarantula.streams.sources.source import SourceField
+from tarantula.streams.sources.sent import Method, check_method
+from tarantula.streams.sources.source_field import SourceField
 
 MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 WORD = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -73,6 +74,12 @@ class Category(BaseModel):
     """The address of the service, as {base} in the others: a service that moved is set right here."""
     url: str
     """The address that is read, with answers in braces."""
+    method: Annotated[Method, BeforeValidator(check_method)] = Method.GET
+    """How the service is asked."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """What it is told beside, with answers in braces."""
+    body: str = ""
+    """What is sent to it, with answers in braces; those do not stand in the address as well."""
     adapter: str
     """How it is read."""
     form: tuple[Question, ...]
@@ -92,10 +99,17 @@ class Category(BaseModel):
     tags: tuple[str, ...] = ()
     """Words by which its sources are found."""
 
+    @property
+    def sent_words(self) -> set[str]:
+        """Return the answers that are sent."""
+        return set(WORD.findall(" ".join((self.body, *self.headers.values()))))
+
     @model_validator(mode="after")
     def _asks_for_all(self) -> Self:
         asked = {question.key for question in self.form} | {"base"}
-        wanted = set(WORD.findall(" ".join((self.url, self.source_name, self.source_title))))
+        if both := sorted({*WORD.findall(self.url)} & self.sent_words):
+            raise ValueError(f"{both[0]} cannot stand both in the address and in what is sent.")
+        wanted = set(WORD.findall(" ".join((self.url, self.source_name, self.source_title)))) | self.sent_words
         if missing := sorted(wanted - asked):
             raise ValueError(f"The form does not ask for {', '.join(missing)}.")
         return self

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 from tarantula import sentences
 from tarantula.errors import TarantulaError
 from tarantula.streams.categories.category import WORD, Asked, Category, Question
+from tarantula.streams.sources.sent import Method
 
 LONGEST_ANSWER = 2000
 _WORDS = re.compile(r"[\w.^=:@+-]+")
@@ -28,12 +29,17 @@ def make(category: Category, answers: Mapping[str, str]) -> dict[str, Any]:
             url = url.replace(f"{{{key}}}", given[key])
         else:
             variables[key] = quote(given[key], safe=",")
+    # What is written otherwise in an address is written as it is in what is sent.
+    variables |= {key: given[key] for key in sorted(category.sent_words)}
     fields = [field.model_dump(mode="json", exclude_defaults=True) for field in category.fields]
     values = {
         "name": ".".join(filter(None, (_slug(_filled(part, said)) for part in category.source_name.split(".")))),
         "title": _filled(category.source_title, said),
         "url": url,
         "variables": variables,
+        "method": category.method if category.method != Method.GET else "",
+        "headers": category.headers,
+        "body": category.body,
         "adapter": category.adapter,
         "fields": _filled_in(fields, given),
         "options": _filled_in(category.options, given),

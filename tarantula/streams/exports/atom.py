@@ -17,7 +17,7 @@ MOST = 100
 
 
 def atom_of(session: Session, source: Source, what: Chosen, address: str, most: int = MOST) -> bytes:
-    """Return the newest events of a source as a feed, whose own address is told."""
+    """Return the newest events of a source as a feed; its own address is told, if it is to have one."""
     config = registry.config_of(source)
     series = {one.id: one for one in what.series}
     found = [event for one in series for event in events(session, one, what.begin, what.end, limit=most)]
@@ -27,7 +27,8 @@ def atom_of(session: Session, source: Source, what: Chosen, address: str, most: 
     _add(feed, "title", config.title or source.name)
     if config.description:
         _add(feed, "subtitle", config.description)
-    SubElement(feed, "link", rel="self", type="application/atom+xml", href=_clean(address))
+    if address:
+        SubElement(feed, "link", rel="self", type="application/atom+xml", href=_clean(address))
     updated = moment(newest[0].at) if newest else source.changed_at
     _add(feed, "updated", updated.isoformat())
     author = SubElement(feed, "author")

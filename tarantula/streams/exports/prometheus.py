@@ -1,4 +1,4 @@
-"""The last values for Prometheus: ``tarantula_stream_value``, of sources that everybody may see."""
+"""The last values for Prometheus: ``tarantula_stream_value``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.models import Series, Source
+from tarantula.streams.exports.rows import Chosen
 from tarantula.streams.history import last_values
 
 NAME = "tarantula_stream_value"
@@ -33,10 +34,19 @@ def last_numbers(session: Session) -> dict[Labels, float]:
         .where(Source.is_private.is_(False))
         .order_by(Source.name, Series.id)
     ).all()
-    latest = last_values(session, [row[0] for row in rows])
+    return _numbers(session, {series: Labels(*labels) for series, *labels in rows})
+
+
+def numbers_of(session: Session, what: Chosen) -> dict[Labels, float]:
+    """Return the last values of what was chosen of a source, private or not, that are numbers."""
+    return _numbers(session, {one.id: Labels(what.source, one.field, one.row) for one in what.series})
+
+
+def _numbers(session: Session, wanted: Mapping[int, Labels]) -> dict[Labels, float]:
+    latest = last_values(session, wanted)
     return {
-        Labels(source, field, row): number
-        for series, source, field, row in rows
+        labels: number
+        for series, labels in wanted.items()
         if series in latest and (number := latest[series].number) is not None and math.isfinite(number)
     }
 

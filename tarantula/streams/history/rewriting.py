@@ -69,7 +69,7 @@ def rewrite(session: Session, series_id: int, anew: Anew, conversion: Conversion
     if conversion is not None:
         _convert_levels(session, series_id, conversion)
     number = 0
-    for some in _events(session, series_id):
+    for some in events_of(session, series_id):
         changed = [new for old in some if (new := anew(old)) != old]
         bulk.execute(connection, _UPDATE, changed, _TYPES)
         minutes = {event.at - event.at % MINUTE for event in changed}
@@ -78,7 +78,8 @@ def rewrite(session: Session, series_id: int, anew: Anew, conversion: Conversion
     return number
 
 
-def _events(session: Session, series_id: int) -> Iterator[Sequence[NewEvent]]:
+def events_of(session: Session, series_id: int) -> Iterator[Sequence[NewEvent]]:
+    """Yield the events of a series, some at a time, the oldest first."""
     columns = (Event.series_id, Event.at, Event.value, Event.number, Event.read)
     last: int | None = None
     while True:

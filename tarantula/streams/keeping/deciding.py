@@ -20,7 +20,8 @@ from tarantula.streams.keeping.typing_values import value_of
 from tarantula.streams.keeping.value import NotRead, Value
 from tarantula.streams.reading.outcome import new_event
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.source import SourceConfig, SourceField
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.source_field import SourceField
 
 
 def accept(session: Session, number: int, who: str, person: str | None = None) -> Value:
@@ -32,7 +33,7 @@ def accept(session: Session, number: int, who: str, person: str | None = None) -
     field = _field(config, row)
     moment = datetime.fromtimestamp(row.at / 1e6, UTC)
     try:
-        value = value_of(field, row.read, remembered, config.address, moment)
+        value = value_of(field, row.read, remembered, config.address_shown, moment)
     except NotRead as error:
         raise TarantulaError(f"It cannot be the value: {error} Say first what {field.key} is.") from error
     _store(session, source.id, remembered, row, value)

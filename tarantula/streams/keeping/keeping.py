@@ -22,7 +22,8 @@ from tarantula.streams.keeping.typing_values import clean, value_of, widened, wi
 from tarantula.streams.keeping.value import NotRead, Value
 from tarantula.streams.reading.outcome import Kept, Made, New, NotMade, Unchanged, new_event
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.source import SourceConfig, SourceField
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.source_field import SourceField
 from tarantula.streams.sources.state import Status
 
 EMPTY = "The place where it should be is empty."
@@ -158,14 +159,14 @@ class _Keeping:
 
     def _typed(self, field: SourceField, text: str) -> Value:
         try:
-            return value_of(field, text, self._remembered, self._config.address, self._moment)
+            return value_of(field, text, self._remembered, self._config.address_shown, self._moment)
         except NotRead:
             wider = widened(field, text, self._remembered)
             if wider is field:
                 raise
             fields = tuple(wider if one.key == wider.key else one for one in self._config.fields)
             self._settle_kinds(self._config.model_copy(update={"fields": fields}))
-            return value_of(wider, text, self._remembered, self._config.address, self._moment)
+            return value_of(wider, text, self._remembered, self._config.address_shown, self._moment)
 
     def _is_usual(self, field: SourceField, row: str, text: str, value: Value) -> bool:
         """Whether a value is what could be expected, or has been confirmed; otherwise it is put aside."""

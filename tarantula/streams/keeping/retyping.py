@@ -2,47 +2,74 @@
 
 Beside every value stands the text that it was read from. So the past becomes what it would be if the field had always
 been that, and the next reading is no event unless something changed on the page.
+
+All of it changes in one transaction: nobody ever sees a past that is half one thing and half another, and a process
+that is killed meanwhile has changed nothing. What takes long, to understand every text, is done before, while others
+write.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from datetime import UTC, datetime
-from decimal import Decimal
+from collections.abc import Iterable, Iterator
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
 from tarantula.errors import NotNow
 from tarantula.models import Alert, Event, Series, Source, SourceState
-from tarantula.streams.history import NewEvent
-from tarantula.streams.history.rewriting import Conversion, rewrite
+from tarantula.streams.history.rewriting import events_of, rewrite
 from tarantula.streams.keeping.remembered import Remembered
-from tarantula.streams.keeping.typing_values import value_of
-from tarantula.streams.keeping.value import NotRead, Value
-from tarantula.streams.reading.outcome import new_event
-from tarantula.streams.sources.kinds import Kind
-from tarantula.streams.sources.source import SourceConfig, SourceField
-from tarantula.streams.types import converted
+from tarantula.streams.keeping.rereading import Rereading, Understood
+from tarantula.streams.sources.registry import Progress, config_of
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.source_field import SourceField
 
 MOST_EVENTS = 200_000
 """That are read anew in one transaction: who writes waits for it."""
 
 
-def retype(session: Session, source: Source, state: SourceState, before: SourceConfig, after: SourceConfig) -> None:
+def understand(
+    session: Session, source: Source, after: SourceConfig, progress: Progress = lambda _done, _all: None
+) -> list[Understood]:
+    """Return what all texts say of the fields that are to be something else; it is refused if they are too many."""
+    changed = list(_changed(config_of(source), after))
+    keys = [new.key for _, new in changed]
+    total = _check_size(session, source, keys) if keys else 0
+    remembered = Remembered.of(session.get_one(SourceState, source.id).memory)
+    understood, done = [Understood(new, {}) for _, new in changed], 0
+    for one in understood:
+        reading = Rereading(one, remembered, after.address_shown)
+        for series_id in session.scalars(_series(source, [one.field.key])).all():
+            for some in events_of(session, series_id):
+                for event in some:
+                    reading.anew(event)
+                done += len(some)
+                progress(done, total)
+    return understood
+
+
+def retype(
+    session: Session,
+    source: Source,
+    state: SourceState,
+    before: SourceConfig,
+    after: SourceConfig,
+    understood: Iterable[Understood] = (),
+) -> None:
     """Read anew what was read of the fields that are something else now; alerts begin anew with that."""
     changed = list(_changed(before, after))
     if not changed:
         return
     _check_size(session, source, [new.key for _, new in changed])
     remembered = Remembered.of(state.memory)
+    known = list(understood)
     for old, new in changed:
-        reading = _Reading(new, remembered, after.address)
+        before_now = next((one for one in known if one.is_of(new)), Understood(new, {}))
+        reading = Rereading(before_now, remembered, after.address_shown)
         conversion = reading.conversion_from(old)
-        series = select(Series.id).where(Series.source_id == source.id, Series.field == new.key)
-        for series_id in session.scalars(series).all():
+        for series_id in session.scalars(_series(source, [new.key])).all():
             rewrite(session, series_id, reading.anew, conversion)
         reading.remember()
     state.memory = remembered.as_json()
@@ -51,15 +78,20 @@ def retype(session: Session, source: Source, state: SourceState, before: SourceC
     _watch_anew(session, source)
 
 
-def _check_size(session: Session, source: Source, keys: list[str]) -> None:
-    """Refuse to read so much anew that everybody else would wait too long for the database."""
-    series = select(Series.id).where(Series.source_id == source.id, Series.field.in_(keys))
-    some = select(Event.at).where(Event.series_id.in_(series)).limit(MOST_EVENTS + 1).subquery()
-    if (session.scalar(select(func.count()).select_from(some)) or 0) > MOST_EVENTS:
+def _series(source: Source, keys: list[str]) -> Select[int]:
+    return select(Series.id).where(Series.source_id == source.id, Series.field.in_(keys))
+
+
+def _check_size(session: Session, source: Source, keys: list[str]) -> int:
+    """Return how many events there are, or refuse so many that everybody else would wait too long for the database."""
+    some = select(Event.at).where(Event.series_id.in_(_series(source, keys))).limit(MOST_EVENTS + 1).subquery()
+    number = session.scalar(select(func.count()).select_from(some)) or 0
+    if number > MOST_EVENTS:
         raise NotNow(
             f"There are more than {MOST_EVENTS:,} events of {', '.join(keys)}, too many to be read anew. "
             "Keep fewer of them, or follow it as a field of another name."
         )
+    return number
 
 
 def _changed(before: SourceConfig, after: SourceConfig) -> Iterator[tuple[SourceField, SourceField]]:
@@ -69,59 +101,6 @@ def _changed(before: SourceConfig, after: SourceConfig) -> Iterator[tuple[Source
         # Where nobody said what it is, that is told from its next text.
         if old is not None and old.kind and field.kind and (old.kind, old.unit) != (field.kind, field.unit):
             yield old, field
-
-
-class _Reading:
-    """Reads the texts of the past as what their field is now."""
-
-    def __init__(self, field: SourceField, remembered: Remembered, url: str) -> None:
-        self._field = field
-        self._remembered = remembered
-        self._url = url
-
-    def anew(self, event: NewEvent) -> NewEvent:
-        """Return what an event is now; the same if its text is no such value."""
-        text = event.value if event.read is None else event.read
-        value = self._value(text, datetime.fromtimestamp(event.at / 1_000_000, UTC))
-        return event if value is None else new_event(event.series_id, event.at, value, text)
-
-    def conversion_from(self, old: SourceField) -> Conversion | None:
-        """Return how sums come from the old unit to the new one, if that is what became of the last value."""
-        conversion = _conversion(old, self._field)
-        for value, text in self._remembered.last.get(self._field.key, {}).values():
-            now = self._value(str(value if text is None else text), datetime.now(UTC))
-            if conversion is not None and now is not None and conversion.of_text(str(value)) == now.text:
-                return conversion
-        return None
-
-    def remember(self) -> None:
-        """Remember the last values as they are now; what is usual is learnt anew."""
-        key = self._field.key
-        for row, (value, text) in self._remembered.last.get(key, {}).items():
-            said = text if text is not None else str(value)
-            now = self._value(said, datetime.now(UTC))
-            if now is not None:
-                self._remembered.last[key][row] = [now.text, None if said == now.text else said]
-        for known in (self._remembered.usual, self._remembered.runs):
-            known.pop(key, None)
-        if key in self._remembered.guessed:
-            self._remembered.guessed.remove(key)
-
-    def _value(self, text: str, moment: datetime) -> Value | None:
-        try:
-            return value_of(self._field, text, self._remembered, self._url, moment)
-        except NotRead:
-            return None
-
-
-def _conversion(old: SourceField, new: SourceField) -> Conversion | None:
-    if old.kind is not Kind.QUANTITY or new.kind is not Kind.QUANTITY or not (old.unit and new.unit):
-        return None
-    try:
-        converted(Decimal(0), old.unit, new.unit)
-    except NotRead:
-        return None
-    return Conversion(lambda number: converted(number, old.unit, new.unit))
 
 
 def _watch_anew(session: Session, source: Source) -> None:

@@ -11,7 +11,8 @@ from tarantula.streams.adapter import Row
 from tarantula.streams.keeping.remembered import Remembered
 from tarantula.streams.keeping.value import NotRead, Value
 from tarantula.streams.sources.kinds import Kind
-from tarantula.streams.sources.source import SourceConfig, SourceField
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.source_field import SourceField
 from tarantula.streams.types import guess, read_text
 
 LINKS = ("href", "src")

@@ -20,6 +20,8 @@ from tarantula.streams.types import Guess, guess
 
 DRAFT = "draft"
 """What a source is called while it has no name."""
+UNSENT: Mapping[str, Any] = {"variables": {}, "method": "GET", "headers": {}, "body": ""}
+"""What has been sent when a document is there."""
 
 
 class Draft:
@@ -46,7 +48,7 @@ class Draft:
     @classmethod
     def prepared(cls, answer: Answer, values: Mapping[str, Any]) -> Draft:
         """Begin with the values of a source that is ready to be read, as a category makes them."""
-        config = read({"name": DRAFT, **values, "url": answer.url, "variables": {}})
+        config = read({"name": DRAFT, **values, "url": answer.url, **UNSENT})
         draft = cls(answer, None, config.adapter, config.options)
         draft.fields = [
             DraftField(

@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from tarantula.streams.sources.source import OWN
+from tarantula.streams.sources.names import OWN
 from tarantula.streams.sources.words import folded
 
 LONGEST_WORD = 40

@@ -7,16 +7,18 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tarantula.browser import browser_settings, check_browser
 from tarantula.download.exchange import Exchange
 from tarantula.errors import TarantulaError
+from tarantula.rendering.browser import browser_settings, check_browser
 from tarantula.streams.adapter import Answer
 from tarantula.streams.picking.stepping import settled, take_steps
 from tarantula.streams.picking.visitor import Visitor, Wanted
+from tarantula.streams.sources.sent import Sent
 from tarantula.streams.sources.steps import Step
-from tarantula.urls import canonical, is_web, redirect_target
+from tarantula.urls import canonical, is_web, origin_of, redirect_target
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Route
@@ -27,6 +29,7 @@ LARGEST = 5_000_000
 """Bytes of a page, and of each thing that it asks for."""
 MOST_REQUESTS = 200
 """That one page may make."""
+NONE: Mapping[str, str] = MappingProxyType({})
 NOT_NEEDED = frozenset({"image", "media", "font"})
 """Does not change what a page says."""
 _SENT_ON = ("cookie", "content-type", "referer", "origin", "x-requested-with", "authorization", "accept-language")
@@ -42,14 +45,21 @@ class Rendering:
         self._turn = asyncio.Lock()
 
     async def render(
-        self, url: str, steps: Sequence[Step], variables: Mapping[str, str], *, allow_private: bool
+        self,
+        url: str,
+        steps: Sequence[Step],
+        variables: Mapping[str, str],
+        *,
+        allow_private: bool,
+        headers: Mapping[str, str] = NONE,
     ) -> Answer:
-        """Return what a browser made of a page, or say why it could not."""
+        """Return what a browser made of a page, or say why it could not; *headers* are for its own server alone."""
         from playwright.async_api import Error as PlaywrightError
 
         await asyncio.to_thread(check_browser)
+        answering = _Answering(self._visitor, origin_of(url), headers, allow_private)
         try:
-            async with self._turn, asyncio.timeout(PATIENCE), self._page(allow_private) as page:
+            async with self._turn, asyncio.timeout(PATIENCE), self._page(answering) as page:
                 await page.goto(url)
                 await settled(page)
                 await take_steps(page, steps, variables)
@@ -61,7 +71,7 @@ class Rendering:
             raise TarantulaError(f"The browser could not show the page: {_first_line(error)}") from error
 
     @asynccontextmanager
-    async def _page(self, allow_private: bool) -> AsyncIterator[Page]:
+    async def _page(self, answering: _Answering) -> AsyncIterator[Page]:
         from playwright.async_api import Error as PlaywrightError
         from playwright.async_api import async_playwright
 
@@ -70,7 +80,6 @@ class Rendering:
             browser = await started.chromium.launch(**settings["PLAYWRIGHT_LAUNCH_OPTIONS"])
             try:
                 context = await browser.new_context(**settings["PLAYWRIGHT_CONTEXTS"]["default"])
-                answering = _Answering(self._visitor, allow_private)
                 await context.route("**", answering.answer)
                 await context.route_web_socket("**", lambda socket: socket.close())
                 try:
@@ -87,8 +96,9 @@ class Rendering:
 class _Answering:
     """Asks servers for what one page wants, by the rules that hold for the page itself."""
 
-    def __init__(self, visitor: Visitor, allow_private: bool) -> None:
+    def __init__(self, visitor: Visitor, origin: str, headers: Mapping[str, str], allow_private: bool) -> None:
         self._visitor = visitor
+        self._origin, self._headers = origin, headers
         self._allow_private = allow_private
         self._requests = 0
         self.problem = ""
@@ -116,18 +126,17 @@ class _Answering:
     async def _ask(self, route: Route, url: str) -> Exchange:
         request = route.request
         headers = await request.all_headers()
-        sent = tuple(
-            (name.encode(), headers[name].encode("latin-1", "replace")) for name in _SENT_ON if name in headers
-        )
+        told = {name: headers[name] for name in _SENT_ON if name in headers}
+        if origin_of(url) == self._origin:
+            told.update(self._headers)
+        sent = Sent(request.method, tuple(told.items()), request.post_data_buffer or b"")
         return await self._visitor.get(
             Wanted(
                 url,
                 self._allow_private,
                 LARGEST,
                 accept=headers.get("accept", "*/*"),
-                method=request.method,
-                body=request.post_data_buffer or b"",
-                headers=sent,
+                sent=sent,
                 redirects=0 if request.is_navigation_request() else 5,
             )
         )

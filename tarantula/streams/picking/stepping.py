@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tarantula.errors import TarantulaError
-from tarantula.streams.sources.source import filled
 from tarantula.streams.sources.steps import Action, Step
+from tarantula.streams.sources.variables import filled
 
 if TYPE_CHECKING:
     from playwright.async_api import Page

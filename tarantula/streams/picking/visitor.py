@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tarantula.download.addresses import is_public
 from tarantula.download.client import Client
@@ -15,7 +15,8 @@ from tarantula.errors import TarantulaError
 from tarantula.politeness import Politeness
 from tarantula.robots import MAX_READ, MAX_REDIRECTS, RobotsCache, RobotsRules, robots_url
 from tarantula.states import NOT_REACHED
-from tarantula.urls import canonical, host_of, is_web, redirect_target, server_of
+from tarantula.streams.sources.sent import ASKED_FOR, NOT_FOR_OTHERS, Sent
+from tarantula.urls import canonical, host_of, is_web, origin_of, redirect_target, server_of
 
 PAUSE = 0.25
 """Seconds between two visits to a server, unless its robots.txt asks for more: somebody waits for the page."""
@@ -35,9 +36,7 @@ class Wanted:
     timeout: float = 30.0
     robots: bool = True
     accept: str = "*/*"
-    method: str = "GET"
-    body: bytes = b""
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+    sent: Sent = ASKED_FOR
     redirects: int = MAX_REDIRECTS
     """How many are followed."""
 
@@ -85,7 +84,7 @@ class Visitor:
             target = redirect_target(url, location.encode("latin-1"))
             if target is None or not is_web(target):
                 raise TarantulaError(f"{url} leads to {location[:200]!r}, which is no address of the web.")
-            url = target
+            wanted, url = _led_on(wanted, exchange.status, url, target), target
         raise TarantulaError(f"{wanted.url} leads from one address to the next, more than {wanted.redirects} times.")
 
     async def _check_robots(self, url: str, wanted: Wanted) -> None:
@@ -127,8 +126,18 @@ class Visitor:
         return exchange
 
     def _ask(self, url: str, wanted: Wanted) -> Ask:
-        headers = [(b"User-Agent", self._user_agent), (b"Accept", wanted.accept.encode()), *wanted.headers]
-        return Ask(url, headers, wanted.method, wanted.body, timeout=wanted.timeout, max_size=wanted.max_size)
+        sent = wanted.sent
+        said = {"accept": ("Accept", wanted.accept), **{one[0].lower(): one for one in sent.headers}}
+        headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in said.values()]
+        headers.insert(0, (b"User-Agent", self._user_agent))
+        return Ask(url, headers, sent.method, sent.body, timeout=wanted.timeout, max_size=wanted.max_size)
+
+
+def _led_on(wanted: Wanted, status: int, url: str, target: str) -> Wanted:
+    sent = wanted.sent.led_on(status, origin_of(url) == origin_of(target))
+    if sent is None:
+        raise TarantulaError(NOT_FOR_OTHERS.format(server=server_of(target)))
+    return replace(wanted, sent=sent)
 
 
 def address_of(written: str) -> str:

@@ -71,7 +71,8 @@ def attempts(visit: Visit, exchange: Exchange, page: bytes | None = None) -> lis
 
 def failed_attempts(visit: Visit, error: Exception, at: int) -> list[Attempt]:
     """Say of every source why nothing came."""
-    return [Attempt(visit, source, _not_made(error), at, {}) for source in visit.sources]
+    made = _not_made(error)
+    return [Attempt(visit, source, made.without_secrets(source.config.variables), at, {}) for source in visit.sources]
 
 
 def read(source: Followed, answer: Answer) -> Reading | NotMade:
@@ -79,7 +80,7 @@ def read(source: Followed, answer: Answer) -> Reading | NotMade:
     try:
         return adapter_named(source.config.adapter).read(answer, source.config, source.memory)
     except CannotRead as error:
-        return NotMade(Status.UNREACHED, str(error))
+        return NotMade(Status.UNREACHED, str(error)).without_secrets(source.config.variables)
     except Exception as error:
         logger.exception("The %s adapter failed on %s.", source.config.adapter, source.config.name)
         return NotMade(Status.UNREACHED, f"It could not be read ({type(error).__name__}): the log has more.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tarantula.streams.adapter import Doubt, Reading
 from tarantula.streams.history import NewEvent
 from tarantula.streams.keeping.value import Value
+from tarantula.streams.sources.secrets import covered
 from tarantula.streams.sources.source import SourceConfig
 from tarantula.streams.sources.state import Status
 
@@ -23,6 +24,10 @@ class NotMade:
 
     status: Status
     sentence: str
+
+    def without_secrets(self, variables: Mapping[str, str]) -> NotMade:
+        """Return the same for everybody to read."""
+        return NotMade(self.status, covered(self.sentence, variables))
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class Turns:
         turn = self.at(source.server)
         visit = turn.waiting.get(source.key)
         if visit is None:
-            visit = turn.waiting[source.key] = Visit(source.key, source.url, source.server)
+            visit = turn.waiting[source.key] = Visit(source.key, source.url, source.server, sent=source.sent)
         if source not in visit.sources:
             visit.sources.append(source)
         self._offer(turn)

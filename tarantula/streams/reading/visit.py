@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tarantula.download.errors import InvalidResponse
 from tarantula.streams.adapter import Memory
 from tarantula.streams.reading.due import next_due
+from tarantula.streams.sources.sent import ASKED_FOR, NOT_FOR_OTHERS, Method, Sent
 from tarantula.streams.sources.source import SourceConfig
-from tarantula.urls import server_of
+from tarantula.urls import origin_of, server_of
 
 Key = tuple[Any, ...]
 """What two sources must have in common to be read by one visit."""
@@ -33,9 +35,10 @@ class Followed:
     """Whether it was changed, paused or removed since: another may stand for it now."""
     url: str = ""
     server: str = ""
+    sent: Sent = ASKED_FOR
 
     def __post_init__(self) -> None:
-        self.url = self.config.canonical_url
+        self.url, self.sent = self.config.canonical_url, self.config.sent
         self.server = server_of(self.url)
 
     @property
@@ -49,7 +52,7 @@ class Followed:
         config = self.config
         if self.needs_browser:
             return (self.id,)
-        return (self.url, config.robots, config.allow_private, config.max_size, config.timeout)
+        return (self.url, self.sent, config.robots, config.allow_private, config.max_size, config.timeout)
 
     def next_due(self, after: int) -> int:
         """When it is due next."""
@@ -70,6 +73,8 @@ class Visit:
     """Who waits for the server, and then visits it without us: a browser's page that needs something from there."""
     may_be_private: bool = True
     """Whether it may lead to a private address: a source's own server may be at one, others only if that one is."""
+    sent: Sent = ASKED_FOR
+    """How the server is asked."""
     over_at: int = 0
     """When it was over, in microseconds since 1970: one moment for all its sources, which stay together by that."""
     kept: list[tuple[Followed, int]] = field(default_factory=list)
@@ -87,17 +92,23 @@ class Visit:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """The headers that ask for the page only if it changed, if every source knows the same of it."""
+        """The headers that ask for the page only if it changed, if every source knows the same of it.
+
+        RFC 9110, 13.1: to what is posted they would say something else.
+        """
         known = self.sources[0].validators
-        if self.needs_browser or known.get("url") != self.url:
+        if self.needs_browser or self.sent.method != Method.GET or known.get("url") != self.url:
             return {}
         if any(source.validators != known for source in self.sources):
             return {}
         names = (("etag", "If-None-Match"), ("last_modified", "If-Modified-Since"))
         return {header: known[name] for name, header in names if name in known}
 
-    def led_to(self, url: str, is_private: bool) -> Visit:
-        """Return the visit that a redirect leads to."""
+    def led_to(self, url: str, status: int, is_private: bool) -> Visit:
+        """Return the visit that a redirect leads to, or say why nobody goes there."""
+        sent = self.sent.led_on(status, origin_of(url) == origin_of(self.url))
+        if sent is None:
+            raise InvalidResponse(NOT_FOR_OTHERS.format(server=server_of(url)))
         server = server_of(url)
         may = self.config.allow_private or is_private or server == self.server
-        return Visit((*self.key, url), url, server, self.sources, self.hops + 1, may_be_private=may)
+        return Visit((*self.key, url), url, server, self.sources, self.hops + 1, may_be_private=may, sent=sent)

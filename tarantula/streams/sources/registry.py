@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, delete, or_, select, true
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from tarantula import sentences
 from tarantula.errors import NotNow, NotThere, TarantulaError
 from tarantula.models import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
-from tarantula.streams.sources.source import OWN, SourceConfig, read, read_stored
+from tarantula.streams.sources.names import OWN
+from tarantula.streams.sources.source import SourceConfig, read, read_stored
 from tarantula.streams.sources.state import Status
 from tarantula.streams.sources.words import folded
+
+if TYPE_CHECKING:
+    from tarantula.streams.keeping.rereading import Understood
+
+Progress = Callable[[int, int], None]
+"""Hears how many are done, and of how many."""
+AT_ONCE = 1000
+"""Sources that are read from the table before they are handed on."""
 
 
 def config_of(source: Source) -> SourceConfig:
@@ -47,18 +56,22 @@ def get(session: Session, name: str, person: str | None = None) -> Source:
 
 def below(session: Session, part: str = "", person: str | None = None) -> list[Source]:
     """Return the sources whose names begin with some parts, as ``weather``; all without any."""
-    chosen = select(Source).where(seen_by(person))
-    if part:
-        chosen = chosen.where(or_(Source.name == part, Source.name.startswith(f"{part}.", autoescape=True)))
-    return list(session.scalars(chosen.order_by(Source.name)))
+    return list(session.scalars(select(Source).where(seen_by(person), *_chosen(part)).order_by(Source.name)))
 
 
 def find(session: Session, words: str, person: str | None = None, most: int = 50) -> list[Source]:
     """Return sources that have every word, or the beginning of it, in name, title, description or tags."""
-    chosen = select(Source).where(seen_by(person))
-    for word in folded(words).split():
-        chosen = chosen.where(Source.words.contains(word, autoescape=True))
+    chosen = select(Source).where(seen_by(person), *_chosen(words=words))
     return list(session.scalars(chosen.order_by(Source.name).limit(most)))
+
+
+def with_states(session: Session, words: str = "", part: str = "") -> Iterator[tuple[Source, SourceState]]:
+    """Yield sources by name, some at a time, and how reading each goes; what whoever reads remembers is left out."""
+    chosen = select(Source, SourceState).join(SourceState, SourceState.source_id == Source.id)
+    chosen = chosen.where(*_chosen(part, words)).order_by(Source.name)
+    unread = (defer(SourceState.memory, raiseload=True), defer(SourceState.validators, raiseload=True))
+    for row in session.execute(chosen.options(*unread).execution_options(yield_per=AT_ONCE)):
+        yield row.Source, row.SourceState
 
 
 def is_there(session: Session, name: str) -> bool:
@@ -84,18 +97,41 @@ def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
     return source
 
 
-def edit(session: Session, name: str, changes: Mapping[str, Any], person: str | None = None) -> Source:
-    """Change some of a source; its name stays, and so does its history, read anew where a field is something else."""
+def understood(
+    session: Session, name: str, changes: Mapping[str, Any], person: str | None = None, **told: Progress
+) -> Sequence[Understood]:
+    """Return what the past says with these changes, so that to make them is quick; it may take a while."""
+    from tarantula.streams.keeping.retyping import understand
+
+    source = get(session, name, person)
+    return understand(session, source, changed(source, changes), **told)
+
+
+def changed(source: Source, changes: Mapping[str, Any]) -> SourceConfig:
+    """Return what a source would say with some changes, or say what is wrong with them."""
+    return read({**config_of(source).model_dump(mode="json"), **changes, "name": source.name})
+
+
+def edit(
+    session: Session,
+    name: str,
+    changes: Mapping[str, Any],
+    person: str | None = None,
+    past: Sequence[Understood] = (),
+) -> Source:
+    """Change some of a source; its name stays, and so does its history, read anew where a field is something else.
+
+    *past* is what `understood` says of the same changes: with much history, others wait less.
+    """
     from tarantula.streams.keeping.retyping import retype
 
     source = get(session, name, person)
     # Whoever keeps a reading of it waits until this is done.
     state = session.get_one(SourceState, source.id, with_for_update=True)
     session.refresh(source)
-    before = config_of(source)
-    after = read({**before.model_dump(mode="json"), **changes, "name": source.name})
+    before, after = config_of(source), changed(source, changes)
     _write(source, after, datetime.now(UTC))
-    retype(session, source, state, before, after)
+    retype(session, source, state, before, after, past)
     state.due_at, state.validators = 0, {}
     session.flush()
     return source
@@ -124,6 +160,14 @@ def remove(session: Session, name: str, person: str | None = None) -> None:
         session.execute(delete(table).where(table.series_id.in_(known)))
     session.delete(source)
     session.flush()
+
+
+def _chosen(part: str = "", words: str = "") -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions on sources below a part of the hierarchy that have every word."""
+    if part:
+        yield or_(Source.name == part, Source.name.startswith(f"{part}.", autoescape=True))
+    for word in folded(words).split():
+        yield Source.words.contains(word, autoescape=True)
 
 
 _UNREAD: dict[str, Any] = {

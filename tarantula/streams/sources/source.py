@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
@@ -10,103 +9,27 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
+    field_validator,
     model_validator,
 )
 
 from tarantula import sentences
 from tarantula.errors import TarantulaError
 from tarantula.publications.fields import Addresses, Words, at_least, more_than_nothing
-from tarantula.publications.times import parse_duration
-from tarantula.streams.sources.kinds import Aggregation, Kind
+from tarantula.streams.sources.interval import Interval
+from tarantula.streams.sources.names import check_name
 from tarantula.streams.sources.retention import Retention
+from tarantula.streams.sources.secrets import HIDDEN, is_secret
+from tarantula.streams.sources.sent import Method, Sent, check_body, check_headers, check_method, sent
+from tarantula.streams.sources.source_field import MODEL, SourceField
 from tarantula.streams.sources.steps import STORED, Step
+from tarantula.streams.sources.variables import filled
 from tarantula.urls import canonical, is_web
 
-MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-LONGEST_NAME = 200
-OWN = "user"
-"""The first part of the names of people's own sources: ``user.ana.hoquei``."""
-SHORTEST_INTERVAL = 1.0
-"""Seconds."""
-INTERVAL = "The interval has to be between a second and a year: write seconds, or 30s, 5m, 2h, 1d."
 MOST_FIELDS = 100
-_PART = re.compile(r"[a-z0-9][a-z0-9_-]*")
-_KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
-_VARIABLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-
-
-def check_name(name: str) -> str:
-    """Return a hierarchical name, in small letters, or say what is wrong with it."""
-    lower = name.strip().lower()
-    if len(lower) > LONGEST_NAME or not all(_PART.fullmatch(part) for part in lower.split(".")):
-        raise ValueError(
-            f"{name[:80]!r} is not the name of a source. Write words of letters, digits, - and _, "
-            "with dots between them, as weather.lisboa."
-        )
-    return lower
-
-
-def _check_key(key: str) -> str:
-    if not _KEY.fullmatch(key):
-        raise ValueError(
-            f"{key[:80]!r} is not the key of a field. Write small letters, digits and _, beginning with a letter."
-        )
-    return key
-
-
-def _read_interval(value: object) -> object:
-    """Read seconds, or as people write them: 5m."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return _duration(str(value))
-
-
-def _duration(text: str) -> float:
-    try:
-        return float(parse_duration(text) or 0)
-    except ValueError:
-        raise ValueError(INTERVAL) from None
-
-
-def _check_interval(seconds: float) -> float:
-    if not SHORTEST_INTERVAL <= seconds <= 366 * 86400:
-        raise ValueError(INTERVAL)
-    return seconds
-
-
-class SourceField(BaseModel):
-    """One value that a source has, or that each of its rows has."""
-
-    model_config = MODEL
-
-    key: Annotated[str, AfterValidator(_check_key)]
-    """By which it is known: small letters, digits and _."""
-    title: Words = ""
-    """What people call it."""
-    kind: Kind | None = None
-    """What it is; told from its texts unless said."""
-    unit: str = ""
-    """In which it is kept: a currency as EUR, a unit of measure as km/h."""
-    aggregation: Aggregation | None = None
-    """Which value stands for many; as usual for its kind unless said."""
-    place: dict[str, Any] = Field(default_factory=dict)
-    """Where it is, as the adapter wants it told."""
-
-    @model_validator(mode="after")
-    def _has_a_unit_that_is_known(self, info: ValidationInfo) -> Self:
-        from tarantula.streams.types import check_unit
-
-        if self.unit and self.kind is not None and info.context != STORED:
-            try:
-                check_unit(self.unit, self.kind)
-            except TarantulaError as error:
-                raise ValueError(str(error)) from None
-        return self
 
 
 class SourceConfig(BaseModel):
@@ -125,12 +48,18 @@ class SourceConfig(BaseModel):
     options: dict[str, Any] = Field(default_factory=dict)
     """What else the adapter wants to know."""
     variables: dict[str, str] = Field(default_factory=dict)
-    """What stands in the place of {words} in the URL and in the steps."""
+    """What stands in the place of {words} in the URL, in what is sent and in the steps."""
+    method: Annotated[Method, BeforeValidator(check_method)] = Method.GET
+    """How its server is asked: GET, or POST with what is sent."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """What its server is told beside, as an API key: {words} in braces stand for variables."""
+    body: str = ""
+    """What is sent, as JSON, a form or XML; {words} in braces stand for variables."""
     steps: tuple[Step, ...] = ()
     """What a browser does before the page is read."""
     render: bool = False
     """Whether the page is read as a browser shows it."""
-    interval: Annotated[float, BeforeValidator(_read_interval), AfterValidator(_check_interval)] = 300.0
+    interval: Interval = 300.0
     """Seconds between two readings."""
     title: Words = ""
     """What people call it."""
@@ -166,6 +95,16 @@ class SourceConfig(BaseModel):
         """The URL that is asked for, with its variables filled in."""
         return filled(self.url, self.variables)
 
+    @property
+    def address_shown(self) -> str:
+        """The same without its secrets, for whatever is kept."""
+        return filled(self.url, {name: HIDDEN if is_secret(name) else value for name, value in self.variables.items()})
+
+    @property
+    def sent(self) -> Sent:
+        """How its server is asked, with its variables filled in."""
+        return sent(self.method, self.headers, self.body, self.variables)
+
     def field(self, key: str) -> SourceField:
         """Return the field of that key."""
         return next(field for field in self.fields if field.key == key)
@@ -179,6 +118,27 @@ class SourceConfig(BaseModel):
                 f"{self.url[:200]!r} is not an address of the web. Write it as http://example.org/page."
             )
         return url
+
+    @field_validator("headers")
+    @classmethod
+    def _can_be_said(cls, headers: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        if info.context != STORED and "variables" in info.data:
+            check_headers(headers, info.data["variables"])
+        return headers
+
+    @field_validator("body")
+    @classmethod
+    def _can_be_sent(cls, body: str, info: ValidationInfo) -> str:
+        if info.context != STORED and {"variables", "method", "headers"} <= info.data.keys():
+            check_body(info.data["method"], info.data["headers"], body, info.data["variables"])
+        return body
+
+    @field_validator("render")
+    @classmethod
+    def _can_be_shown(cls, render: bool, info: ValidationInfo) -> bool:
+        if render and info.context != STORED and info.data.get("method") == Method.POST:
+            raise ValueError("A browser asks for a page with GET: choose that, or read it without a browser.")
+        return render
 
     @model_validator(mode="after")
     def _makes_sense(self, info: ValidationInfo) -> Self:
@@ -207,17 +167,6 @@ def _check_addresses(source: SourceConfig) -> None:
             filled(f"{step.where} {step.value}", source.variables)
     except TarantulaError as error:
         raise ValueError(str(error)) from None
-
-
-def filled(template: str, variables: Mapping[str, str]) -> str:
-    """Put variables into a text that has their names in braces, or say which one is missing."""
-
-    def value(found: re.Match[str]) -> str:
-        if found[1] not in variables:
-            raise TarantulaError(f"The variable {found[1]} has no value. Give it one.")
-        return variables[found[1]]
-
-    return _VARIABLE.sub(value, template)
 
 
 def read(values: Mapping[str, Any]) -> SourceConfig:

@@ -9,7 +9,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.models import Series, Source, SourceState
-from tarantula.streams.sources.source import SourceConfig, SourceField
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.source_field import SourceField
 from tarantula.streams.views.cells import Column
 from tarantula.streams.views.view import Part, ViewConfig
 

@@ -11,7 +11,8 @@ from tarantula.models import Series, Source, SourceState
 from tarantula.streams import history
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.kinds import Kind
-from tarantula.streams.sources.source import SourceConfig, SourceField
+from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.source_field import SourceField
 from tarantula.streams.sources.state import Status
 from tarantula.streams.views.cells import Cell, Column, Record, written
 from tarantula.streams.views.choosing import chosen

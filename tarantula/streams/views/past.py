@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from tarantula.streams import history
 from tarantula.streams.sources.kinds import Kind, usual_aggregation
 from tarantula.streams.sources.retention import Grain
-from tarantula.streams.sources.source import SourceField
+from tarantula.streams.sources.source_field import SourceField
 from tarantula.streams.views.cells import Point
 from tarantula.streams.views.summary import Summary
 

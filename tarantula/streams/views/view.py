@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tarantula import sentences
-from tarantula.streams.sources.source import check_name
+from tarantula.streams.sources.names import check_name
 from tarantula.streams.views.expression import NotAnExpression, parsed
 
 MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from tarantula.management import alerts
-from tarantula.management.alerts import AlertRow, Checked, DryRun, FiringRow
 from tarantula.management.paging import Page
+from tarantula.management.streams import alerts
+from tarantula.management.streams.alerts import AlertRow, Checked, DryRun, FiringRow
 from tarantula.streams.alerts.alert import LONGEST_NAME
 from tarantula.streams.alerts.condition import LONGEST, Rule
 from tarantula.web.api.common import AskedDesk, Cursor, Limit, Number

@@ -32,13 +32,15 @@ def refuse_in_sentences(app: FastAPI) -> None:
 
 async def _refused(request: Request, error: Exception) -> Response:
     status = next(status for kind, status in STATUS if isinstance(error, kind))
-    return JSONResponse({"detail": str(error)}, status)
+    fields = {place: sentence for place, sentence in getattr(error, "fields", {}).items() if place}
+    return JSONResponse({"detail": str(error), **({"fields": fields} if fields else {})}, status)
 
 
 async def _unreadable(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    complaints = (_without_place(details) for details in error.errors())
-    return JSONResponse({"detail": " ".join(of_details(complaints, ()))}, 422)
+    complaints = [_without_place(details) for details in error.errors()]
+    fields = {".".join(map(str, one["loc"])): of_details([one], ())[0] for one in reversed(complaints)}
+    return JSONResponse({"detail": " ".join(of_details(complaints, ())), "fields": fields}, 422)
 
 
 async def _other(request: Request, error: Exception) -> Response:

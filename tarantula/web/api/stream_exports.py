@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import StreamingResponse
 
-from tarantula.management import stream_exports
-from tarantula.management.stream_exports import MOST_POINTS, Ending, PointRows, Wanted
+from tarantula.management.streams import exports as stream_exports
+from tarantula.management.streams.exports import MOST_POINTS, PointRows, Wanted
+from tarantula.streams.exports import Format
 from tarantula.streams.sources.retention import Grain
 from tarantula.web.api.common import LARGEST, AskedDesk
 from tarantula.web.api.streams import FieldKey, Moment, RowName, SourceName
@@ -18,8 +19,11 @@ router = APIRouter(tags=["streams"])
 GRAINS = tuple(grain.name.lower() for grain in Grain)
 GrainName = Literal["event", "minute", "hour", "day", "month", "year"]
 At = Annotated[int, Query(ge=-LARGEST, le=LARGEST, description="Microseconds since 1970.")]
+ENDINGS = "csv, json, parquet; atom, a feed of the latest events; or prometheus, the last values that are numbers."
+SHOWN = (Format.ATOM, Format.PROMETHEUS)
+"""What programs look at again and again."""
 FILE = {"schema": {"type": "string", "format": "binary"}}
-FILES = {ending.media_type.partition(";")[0]: FILE for ending in Ending}
+FILES = {ending.media_type.partition(";")[0]: FILE for ending in Format}
 
 
 @router.get("/streams/{name}/points", summary="A window as points")
@@ -42,7 +46,7 @@ def export_source(
     request: Request,
     desk: AskedDesk,
     name: SourceName,
-    ending: Annotated[Ending, Path(description="csv, json, parquet, or atom, a feed of the latest events.")],
+    ending: Annotated[Format, Path(description=ENDINGS)],
     field: Annotated[str | None, Query(max_length=60, description="Only this field.")] = None,
     row: Annotated[str | None, Query(max_length=300, description="Only this row.")] = None,
     grain: Annotated[GrainName, Query(description="Single events, or a level.")] = "event",
@@ -52,5 +56,5 @@ def export_source(
     """Return the events of a source, or a level, as a file."""
     wanted = Wanted(field, row, Grain(GRAINS.index(grain)), begin, end)
     pieces = stream_exports.written(desk, name, ending, wanted, str(request.url))
-    headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'} if ending != Ending.ATOM else {}
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'} if ending not in SHOWN else {}
     return StreamingResponse(pieces, media_type=ending.media_type, headers=headers)

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query
 
-from tarantula.management import stream_values, streams
 from tarantula.management.paging import Page
-from tarantula.management.stream_rows import Branch, SourceRow
-from tarantula.management.stream_values import AsideRow, EventRow, ValueRow
+from tarantula.management.streams import sources as streams
+from tarantula.management.streams import values as stream_values
+from tarantula.management.streams.rows import Branch, SourceRow
+from tarantula.management.streams.values import AsideRow, EventRow, ValueRow
 from tarantula.streams.keeping.aside import Decision
 from tarantula.streams.sources.source import SourceConfig
 from tarantula.web.api.common import LARGEST, AskedDesk, Cursor, Limit, Number, paged

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query
 from pydantic import BaseModel, Field
 
-from tarantula.management import views
-from tarantula.management.views import ViewRow
+from tarantula.management.streams import views
+from tarantula.management.streams.views import ViewRow
 from tarantula.streams.views.looking import MOST_POINTS
 from tarantula.streams.views.sight import Sight
 from tarantula.streams.views.view import ViewConfig

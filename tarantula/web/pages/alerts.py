@@ -7,11 +7,11 @@ from contextlib import suppress
 from nicegui import ui
 
 from tarantula.errors import TarantulaError
-from tarantula.management import alerts as managed
 from tarantula.management.desk import Desk
+from tarantula.management.streams import alerts as managed
 from tarantula.web.frame import heading, page
-from tarantula.web.parts.alerts_view import AlertsView
 from tarantula.web.parts.asking import away
+from tarantula.web.parts.streams.alerts_view import AlertsView
 from tarantula.web.words import _, mark
 
 LOOK = 2.0

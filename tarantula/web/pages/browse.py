@@ -8,8 +8,8 @@ from tarantula.errors import TarantulaError
 from tarantula.management import browsing
 from tarantula.management.desk import Desk
 from tarantula.web.frame import heading, page
-from tarantula.web.parts.item_parts import parts_of
-from tarantula.web.parts.walking import Walk
+from tarantula.web.parts.items.common import parts_of
+from tarantula.web.parts.items.walking import Walk
 from tarantula.web.words import _, mark
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from tarantula.management import alerts, views
 from tarantula.management.desk import Desk
-from tarantula.management.views import ViewRow
+from tarantula.management.streams import alerts, views
+from tarantula.management.streams.views import ViewRow
 from tarantula.people.roles import Role
 from tarantula.web.frame import heading, page
-from tarantula.web.parts.alerts_view import FiringsView
 from tarantula.web.parts.asking import away, told
-from tarantula.web.parts.board import Board
 from tarantula.web.parts.dialogs import dialog
-from tarantula.web.parts.source_finder import SourceFinder
+from tarantula.web.parts.streams.alerts_view import FiringsView
+from tarantula.web.parts.streams.source_finder import SourceFinder
 from tarantula.web.parts.style import tagged
-from tarantula.web.parts.view_words import KINDS
+from tarantula.web.parts.views.board import Board
+from tarantula.web.parts.views.words import KINDS
 from tarantula.web.retelling import retold
 from tarantula.web.words import _, language, mark, use
 

@@ -10,7 +10,7 @@ from tarantula.management.document_detail import DocumentDetail, Named
 from tarantula.web.frame import heading, page
 from tarantula.web.parts.asking import later
 from tarantula.web.parts.figures import moment, number, size
-from tarantula.web.parts.item_parts import address, facts, parts_of, state_words
+from tarantula.web.parts.items.common import address, facts, parts_of, state_words
 from tarantula.web.parts.searching import Search
 from tarantula.web.parts.style import subheading, tagged
 from tarantula.web.parts.tables import Column, listing

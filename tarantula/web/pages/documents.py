@@ -14,7 +14,7 @@ from tarantula.management import documents
 from tarantula.management.desk import Desk
 from tarantula.management.documents import DocumentFilters
 from tarantula.web.frame import heading, page
-from tarantula.web.parts.item_parts import address, parts_of, state_choices
+from tarantula.web.parts.items.common import address, parts_of, state_choices
 from tarantula.web.parts.searching import Search
 from tarantula.web.retelling import retold
 from tarantula.web.words import _, mark

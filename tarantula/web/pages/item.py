@@ -16,8 +16,8 @@ from tarantula.web.live import SCRIPT
 from tarantula.web.parts.asking import later
 from tarantula.web.parts.charts import COLOURS, TOOLTIP
 from tarantula.web.parts.figures import LOCALES
-from tarantula.web.parts.item_controls import controls
-from tarantula.web.parts.item_parts import address, parts_of, state_choices, state_words
+from tarantula.web.parts.items.common import address, parts_of, state_choices, state_words
+from tarantula.web.parts.items.controls import controls
 from tarantula.web.parts.style import subheading, tagged
 from tarantula.web.words import _, language, mark
 

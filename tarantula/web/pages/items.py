@@ -15,7 +15,7 @@ from tarantula.states import ItemState
 from tarantula.web.frame import heading, page
 from tarantula.web.parts.asking import later
 from tarantula.web.parts.figures import moment, number, size
-from tarantula.web.parts.item_parts import address
+from tarantula.web.parts.items.common import address
 from tarantula.web.parts.tables import Column, listing
 from tarantula.web.retelling import retold
 from tarantula.web.words import _, mark

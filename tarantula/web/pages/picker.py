@@ -7,7 +7,7 @@ from nicegui import ui
 from tarantula.management.desk import Desk
 from tarantula.people.roles import Role
 from tarantula.web.frame import heading, page
-from tarantula.web.parts.picker import Picker
+from tarantula.web.parts.streams.picker import Picker
 from tarantula.web.words import _, mark
 
 

@@ -13,10 +13,10 @@ from tarantula.people.roles import Role
 from tarantula.web.frame import heading, page
 from tarantula.web.pages.publications import collect, download
 from tarantula.web.parts.asking import away, say, told
-from tarantula.web.parts.publication_fields import defaults
-from tarantula.web.parts.publication_form import PublicationForm
+from tarantula.web.parts.publications.fields import defaults
+from tarantula.web.parts.publications.form import PublicationForm
+from tarantula.web.parts.publications.trying import TryingBox
 from tarantula.web.parts.style import tagged
-from tarantula.web.parts.trying import TryingBox
 from tarantula.web.words import _, mark
 
 

@@ -12,11 +12,11 @@ from tarantula.management.desk import Desk
 from tarantula.reports import Report
 from tarantula.web.frame import heading, page
 from tarantula.web.parts.asking import later
-from tarantula.web.parts.belief_view import belief
 from tarantula.web.parts.charts import bars, stacked
 from tarantula.web.parts.figure_view import figure
 from tarantula.web.parts.figures import moment, number, size
-from tarantula.web.parts.item_parts import parts_of
+from tarantula.web.parts.items.belief_view import belief
+from tarantula.web.parts.items.common import parts_of
 from tarantula.web.parts.report_rows import HEADINGS, TITLES, names_in, names_in_order, rows_of
 from tarantula.web.parts.style import tagged
 from tarantula.web.parts.tables import Column, listing

@@ -16,7 +16,7 @@ from tarantula.states import ItemState
 from tarantula.web.frame import heading, page
 from tarantula.web.parts.asking import away, later, say, told
 from tarantula.web.parts.figures import number
-from tarantula.web.parts.item_parts import address, parts_of
+from tarantula.web.parts.items.common import address, parts_of
 from tarantula.web.parts.tables import Column, listing
 from tarantula.web.words import _, mark
 

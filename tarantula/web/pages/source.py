@@ -6,9 +6,11 @@ from urllib.parse import quote
 
 from nicegui import background_tasks, ui
 
-from tarantula.management import stream_values, streams, views
 from tarantula.management.desk import Desk
-from tarantula.management.stream_rows import SourceRow
+from tarantula.management.streams import sources as streams
+from tarantula.management.streams import values as stream_values
+from tarantula.management.streams import views
+from tarantula.management.streams.rows import SourceRow
 from tarantula.publications.times import format_duration
 from tarantula.streams.sources.kinds import Kind
 from tarantula.streams.sources.state import Status
@@ -18,14 +20,14 @@ from tarantula.streams.views.view import ViewConfig, ViewKind, read
 from tarantula.web.drawing.values import at_shown
 from tarantula.web.frame import heading, page
 from tarantula.web.pages.sources import STATES
-from tarantula.web.parts.alert_form import AlertForm
-from tarantula.web.parts.asides import Asides
 from tarantula.web.parts.asking import away, say, told
 from tarantula.web.parts.dialogs import buttons, dialog
 from tarantula.web.parts.sections import section
-from tarantula.web.parts.source_form import SourceForm
+from tarantula.web.parts.streams.alert_form import AlertForm
+from tarantula.web.parts.streams.asides import Asides
+from tarantula.web.parts.streams.source_form import SourceForm
 from tarantula.web.parts.style import tagged
-from tarantula.web.parts.view_pane import ViewPane
+from tarantula.web.parts.views.pane import ViewPane
 from tarantula.web.retelling import retold
 from tarantula.web.streams_live import Listener, News, lookout
 from tarantula.web.words import _, language, mark, use

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from tarantula.management import streams
 from tarantula.management.desk import Desk
-from tarantula.management.stream_rows import Branch, SourceRow
+from tarantula.management.streams import sources as streams
+from tarantula.management.streams.rows import Branch, SourceRow
 from tarantula.people.roles import Role
 from tarantula.streams.sources.state import Status
 from tarantula.web.drawing.values import at_shown

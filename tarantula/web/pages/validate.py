@@ -14,10 +14,10 @@ from tarantula.management.decisions import Attention
 from tarantula.management.desk import Desk
 from tarantula.states import Validation
 from tarantula.web.frame import complain, heading, page
-from tarantula.web.parts.deciding import STATES, decision_form
 from tarantula.web.parts.figures import moment, number, percent, size
-from tarantula.web.parts.item_parts import address, facts, parts_of
-from tarantula.web.parts.look_list import draw_looks
+from tarantula.web.parts.items.common import address, facts, parts_of
+from tarantula.web.parts.items.deciding import STATES, decision_form
+from tarantula.web.parts.items.look_list import draw_looks
 from tarantula.web.parts.sections import few_rows, section
 from tarantula.web.retelling import retold
 from tarantula.web.words import _, language, mark, use

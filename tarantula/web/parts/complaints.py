@@ -48,6 +48,7 @@ class Complaints:
             control = _nearest(controls, place)
             if control is not None:
                 control.error = retold(sentence)
+                _unfold(control)
                 said.append(control)
                 for line in sentence.split("\n"):
                     rest.pop(line, None)
@@ -56,6 +57,13 @@ class Complaints:
             said[0].run_method("focus")
         elif rest:
             ui.run_javascript(f"getHtmlElement({self._rest.id})?.scrollIntoView({{block: 'nearest'}})")
+
+
+def _unfold(control: Control) -> None:
+    """Open what a control is folded away in: what is wrong is to be seen."""
+    for around in control.ancestors():
+        if isinstance(around, ui.expansion):
+            around.open()
 
 
 def _nearest(controls: Controls, place: str) -> Control | None:

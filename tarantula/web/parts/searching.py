@@ -11,7 +11,7 @@ from tarantula.management.documents import DocumentRow
 from tarantula.management.paging import Page
 from tarantula.web.parts.asking import away, told
 from tarantula.web.parts.figures import moment, number, percent, size
-from tarantula.web.parts.item_parts import address, state_words
+from tarantula.web.parts.items.common import address, state_words
 from tarantula.web.parts.tables import Column, listing
 from tarantula.web.words import _, language, use
 

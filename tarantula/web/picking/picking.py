@@ -16,11 +16,14 @@ from tarantula.people.person import Person
 from tarantula.people.roles import Role
 from tarantula.states import meaning
 from tarantula.streams.adapter import Answer
+from tarantula.streams.picking.draft import DRAFT
 from tarantula.streams.picking.look import Look
 from tarantula.streams.picking.rendered import Rendering
 from tarantula.streams.picking.visitor import Visitor, Wanted, address_of, is_private
-from tarantula.streams.sources.source import filled
+from tarantula.streams.sources.sent import Method, Sent
+from tarantula.streams.sources.source import read
 from tarantula.streams.sources.steps import Step
+from tarantula.streams.sources.variables import filled
 from tarantula.web.picking.opened import OpenPages
 from tarantula.web.picking.showing import routes_of, ticket_for
 from tarantula.web.replay.tickets import Tickets
@@ -30,6 +33,8 @@ LARGEST = 5_000_000
 PATIENCE = 30.0
 """Seconds for one."""
 ACCEPT = "text/html,application/xhtml+xml,application/json,application/xml;q=0.9,text/csv,text/calendar,*/*;q=0.5"
+DRAFT_URL = "http://draft.example/"
+"""Where what is sent is checked by itself: what is wrong with the address is said in other words."""
 AT_A_TIME = 4
 """Pages that are asked for at the same time, by all who use the pages."""
 
@@ -43,6 +48,14 @@ class Wish(NamedTuple):
     """Whether a browser makes the page, with its scripts."""
     steps: Sequence[Step] = ()
     variables: Mapping[str, str] = MappingProxyType({})
+    method: str = Method.GET
+    headers: Mapping[str, str] = MappingProxyType({})
+    body: str = ""
+
+    @property
+    def is_template(self) -> bool:
+        """Whether it is the address that was written that is followed, and not the one that it led to."""
+        return bool(self.variables or self.steps or self.headers) or self.method != Method.GET
 
 
 class Picking:
@@ -61,14 +74,15 @@ class Picking:
     async def ask(self, person: Person, wish: Wish) -> tuple[Answer, bool]:
         """Return what a server sends to somebody who may add sources, and whether it is at a private address."""
         person.check(Role.CURATOR)
-        url = address_of(filled(wish.address, wish.variables))
+        url, sent = address_of(filled(wish.address, wish.variables)), _checked(wish)
         async with self._turns:
             private = await asyncio.to_thread(is_private, url)
             if wish.render or wish.steps:
-                answer = await self._rendering.render(url, wish.steps, wish.variables, allow_private=private)
-                return answer, private
-            exchange = await self._visitor.get(Wanted(url, private, LARGEST, PATIENCE, accept=ACCEPT))
-        if exchange.status != 200:
+                headers = dict(sent.headers)
+                page = self._rendering.render(url, wish.steps, wish.variables, allow_private=private, headers=headers)
+                return await page, private
+            exchange = await self._visitor.get(Wanted(url, private, LARGEST, PATIENCE, accept=ACCEPT, sent=sent))
+        if not 200 <= exchange.status < 300:
             phrase = meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
             raise TarantulaError(f"The server answered {exchange.status}{phrase}.")
         content_type = exchange.get(b"content-type") or ""
@@ -78,6 +92,12 @@ class Picking:
         """Make a page ready to be pointed at; return its key with it."""
         look = await asyncio.to_thread(Look.at, answer, allow_private=allow_private)
         return self.pages.put(look, person.name), look
+
+
+def _checked(wish: Wish) -> Sent:
+    """Return what is sent, or say what is wrong with it as would be said of a source."""
+    said = {"method": wish.method, "headers": wish.headers, "body": wish.body, "variables": wish.variables}
+    return read({"name": DRAFT, "url": DRAFT_URL, "render": bool(wish.render or wish.steps), **said}).sent
 
 
 def picking_of(client: Client) -> Picking:

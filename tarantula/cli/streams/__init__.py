@@ -1,0 +1,1 @@
+"""``tarantula stream``: values that are followed."""

@@ -1,0 +1,1 @@
+"""One collector at work on one item."""

@@ -1,0 +1,1 @@
+"""Sources, alerts and views, as people see to them."""

@@ -1,0 +1,1 @@
+"""What a browser makes of pages."""

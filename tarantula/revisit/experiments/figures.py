@@ -1,0 +1,144 @@
+"""Figures 1 and 2 of 2007, and what else is told in numbers: every policy and bound, over a few worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from tarantula.revisit.bounds.of_2007 import bounds
+from tarantula.revisit.experiments.chart import Chart, Line, draw
+from tarantula.revisit.experiments.experiment import Experiment, run
+from tarantula.revisit.experiments.worlds import World
+from tarantula.revisit.model import Reading
+from tarantula.revisit.policies import POLICIES
+from tarantula.revisit.schedule import staleness_of
+from tarantula.revisit.simulator.simulation import made
+
+THETAS = (0.0, 0.5, 1.0, 1.5, 2.0)
+COLOURS = {
+    "m-wolf": "#b23a48",
+    "mp2": "#d17a22",
+    "psp": "#1d4ed8",
+    "slotted": "#0f766e",
+    "InfCrawlers": "#7c8fd6",
+    "WP": "#52606d",
+    "PoliteBound": "#7b3f98",
+    "NonPolite": "#9aa5b1",
+}
+OTHER = "#1f2933"
+TIMES = {Reading.FRESH: "all fresh at first", Reading.STEADY: "in the steady state"}
+
+Found = dict[str, float]
+"""Staleness by the names of policies and bounds."""
+Tell = Callable[[], None]
+
+
+class Figure(NamedTuple):
+    """Staleness against something that is varied."""
+
+    name: str
+    title: str
+    axis: str
+    worlds: Callable[[World, float], World]
+
+
+FIGURES = (
+    Figure(
+        "servers",
+        "How stale, if more documents are on fewer servers",
+        "θ of the servers' sizes",
+        lambda world, theta: replace(world, theta=theta),
+    ),
+    Figure(
+        "rates",
+        "How stale, if fewer documents change often",
+        "θ of the rates of change",
+        lambda world, theta: replace(world, rate_theta=theta),
+    ),
+)
+
+
+def measure(experiment: Experiment, tell: Tell = lambda: None) -> Found:
+    """Return how stale each policy leaves a world once phase 3 is over, and the bounds."""
+    web, limits, crawlers, reading = experiment.web(), experiment.limits(), experiment.speeds(), experiment.reading
+    found = {}
+    for name, policy in POLICIES.items():
+        visits = made(policy(web.pages, limits, reading), web, crawlers, limits)
+        found[name] = staleness_of(visits, web.pages, limits, reading, web.laws)
+        tell()
+    found |= bounds(web.pages, limits, reading, web.laws)
+    tell()
+    return found
+
+
+def points(figure: Figure, experiment: Experiment, thetas: Sequence[float], tell: Tell) -> list[Found]:
+    """Measure every point of a figure."""
+    return [measure(replace(experiment, world=figure.worlds(experiment.world, theta)), tell) for theta in thetas]
+
+
+def picture(figure: Figure, experiment: Experiment, thetas: Sequence[float], found: Sequence[Found]) -> str:
+    """Draw a figure as SVG."""
+    world, limits = experiment.world, experiment.limits()
+    subtitle = (
+        f"Staleness, {TIMES[experiment.reading]}: {world.documents:,} documents on {world.servers:,} servers, "
+        f"{limits.visits:,} visits"
+    )
+    lines = [
+        Line(name, [point[name] for point in found], COLOURS.get(name, OTHER), name not in POLICIES)
+        for name in found[0]
+    ]
+    return draw(Chart(figure.title, subtitle, figure.axis, thetas, lines))
+
+
+def variants(experiment: Experiment) -> Iterator[tuple[str, Experiment]]:
+    """Yield the baseline, and what it becomes if one thing is supposed otherwise."""
+    world = experiment.world
+    worth = replace(experiment, world=replace(world, weight_theta=1.0))
+    yield "baseline", experiment
+    yield "steady state", replace(experiment, reading=Reading.STEADY)
+    yield "weights by Zipf", worth
+    yield "weights by Zipf, steady state", replace(worth, reading=Reading.STEADY)
+    yield "a 24th of the changes", replace(experiment, world=replace(world, low=world.low / 24, high=world.high / 24))
+
+
+def table(head: str, rows: Sequence[tuple[str, Found]]) -> str:
+    """Write staleness as a table of Markdown, and how far PSP is above WP."""
+    names = list(rows[0][1])
+    lines = [f"| {head} | {' | '.join(names)} | psp above WP |", f"|---|{'---|' * (len(names) + 1)}"]
+    for label, found in rows:
+        above = 100 * (found["psp"] / found["WP"] - 1) if found["WP"] else 0.0
+        lines.append(f"| {label} | {' | '.join(f'{found[name]:.4f}' for name in names)} | {above:.1f} % |")
+    return "\n".join(lines)
+
+
+def size_of(experiment: Experiment) -> str:
+    """Say in a sentence of what size the tables are."""
+    world, limits = experiment.world, experiment.limits()
+    return (
+        f"The numbers below are of {world.documents:,} documents on {world.servers:,} servers, "
+        f"and {limits.visits:,} visits in {limits.horizon / 3600:g} hours."
+    )
+
+
+def simulated(experiment: Experiment, tell: Tell) -> str:
+    """Simulate every policy, and write what was found beside what was expected."""
+    lines = [
+        "| policy | simulated | expected | standard error | visits | breaches | planned in | simulated in |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name in POLICIES:
+        finding = run(experiment, name, with_bounds=False)
+        found = finding.outcome
+        lines.append(
+            f"| {name} | {found.staleness:.5f} | {found.expected:.5f} | {found.error:.5f} | {found.visits:,} "
+            f"| {found.breaches} | {finding.planning:.1f} s | {finding.simulating:.1f} s |"
+        )
+        tell()
+    return "\n".join(lines)
+
+
+def steps(thetas: Sequence[float]) -> int:
+    """Return how often it is told that something is done."""
+    worlds = len(Reading) * len(FIGURES) * len(thetas) + len(list(variants(Experiment())))
+    return worlds * (len(POLICIES) + 1) + len(POLICIES)

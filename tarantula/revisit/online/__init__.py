@@ -1,0 +1,1 @@
+"""Policies without a horizon: what to visit now."""

@@ -1,0 +1,1 @@
+"""How often pages change, from what visits saw of them."""

@@ -1,0 +1,145 @@
+"""What is believed of a page before it is visited again, by what other pages did.
+
+Pages of the same server and type are believed to be alike, then those of the server, then those of the type, then all
+of the publication. Each of these pools has a mean rate, which is that of the pool above it times a factor; how much the
+pages of one pool differ is one number for all of them, the shape of a Gamma distribution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp, roots_genlaguerre
+
+from tarantula.revisit.model import Floats, Ints
+from tarantula.revisit.rates.estimate import Prior
+from tarantula.revisit.rates.ledger import Histories, Tally
+
+DAY = 86_400.0
+DEFAULT = Prior(1.0, 30 * DAY)
+"""Of pages of which nothing is known: they change once in thirty days, more or less."""
+FACTOR = 3.0
+"""By which the mean rate of a pool differs from that of the pool above it, more or less: one standard deviation."""
+FACTOR_OF_ALL = 100.0
+"""By which a publication differs from what is believed of pages of which nothing is known."""
+SHAPES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0, 16.0)
+"""From pages that differ very much to pages that are nearly alike."""
+LEVELS = ("default", "publication", "type", "server", "server and type")
+SAMPLE = 20_000
+"""Pages that say how much pages differ, at most."""
+NODES = 32
+_STEPS = np.linspace(-6.0, 6.0, 121)
+"""Powers of ten by which a pool may differ from the one above it, at most."""
+
+
+@dataclass(frozen=True)
+class Priors:
+    """What is believed of each page before its own visits."""
+
+    shape: float
+    """As how many changes it counts."""
+    rates: Floats
+    """Changes a second."""
+    levels: Ints
+    """By which of `LEVELS`."""
+
+    @property
+    def seconds(self) -> Floats:
+        """In how many seconds those changes would have been seen."""
+        seconds: Floats = self.shape / self.rates
+        return seconds
+
+
+def priors_of(histories: Histories, tally: Tally) -> Priors:
+    """Return what is believed of pages by what was seen of all of them, with the shape that makes it most likely."""
+    chosen = np.flatnonzero(histories.visits >= 2)
+    chosen = chosen[:: len(chosen) // SAMPLE + 1]
+    place = SHAPES.index(DEFAULT.changes)
+    best = _pooled(histories, tally, DEFAULT.changes)
+    if not len(chosen):
+        return best
+    likely = _likelihood(histories, chosen, best)
+    for step in (-1, 1):
+        while 0 <= place + step < len(SHAPES):
+            other = _pooled(histories, tally, SHAPES[place + step])
+            if (found := _likelihood(histories, chosen, other)) <= likely:
+                break
+            best, likely, place = other, found, place + step
+    return best
+
+
+def _pooled(histories: Histories, tally: Tally, shape: float) -> Priors:
+    servers, types = _pool(tally.servers), _pool(tally.types)
+    width = int(max(tally.types.max(initial=0), histories.types.max(initial=0))) + 1
+    both = _pool(tally.servers * width + tally.types)
+    nothing = np.zeros(len(tally.gaps), dtype=np.int64)
+    of_all = _most_likely(tally, nothing, np.array([DEFAULT.rate]), shape, FACTOR_OF_ALL)
+    of_types = _most_likely(tally, types.places, np.repeat(of_all, len(types.names)), shape)
+    of_servers = _most_likely(tally, servers.places, np.repeat(of_all, len(servers.names)), shape)
+    parents = of_servers[servers.number_of(both.names // width)] if len(both.names) else of_servers
+    of_both = _most_likely(tally, both.places, parents, shape)
+    rates = np.full(len(histories), of_all[0] if len(tally.gaps) else DEFAULT.rate)
+    levels = np.full(len(histories), 1 if len(tally.gaps) else 0)
+    for level, pool, found, wanted in (
+        (2, types, of_types, histories.types),
+        (3, servers, of_servers, histories.servers),
+        (4, both, of_both, histories.servers * width + histories.types),
+    ):
+        number = pool.number_of(wanted)
+        rates = np.where(number >= 0, np.append(found, 0.0)[number], rates)
+        levels = np.where(number >= 0, level, levels)
+    return Priors(shape, rates, levels)
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Things that are alike, by their names in order."""
+
+    names: Ints
+    places: Ints
+
+    def number_of(self, names: Ints) -> Ints:
+        """Return the numbers of names; −1 where there is none."""
+        if not len(self.names):
+            return np.full(len(names), -1)
+        number = np.minimum(np.searchsorted(self.names, names), len(self.names) - 1)
+        return np.where(self.names[number] == names, number, -1)
+
+
+def _pool(names: Ints) -> _Pool:
+    return _Pool(*np.unique(names, return_inverse=True))
+
+
+def _most_likely(tally: Tally, places: Ints, parents: Floats, shape: float, factor: float = FACTOR) -> Floats:
+    """Return the mean rate of each pool, which differs from that of its parent by some factor.
+
+    A page of the pool did not change for t seconds with the chance (1 + rt/shape)^−shape.
+    """
+    best, found = np.full(len(parents), -np.inf), parents.copy()
+    # First in steps of a tenth of a power of ten, then within the best of them.
+    for width in (1.0, 1 / 60):
+        middle = found.copy()
+        for power in _STEPS * width:
+            rates = middle * 10.0**power
+            still = -shape * np.log1p(rates[places] * tally.gaps / shape)
+            seen = tally.unchanged * still + tally.changed * np.log(-np.expm1(np.minimum(still, -1e-300)))
+            far = np.log(rates / parents) / np.log(factor)
+            likely = np.bincount(places, seen, len(parents)) - far**2 / 2
+            better = likely > best
+            best, found = np.where(better, likely, best), np.where(better, rates, found)
+    return found
+
+
+def _likelihood(histories: Histories, chosen: Ints, priors: Priors) -> float:
+    """Return the logarithm of the chance of what was seen of some pages, over all rates that each may have."""
+    nodes, weights = roots_genlaguerre(NODES, priors.shape - 1.0)
+    places = np.minimum(np.searchsorted(chosen, histories.changed), len(chosen) - 1)
+    own = chosen[places] == histories.changed
+    places, gaps = places[own], histories.gaps[own]
+    terms = np.empty((len(chosen), len(nodes)))
+    for number, node in enumerate(nodes):
+        tried = priors.rates[chosen] * node / priors.shape
+        changed = np.log(-np.expm1(np.minimum(-tried[places] * gaps, -1e-300)))
+        terms[:, number] = np.bincount(places, changed, len(chosen)) - tried * histories.quiet[chosen]
+    return float(logsumexp(terms, axis=1, b=weights / weights.sum()).sum())

@@ -1,0 +1,1 @@
+"""Page and slot chosen together, at prices of a server's time."""

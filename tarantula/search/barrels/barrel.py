@@ -1,0 +1,170 @@
+"""A barrel: answers from an index of its own, which follows the journal in its order.
+
+What it answers from is whole: everything that the journal has up to a place, and nothing behind it. It tells its place
+in the database first, and answers from there afterwards; so nobody has had an answer from a place that others cannot
+know of. A place that it has told it never goes back behind. It is ready when it has caught up with what the journal
+had when it started.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Lock
+from time import monotonic
+
+from tantivy import Schema
+
+from tarantula.db import Database
+from tarantula.errors import NotReached, TarantulaError
+from tarantula.search.finding.completing import complete
+from tarantula.search.finding.finder import Finder
+from tarantula.search.indexes.index import Index, Seen
+from tarantula.search.indexes.indexer import Indexer, Step
+from tarantula.search.results import Completions, Prefix, Request, Results
+from tarantula.store.barrels import Figures, Presence
+from tarantula.store.journal import head
+
+BEAT = 1.0
+"""Seconds between two signs of life."""
+PAUSE = 0.2
+"""Seconds between two looks at the journal while nothing happens."""
+
+logger = logging.getLogger(__name__)
+
+
+class NotReady(Exception):
+    """It cannot be asked yet."""
+
+
+class Barrel:
+    """Follows, tells where it is, and answers."""
+
+    def __init__(self, database: Database, index: Index, address: str) -> None:
+        self._database = database
+        self._index = index
+        self._presence = Presence(address)
+        self._indexer = Indexer(database, index, in_order=True)
+        self._finder = Finder(self)
+        self._seen: Seen | None = None
+        self._told_of: Seen | None = None
+        self._telling = Lock()
+        self._answered = Answered()
+
+    @property
+    def folder(self) -> Path:
+        """Where its index is."""
+        return self._index.folder
+
+    @property
+    def schema(self) -> Schema:
+        """The fields of its index."""
+        return self._index.schema
+
+    def seen(self) -> Seen:
+        """Return what it answers from, if it is ready."""
+        if self._seen is None:
+            raise NotReady
+        return self._seen
+
+    def find(self, request: Request) -> Results:
+        """Answer, if it is ready."""
+        began = monotonic()
+        results = self._finder.find(request)
+        self._answered.add(monotonic() - began)
+        return results
+
+    def complete(self, wish: Prefix) -> Completions:
+        """Return how a query may go on, if it is ready."""
+        return complete(self, wish.prefix)
+
+    def follow(self, ending: Event) -> None:
+        """Follow the journal until *ending*; what the database refuses is tried again."""
+        behind, complaint = -1, ""
+        while not ending.is_set():
+            is_hurrying = False
+            try:
+                behind = self._head() if behind < 0 else behind
+                step = self._step()
+                if step.place >= behind and (self._seen is None or step.place > self._seen.place):
+                    self._publish(step.place)
+                is_hurrying = self._seen is None and not step.is_up_to_date
+                complaint = ""
+            except NotReached as error:
+                complaint = _say_once(error, complaint)
+            if not is_hurrying:
+                ending.wait(PAUSE)
+
+    def beat(self, ending: Event) -> None:
+        """Give signs of life until *ending*, then leave."""
+        complaint = ""
+        while not ending.is_set():
+            try:
+                self._tell()
+                complaint = ""
+            except NotReached as error:
+                complaint = _say_once(error, complaint)
+            ending.wait(BEAT)
+        with suppress(NotReached), self._telling, self._database.session() as session:
+            self._presence.leave(session.connection())
+
+    def _head(self) -> int:
+        with self._database.reading() as session:
+            return head(session.connection())
+
+    def _step(self) -> Step:
+        try:
+            return self._indexer.step()
+        except ValueError as error:
+            raise TarantulaError(
+                f"The index in {self._index.folder} cannot be brought up to date ({error}). "
+                "Make room on its disk; if it is damaged, build it anew with `tarantula barrel --rebuild`."
+            ) from error
+
+    def _publish(self, place: int) -> None:
+        """Tell the place, then answer from there."""
+        seen = Seen(self._index.searcher(), place)
+        self._tell(seen)
+        if self._seen is None:
+            logger.info("Ready, with %s documents.", f"{seen.searcher.num_docs:,}")
+        self._seen = seen
+
+    def _tell(self, new: Seen | None = None) -> None:
+        # One at a time: a sign of life does not take back what was told meanwhile.
+        with self._telling:
+            self._told_of = new or self._told_of
+            with self._database.session() as session:
+                self._presence.tell(session.connection(), self._figures())
+
+    def _figures(self) -> Figures:
+        seen = self._told_of
+        if seen is None:
+            return Figures(False, self._index.place, self._index.searcher().num_docs, *self._answered.both())
+        return Figures(True, seen.place, seen.searcher.num_docs, *self._answered.both())
+
+
+class Answered:
+    """How many questions were answered, and in how many seconds."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._number = 0
+        self._seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count one."""
+        with self._lock:
+            self._number += 1
+            self._seconds += seconds
+
+    def both(self) -> tuple[int, float]:
+        """Return the number and the seconds."""
+        with self._lock:
+            return self._number, self._seconds
+
+
+def _say_once(error: NotReached, said: str) -> str:
+    if str(error) != said:
+        logger.error("%s", error)
+    return str(error)

@@ -1,0 +1,1 @@
+"""What is found in an index, and how it is shown."""

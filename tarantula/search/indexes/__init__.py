@@ -1,0 +1,1 @@
+"""The index: its fields, its files, and whoever brings it up to date."""

@@ -1,0 +1,1 @@
+"""What somebody typed: understood, asked of an index, and spelt as it may have been meant."""

@@ -1,0 +1,62 @@
+"""What somebody may have meant to type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from string import ascii_lowercase
+
+from tantivy import Searcher
+
+from tarantula.search.indexes.schema import Field
+from tarantula.search.queries.query import Asked
+from tarantula.search.texts.words import exact
+
+SAME_BEGINNING = 2
+"""Letters that are taken to be right."""
+SHORTEST = 4
+"""Letters of a word whose first may be wrong: that many are compared of its beginning."""
+MOST = 2_000
+"""Words with the same beginning that are compared."""
+NEAR = 0.75
+"""How like a word one has to be that may have been meant, from 0 to 1."""
+
+
+def did_you_mean(searcher: Searcher, asked: Asked, query: str) -> str | None:
+    """Return a query in which words that no document has are replaced by those that were perhaps meant."""
+    meant = query
+    for group in asked.wanted:
+        for words in group:
+            parts = exact().analyze(words.text)
+            if len(parts) == 1 and not words.is_phrase and (better := _nearest(searcher, parts[0])):
+                meant = meant.replace(words.text, better)
+    return meant if meant != query else None
+
+
+def _nearest(searcher: Searcher, word: str) -> str | None:
+    """Return the word of the index that is most like one that it does not have; of equal ones the most frequent."""
+    if any(searcher.doc_freq(field, word) for field in (Field.MAIN, Field.TITLE, Field.REST)):
+        return None
+    return _best(searcher, word, [word[:SAME_BEGINNING]]) or _best(searcher, word, _other_beginnings(word))
+
+
+def _best(searcher: Searcher, word: str, beginnings: Iterable[str]) -> str | None:
+    best, matcher = (0.0, 0, ""), SequenceMatcher(None, "", word)
+    for begun in beginnings:
+        for other, number in searcher.terms_with_prefix(Field.MAIN, begun, limit=MOST):
+            matcher.set_seq1(other)
+            # The first two are quick, and never below the third.
+            if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= NEAR:
+                best = max(best, (matcher.ratio(), number, other))
+    return best[2] if best[0] >= NEAR else None
+
+
+def _other_beginnings(word: str) -> Iterator[str]:
+    """Yield how a word may begin whose first letter is wrong: it is another, there is one before it, or it goes."""
+    if len(word) < SHORTEST:
+        return
+    for letter in ascii_lowercase:
+        yield letter + word[1:SHORTEST]
+        yield letter + word[: SHORTEST - 1]
+    yield word[1:SHORTEST]
+    yield word[1] + word[0] + word[2:SHORTEST]

@@ -1,0 +1,1 @@
+"""What links make of documents: PageRank, and the words of those who lead to them."""

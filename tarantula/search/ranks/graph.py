@@ -1,0 +1,133 @@
+"""Which pages lead to which, in one item or in the last ones of many publications."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy
+from scipy.sparse import csr_array
+from sqlalchemy.orm import Session
+
+from tarantula.search.ranks.link_rows import Numbers, Pages, links_of, pages_of, redirects_of
+from tarantula.search.ranks.pagerank import link_matrix, ranks_of
+
+LONGEST_WAY = 6
+"""Redirects in a row are followed to the sixty-fourth, for each round doubles the step."""
+NOWHERE = -1
+DOCUMENTS = 500
+"""That are named at a time."""
+
+
+class Ways:
+    """Tells which page a key stands for: its own, or the one that its redirects lead to."""
+
+    def __init__(self, pages: Numbers, redirects: Numbers, targets: Numbers) -> None:
+        self._pages = pages
+        # What is a page in one publication and a redirect in another is a page.
+        is_other = _places(pages, redirects) == NOWHERE
+        self._redirects, first = numpy.unique(redirects[is_other], return_index=True)
+        self._onward = self._numbers(targets[is_other][first])
+        for _ in range(LONGEST_WAY):
+            goes_on = self._onward >= len(pages)
+            self._onward[goes_on] = self._onward[self._onward[goes_on] - len(pages)]
+        self._onward[self._onward >= len(pages)] = NOWHERE
+
+    def pages(self, keys: Numbers) -> Numbers:
+        """Return the numbers of the pages that keys stand for, -1 for what was not collected."""
+        numbers = self._numbers(keys)
+        is_redirect = numbers >= len(self._pages)
+        numbers[is_redirect] = self._onward[numbers[is_redirect] - len(self._pages)]
+        return numbers
+
+    def _numbers(self, keys: Numbers) -> Numbers:
+        """Return the numbers of pages, and of redirects behind them."""
+        numbers = _places(self._pages, keys)
+        redirects = _places(self._redirects, keys)
+        return numpy.where((numbers == NOWHERE) & (redirects != NOWHERE), redirects + len(self._pages), numbers)
+
+
+@dataclass
+class Graph:
+    """Pages, numbered from zero, and the links between them. A page of two publications is one."""
+
+    documents: Numbers
+    """The ids of all documents."""
+    pages: Numbers
+    """Which page each of them is."""
+    keys: Numbers
+    """The key of each page."""
+    servers: Numbers
+    """The server of each page."""
+    ways: Ways
+    matrix: csr_array
+
+    @cached_property
+    def ranks(self) -> Numbers:
+        """How much each page counts for, together 1."""
+        return ranks_of(self.matrix)
+
+    @cached_property
+    def inlinks(self) -> Numbers:
+        """How many others lead to each page."""
+        return numpy.diff(self.matrix.indptr)
+
+    @cached_property
+    def inlinks_of_others(self) -> Numbers:
+        """How many pages of other servers lead to each."""
+        targets = numpy.repeat(numpy.arange(len(self.keys), dtype=numpy.int32), self.inlinks)
+        is_other = self.servers[targets] != self.servers[self.matrix.indices]
+        return numpy.bincount(targets[is_other], minlength=len(self.keys))
+
+    def leading_to(self, pages: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
+        """Yield the documents that lead to some pages, and which page each is, some at a time."""
+        is_leading = numpy.zeros(len(self.keys), numpy.bool_)
+        is_leading[self.matrix[pages].indices] = True
+        chosen = numpy.flatnonzero(is_leading[self.pages])
+        for start in range(0, len(chosen), DOCUMENTS):
+            part = chosen[start : start + DOCUMENTS]
+            yield self.documents[part], self.pages[part]
+
+
+def read_graph(session: Session, items: Sequence[int]) -> Graph:
+    """Return the graph of what is in some items."""
+    found = [pages_of(session, item) for item in items]
+    keys, first = numpy.unique(numpy.concatenate([pages.keys for pages in found]), return_index=True)
+    servers = numpy.concatenate([pages.servers for pages in found])[first]
+    redirects = [redirects_of(session, item) for item in items]
+    ways = Ways(
+        keys,
+        numpy.concatenate([named for named, _ in redirects]),
+        numpy.concatenate([led for _, led in redirects]),
+    )
+    numbers = [_places(keys, pages.keys) for pages in found]
+    sources, targets = _links(session, found, numbers, ways)
+    return Graph(
+        numpy.concatenate([pages.ids for pages in found]),
+        numpy.concatenate(numbers),
+        keys,
+        servers,
+        ways,
+        link_matrix(sources, targets, len(keys)),
+    )
+
+
+def _links(session: Session, found: Sequence[Pages], numbers: Sequence[Numbers], ways: Ways) -> tuple[Numbers, Numbers]:
+    """Return the links between pages; what leads elsewhere is let go of as it is read."""
+    sources, targets = [numpy.zeros(0, numpy.int32)], [numpy.zeros(0, numpy.int32)]
+    for pages, their in zip(found, numbers, strict=True):
+        for links in links_of(session, pages.ids):
+            led = ways.pages(links.targets)
+            is_known = led != NOWHERE
+            sources.append(their[links.sources[is_known]])
+            targets.append(led[is_known])
+    return numpy.concatenate(sources), numpy.concatenate(targets)
+
+
+def _places(known: Numbers, keys: Numbers) -> Numbers:
+    """Return where keys are in a sorted list, -1 for those that are not."""
+    if len(known) == 0:
+        return numpy.full(len(keys), NOWHERE, numpy.int32)
+    places = numpy.minimum(numpy.searchsorted(known, keys), len(known) - 1)
+    return numpy.where(known[places] == keys, places, NOWHERE).astype(numpy.int32)

@@ -1,0 +1,100 @@
+"""Reads what documents say, once for all indexes, where their bytes are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import closing, suppress
+
+from sqlalchemy import Connection, Select, delete, insert, not_, select
+from sqlalchemy.orm import Session
+
+from tarantula.config import Config
+from tarantula.db import Database
+from tarantula.errors import TarantulaError
+from tarantula.listings import IS_COLLECTED
+from tarantula.models import Document, Item, ReadText
+from tarantula.search.texts.content import Content
+from tarantula.search.texts.reading import READERS, content_of
+from tarantula.store.bulk import chunks
+from tarantula.store.captures import Capture, capture_of
+from tarantula.store.journal import Entry, Happened, note
+from tarantula.store.payload import payload_of
+from tarantula.store.read import Records
+
+RENDERED = "text/html"
+ROWS = 200
+"""Documents that are read before they are stored."""
+
+IS_READ = IS_COLLECTED & Document.type.in_(READERS)
+"""Of documents that can be found by what they say."""
+
+
+class Reader:
+    """Follows what is collected, and stores what it says."""
+
+    def __init__(self, installation: Config, database: Database) -> None:
+        self._items = installation.items
+        self._database = database
+
+    def read(self, entries: Iterable[Entry]) -> int:
+        """Read the documents of some entries of the journal; return how many could be."""
+        return sum(self._read(entry.item_id, chunk) for entry in entries for chunk in self._documents(entry))
+
+    def _documents(self, entry: Entry) -> Iterator[list[int]]:
+        """Yield the documents of an entry, some at a time; those of the whole item if it names none."""
+        yield from chunks(entry.documents, ROWS)
+        after = 0 if not entry.documents else None
+        while after is not None:
+            with self._database.reading() as session:
+                of_item = select(Document.id).where(Document.item_id == entry.item_id, Document.id > after, IS_READ)
+                numbers = list(session.scalars(of_item.order_by(Document.id).limit(ROWS)))
+            if numbers:
+                yield numbers
+            after = numbers[-1] if len(numbers) == ROWS else None
+
+    def _read(self, item_id: int, numbers: list[int]) -> int:
+        with self._database.reading() as session:
+            texts = self._texts(session, numbers)
+            gone = session.scalars(_gone(numbers)).all()
+        if texts or gone:
+            with self._database.session() as session:
+                store_texts(session.connection(), item_id, texts, gone)
+        return len(texts)
+
+    def _texts(self, session: Session, numbers: list[int]) -> dict[int, Content]:
+        texts: dict[int, Content] = {}
+        with closing(Records()) as records:
+            for document in session.scalars(select(Document).where(Document.id.in_(numbers), IS_READ)):
+                with suppress(TarantulaError):
+                    capture = capture_of(session, self._items, document)
+                    content = _content(records, document, capture) if capture is not None else None
+                    if content is not None:
+                        texts[document.id] = content
+        return texts
+
+
+def _content(records: Records, document: Document, capture: Capture) -> Content | None:
+    is_rendered = capture.rendered_offset is not None
+    offset = capture.rendered_offset if capture.rendered_offset is not None else capture.offset
+    payload = payload_of(records.read(str(capture.path), offset))
+    charset = "utf-8" if is_rendered else document.charset
+    return content_of(payload.body, RENDERED if is_rendered else document.type, document.url, charset)
+
+
+def _gone(numbers: list[int]) -> Select[int]:
+    """Select the documents that were read once and have nothing to read any more."""
+    known = select(ReadText.document_id).join(Document, Document.id == ReadText.document_id)
+    return known.where(Document.id.in_(numbers), not_(IS_READ))
+
+
+def store_texts(
+    connection: Connection, item_id: int, texts: dict[int, Content], gone: Collection[int] = frozenset()
+) -> None:
+    """Store texts and forget others, unless their item was removed meanwhile."""
+    if connection.scalar(select(Item.id).where(Item.id == item_id).with_for_update(read=True)) is None:
+        return
+    connection.execute(delete(ReadText).where(ReadText.document_id.in_([*texts, *gone])))
+    rows = [{"document_id": number, "item_id": item_id, "content": text.packed()} for number, text in texts.items()]
+    if rows:
+        connection.execute(insert(ReadText), rows)
+    note(connection, Happened.READ, item_id, [*texts, *gone])

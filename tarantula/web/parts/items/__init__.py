@@ -1,0 +1,1 @@
+"""Items: looked at, walked through, decided about."""

@@ -1,0 +1,1 @@
+"""Publications: their form, and what it would accept."""

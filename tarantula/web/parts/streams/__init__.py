@@ -1,0 +1,1 @@
+"""Sources and alerts: described, pointed at, put right."""
