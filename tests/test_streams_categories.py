@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,27 @@ def test_a_file_that_is_no_category_is_a_sentence(tmp_path: Path, content: str, 
 def test_a_category_that_is_not_there_is_said() -> None:
     with pytest.raises(NotThere, match="Did you mean weather"):
         category_named("wether")
+
+
+def test_a_category_of_a_service_that_is_sent_something_writes_answers_as_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "quotes.toml"
+    said = """
+        title = "Quotes"
+        url = "https://bolsa.example/{market}"
+        adapter = "json"
+        method = "post"
+        body = '{"name": "{name}"}'
+        headers = {X-API-Key = "{key}"}
+        source_name = "quotes.{name}"
+        fields = [{key = "price", place = {path = "price"}}]
+        form = [{key = "market", label = "Market"}, {key = "name", label = "Name"}, {key = "key", label = "Key"}]
+    """
+    file.write_text(said)
+    answers = {"market": "lisboa & porto", "name": 'Águas "1"', "key": "abc"}
+    config = read(make(category_named("quotes", tmp_path), answers))
+    assert config.address == "https://bolsa.example/lisboa%20%26%20porto"
+    assert json.loads(config.sent.body) == {"name": 'Águas "1"'}
+    assert dict(config.sent.headers) == {"X-API-Key": "abc", "Content-Type": "application/json"}
+    file.write_text(said.replace("{market}", "{name}"))
+    with pytest.raises(TarantulaError, match="name cannot stand both in the address and in what is sent"):
+        category_named("quotes", tmp_path)

@@ -10,6 +10,7 @@ import numpy as np
 from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.rates.estimate import of_pages
 from tarantula.revisit.rates.ledger import Histories, Ledger
+from tarantula.revisit.rates.nearest import nearest
 from tarantula.revisit.rates.priors import Priors, priors_of
 from tarantula.revisit.rates.sights import Flags
 
@@ -39,19 +40,15 @@ class Beliefs:
     histories: Histories
     priors: Priors
     rates: Floats
-    """Changes a second."""
+    """Changes a second, as they are estimated."""
     shapes: Floats
     """As how many changes all that is known of it counts."""
+    scales: Floats
+    """In how many seconds so many changes would have been seen."""
     grounds: Ints
     """A `Ground` each."""
     honest: Flags
     """Which servers are believed, by their numbers."""
-
-    @property
-    def scales(self) -> Floats:
-        """In how many seconds so many changes would have been seen."""
-        scales: Floats = self.shapes / self.rates
-        return scales
 
 
 def beliefs_of(ledger: Ledger) -> Beliefs:
@@ -66,12 +63,16 @@ def beliefs_of(ledger: Ledger) -> Beliefs:
     quiet += np.where(trusted, histories.before, 0.0)
     untold = ~told
     starts = np.searchsorted(histories.changed[untold], np.arange(count + 1)).astype(np.int64)
-    rates, shapes = of_pages(known + priors.shape, quiet + priors.seconds, starts, histories.gaps[untold])
+    evidence = known + priors.shape, quiet + priors.seconds, starts, histories.gaps[untold]
+    rates = of_pages(*evidence)
+    shapes, scales = nearest(*evidence, rates)
     grounds = np.where(histories.visits > 0, Ground.IRREGULAR, Ground.PRIOR)
     grounds = np.where(trusted & ((known > 0) | (histories.before > 0)), Ground.TOLD, grounds)
     grounds = np.where(_is_regular(histories) & (grounds == Ground.IRREGULAR), Ground.REGULAR, grounds)
-    rates = np.where(grounds == Ground.REGULAR, _by_cho(histories), rates)
-    return Beliefs(histories, priors, rates, shapes, grounds, honest)
+    regular = grounds == Ground.REGULAR
+    rates = np.where(regular, _by_cho(histories), rates)
+    scales = np.where(regular, shapes / rates, scales)
+    return Beliefs(histories, priors, rates, shapes, scales, grounds, honest)
 
 
 def _is_regular(histories: Histories) -> Flags:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, expm1, inf, log
+from math import expm1, inf, log
 from typing import NamedTuple
 
 import numpy as np
@@ -57,15 +57,15 @@ def of_visits(visits: Sequence[Visit], prior: Prior) -> float:
     return float(most_likely(known, quiet, np.array(gaps, dtype=np.float64)))
 
 
-def of_pages(known: Floats, quiet: Floats, starts: Ints, gaps: Floats) -> tuple[Floats, Floats]:
-    """Return the most likely rates of many pages, and how many changes each of them is as good as.
+def of_pages(known: Floats, quiet: Floats, starts: Ints, gaps: Floats) -> Floats:
+    """Return the most likely rates of many pages.
 
     *known* are changes whose times are known, *quiet* seconds in which there was none, and *gaps*, those of a page from
     its *start* to that of the next, are times in which there was at least one.
     """
-    rates, shapes = np.empty(len(known)), np.empty(len(known))
-    _of_pages(known, quiet, starts, gaps, rates, shapes)
-    return rates, shapes
+    rates = np.empty(len(known))
+    _of_pages(known, quiet, starts, gaps, rates)
+    return rates
 
 
 def _quiet(visit: Visit) -> float:
@@ -106,19 +106,6 @@ def most_likely(known, quiet, gaps):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _worth(rate, known, gaps):  # type: ignore[no-untyped-def]
-    """Return how many changes at known times would tell as much of the rate: by the curve of the likelihood."""
-    worth = known
-    for gap in gaps:
-        u = rate * gap
-        if u < SURE:
-            worth += u * u * exp(-u) / expm1(-u) ** 2 if u > 1e-6 else 1.0
-    return worth
-
-
-@njit(cache=True)
-def _of_pages(known, quiet, starts, gaps, rates, shapes):  # type: ignore[no-untyped-def]
+def _of_pages(known, quiet, starts, gaps, rates):  # type: ignore[no-untyped-def]
     for page in range(len(known)):
-        own = gaps[starts[page] : starts[page + 1]]
-        rates[page] = most_likely(known[page], quiet[page], own)
-        shapes[page] = _worth(rates[page], known[page], own)
+        rates[page] = most_likely(known[page], quiet[page], gaps[starts[page] : starts[page + 1]])

@@ -10,6 +10,8 @@ from nicegui import ui
 from tarantula.web.parts.style import tagged
 from tarantula.web.words import _
 
+FEWEST_LINES = 2
+
 
 @contextmanager
 def dialog(title: str) -> Iterator[ui.dialog]:
@@ -37,6 +39,13 @@ def password_line(label: str, autocomplete: str = "new-password") -> ui.input:
 def choice(label: str, options: dict[str, str], value: str) -> ui.select:
     """Ask for one of a few."""
     return ui.select(options, label=label, value=value).classes("w-full").props("outlined dense")
+
+
+def lines_box(label: str, value: str) -> ui.textarea:
+    """Ask for some lines, all of which are seen at first, also where they were folded away: there nothing grows."""
+    made = ui.textarea(label, value=value).classes("w-full").props("outlined dense spellcheck=false")
+    made.props["rows"] = max(value.count("\n") + 1, FEWEST_LINES)
+    return made
 
 
 def buttons(shown: ui.dialog, verb: str, act: Callable[[], Awaitable[None]], icon: str = "save") -> None:

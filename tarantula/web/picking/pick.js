@@ -30,6 +30,8 @@
     return null;
   };
   const ownText = (element) => Array.from(element.childNodes).some((node) => node.nodeType === 3 && node.data.trim());
+  // What is too long to be a value is not lit; whoever clicks it all the same is told why.
+  const tooLong = (node) => (node.hasAttribute(NUMBER) && !NEVER.test(node.localName) && ownText(node) ? node : null);
   const stops = () => Array.from(document.querySelectorAll(`[${NUMBER}]`)).filter(
     (element) => canBeChosen(element) && isSeen(element) && ownText(element),
   );
@@ -80,10 +82,9 @@
     const part = marked();
     const element = part ? part.element : chosenFrom(event.target);
     window.getSelection().removeAllRanges();
-    if (element) {
-      light(element);
-      choose(element, part ? part.part : "");
-    }
+    light(element);
+    const meant = element || tooLong(event.target);
+    if (meant) choose(meant, part ? part.part : "");
   });
   for (const name of ["auxclick", "submit", "dragstart", "drop"]) listen(name, stop);
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nicegui import ui
-
 from tarantula.errors import TarantulaError
+from tarantula.web.parts.dialogs import lines_box
 from tarantula.web.parts.style import tagged
 from tarantula.web.words import _
 
@@ -17,8 +16,7 @@ class PairsBox:
     def __init__(self, field: str, label: str, help_: str, sign: str, values: Mapping[str, str]) -> None:
         self._field, self._sign = field, sign
         written = "\n".join(f"{name}{sign}{value}" for name, value in values.items())
-        self.control = ui.textarea(label, value=written).classes("w-full")
-        self.control.props(f'outlined dense autogrow spellcheck=false aria-describedby="help-{field}"')
+        self.control = lines_box(label, written).props(f'aria-describedby="help-{field}"')
         tagged("p", help_, "help").props(f'id="help-{field}"')
 
     def values(self) -> dict[str, str]:

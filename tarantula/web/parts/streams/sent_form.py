@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nicegui import ui
-
 from tarantula.streams.sources.sent import LONGEST_BODY, Method
 from tarantula.web.parts.complaints import Control
-from tarantula.web.parts.dialogs import choice
+from tarantula.web.parts.dialogs import choice, lines_box
 from tarantula.web.parts.streams.pairs_box import PairsBox
 from tarantula.web.parts.style import tagged
 from tarantula.web.words import _, mark
@@ -31,9 +29,8 @@ class SentForm:
             ": ",
             values["headers"],
         )
-        self._body = ui.textarea(_("What is sent"), value=values["body"]).classes("w-full")
-        self._body.props(f"outlined dense autogrow spellcheck=false input-class=font-mono maxlength={LONGEST_BODY}")
-        self._body.props('aria-describedby="help-body"')
+        self._body = lines_box(_("What is sent"), values["body"])
+        self._body.props(f'input-class=font-mono maxlength={LONGEST_BODY} aria-describedby="help-body"')
         tagged("p", _("With POST: JSON, a form as town=Lisboa&unit=C, or XML."), "help").props('id="help-body"')
 
     @property

@@ -16,7 +16,7 @@ from tarantula.streams.sources.kinds import Aggregation, Kind
 from tarantula.streams.sources.source import SourceConfig
 from tarantula.web.parts.asking import away, say
 from tarantula.web.parts.complaints import Complaints, Control
-from tarantula.web.parts.dialogs import choice
+from tarantula.web.parts.dialogs import choice, lines_box
 from tarantula.web.parts.progress_line import ProgressLine
 from tarantula.web.parts.streams.pairs_box import variables_box
 from tarantula.web.parts.streams.sent_form import SentForm
@@ -75,8 +75,8 @@ class SourceForm:
         with ui.expansion(_("For those who know adapters")).classes("w-full"):
             places = {one["key"]: one["place"] for one in values["fields"]}
             rest = {**{key: values[key] for key in REST}, PLACES: places}
-            self._rest = ui.textarea(_("As JSON"), value=json.dumps(rest, indent=2, ensure_ascii=False))
-            self._rest.classes("w-full").props("outlined input-class=font-mono autogrow")
+            self._rest = lines_box(_("As JSON"), json.dumps(rest, indent=2, ensure_ascii=False))
+            self._rest.props("input-class=font-mono")
         self._complaints = Complaints(self._controls)
         self._progress = ProgressLine(_("The past is read anew"))
         ui.button(_("Save"), icon="save", on_click=self._save).classes("my-3")

@@ -1,0 +1,95 @@
+"""What is believed of a rate after visits: the Gamma distribution that is nearest to it.
+
+After visits that found nothing it is a Gamma distribution. One that found a change, at an unknown time of its gap t,
+multiplies it by 1 − e^(−λt): that is none any more. A page that changed in every gap may change twice as often as it is
+visited, or a thousand times, but not seldom. The nearest Gamma distribution, by what is lost if one takes it for the
+true one (Kullback and Leibler), has the same mean, and the same mean of the logarithm.
+"""
+
+from __future__ import annotations
+
+from math import exp, expm1, log, sqrt
+
+import numpy as np
+from numba import njit
+from scipy.special import digamma, polygamma
+
+from tarantula.revisit.model import Floats, Ints
+
+NODES = 64
+"""At which a distribution is looked at."""
+STEPS = 5
+"""Of Newton's way to a shape."""
+FAR = 12.0
+"""Powers of e; what is less likely by so much does not count."""
+TINY = 1e-200
+SURE = 40.0
+"""Changes in a gap; that there was one is certain."""
+
+
+def nearest(known: Floats, quiet: Floats, starts: Ints, gaps: Floats, rates: Floats) -> tuple[Floats, Floats]:
+    """Return as how many changes in how many seconds all that is known of each page counts.
+
+    *known* changes came in *quiet* seconds, and at least one in each of the *gaps* of a page, which begin at its
+    *start*; its most likely rate is near the middle.
+    """
+    shapes, scales = known.copy(), quiet.copy()
+    some = np.flatnonzero((np.diff(starts) > 0) & (known > 0) & (quiet > 0))
+    means, logs = np.empty(len(some)), np.empty(len(some))
+    _look(some, known, quiet, starts, gaps, rates, means, logs)
+    shapes[some] = _shapes(np.log(means) - logs)
+    scales[some] = shapes[some] / means
+    return shapes, scales
+
+
+def _shapes(differences: Floats) -> Floats:
+    """Return the shapes of which ln(shape) − ψ(shape) is the logarithm of the mean less the mean logarithm."""
+    differences = np.maximum(differences, 1e-12)
+    shapes = (3.0 - differences + np.sqrt((differences - 3.0) ** 2 + 24.0 * differences)) / (12.0 * differences)
+    for _ in range(STEPS):
+        slope = 1.0 / shapes - polygamma(1, shapes)
+        shapes = 1.0 / (1.0 / shapes + (np.log(shapes) - digamma(shapes) - differences) / (shapes**2 * slope))
+    return shapes
+
+
+@njit(cache=True)
+def _look(pages, known, quiet, starts, gaps, rates, means, logs):  # type: ignore[no-untyped-def]
+    heights = np.empty(NODES)
+    for number, page in enumerate(pages):
+        own = gaps[starts[page] : starts[page + 1]]
+        low, high = _ends(known[page], quiet[page], own, rates[page])
+        step = (high - low) / (NODES - 1)
+        for node in range(NODES):
+            heights[node] = _height(low + node * step, known[page], quiet[page], own)
+        peak, total, mean, middle = heights.max(), 0.0, 0.0, 0.0
+        for node in range(NODES):
+            weight, power = exp(heights[node] - peak), low + node * step
+            total += weight
+            mean += weight * exp(power)
+            middle += weight * power
+        means[number], logs[number] = mean / total, middle / total
+
+
+@njit(cache=True)
+def _ends(known, quiet, gaps, rate):  # type: ignore[no-untyped-def]
+    """Return the logarithms of rates between which nearly all lies.
+
+    Where not even the longest gap is likely to have a change, each of them makes a rate the less likely.
+    """
+    most = known + len(gaps)
+    below = min(log(rate), -log(gaps.max())) - FAR / most - 3.0 / sqrt(most)
+    return max(below, log(rate) - FAR / known - 3.0), log((most + 6.0 * sqrt(most) + FAR) / quiet)
+
+
+@njit(cache=True)
+def _height(power, known, quiet, gaps):  # type: ignore[no-untyped-def]
+    """Return the logarithm of how likely e to the *power* is, among rates that are even in their logarithm."""
+    rate = exp(power)
+    height, product = known * power - rate * quiet, 1.0
+    for gap in gaps:
+        if rate * gap < SURE:
+            product *= -expm1(-rate * gap)
+        if product < TINY:
+            height += log(max(product, 1e-300))
+            product = 1.0
+    return height + log(product)
