@@ -6,6 +6,9 @@ WORKERS ?= 4
 # Compiling them takes longer than testing them: one process does it, while others do the checks.
 NUMERIC := tests/test_beliefs_*.py tests/test_revisit_*.py tests/test_cli_revisit*.py
 
+# Compiled modules are kept, whoever starts this: hundreds of processes would compile ours anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test numeric others lint format bench profile lock clean
 

@@ -10,6 +10,7 @@ import uvloop
 
 from tarantula.download.client import Client
 from tarantula.download.exchange import Ask, Exchange
+from tests.waiting import PATIENCE
 
 T = TypeVar("T")
 Runner = Callable[[Coroutine[Any, Any, T]], T]
@@ -32,4 +33,4 @@ def fetch_all(asks: list[Ask], run: Runner[Any] = asyncio.run, **options: Any) -
 
 def fetch(url: str, run: Runner[Any] = asyncio.run, *, client: dict[str, Any] | None = None, **limits: Any) -> Exchange:
     """Fetch one document with a client of its own, in at most 10 seconds if nothing else is said."""
-    return fetch_all([Ask(url, **{"timeout": 10.0} | limits)], run, **client or {})[0]
+    return fetch_all([Ask(url, **{"timeout": PATIENCE} | limits)], run, **client or {})[0]

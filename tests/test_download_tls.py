@@ -12,6 +12,7 @@ from tarantula.download.errors import NotReached, TookTooLong
 from tests.fetching import RUNNERS, Runner, fetch
 from tests.sites.certificates import certificate, server_context
 from tests.sites.raw import Peer, RawServer, answering
+from tests.waiting import PATIENCE
 
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
@@ -70,7 +71,7 @@ def test_a_server_that_never_greets(run: Runner[Any]) -> None:
     with RawServer(Peer.wait) as server:
         with pytest.raises(TookTooLong, match="it was connecting"):
             fetch(server.url.replace("http:", "https:"), run, timeout=0.5)
-        assert server.closed.wait(5)
+        assert server.closed.wait(PATIENCE)
 
 
 @runners
