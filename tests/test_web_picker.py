@@ -108,6 +108,18 @@ def test_nothing_can_be_clicked_before_the_page_listens(place: Office, site: Sit
     expect(window.get_by_role("group", name="Value 1")).to_contain_text("61")
 
 
+def test_a_text_that_is_too_long_to_be_a_value_is_said_to_be_so(place: Office, window: Page) -> None:
+    place.enter(window)
+    with site_of({"/": ("text/html", f"<p id=long>{'palavra ' * 2000}</p><p id=short>7</p>")}) as site:
+        window.goto(f"{place.address}/streams/new?url={site.url}")
+        frame = window.frame_locator("iframe")
+        frame.locator("#long").click(position={"x": 20, "y": 8})
+        expect(window.get_by_text("The text is longer than 10,000 letters, and no value.")).to_be_visible()
+        expect(lit(frame)).to_have_count(0)
+        frame.locator("#short").click()
+        expect(window.get_by_role("group", name="Value 1")).to_contain_text("7")
+
+
 def _faults(window: Page) -> list[str]:
     found = Axe().run(window).response["violations"]
     grave = [one for one in found if one["impact"] in ("serious", "critical")]
