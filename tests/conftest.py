@@ -7,7 +7,6 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,35 +49,6 @@ WASH = """
 
 hypothesis.settings.register_profile("shared-machine", deadline=None)
 hypothesis.settings.load_profile("shared-machine")
-
-
-LONG = {
-    *("test_collect_again", "test_collect_killed", "test_collect_together", "test_daemon", "test_life_years"),
-    *("test_refresh_item", "test_refresh_rows", "test_refresh_week", "test_streams_alert_killed"),
-    *("test_streams_history_killed", "test_streams_killed", "test_streams_reading", "test_streams_together"),
-    "test_web_serve",
-}
-"""The modules with the longest tests, besides those that start a browser."""
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let each worker begin with some of the longest: short ones are left for the end, when all are to be busy."""
-    workers: int = getattr(config, "workerinput", {}).get("workercount", 1)
-    modules = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
-    long = [module for module in modules if any(map(_is_long, module))]
-    short = [item for module in modules if not any(map(_is_long, module)) for item in module]
-    # The workers are given as many each, in this order, and take from one another then.
-    each = -(-len(items) // workers)
-    items.clear()
-    for worker in range(workers):
-        items += [item for module in long[worker::workers] for item in module]
-        number = max(each * (worker + 1) - len(items), 0)
-        items += short[:number]
-        del short[:number]
-
-
-def _is_long(item: pytest.Item) -> bool:
-    return item.path.stem in LONG or "chromium" in getattr(item, "fixturenames", ())
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
