@@ -94,8 +94,11 @@ def launched(chromium: str) -> Iterator[playwright.sync_api.Browser]:
 
 @contextmanager
 def window_of(browser: playwright.sync_api.Browser, **options: Any) -> Iterator[Page]:
-    """Open a window; what goes wrong on its pages is an error of the test."""
-    page = browser.new_page(**options)
+    """Open a window; what goes wrong on its pages is an error of the test.
+
+    Nothing moves on them unless told: what is clicked while it moves is no longer where it was seen.
+    """
+    page = browser.new_page(**{"reduced_motion": "reduce"} | options)
     page.set_default_timeout(MINUTE)
     raised: list[str] = []
     page.on("pageerror", lambda error: raised.append(str(error)))

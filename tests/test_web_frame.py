@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tarantula.config import Config
-from tests.managing import office
+from tests.browsing import launched, window_of
+from tests.managing import office, settled
+
+MOVES = """async (folded) => {
+  folded.click();
+  const moving = [];
+  for (let frame = 0; frame < 5; frame += 1) {
+    await new Promise(requestAnimationFrame);
+    moving.push(...document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime > 20));
+  }
+  return moving.length > 0;
+}"""
+"""Whether anything moves after something was unfolded, for more than a frame."""
 
 
 def test_whoever_has_the_printed_link_comes_in_once(config: Config, window: Page) -> None:
@@ -17,3 +30,15 @@ def test_whoever_has_the_printed_link_comes_in_once(config: Config, window: Page
         expect(window.get_by_role("alert")).to_contain_text("This link was used already")
         window.goto(f"{place.address}/")
         expect(window).to_have_url(f"{place.address}/login?next=/")
+
+
+@pytest.mark.parametrize(("wish", "moves"), [("reduce", False), ("no-preference", True)])
+def test_nothing_moves_for_those_whom_that_makes_ill(
+    sqlite_config: Config, chromium: str, wish: str, moves: bool
+) -> None:
+    with office() as place, launched(chromium) as browser, window_of(browser, reduced_motion=wish) as window:
+        place.enter(window)
+        window.goto(f"{place.address}/streams/new")
+        folded = settled(window).get_by_role("button", name="Steps to get there, and variables")
+        assert folded.evaluate(MOVES) is moves
+        expect(window.get_by_role("button", name="Add a step")).to_be_visible()

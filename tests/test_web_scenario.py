@@ -54,7 +54,7 @@ class Librarian:
 def test_insert_collect_watch_browse_compare_reject_and_see_it_in_the_report(
     sqlite_config: Config, chromium: str, language: str, locale: str, width: int
 ) -> None:
-    seen = {"locale": locale, "viewport": {"width": width, "height": 800}}
+    seen = {"locale": locale, "viewport": {"width": width, "height": 800}, "reduced_motion": "no-preference"}
     with office() as place, DemoWeb() as web, launched(chromium) as browser, window_of(browser, **seen) as page:
         place.enter(page)
         librarian = Librarian(page, place, language)

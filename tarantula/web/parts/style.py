@@ -22,6 +22,10 @@ main .nicegui-link { color: #1d4ed8; }
 .q-field--with-bottom { padding-bottom: 0; }
 .q-field__bottom--animated { position: static; transform: none; }
 .nicegui-echart { min-width: 0; max-width: 100%; overflow: hidden; }
+/* Not none at all: Quasar waits for the end of them. */
+@media (prefers-reduced-motion: reduce) {
+  *, *::before, *::after { transition-duration: 1ms !important; transition-delay: 0s !important; }
+}
 @media (max-width: 599px) {
   .listing thead { position: absolute; display: block; clip-path: inset(50%);
                    width: 1px; height: 1px; overflow: hidden; }
