@@ -10,6 +10,7 @@ from numba import njit, prange
 from tarantula.revisit.changes import Laws, all_poisson, fresh_seconds
 from tarantula.revisit.model import Floats, Ints, Reading, mean
 from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.runs import starts_of
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Schedule:
     def at(self, times: Floats) -> Schedule:
         """Return the visits at other times, in the same order; those whose time is nan are not made."""
         made = ~np.isnan(times)
-        before = np.concatenate([[0], np.cumsum(made)])
+        before = starts_of(made)
         return Schedule(times[made], self.pages[made], before[self.starts])
 
     def closest(self) -> float:

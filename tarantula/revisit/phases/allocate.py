@@ -16,6 +16,7 @@ from tarantula.revisit.changes import Laws, all_poisson, gain_by
 from tarantula.revisit.model import Floats, Ints, Reading
 from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.phases.head_start import Start, head_start
+from tarantula.revisit.runs import starts_of
 
 Allocation = Callable[[Pages, Limits, Reading, Laws | None], Ints]
 
@@ -67,7 +68,7 @@ def _from(
     """Return how often each page is visited, or nothing if it cannot be found from where this starts."""
     sure = int(start.visits.sum())
     rooms = budgets - np.add.reduceat(np.append(start.visits, 0), starts[:-1]) * (np.diff(starts) > 0)
-    chosen = np.concatenate([[0], np.cumsum(rooms)])
+    chosen = starts_of(rooms)
     gains, takers = np.zeros(chosen[-1]), np.full(chosen[-1], -1, dtype=np.int64)
     _take_the_best(starts, changes, laws, pages.weights, chosen, steady, start.visits, start.cheap, gains, takers)
     taken = np.flatnonzero(takers >= 0)

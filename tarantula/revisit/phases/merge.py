@@ -7,6 +7,7 @@ from numba import njit, prange
 
 from tarantula.revisit.model import Floats, Ints, Reading
 from tarantula.revisit.pages import TICKS, Limits, Pages
+from tarantula.revisit.runs import starts_of, within
 from tarantula.revisit.schedule import Schedule
 
 GOLDEN = (5**0.5 - 1) / 2
@@ -22,7 +23,7 @@ def merge(visits: Ints, pages: Pages, limits: Limits, reading: Reading) -> Sched
 def wished(visits: Ints, pages: Pages, limits: Limits, reading: Reading) -> Schedule:
     """Visit each page at even intervals, whatever else its server is asked for at that time."""
     counts = np.add.reduceat(np.append(visits, 0), pages.starts[:-1]) * (np.diff(pages.starts) > 0)
-    starts = np.concatenate([[0], np.cumsum(counts)])
+    starts = starts_of(counts)
     times = np.empty(starts[-1])
     takers = np.empty(starts[-1], dtype=np.int64)
     _wish(visits, pages.starts, starts, limits.horizon, reading is Reading.STEADY, times, takers)
@@ -42,15 +43,13 @@ def even_times(counts: Ints, horizon: float, pauses: Floats, *, steady: bool = F
     """
     # What is never visited may have a pause without an end.
     pauses = np.minimum(pauses, horizon)
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    number = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
     gaps = horizon / (counts + 1.0)
     full = np.full(len(counts), steady) | (gaps < pauses)
     spacing = np.maximum(_tick(np.where(full, horizon / np.maximum(counts, 1), gaps)), pauses)
     # What is left of the horizon when the visits are as near to each other as that.
     room = np.maximum(horizon - spacing * np.maximum(counts - 1, 0), 0.0)
     first = _tick(np.where(full, np.minimum(turns(len(counts)) * spacing, room), gaps))
-    times: Floats = np.repeat(first, counts) + number * np.repeat(spacing, counts)
+    times: Floats = np.repeat(first, counts) + within(counts) * np.repeat(spacing, counts)
     return times
 
 

@@ -14,6 +14,7 @@ from tarantula.revisit.model import Ints
 from tarantula.revisit.planning.apart import apart
 from tarantula.revisit.planning.believed import Believed, Pauses
 from tarantula.revisit.planning.greedy import take
+from tarantula.revisit.runs import within
 from tarantula.revisit.schedule import Schedule
 
 
@@ -30,7 +31,7 @@ def aged(believed: Believed, pauses: Pauses) -> Schedule:
 def spread(visits: Ints, believed: Believed, pauses: Pauses) -> Schedule:
     """Make each visit as near as can be to the time that is best for its page alone, never breaking a pause."""
     takers = np.repeat(np.arange(len(visits)), visits)
-    number = np.arange(len(takers)) - np.repeat(np.cumsum(visits) - visits, visits)
+    number = within(visits)
     even = (believed.ages + pauses.horizon) / (visits + 1)
     gaps = np.where(even > believed.ages, even, pauses.horizon / np.maximum(visits, 1))[takers]
     times = pauses.horizon - (visits[takers] - number) * gaps

@@ -9,6 +9,7 @@ from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.pages import TICKS
 from tarantula.revisit.phases.merge import turns
 from tarantula.revisit.planning.believed import Believed, Pauses
+from tarantula.revisit.runs import starts_of, within
 from tarantula.revisit.schedule import Schedule
 
 
@@ -21,12 +22,12 @@ def apart(times: Floats, takers: Ints, believed: Believed, pauses: Pauses) -> Sc
     servers = believed.pages.servers[takers]
     order = np.lexsort((times, servers))
     counts = np.bincount(servers, minlength=len(believed.pages.starts) - 1)
-    number = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    number = within(counts)
     # Of too many visits those are kept that are spread evenly among them.
     room = np.repeat(np.minimum(pauses.budgets, counts), counts)
     of_server = np.repeat(counts, counts)
     kept = order[(number + 1) * room // of_server > number * room // of_server]
-    starts = np.concatenate([[0], np.cumsum(np.minimum(pauses.budgets, counts))]).astype(np.int64)
+    starts = starts_of(np.minimum(pauses.budgets, counts))
     moved = times[kept]
     longest = np.minimum(pauses.ticks, pauses.horizon)
     _set_all_apart(moved, starts, longest, longest * turns(len(longest)), pauses.horizon, float(TICKS))

@@ -18,6 +18,7 @@ from tarantula.revisit.phases.merge import even_times
 from tarantula.revisit.planning.believed import Believed, Pauses
 from tarantula.revisit.planning.greedy import longest_gap, take
 from tarantula.revisit.rates.doubt import index
+from tarantula.revisit.runs import starts_of, within
 from tarantula.revisit.schedule import Schedule
 
 STEPS = 30
@@ -31,14 +32,13 @@ def lasting(believed: Believed, pauses: Pauses) -> Schedule:
         visits, prices[pages.servers], believed.shapes, believed.scales, believed.ages, pages.weights, pauses.horizon
     )
     takers = np.repeat(np.arange(len(visits)), visits)
-    number = np.arange(len(takers)) - np.repeat(np.cumsum(visits) - visits, visits)
+    number = within(visits)
     # What is overdue comes before all that is not, the longest overdue first; what follows it is counted from now.
     first = (gaps - believed.ages)[takers]
     due = np.where(number > 0, np.maximum(first, 0.0), first) + number * gaps[takers]
     order = np.lexsort((due, pages.servers[takers]))
     counts = np.bincount(pages.servers[takers], minlength=len(pages.starts) - 1)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Schedule(even_times(counts, pauses.horizon, pauses.ticks, steady=True), takers[order], starts)
+    return Schedule(even_times(counts, pauses.horizon, pauses.ticks, steady=True), takers[order], starts_of(counts))
 
 
 @njit(cache=True)

@@ -7,6 +7,7 @@ import numpy as np
 from tarantula.revisit.model import Ints
 from tarantula.revisit.phases.merge import even_times
 from tarantula.revisit.planning.believed import Believed, Pauses
+from tarantula.revisit.runs import starts_of, within
 from tarantula.revisit.schedule import Schedule
 
 STEPS = 100
@@ -16,12 +17,11 @@ def uniform(believed: Believed, pauses: Pauses) -> Schedule:
     """Visit the pages of each server in turn, the one that was not visited for longest first, at even intervals."""
     pages = believed.pages
     counts = _counts(np.diff(pages.starts), pauses)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    number = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
+    number = within(counts)
     oldest = np.lexsort((-believed.ages, pages.servers))
     sizes = np.maximum(np.diff(pages.starts), 1)
     takers = oldest[np.repeat(pages.starts[:-1], counts) + number % np.repeat(sizes, counts)].astype(np.int64)
-    return Schedule(even_times(counts, pauses.horizon, pauses.ticks), takers, starts)
+    return Schedule(even_times(counts, pauses.horizon, pauses.ticks), takers, starts_of(counts))
 
 
 def _counts(sizes: Ints, pauses: Pauses) -> Ints:

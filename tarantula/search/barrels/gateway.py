@@ -139,7 +139,6 @@ class Gateway:
         # Barrels come and go for years.
         if not self._under_way[barrel.id]:
             del self._under_way[barrel.id]
-        self._doubtful = {number: until for number, until in self._doubtful.items() if until > monotonic()}
 
     async def _ask(self, barrel: Living, question: Question, place: int) -> bytes | None:
         """Return a barrel's answer, from a place or a later one; nothing if none came."""
@@ -168,7 +167,9 @@ class Gateway:
         return None
 
     def _doubt(self, barrel: Living) -> None:
-        self._doubtful[barrel.id] = monotonic() + DOUBT
+        now = monotonic()
+        lately = {number: until for number, until in self._doubtful.items() if until > now}
+        self._doubtful = {**lately, barrel.id: now + DOUBT}
 
 
 def place_of(answer: bytes) -> int:
