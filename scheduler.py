@@ -1,4 +1,4 @@
-"""The daemon: ``python scheduler.py``. It is only the clock; what is done is in `tarantula.coordinator`."""
+"""The daemon: ``python scheduler.py``. It is only the clock; what is done is in `tarantula.lifecycle.coordinator`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import sys
 from argparse import ArgumentParser
 from threading import Event
 
-from tarantula.config import Config
-from tarantula.daemon import ticking
-from tarantula.errors import TarantulaError
-from tarantula.saying import say_what_is_done
+from tarantula.core.config import Config
+from tarantula.core.errors import TarantulaError
+from tarantula.core.process_part_saying import say_what_is_done
+from tarantula.lifecycle.daemon_part_daemon import ticking
 
 
 def main() -> None:

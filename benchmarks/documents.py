@@ -14,16 +14,16 @@ from typing import Any
 
 from sqlalchemy import text
 
-from benchmarks.filling import new_item
+from benchmarks.large_items import new_item
 from benchmarks.postgresql import postgresql
-from tarantula.config import Config
-from tarantula.db import Database, open_database
-from tarantula.management import documents
-from tarantula.management.desk import Desk
-from tarantula.management.documents import DocumentFilters
-from tarantula.models import Item
-from tarantula.people.person import Person
-from tarantula.people.roles import Role
+from tarantula.accounts.roles import Role
+from tarantula.accounts.roles_part_person import Person
+from tarantula.core.config import Config
+from tarantula.core.database import Database, open_database
+from tarantula.services import documents_part_documents
+from tarantula.services.context import Desk
+from tarantula.services.documents_part_documents import DocumentFilters
+from tarantula.tables.publications import Item
 
 SERVERS = 5000
 TIMES = 3
@@ -119,7 +119,7 @@ def _ask(desk: Desk, urn: str, filters: DocumentFilters) -> dict[str, float]:
         after, rows, whole, number = None, 0, 0.0, 0
         while number == 0 or (after is not None and rows < 50):
             began = time.perf_counter()
-            page = documents.listed(desk, urn, filters, 50, after)
+            page = documents_part_documents.listed(desk, urn, filters, 50, after)
             taken = time.perf_counter() - began
             slowest, whole, number = max(slowest, taken), whole + taken, number + 1
             after, rows = page.next, rows + len(page.rows)

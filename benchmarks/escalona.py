@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tarantula.frontier.escalona import UrlScheduler
-from tarantula.frontier.escalona_file import CommandFile
+from tarantula.frontier.escalona_part_escalona_file import CommandFile
 from tarantula.frontier.strategies import STRATEGIES
 
 MILLION = 1_000_000

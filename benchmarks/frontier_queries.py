@@ -10,10 +10,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from benchmarks.filling import fill, new_item, size_of
+from benchmarks.large_items import fill, new_item, size_of
 from benchmarks.postgresql import postgresql
-from tarantula.config import Config
-from tarantula.db import Database, open_database
+from tarantula.core.config import Config
+from tarantula.core.database import Database, open_database
 from tarantula.frontier.queues import WINDOW
 from tarantula.store.documents import DocumentTable
 from tarantula.store.leases import Leases

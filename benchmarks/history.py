@@ -19,13 +19,13 @@ from typing import Any
 from sqlalchemy import select, text
 
 from benchmarks.documents import on_postgresql, on_sqlite
-from tarantula.db import Database
-from tarantula.garbage import settle_memory
-from tarantula.models import Level, Series
+from tarantula.core.database import Database
+from tarantula.core.process_part_garbage import settle_memory
 from tarantula.store.bulk import chunks
 from tarantula.streams.history import NewEvent, points, series_of, store, sum_up
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.source import read
+from tarantula.streams.sources.config import read
+from tarantula.tables.publications import Level, Series
 
 SECOND = 1_000_000
 BEGIN = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) * SECOND

@@ -12,23 +12,23 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from benchmarks.filling import fill, new_item
+from benchmarks.large_items import fill, new_item
 from benchmarks.postgresql import postgresql
-from tarantula.config import Config
-from tarantula.db import Database, open_database
+from tarantula.core.config import Config
+from tarantula.core.database import Database, open_database
+from tarantula.core.process_part_garbage import settle_memory
+from tarantula.core.states import DocumentState
+from tarantula.core.urls import key_of
 from tarantula.frontier.queues import WINDOW
-from tarantula.garbage import settle_memory
-from tarantula.models import Document, LinkRow
-from tarantula.states import DocumentState
+from tarantula.store.commit_group_part_group import Finished
 from tarantula.store.documents import DocumentTable, Outcome
-from tarantula.store.found import Found
-from tarantula.store.group import Finished
+from tarantula.store.documents_part_found import Found
 from tarantula.store.leases import Leases
-from tarantula.store.rows import RowWriter
-from tarantula.store.shorter_ways import ShorterWays
-from tarantula.store.warc import WarcWriter
+from tarantula.store.warc_writer import WarcWriter
 from tarantula.store.writer import Writer
-from tarantula.urls import key_of
+from tarantula.store.writer_part_rows import RowWriter
+from tarantula.store.writer_part_shorter_ways import ShorterWays
+from tarantula.tables.publications import Document, LinkRow
 from tests.sites.large import LINKS
 
 GROUP = 400

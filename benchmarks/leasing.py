@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, create_engine, select
 
-from benchmarks.filling import fill, new_item
+from benchmarks.large_items import fill, new_item
 from benchmarks.postgresql import Server, postgresql
-from tarantula.config import Config
-from tarantula.db import Database, open_database
+from tarantula.core.config import Config
+from tarantula.core.database import Database, open_database
 from tarantula.frontier.queues import WINDOW
-from tarantula.models import Item
 from tarantula.store.documents import DocumentTable
 from tarantula.store.leases import Leases
-from tarantula.store.server_leases import BEAT, SURE
+from tarantula.store.leases_part_server_leases import BEAT, SURE
+from tarantula.tables.publications import Item
 
 COLLECTORS = (1, 10, 100, 200)
 PROCESSES = 4

@@ -6,7 +6,7 @@ import time
 from random import Random
 from typing import Any
 
-from tarantula.search.texts.likeness import likeness_of
+from tarantula.search.texts.similarity import likeness_of
 
 TEXTS = 1_000
 LETTERS = 8_192

@@ -25,8 +25,8 @@ from urllib.parse import urlsplit
 
 from benchmarks.crawl import BIN, NAME, ROOT, check_visited, describe, environment, run
 from benchmarks.postgresql import cpu_of
-from tarantula.config import Config
-from tarantula.coordinator import prepare_item
+from tarantula.core.config import Config
+from tarantula.lifecycle.coordinator import prepare_item
 from tests.sites.large import LargeWeb
 
 PAGES = 50

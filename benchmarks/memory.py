@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.crawl import BIN, NAME, ROOT, environment, run
-from tarantula.collecting.discovery import REMEMBERED
+from tarantula.crawl.discovery import REMEMBERED
 from tests.sites.large import LINKS
 from tests.sites.server import Answer, Visit, Web
 

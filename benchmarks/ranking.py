@@ -12,15 +12,15 @@ from typing import Any
 from sqlalchemy import insert, update
 
 from benchmarks.documents import on_postgresql, on_sqlite
-from benchmarks.filling import new_item
-from tarantula.db import Database
-from tarantula.models import Document, Item, LinkRow, ReadText, Server
+from benchmarks.large_items import new_item
+from tarantula.core.database import Database
+from tarantula.core.states import ItemState
+from tarantula.core.urls import key_of
 from tarantula.search.ranks.ranking import rank_items
 from tarantula.search.texts.content import Content
-from tarantula.states import ItemState
 from tarantula.store.bulk import chunks
 from tarantula.store.journal import Entry, Happened
-from tarantula.urls import key_of
+from tarantula.tables.publications import Document, Item, LinkRow, ReadText, Server
 
 LINKS = 10
 """On each page; two of them are the same on all."""

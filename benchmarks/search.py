@@ -24,11 +24,11 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
+from benchmarks.corpus import MIX, Texts, fill
 from benchmarks.crawl import BIN, ROOT, environment
-from benchmarks.made_up import MIX, Texts, fill
 from benchmarks.postgresql import cpu_of
-from tarantula.config import Config
-from tarantula.db import open_database
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
 
 CLIENTS = 8
 QUESTIONS = 2_000
@@ -64,8 +64,8 @@ def _indexed(installation: Config, folder: Path) -> dict[str, Any]:
 
 
 def _index(installation: Config, folder: Path, told: Any) -> None:
-    from tarantula.search.indexes.index import Index
-    from tarantula.search.indexes.indexer import Indexer
+    from tarantula.search.index.indexer import Indexer
+    from tarantula.search.index.storage import Index
 
     os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
     with open_database(installation) as database:

@@ -23,13 +23,13 @@ from typing import Any
 from sqlalchemy import func, insert, select
 
 from benchmarks.crawl import BIN, ROOT, environment
-from tarantula.config import Config
-from tarantula.db import Database, open_database
-from tarantula.models import Event, Source, SourceState
-from tarantula.streams.reading.due import SECOND, next_due
+from tarantula.core.config import Config
+from tarantula.core.database import Database, open_database
+from tarantula.streams.reading.visits_part_due import SECOND, next_due
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.source import read
-from tarantula.streams.sources.state import Status
+from tarantula.streams.sources.config import read
+from tarantula.streams.sources.config_part_state import Status
+from tarantula.tables.publications import Event, Source, SourceState
 from tests.sites.server import Answer, Visit, Web
 
 SERVERS = 200

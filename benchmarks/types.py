@@ -9,8 +9,8 @@ from itertools import cycle, islice
 from random import Random
 from typing import Any, NamedTuple
 
-from tarantula.streams.sources.kinds import Kind
-from tarantula.streams.types import read_text
+from tarantula.streams.kinds import Kind
+from tarantula.streams.values import read_text
 
 TEXTS = 5000
 """Different ones of each kind: none is read twice."""

@@ -13,17 +13,17 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.corestats import CoreStats as ScrapyCoreStats
 
-from tarantula.collecting.answers import failed_document
-from tarantula.collecting.progress import Progress
-from tarantula.component import Component
-from tarantula.coordinator import end_item
-from tarantula.download.errors import Refused
-from tarantula.garbage import settle_memory
+from tarantula.core.process_part_garbage import settle_memory
+from tarantula.core.states import DocumentState
+from tarantula.crawl.responses import failed_document
+from tarantula.crawl.terminal import Progress
+from tarantula.engine.component import Component
+from tarantula.fetch.errors import Refused
 from tarantula.items import CollectedDocument
-from tarantula.life.moving import OVER, STOPPED
+from tarantula.lifecycle.coordinator import end_item
 from tarantula.signals import collection_over, document_stored
-from tarantula.states import DocumentState
-from tarantula.streams.keeping.housekeeping import Housekeeping
+from tarantula.store.transitions import OVER, STOPPED
+from tarantula.streams.ingest.maintenance import Housekeeping
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

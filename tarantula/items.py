@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tarantula.download.exchange import Exchange
+from tarantula.fetch.exchange import Exchange
 from tarantula.links.link import Link
 
 

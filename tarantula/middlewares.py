@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 from scrapy.exceptions import NotConfigured
 
-from tarantula.component import Component
-from tarantula.download.errors import DownloadError, GivenUp, Refused
+from tarantula.core.states import NOT_REACHED, DocumentState
+from tarantula.core.urls import redirect_target, server_of
+from tarantula.engine.component import Component
+from tarantula.fetch.errors import DownloadError, GivenUp, Refused
+from tarantula.fetch.robots import MAX_REDIRECTS, RobotsCache, RobotsRules, robots_url
 from tarantula.items import Entry
-from tarantula.robots import MAX_REDIRECTS, RobotsCache, RobotsRules, robots_url
-from tarantula.scope.candidate import Candidate
+from tarantula.scope.rule_part_candidate import Candidate
 from tarantula.signals import collection_over
-from tarantula.states import NOT_REACHED, DocumentState
-from tarantula.urls import redirect_target, server_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

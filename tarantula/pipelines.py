@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from tarantula import signals
-from tarantula.collecting.retrying import tried_again
-from tarantula.component import Component
-from tarantula.errors import TarantulaError
+from tarantula.core.errors import TarantulaError
+from tarantula.crawl.responses_part_retrying import tried_again
+from tarantula.engine.component import Component
 from tarantula.items import CollectedDocument
-from tarantula.streams.reading.answering import Attempt
+from tarantula.streams.reading.answers import Attempt
 
 if TYPE_CHECKING:
     from tarantula.streams.reading.reader import Reader

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tarantula.config import Config
+from tarantula.core.config import Config
 
 _installation = Config()
 
@@ -12,7 +12,7 @@ SPIDER_LOADER_CLASS = "tarantula.spiders.loader.PublicationSpiderLoader"
 COMMANDS_MODULE = "tarantula.commands"
 
 # 1. The frontier hands out the next document: a row of the table becomes a request.
-SCHEDULER = "tarantula.frontier.scheduler.FrontierScheduler"
+SCHEDULER = "tarantula.engine.scheduler.FrontierScheduler"
 
 # The frontier alone decides how many requests a server gets, and when: Scrapy's own slots stay out of the way.
 CONCURRENT_REQUESTS = 64
@@ -47,10 +47,10 @@ DOWNLOADER_MIDDLEWARES = {
 }
 
 # 3. The exchange with the server.
-DOWNLOADER = "tarantula.downloader.FrontierDownloader"
+DOWNLOADER = "tarantula.engine.downloader_part_downloader.FrontierDownloader"
 DOWNLOAD_HANDLERS = {
-    "http": "tarantula.handlers.ExchangeDownloadHandler",
-    "https": "tarantula.handlers.ExchangeDownloadHandler",
+    "http": "tarantula.engine.downloader.ExchangeDownloadHandler",
+    "https": "tarantula.engine.downloader.ExchangeDownloadHandler",
 }
 DOWNLOAD_VERIFY_CERTIFICATES = True
 DOWNLOAD_WARNSIZE = 0
@@ -58,8 +58,8 @@ DOWNLOAD_WARNSIZE = 0
 # 4. What the spider made of it, on its way back.
 SPIDER_MIDDLEWARES = {
     # Nearest to the spider. One's own middlewares stand between these two.
-    "tarantula.spidermiddlewares.LinkUnpackMiddleware": 990,
-    "tarantula.spidermiddlewares.LinkPackMiddleware": 10,
+    "tarantula.middlewares_part_spidermiddlewares.LinkUnpackMiddleware": 990,
+    "tarantula.middlewares_part_spidermiddlewares.LinkPackMiddleware": 10,
     # Every answer is a document, whatever its code.
     "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,
     # Scope answers for depth and length.
@@ -97,4 +97,4 @@ USER_AGENT = _installation.user_agent
 TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 ASYNCIO_EVENT_LOOP = "uvloop.Loop"
 LOG_LEVEL = "INFO"
-LOG_FORMATTER = "tarantula.logs.QuietLogFormatter"
+LOG_FORMATTER = "tarantula.engine.log_formatter.QuietLogFormatter"

@@ -16,12 +16,12 @@ import pytest
 from argon2 import PasswordHasher
 from playwright.sync_api import Page
 
-from tarantula.config import Config
-from tarantula.db import Database, open_database
-from tarantula.people import passwords
-from tests.browsing import launched, window_of
-from tests.collecting import end_started
-from tests.commands import Outcome, Tarantula
+from tarantula.accounts import credentials
+from tarantula.core.config import Config
+from tarantula.core.database import Database, open_database
+from tests.support.browser import launched, window_of
+from tests.support.command_result import Outcome, Tarantula
+from tests.support.crawls import end_started
 from tools.chromium import usable_browser
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ def window(chromium: str) -> Iterator[Page]:
 def quick_passwords() -> Iterator[None]:
     """Argon2 with its least parameters: what is asked of it is the same, and takes no time."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    passwords._nobodys.cache_clear()
+    credentials._nobodys.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passwords, "_hasher", lambda: hasher)
+        patch.setattr(credentials, "_hasher", lambda: hasher)
         yield
-    passwords._nobodys.cache_clear()
+    credentials._nobodys.cache_clear()
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tarantula.errors import TarantulaError
-from tarantula.rendering.browser import find_browser
+from tarantula.browser.chromium import find_browser
+from tarantula.core.errors import TarantulaError
 
 PATIENCE = 300
 """Seconds for each command."""

@@ -21,11 +21,11 @@ from typing import NamedTuple
 import bm25s
 import Stemmer
 
-from tarantula.search.indexes.index import Index
-from tarantula.search.queries.asking import Asking, Needed
-from tarantula.search.queries.query import Asked, Words
+from tarantula.search.index.storage import Index
+from tarantula.search.queries.builder_part_asking import Asking, Needed
+from tarantula.search.queries.parser import Asked, Words
 from tarantula.search.texts.words import STEMMERS, exact
-from tests.entries import entry
+from tests.support.index_entries import entry
 from tools.smart import text_of
 
 TOP = 10

@@ -18,18 +18,18 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, ViewportSize
 
-from tarantula.config import Config
-from tarantula.db import open_database
-from tarantula.management.desk import Desk
-from tarantula.management.streams import views
-from tarantula.people.person import Person
-from tarantula.people.roles import Role
+from tarantula.accounts.roles import Role
+from tarantula.accounts.roles_part_person import Person
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.services.context import Desk
+from tarantula.services.streams import views
 from tarantula.streams.sources import registry
-from tests.browsing import launched
-from tests.followed import HOUR, followed, now, was_read, were_read
-from tests.picking_pages import LEAGUE
-from tests.pointing import site_of
 from tests.sites.demo import LARGEST, DemoWeb
+from tests.support.browser import launched
+from tests.support.followed_sources import HOUR, followed, now, was_read, were_read
+from tests.support.picker_pages import LEAGUE
+from tests.support.picker_sites import site_of
 from tools.chromium import usable_browser
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"

@@ -18,8 +18,8 @@ import os
 import shutil
 from pathlib import Path
 
-from tarantula.archive.validation import Decided
-from tarantula.deposit import Deposit
+from tarantula.archive.quality.validation import Decided
+from tarantula.services.deposit import Deposit
 
 
 def receive(decided: Decided) -> None:

@@ -19,8 +19,8 @@ from typing import Any, Self
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from tarantula.deposit import text_of
 from tarantula.items import CollectedDocument
+from tarantula.services.deposit import text_of
 
 logger = logging.getLogger(__name__)
 

@@ -1,1 +1,1 @@
-"""What becomes of an item when it was collected."""
+"""Work on a collected item: mirror, export, comparison, quality and replay."""

@@ -1,5 +1,5 @@
 """The ``tarantula`` command: one module a noun."""
 
-from tarantula.cli.run import main
+from tarantula.cli.entry_point import main
 
 __all__ = ["main"]

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 import uvloop
 
-from tarantula.config import Config
-from tarantula.db import open_database
-from tarantula.errors import TarantulaError
-from tarantula.listening import address_of, listen
-from tarantula.saying import say_what_is_done
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.process_part_saying import say_what_is_done
+from tarantula.core.sockets import address_of, listen
 from tarantula.search import check_possible
 
 ANYWHERE = ("0.0.0.0", "::", "")
@@ -34,7 +34,7 @@ def barrel(
     """Answer searches from an index of its own, for gateways, until Ctrl-C."""
     check_possible()
     from tarantula.search.barrels.barrel import Barrel
-    from tarantula.search.barrels.barrel_process import opened, run_barrel
+    from tarantula.search.barrels.barrel_part_barrel_process import opened, run_barrel
 
     if host in ANYWHERE and not address:
         raise TarantulaError(f"No gateway finds a barrel at {host!r}. Say where it is found, with --address.")

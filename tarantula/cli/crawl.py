@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli.collectors import run_collectors
+from tarantula.cli.crawl_part_collectors import run_collectors
+from tarantula.cli.entry_point import STOPPED, take_signals_back
 from tarantula.cli.report import show_report
-from tarantula.cli.run import STOPPED, take_signals_back
-from tarantula.cli.screen import counting
-from tarantula.config import Config
-from tarantula.coordinator import check_can_begin, complete_item, give_up, prepare_item
-from tarantula.db import open_database
-from tarantula.errors import TarantulaError
-from tarantula.listings import find_item
-from tarantula.states import ItemState
+from tarantula.cli.terminal import counting
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.states import ItemState
+from tarantula.lifecycle.coordinator import check_can_begin, complete_item, give_up, prepare_item
+from tarantula.store.listings import find_item
 
 Collectors = Annotated[int, typer.Option("--collectors", min=1, help="How many processes share the item.")]
 

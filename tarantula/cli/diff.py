@@ -13,15 +13,15 @@ from rich.console import Console
 from rich.text import Text
 from sqlalchemy.orm import Session
 
-from tarantula.archive.delta import Change
-from tarantula.archive.diff import Comparison, Difference, Summary, difference_at
-from tarantula.archive.page_diff import compare_documents
-from tarantula.archive.text_diff import Line, Piece, TextDiff
-from tarantula.cli.screen import console
-from tarantula.config import Config
-from tarantula.db import open_database
-from tarantula.listings import find_item
-from tarantula.models import Item
+from tarantula.archive.diff.items import Comparison, Difference, Summary, difference_at
+from tarantula.archive.diff.items_part_delta import Change
+from tarantula.archive.diff.pages_part_page_diff import compare_documents
+from tarantula.archive.diff.text import Line, Piece, TextDiff
+from tarantula.cli.terminal import console
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.store.listings import find_item
+from tarantula.tables.publications import Item
 
 STYLES = {Change.NEW: "green", Change.GONE: "red", Change.CHANGED: "yellow", Change.SAME: "dim"}
 SIGNS = {Change.NEW: "+", Change.GONE: "-", Change.CHANGED: "~", Change.SAME: " "}

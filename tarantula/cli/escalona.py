@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tarantula.frontier.escalona_file import run
+from tarantula.frontier.escalona_part_escalona_file import run
 
 
 def escalona(

@@ -9,22 +9,22 @@ from typing import Annotated
 
 import typer
 
-from tarantula.archive.mirror import convert_item
-from tarantula.archive.removal import check_removable, remove_item
+from tarantula.archive.mirror.conversion import convert_item
 from tarantula.cli.crawl import Collectors, collect, complete
-from tarantula.cli.decide import reject, show, validate
-from tarantula.cli.export import export
+from tarantula.cli.entry_point import STOPPED
+from tarantula.cli.item_part_decide import reject, show, validate
+from tarantula.cli.item_part_export import export
 from tarantula.cli.nouns import group
 from tarantula.cli.report import show_report
-from tarantula.cli.run import STOPPED
-from tarantula.cli.screen import counting, when, write_json
-from tarantula.config import Config
-from tarantula.coordinator import reopen_item
-from tarantula.db import Database, open_database
-from tarantula.errors import TarantulaError
-from tarantula.life.wishes import extend_item, stop_item
-from tarantula.listings import find_item
-from tarantula.states import ItemState
+from tarantula.cli.terminal import counting, when, write_json
+from tarantula.core.config import Config
+from tarantula.core.database import Database, open_database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.states import ItemState
+from tarantula.lifecycle.control import extend_item, stop_item
+from tarantula.lifecycle.coordinator import reopen_item
+from tarantula.lifecycle.removal_part_removal import check_removable, remove_item
+from tarantula.store.listings import find_item
 
 app = group("item")
 

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 from rich.filesize import decimal
 
-from tarantula import listings
-from tarantula.cli.screen import console, table, when, write_json
-from tarantula.db import open_database
+from tarantula.cli.terminal import console, table, when, write_json
+from tarantula.core.database import open_database
 from tarantula.publications import registry
+from tarantula.store import listings
 
 
 def items(

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from tarantula import catalogue
 from tarantula.cli.nouns import group
-from tarantula.cli.screen import console, table, write_json
-from tarantula.db import open_database
+from tarantula.cli.terminal import console, table, write_json
+from tarantula.core.database import open_database
+from tarantula.publications import document_types
 from tarantula.publications.fields import split_words
 
 app = group("profile")
@@ -26,7 +26,7 @@ def add(
 ) -> None:
     """Make a profile of some types."""
     with open_database() as database, database.session() as session:
-        catalogue.add_profile(session, name, split_words(types), description)
+        document_types.add_profile(session, name, split_words(types), description)
     print(f"The profile {name} is stored.")
 
 
@@ -40,7 +40,7 @@ def edit(
 ) -> None:
     """Give a profile other types; items that were begun go on with the new ones."""
     with open_database() as database, database.session() as session:
-        catalogue.edit_profile(
+        document_types.edit_profile(
             session,
             name,
             types=None if types is None else split_words(types),
@@ -55,7 +55,7 @@ def edit(
 def list_all(as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False) -> None:
     """Show every profile, with its types."""
     with open_database() as database, database.reading() as session:
-        rows = catalogue.profiles(session)
+        rows = document_types.profiles(session)
     if as_json:
         write_json([{"name": row.name, "types": row.types, "description": row.description} for row in rows])
         return

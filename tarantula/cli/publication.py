@@ -7,17 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli.files import text_in
 from tarantula.cli.nouns import group
 from tarantula.cli.options import given, with_fields
-from tarantula.cli.screen import console, table, when, write_json
-from tarantula.config import Config
-from tarantula.db import open_database
-from tarantula.life.planning import due_next
-from tarantula.models import Publication
+from tarantula.cli.terminal import console, table, when, write_json
+from tarantula.cli.terminal_part_files import text_in
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.core.times import format_duration
+from tarantula.lifecycle.schedule_part_planning import due_next
 from tarantula.publications import registry, toml
 from tarantula.publications.config import read
-from tarantula.publications.times import format_duration
+from tarantula.tables.publications import Publication
 
 app = group("publication")
 

@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.text import Text
 
-from tarantula import listings
-from tarantula.beliefs.standing import Standing
-from tarantula.cli.screen import console, table, write_json
-from tarantula.db import open_database
-from tarantula.reports import Report, Totals
-from tarantula.reports import report as count
+from tarantula.archive.quality.report import Report, Totals
+from tarantula.archive.quality.report import report as count
+from tarantula.cli.terminal import console, table, write_json
+from tarantula.core.database import open_database
+from tarantula.freshness.report_part_standing import Standing
+from tarantula.store import listings
 
 BUSIEST = 20
 BAR = 30

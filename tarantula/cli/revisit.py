@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tarantula.cli import experiment_options as options
-from tarantula.cli.needing import needing_numbers
+from tarantula.cli import revisit_options as options
 from tarantula.cli.nouns import group
-from tarantula.cli.revisit_estimators import estimators
-from tarantula.cli.revisit_plan import plan
-from tarantula.cli.screen import console, counting, table, write_json
+from tarantula.cli.revisit_options_part_needing import needing_numbers
+from tarantula.cli.revisit_part_revisit_estimators import estimators
+from tarantula.cli.revisit_part_revisit_plan import plan
+from tarantula.cli.terminal import console, counting, table, write_json
 
 if TYPE_CHECKING:
     from tarantula.revisit.experiments.experiment import Finding
@@ -62,7 +62,7 @@ def figures(
 ) -> None:
     """Draw how stale every policy leaves a web, and write the numbers into revisit.md."""
     with needing_numbers():
-        from tarantula.revisit.experiments import figures_page
+        from tarantula.revisit.experiments import figures_part_figures_page
 
         experiment, varied = options.read(**typed), options.numbers(thetas, "--thetas")
         done = 0
@@ -71,9 +71,9 @@ def figures(
             def tell() -> None:
                 nonlocal done
                 done += 1
-                count(done, figures_page.steps(varied))
+                count(done, figures_part_figures_page.steps(varied))
 
-            for path in figures_page.write(output, experiment, varied, tell):
+            for path in figures_part_figures_page.write(output, experiment, varied, tell):
                 print(f"{path} is written.")
 
 

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from tarantula.cli.screen import console, counting, when, write_json
-from tarantula.config import Config
-from tarantula.db import open_database
+from tarantula.cli.terminal import console, counting, when, write_json
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
 from tarantula.search import check_possible
-from tarantula.search.barrels.remote import RemoteFinder
-from tarantula.search.counting import SearchCounts
+from tarantula.search.barrels.client import RemoteFinder
+from tarantula.search.query_counts import SearchCounts
 from tarantula.search.results import MOST_PAGES, Order, Request, Result, Results
 
 
@@ -45,9 +45,9 @@ def _ask(gateway: str, request: Request) -> Results:
 
 def _find(request: Request) -> Results:
     check_possible()
-    from tarantula.search.finding.finder import Finder
-    from tarantula.search.indexes.following import caught_up
-    from tarantula.search.indexes.index import damage_told
+    from tarantula.search.finder import Finder
+    from tarantula.search.index.storage import damage_told
+    from tarantula.search.index.updater import caught_up
 
     installation = Config()
     with open_database(installation) as database, counting("Indexing") as show:

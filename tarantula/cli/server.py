@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-from tarantula import servers
 from tarantula.cli.nouns import group
-from tarantula.cli.screen import console, table, write_json
-from tarantula.cli.servers import in_words
-from tarantula.db import open_database
-from tarantula.errors import TarantulaError
-from tarantula.listings import find_item
-from tarantula.publications import registry
+from tarantula.cli.server_part_servers import in_words
+from tarantula.cli.terminal import console, table, write_json
+from tarantula.core.database import open_database
+from tarantula.core.errors import TarantulaError
+from tarantula.publications import registry, servers
+from tarantula.store.listings import find_item
 
 app = group("server")
 

@@ -7,23 +7,23 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli.files import text_in
-from tarantula.cli.long_table import write_rows
 from tarantula.cli.nouns import group
-from tarantula.cli.screen import console, counting, table, write_json, write_json_rows
 from tarantula.cli.streams import alert as stream_alert
 from tarantula.cli.streams import history as stream_history
-from tarantula.cli.streams.aside import aside
-from tarantula.cli.streams.category import categories, make
-from tarantula.cli.streams.fields import fields_without
-from tarantula.cli.streams.options import changes, with_source
-from tarantula.cli.streams.read import poll, read
-from tarantula.cli.streams.shown import LISTED, as_dict, cells, text_of
-from tarantula.db import open_database
-from tarantula.errors import TarantulaError
-from tarantula.models import Source, SourceState
+from tarantula.cli.streams.categories import categories, make
+from tarantula.cli.streams.reading import poll, read
+from tarantula.cli.streams.reading_part_aside import aside
+from tarantula.cli.streams.source_options import fields_without
+from tarantula.cli.streams.source_options_part_options import changes, with_source
+from tarantula.cli.streams.source_options_part_shown import LISTED, as_dict, cells, text_of
+from tarantula.cli.terminal import console, counting, table, write_json, write_json_rows
+from tarantula.cli.terminal_part_files import text_in
+from tarantula.cli.terminal_part_long_table import write_rows
+from tarantula.core.database import open_database
+from tarantula.core.errors import TarantulaError
 from tarantula.streams.sources import files, registry
-from tarantula.streams.sources.source import read as read_source
+from tarantula.streams.sources.config import read as read_source
+from tarantula.tables.publications import Source, SourceState
 
 app = group("stream")
 app.add_typer(stream_alert.app, name="alert")

@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
-from tarantula.cli.screen import write_json
-from tarantula.config import Config
-from tarantula.coordinator import check_can_begin
-from tarantula.db import Database, open_database
-from tarantula.errors import TarantulaError
-from tarantula.life.starting import ProcessStarter
-from tarantula.life.suggested import Suggestion, what_became
-from tarantula.life.suggesting import Suggested, checked_suggestion, take_suggestion
-from tarantula.listings import find_item
-from tarantula.states import ALIVE, ItemState
+from tarantula.cli.terminal import write_json
+from tarantula.core.config import Config
+from tarantula.core.database import Database, open_database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.states import ALIVE, ItemState
+from tarantula.lifecycle.coordinator import check_can_begin
+from tarantula.lifecycle.processes_part_starting import ProcessStarter
+from tarantula.lifecycle.suggestions import Suggested, checked_suggestion, take_suggestion
+from tarantula.lifecycle.suggestions_part_suggested import Suggestion, what_became
+from tarantula.store.listings import find_item
 
 LOOK = 0.2
 """Seconds between two looks at what became of it."""

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from tarantula import catalogue
 from tarantula.cli.nouns import group
-from tarantula.cli.screen import console, table, write_json
-from tarantula.db import open_database
+from tarantula.cli.terminal import console, table, write_json
+from tarantula.core.database import open_database
+from tarantula.publications import document_types
 from tarantula.publications.fields import split_words
 
 app = group("type")
@@ -25,7 +25,7 @@ def add(
 ) -> None:
     """Make a document type known."""
     with open_database() as database, database.session() as session:
-        row = catalogue.add_type(session, mime, split_words(extensions), description)
+        row = document_types.add_type(session, mime, split_words(extensions), description)
     print(f"The type {row.mime} is known.")
 
 
@@ -33,7 +33,7 @@ def add(
 def list_all(as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False) -> None:
     """Show every type, with its extensions."""
     with open_database() as database, database.reading() as session:
-        rows = catalogue.types(session)
+        rows = document_types.types(session)
     if as_json:
         write_json([{"mime": row.mime, "extensions": row.extensions, "description": row.description} for row in rows])
         return

@@ -10,16 +10,17 @@ from typing import Annotated
 
 import typer
 
+from tarantula.accounts import accounts
+from tarantula.accounts.roles import Role, parse_role
+from tarantula.accounts.roles_part_person import Person
 from tarantula.cli.nouns import group
-from tarantula.cli.screen import console, table, when, write_json
-from tarantula.config import Config
-from tarantula.db import open_database
-from tarantula.errors import TarantulaError
-from tarantula.management import people, tokens
-from tarantula.management.desk import Desk
-from tarantula.people import accounts
-from tarantula.people.person import Person
-from tarantula.people.roles import Role, parse_role
+from tarantula.cli.terminal import console, table, when, write_json
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.core.errors import TarantulaError
+from tarantula.services import accounts as people
+from tarantula.services import tokens
+from tarantula.services.context import Desk
 
 app = group("user")
 

@@ -7,10 +7,10 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from tarantula.config import Config
-from tarantula.db import Database, open_database
-from tarantula.errors import TarantulaError
-from tarantula.listening import address_of, is_loopback
+from tarantula.core.config import Config
+from tarantula.core.database import Database, open_database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.sockets import address_of, is_loopback
 
 Host = Annotated[str, typer.Option("--host", help="The address to listen on; only this machine reaches 127.0.0.1.")]
 Port = Annotated[int, typer.Option("--port", help="The port of the pages; 0 is any that is free.")]
@@ -53,9 +53,9 @@ def web(
 def run_pages(installation: Config, where: Where, meanwhile: AbstractContextManager[None] | None = None) -> None:
     """Serve the pages until Ctrl-C; *meanwhile* something else goes on."""
     try:
-        from tarantula.web.door.gate import Gate
-        from tarantula.web.origins import both_origins
-        from tarantula.web.serving import serve
+        from tarantula.web.app_part_origins import both_origins
+        from tarantula.web.app_part_serving import serve
+        from tarantula.web.auth_part_gate import Gate
     except ModuleNotFoundError as error:
         raise TarantulaError(f"The pages need {error.name}. Install them with: pip install 'tarantula[web]'") from error
     installation.make_home()
@@ -71,7 +71,7 @@ def run_pages(installation: Config, where: Where, meanwhile: AbstractContextMana
 
 def _check_accounts(database: Database, host: str) -> bool:
     """Whether somebody can log in; refuse to be reached from elsewhere while nobody can."""
-    from tarantula.people import accounts
+    from tarantula.accounts import accounts
 
     with database.reading() as session:
         has_accounts = accounts.exist(session)

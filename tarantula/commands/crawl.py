@@ -10,10 +10,10 @@ from collections.abc import Awaitable
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
-from tarantula.cli.run import STOPPED, take_signals_back
-from tarantula.config import Config
-from tarantula.coordinator import check_can_begin, complete_item, give_up
-from tarantula.errors import TarantulaError
+from tarantula.cli.entry_point import STOPPED, take_signals_back
+from tarantula.core.config import Config
+from tarantula.core.errors import TarantulaError
+from tarantula.lifecycle.coordinator import check_can_begin, complete_item, give_up
 from tarantula.spiders.publication import PublicationSpider
 from tarantula.spiders.streams import StreamsSpider
 

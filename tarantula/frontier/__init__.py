@@ -1,1 +1,1 @@
-"""Which document comes next: the waiting rows of an item, in memory a window at a time."""
+"""Queues of waiting documents per server, and the strategies that order the servers."""

@@ -13,9 +13,9 @@ from typing import Any, Generic, Protocol
 
 from typing_extensions import TypeVar
 
-from tarantula.errors import TarantulaError
+from tarantula.core.errors import TarantulaError
+from tarantula.core.import_paths import load
 from tarantula.frontier.queues import ServerQueue
-from tarantula.importing import load
 
 SPARE = 16
 """How many outdated places a short list of servers may hold."""

@@ -1,1 +1,1 @@
-"""Where links live, and how they are found."""
+"""Link extraction and conversion for HTML, XML, CSS, feeds and sitemaps."""

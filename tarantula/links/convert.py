@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tarantula.links.convert_html import convert_html
-from tarantula.links.convert_xml import convert_xml, convert_xml_markup
+from tarantula.links.convert_part_convert_html import convert_html
+from tarantula.links.convert_part_convert_xml import convert_xml, convert_xml_markup
 from tarantula.links.extract import Reader, css_links, reader_of
-from tarantula.links.feeds import xml_links
+from tarantula.links.extract_part_feeds import xml_links
 from tarantula.links.grammar import Form
 from tarantula.links.link import LinkKind
 from tarantula.links.markup import html_links, xml_markup_links
-from tarantula.links.page import Page
-from tarantula.links.relocate import Relocator
-from tarantula.links.rewriting import Rewriting, as_is
+from tarantula.links.relocation import Relocator
+from tarantula.links.relocation_part_page import Page
+from tarantula.links.rewriter_part_rewriting import Rewriting, as_is
 from tarantula.links.source import Source
 
 Converter = Callable[[bytes, str, "str | None", Relocator, str], bytes]

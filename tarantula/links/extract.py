@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tarantula.links.absolute import absolute_links
+from tarantula.core.urls import path_of
 from tarantula.links.charset import decode
-from tarantula.links.css import references_in_css
-from tarantula.links.feeds import packed_sitemap_links, sitemaps_in_robots, xml_links
+from tarantula.links.extract_part_feeds import packed_sitemap_links, sitemaps_in_robots, xml_links
 from tarantula.links.link import Link, LinkKind
 from tarantula.links.markup import html_links, xml_markup_links
-from tarantula.urls import path_of
+from tarantula.links.resolve import absolute_links
+from tarantula.links.values_part_css import references_in_css
 
 Reader = Callable[[bytes, str, str | None], list[Link]]
 

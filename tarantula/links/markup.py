@@ -9,11 +9,11 @@ from typing import NamedTuple, Self
 
 from turbohtml import CData, Document, Element, HTMLParseError, Text, parse, parse_xml
 
-from tarantula.links.absolute import Reference, absolute_links, joined
+from tarantula.links.character_references_part_entities import mended
 from tarantula.links.charset import decode, encoding_of
-from tarantula.links.entities import mended
 from tarantula.links.grammar import ANYWHERE, HTML, SVG, Form, Places
 from tarantula.links.link import Link
+from tarantula.links.resolve import Reference, absolute_links, joined
 from tarantula.links.values import READERS, SPACE
 
 MOST_BASES = 10

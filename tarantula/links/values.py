@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from tarantula.links.css import references_in_css, spans_in_css
+from tarantula.core.urls import SCHEMES
 from tarantula.links.grammar import Form
-from tarantula.urls import SCHEMES
+from tarantula.links.values_part_css import references_in_css, spans_in_css
 
 SPACE = " \t\n\f\r"
 """ASCII whitespace, as HTML has it."""

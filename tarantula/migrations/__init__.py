@@ -7,9 +7,9 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from tarantula.db_errors import shown
-from tarantula.errors import TarantulaError
-from tarantula.models import Base
+from tarantula.core.database_errors import shown
+from tarantula.core.errors import TarantulaError
+from tarantula.tables.publications import Base
 
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
 """Every version of the schema, oldest first: known here so that an up-to-date database costs one select."""

@@ -1,1 +1,1 @@
-"""A publication: what a person says is wanted, validated, stored, imported and exported."""
+"""What is wanted of the web: the configuration of a publication, its document types, servers and schedule."""

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tarantula import sentences
-from tarantula.errors import TarantulaError
+from tarantula.core import messages
+from tarantula.core.errors import TarantulaError
+from tarantula.core.urls import server_of
 from tarantula.publications.fields import (
     Addresses,
     BaseUrl,
@@ -28,7 +29,6 @@ from tarantula.publications.fields import (
     more_than_nothing,
 )
 from tarantula.scope.patterns import ServerPattern, parse_pattern, split_server
-from tarantula.urls import server_of
 
 ATTENTION = (
     *("errors > 20%", "missing-requisites > 10%", "documents < -30%", "bytes < -50%"),
@@ -136,5 +136,5 @@ def read(values: Mapping[str, Any]) -> PublicationConfig:
     try:
         return PublicationConfig.model_validate(dict(values))
     except ValidationError as error:
-        lines = sentences.of_validation(error, PublicationConfig.model_fields)
+        lines = messages.of_validation(error, PublicationConfig.model_fields)
         raise TarantulaError("\n".join(lines)) from error

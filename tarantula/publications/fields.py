@@ -11,14 +11,14 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
-from tarantula.archive.rules import check_rule
+from tarantula.core.times import parse_duration, parse_moment, parse_period
+from tarantula.core.times_part_zones import parse_zone, zone_named
+from tarantula.core.urls import canonical, is_web
 from tarantula.frontier.strategies import STRATEGIES
-from tarantula.publications.addresses import check_address
-from tarantula.publications.times import parse_duration, parse_moment, parse_period
-from tarantula.publications.zones import parse_zone, zone_named
+from tarantula.publications.attention import check_rule
+from tarantula.publications.fields_part_addresses import check_address
+from tarantula.scope.paths_part_url_not_sane import LONGEST_HOST, MAX_LENGTH
 from tarantula.scope.patterns import parse_pattern
-from tarantula.scope.url_not_sane import LONGEST_HOST, MAX_LENGTH
-from tarantula.urls import canonical, is_web
 
 RESERVED = "publication"
 LONGEST_NAME = 100

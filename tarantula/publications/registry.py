@@ -10,11 +10,11 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from tarantula import sentences
-from tarantula.catalogue import get_profile
-from tarantula.errors import NotNow, NotThere
-from tarantula.models import Item, Publication, ServerSetting
+from tarantula.core import messages
+from tarantula.core.errors import NotNow, NotThere
 from tarantula.publications.config import PublicationConfig, read
+from tarantula.publications.document_types import get_profile
+from tarantula.tables.publications import Item, Publication, ServerSetting
 
 
 def config_of(publication: Publication) -> PublicationConfig:
@@ -31,7 +31,7 @@ def get(session: Session, name: str) -> Publication:
     """Return the publication of that name, or say that there is none."""
     publication = _find(session, name)
     if publication is None:
-        near = sentences.did_you_mean(name, session.scalars(select(Publication.name)))
+        near = messages.did_you_mean(name, session.scalars(select(Publication.name)))
         raise NotThere(f"There is no publication {name!r}.{near} `tarantula publication list` shows them.")
     return publication
 

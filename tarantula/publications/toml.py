@@ -9,9 +9,9 @@ from typing import Any
 
 import tomli_w
 
-from tarantula.errors import TarantulaError
+from tarantula.core.errors import TarantulaError
+from tarantula.core.times import format_duration
 from tarantula.publications.config import PublicationConfig, read
-from tarantula.publications.times import format_duration
 
 
 def to_toml(configs: Iterable[PublicationConfig]) -> str:

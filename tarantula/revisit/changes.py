@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit, vectorize
 from numpy.typing import NDArray
 
-from tarantula.errors import TarantulaError
+from tarantula.core.errors import TarantulaError
 from tarantula.revisit.model import Floats, Ints, Reading, gain
 
 SHAPE = 1.5

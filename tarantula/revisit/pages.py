@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarantula.errors import TarantulaError
+from tarantula.core.errors import TarantulaError
 from tarantula.revisit.model import Floats, Ints
 
 TICKS = 1 << 20

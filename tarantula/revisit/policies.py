@@ -8,8 +8,8 @@ from tarantula.revisit.model import Reading
 from tarantula.revisit.pages import Limits, Pages
 from tarantula.revisit.phases import allocate
 from tarantula.revisit.phases.merge import merge, wished
+from tarantula.revisit.policies_part_slotted import slotted
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.slotting.slotted import slotted
 
 
 class Policy(Protocol):

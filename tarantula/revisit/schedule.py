@@ -10,7 +10,7 @@ from numba import njit, prange
 from tarantula.revisit.changes import Laws, all_poisson, fresh_seconds
 from tarantula.revisit.model import Floats, Ints, Reading, mean
 from tarantula.revisit.pages import Limits, Pages
-from tarantula.revisit.runs import starts_of
+from tarantula.revisit.schedule_part_runs import starts_of
 
 
 @dataclass(frozen=True)

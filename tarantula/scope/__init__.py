@@ -1,1 +1,1 @@
-"""What belongs to a publication: one small class a rule, and a sequence that says which rule decided."""
+"""The rules that decide which documents belong to a publication, and the sequence that says which rule decided."""

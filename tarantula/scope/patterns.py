@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import translate
 
-from tarantula.urls import canonical, server_of
+from tarantula.core.urls import canonical, server_of
 
 DEFAULT_PORTS = ("80", "443")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)

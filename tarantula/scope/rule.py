@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from tarantula.scope.verdict import Verdict
+from tarantula.scope.rule_part_verdict import Verdict
 
 Subject_contra = TypeVar("Subject_contra", contravariant=True)
 

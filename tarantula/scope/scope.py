@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tarantula import media
+from tarantula.core.states import DocumentState
+from tarantula.core.urls import canonical
+from tarantula.fetch import media_types
 from tarantula.links.link import LinkKind
 from tarantula.publications.config import PublicationConfig
-from tarantula.scope.answer import Answer
-from tarantula.scope.calendar_without_end import CalendarWithoutEnd
-from tarantula.scope.candidate import Candidate
-from tarantula.scope.ever_longer import EverLonger
-from tarantula.scope.path_repeats import PathRepeats
-from tarantula.scope.path_too_long import PathTooLong
+from tarantula.scope.limits import ServerBudget
+from tarantula.scope.limits_part_server_too_deep import ServerTooDeep
+from tarantula.scope.limits_part_too_deep import TooDeep
+from tarantula.scope.limits_part_too_large import TooLarge
+from tarantula.scope.limits_part_too_many_redirects import TooManyRedirects
+from tarantula.scope.paths import PathRepeats
+from tarantula.scope.paths_part_path_too_long import PathTooLong
+from tarantula.scope.paths_part_scheme_not_web import SchemeNotWeb
+from tarantula.scope.paths_part_url_not_sane import UrlNotSane
 from tarantula.scope.rule import Rule
-from tarantula.scope.same_body import SameBody
-from tarantula.scope.scheme_not_web import SchemeNotWeb
-from tarantula.scope.server_budget import ServerBudget
-from tarantula.scope.server_settings import ByServer
-from tarantula.scope.server_too_deep import ServerTooDeep
+from tarantula.scope.rule_part_answer import Answer
+from tarantula.scope.rule_part_candidate import Candidate
+from tarantula.scope.rule_part_verdict import Verdict
 from tarantula.scope.servers import Servers
-from tarantula.scope.too_deep import TooDeep
-from tarantula.scope.too_large import TooLarge
-from tarantula.scope.too_many_redirects import TooManyRedirects
-from tarantula.scope.too_many_sessions import TooManySessions
-from tarantula.scope.type_by_extension import TypeByExtension
-from tarantula.scope.type_not_wanted import TypeNotWanted
-from tarantula.scope.type_unknown import TypeUnknown
+from tarantula.scope.servers_part_server_settings import ByServer
+from tarantula.scope.traps import CalendarWithoutEnd
+from tarantula.scope.traps_part_ever_longer import EverLonger
+from tarantula.scope.traps_part_same_body import SameBody
+from tarantula.scope.traps_part_too_many_sessions import TooManySessions
 from tarantula.scope.types import TypeSet
-from tarantula.scope.url_not_sane import UrlNotSane
-from tarantula.scope.verdict import Verdict
-from tarantula.states import DocumentState
-from tarantula.urls import canonical
+from tarantula.scope.types_part_type_by_extension import TypeByExtension
+from tarantula.scope.types_part_type_not_wanted import TypeNotWanted
+from tarantula.scope.types_part_type_unknown import TypeUnknown
 
 ACCEPTED = Verdict(True, "Accepted", None, "No rule refuses it.")
 UNREADABLE = Verdict(False, UrlNotSane.__name__, DocumentState.OVER_LIMIT, "It is not a URL that a browser could read.")
@@ -54,7 +54,7 @@ class Scope:
         before: tuple[Rule[Candidate], ...],
         on_head: tuple[Rule[Answer], ...],
         on_body: tuple[Rule[Answer], ...],
-        extensions: media.Extensions,
+        extensions: media_types.Extensions,
         bodies: SameBody,
         servers: OwnRules,
     ) -> None:
@@ -67,11 +67,11 @@ class Scope:
         self.servers = servers
 
     @classmethod
-    def of(cls, config: PublicationConfig, types: media.Types, wanted: TypeSet) -> Scope:
+    def of(cls, config: PublicationConfig, types: media_types.Types, wanted: TypeSet) -> Scope:
         """Build a publication's scope from its configuration, the known types and the wanted ones."""
         extensions = {
             extension: tuple(sorted(mimes, key=lambda mime: mime not in wanted))
-            for extension, mimes in media.by_extension(types).items()
+            for extension, mimes in media_types.by_extension(types).items()
         }
         bodies = SameBody()
         own = OwnRules(Servers(config), ServerTooDeep(), ServerBudget())
@@ -137,7 +137,7 @@ class Scope:
 
     def type_of(self, content_type: str | None, url: str, start: bytes = b"") -> str | None:
         """Return a document's type by its header, its extension (a wanted meaning first) or its first bytes."""
-        return media.guess(content_type, url, self._extensions, start)
+        return media_types.guess(content_type, url, self._extensions, start)
 
     def explain(
         self,
@@ -157,7 +157,7 @@ class Scope:
         if media_type is None:
             later = self.judge_head(address, None, size, 200)
         else:
-            later = self.judge_type(address, media.media_type(media_type), size)
+            later = self.judge_type(address, media_types.media_type(media_type), size)
         return verdict if later.accepted else later
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tarantula.publications.config import PublicationConfig
-from tarantula.scope.base_server import BaseServer
-from tarantula.scope.candidate import Candidate
 from tarantula.scope.patterns import ServerPatterns
 from tarantula.scope.rule import Rule
-from tarantula.scope.server_accepted import ServerAccepted
-from tarantula.scope.server_excluded import ServerExcluded
-from tarantula.scope.server_not_accepted import ServerNotAccepted
-from tarantula.scope.server_settings import ByServer
-from tarantula.scope.verdict import Verdict
+from tarantula.scope.rule_part_candidate import Candidate
+from tarantula.scope.rule_part_verdict import Verdict
+from tarantula.scope.servers_part_base_server import BaseServer
+from tarantula.scope.servers_part_server_accepted import ServerAccepted
+from tarantula.scope.servers_part_server_excluded import ServerExcluded
+from tarantula.scope.servers_part_server_not_accepted import ServerNotAccepted
+from tarantula.scope.servers_part_server_settings import ByServer
 
 REMEMBERED = 65_536
 """Servers; a page may name as many as it likes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from tarantula.media import preferred
+from tarantula.fetch.media_types import preferred
 
 REMEMBERED = 4096
 """Types; a server may call its documents whatever it likes."""

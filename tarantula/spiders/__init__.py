@@ -1,1 +1,1 @@
-"""One generated spider for each publication."""
+"""Scrapy spiders: one for publications, one for streams."""

@@ -6,9 +6,9 @@ from scrapy import Spider
 from scrapy.exceptions import UsageError
 from scrapy.spiderloader import SpiderLoader
 
-from tarantula.config import Config
-from tarantula.db import open_database
-from tarantula.errors import TarantulaError
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.core.errors import TarantulaError
 from tarantula.publications import registry
 from tarantula.spiders.publication import spider_for
 

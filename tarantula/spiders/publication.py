@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 from twisted.python.failure import Failure
 
-from tarantula.collecting.answers import document_of, failed_document
-from tarantula.collecting.collection import Collection
-from tarantula.config import Config
-from tarantula.coordinator import begin_item
-from tarantula.download.errors import DownloadError, GivenUp
+from tarantula.browser.chromium import browser_settings
+from tarantula.core.config import Config
+from tarantula.crawl.collection import Collection
+from tarantula.crawl.responses import document_of, failed_document
+from tarantula.fetch.errors import DownloadError, GivenUp
 from tarantula.items import CollectedDocument, Entry
-from tarantula.rendering.browser import browser_settings
-from tarantula.spiders.visiting import VisitingSpider, visited
+from tarantula.lifecycle.coordinator import begin_item
+from tarantula.spiders.base import VisitingSpider, visited
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from tarantula.rendering.pages import Renderer
+    from tarantula.browser.renderer import Renderer
 
 
 class PublicationSpider(VisitingSpider):
@@ -52,7 +52,7 @@ class PublicationSpider(VisitingSpider):
 
     def prepare_rendering(self) -> None:
         """Make the browser known to the download handler."""
-        from tarantula.rendering.pages import Renderer
+        from tarantula.browser.renderer import Renderer
 
         for key, value in browser_settings(self.settings["USER_AGENT"]).items():
             self.settings.set(key, value, priority="spider")

@@ -9,37 +9,37 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from twisted.python.failure import Failure
 
-from tarantula.config import Config
-from tarantula.db import open_database
-from tarantula.download.addresses import is_public
-from tarantula.download.errors import GivenUp, InvalidResponse
-from tarantula.errors import TarantulaError
-from tarantula.rendering.browser import browser_settings, check_browser
-from tarantula.spiders.visiting import VisitingSpider, visited
+from tarantula.browser.chromium import browser_settings, check_browser
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.core.errors import TarantulaError
+from tarantula.fetch.errors import GivenUp, InvalidResponse
+from tarantula.fetch.resolver_part_addresses import is_public
+from tarantula.spiders.base import VisitingSpider, visited
 from tarantula.streams import check_possible
-from tarantula.streams.reading.answering import MOST_HOPS, TOO_MANY_HOPS, Attempt, attempts, failed_attempts, redirected
-from tarantula.streams.reading.poll import PollReader
+from tarantula.streams.reading.answers import MOST_HOPS, TOO_MANY_HOPS, Attempt, attempts, failed_attempts, redirected
 from tarantula.streams.reading.reader import Reader
+from tarantula.streams.reading.reader_part_poll import PollReader
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from tarantula.download.exchange import Exchange
-    from tarantula.rendering.sources import SourceRenderer
-    from tarantula.streams.reading.visit import Visit
+    from tarantula.fetch.exchange import Exchange
+    from tarantula.streams.reading.browser import SourceRenderer
+    from tarantula.streams.reading.visits import Visit
 
 READ_AT_ONCE = 64 * 1024
 """Bytes of a page that are read on the event loop; more go to a thread."""
 SETTINGS: dict[str, Any] = {
-    "SCHEDULER": "tarantula.frontier.due_scheduler.DueScheduler",
+    "SCHEDULER": "tarantula.engine.scheduler_part_due_scheduler.DueScheduler",
     # A server that does not answer keeps one of these until its time is over: the others go on.
     "CONCURRENT_REQUESTS": 512,
     "TARANTULA_ALLOW_PRIVATE": False,
     "DOWNLOADER_MIDDLEWARES": {"tarantula.middlewares.ScopeMiddleware": None},
     "SPIDER_MIDDLEWARES": {
-        "tarantula.spidermiddlewares.LinkUnpackMiddleware": None,
-        "tarantula.spidermiddlewares.LinkPackMiddleware": None,
+        "tarantula.middlewares_part_spidermiddlewares.LinkUnpackMiddleware": None,
+        "tarantula.middlewares_part_spidermiddlewares.LinkPackMiddleware": None,
     },
     "ITEM_PIPELINES": {
         "tarantula.pipelines.StorePipeline": None,
@@ -118,7 +118,7 @@ class StreamsSpider(VisitingSpider):
     def _browser(self) -> SourceRenderer:
         if self._renderer is None:
             check_browser()
-            from tarantula.rendering.sources import SourceRenderer
+            from tarantula.streams.reading.browser import SourceRenderer
 
             self._renderer = SourceRenderer(self.crawler)
         return self._renderer

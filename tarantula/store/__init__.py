@@ -1,1 +1,1 @@
-"""Where documents are kept: their bytes in WARC files, the rest in tables."""
+"""WARC files and database rows: everything that is stored during a crawl, and how it is read back."""

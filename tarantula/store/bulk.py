@@ -134,7 +134,7 @@ def _element(value: object) -> str:
 
 
 def _for_sqlite(value: Any) -> Any:
-    """Write a moment as `tarantula.models.Moment` is kept there."""
+    """Write a moment as `tarantula.tables.publications.Moment` is kept there."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
     return value

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tarantula.store.disk import writing
+from tarantula.store.errors_part_disk import writing
 
 RUN = 200_000
 

@@ -15,12 +15,12 @@ from struct import Struct
 
 from sqlalchemy import Connection, delete, select
 
+from tarantula.core.states import DocumentState
 from tarantula.items import Entry
 from tarantula.links.link import Link, LinkKind
-from tarantula.models import Document, LinkRow, Server
-from tarantula.states import DocumentState
 from tarantula.store.bulk import chunks, copy_binary, execute, raw_cursor
-from tarantula.store.found import Added, Found, add_found
+from tarantula.store.documents_part_found import Added, Found, add_found
+from tarantula.tables.publications import Document, LinkRow, Server
 
 
 @dataclass(slots=True)

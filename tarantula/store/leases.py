@@ -8,10 +8,10 @@ from datetime import timedelta
 
 from sqlalchemy import ColumnElement, Connection, exists, func, select, text, update
 
-from tarantula.models import Collector, Document, Item, Server
-from tarantula.states import DocumentState, ItemState
-from tarantula.store.collectors import bury, clock, is_alive
-from tarantula.store.server_leases import BEAT, MOST, WISH, Lease, ServerLeases
+from tarantula.core.states import DocumentState, ItemState
+from tarantula.store.leases_part_server_leases import BEAT, MOST, WISH, Lease, ServerLeases
+from tarantula.store.liveness_part_collectors import bury, clock, is_alive
+from tarantula.tables.publications import Collector, Document, Item, Server
 
 LOOKS = 10
 """How often in a second the collectors of an item, all together, look for their fair share."""

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, exists, func, select, text, update
 
+from tarantula.core.states import DocumentState
 from tarantula.items import Entry
-from tarantula.models import UNDER_WAY, Document, Server, Visit
-from tarantula.states import DocumentState
 from tarantula.store.bulk import chunks, execute
-from tarantula.store.collectors import clock
+from tarantula.store.liveness_part_collectors import clock
+from tarantula.tables.publications import UNDER_WAY, Document, Server, Visit
 
 MOST = 1000
 """Visits that are released at a time."""

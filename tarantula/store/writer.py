@@ -12,14 +12,14 @@ from contextlib import AbstractContextManager
 
 from sqlalchemy import Connection, Engine
 
-from tarantula.download.exchange import Exchange
+from tarantula.fetch.exchange import Exchange
 from tarantula.items import Entry
-from tarantula.store.found import Found
-from tarantula.store.group import Finished, GiveBack, Group, News, Refill, Seek
-from tarantula.store.group_thread import GroupThread, settle
-from tarantula.store.records import payload_digest
-from tarantula.store.rows import RowWriter
-from tarantula.store.warc import Stored, WarcWriter
+from tarantula.store.commit_group import GroupThread, settle
+from tarantula.store.commit_group_part_group import Finished, GiveBack, Group, News, Refill, Seek
+from tarantula.store.documents_part_found import Found
+from tarantula.store.warc_records import payload_digest
+from tarantula.store.warc_writer import Stored, WarcWriter
+from tarantula.store.writer_part_rows import RowWriter
 
 
 class Writer(GroupThread[Group, News]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from tarantula.errors import TarantulaError
+from tarantula.core.errors import TarantulaError
 
 PACKAGES = ("babel", "dateparser", "feedparser", "icalendar", "jmespath", "pint", "regex")
 

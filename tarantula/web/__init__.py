@@ -1,1 +1,1 @@
-"""Management in the browser. Needs `tarantula[web]`."""
+"""Management pages, search pages and the HTTP API. Needs `tarantula[web]`."""

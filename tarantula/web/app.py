@@ -8,44 +8,68 @@ from starlette.staticfiles import StaticFiles
 
 from tarantula import __version__
 from tarantula.web import api, live
-from tarantula.web.api import watching
-from tarantula.web.api.refusals import refuse_in_sentences
-from tarantula.web.door.doorkeeper import Doorkeeper
-from tarantula.web.door.gate import Gate
-from tarantula.web.door.leaving import Leaving
-from tarantula.web.metrics import Measured
+from tarantula.web.api import monitoring_part_watching
+from tarantula.web.api.common_part_refusals import refuse_in_sentences
+from tarantula.web.api.monitoring import Measured
+from tarantula.web.auth import Doorkeeper
+from tarantula.web.auth_part_gate import Gate
+from tarantula.web.middleware_part_leaving import Leaving
 from tarantula.web.pages import (
-    account,
+    accounts,
+    accounts_part_account,
     alerts,
     audit,
     browse,
     dashboard,
-    document,
     documents,
-    item,
+    documents_part_document,
     items,
+    items_part_item,
     login,
     overview,
-    people,
     picker,
-    publication,
     publications,
+    publications_part_publication,
     reports,
-    searches,
+    search_engine,
     servers,
-    source,
     sources,
+    sources_part_source,
     types,
-    validate,
+    validation,
 )
-from tarantula.web.plain import search, suggest
+from tarantula.web.public import search, search_part_suggest
 from tarantula.web.replay.addresses import Beside, Replay
 
 __all__ = ["create_app"]
 
 PAGES = (
-    *(login, overview, publications, publication, types, reports, items, item, documents, document, servers),
-    *(browse, validate, searches, dashboard, picker, sources, source, alerts, account, people, audit),
+    *(
+        login,
+        overview,
+        publications,
+        publications_part_publication,
+        types,
+        reports,
+        items,
+        items_part_item,
+        documents,
+        documents_part_document,
+        servers,
+    ),
+    *(
+        browse,
+        validation,
+        search_engine,
+        dashboard,
+        picker,
+        sources,
+        sources_part_source,
+        alerts,
+        accounts_part_account,
+        accounts,
+        audit,
+    ),
 )
 """Importing a page makes it known."""
 
@@ -64,7 +88,14 @@ def create_app(gate: Gate, replay: Replay) -> FastAPI:
         openapi_url="/api/openapi.json",
         generate_unique_id_function=lambda route: route.name,
     )
-    for router in (login.router, search.router, suggest.router, watching.router, live.router, api.router):
+    for router in (
+        login.router,
+        search.router,
+        search_part_suggest.router,
+        monitoring_part_watching.router,
+        live.router,
+        api.router,
+    ):
         app.include_router(router)
     refuse_in_sentences(app)
     app.mount("/static", StaticFiles(directory=live.STATIC))

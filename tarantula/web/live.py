@@ -11,10 +11,10 @@ from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import StreamingResponse
 
 from tarantula import __version__
-from tarantula.errors import TarantulaError
-from tarantula.management import watching
-from tarantula.management.desk import Desk
-from tarantula.watch.watch import Watch
+from tarantula.core.errors import TarantulaError
+from tarantula.progress.snapshot import Watch
+from tarantula.services import items_part_watching
+from tarantula.services.context import Desk
 
 LOOK = 0.5
 """Seconds between two looks at an item."""
@@ -107,7 +107,7 @@ async def channel_of(desk: Desk, urn: str) -> Channel:
     for other in [name for name, channel in _channels.items() if not channel.readers]:
         del _channels[other]
     if urn not in _channels:
-        watch = await asyncio.to_thread(watching.watch, desk, urn)
+        watch = await asyncio.to_thread(items_part_watching.watch, desk, urn)
         _channels.setdefault(urn, Channel(watch))
     return _channels[urn]
 

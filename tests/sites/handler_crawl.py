@@ -12,11 +12,11 @@ from scrapy.crawler import Crawler, CrawlerProcess
 from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 
-from tarantula.download.errors import Refused
-from tarantula.download.exchange import Head
-from tarantula.states import DocumentState
+from tarantula.core.states import DocumentState
+from tarantula.fetch.errors import Refused
+from tarantula.fetch.exchange import Head
 
-HANDLER = "tarantula.handlers.ExchangeDownloadHandler"
+HANDLER = "tarantula.engine.downloader.ExchangeDownloadHandler"
 SETTINGS = {
     "DOWNLOAD_HANDLERS": {"http": HANDLER, "https": HANDLER},
     "RETRY_ENABLED": False,

@@ -1,1 +1,1 @@
-"""``tarantula stream``: values that are followed."""
+"""The verbs of `tarantula stream`."""

@@ -10,16 +10,16 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy.orm import Session
 
-from tarantula.cli.screen import console, table, when, write_json
-from tarantula.db import open_database
-from tarantula.errors import TarantulaError
-from tarantula.management.streams.alerts import AlertRow, firing_row, row_of
-from tarantula.models import Source
-from tarantula.publications.times import format_duration, parse_moment
-from tarantula.streams.alerts import firings, registry
-from tarantula.streams.alerts.alert import read_alert
-from tarantula.streams.alerts.replaying import DryRun, dry_run_of
+from tarantula.cli.terminal import console, table, when, write_json
+from tarantula.core.database import open_database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.times import format_duration, parse_moment
+from tarantula.services.streams.alerts import AlertRow, firing_row, row_of
+from tarantula.streams.alerts import registry, registry_part_firings
+from tarantula.streams.alerts.config_part_alert import read_alert
+from tarantula.streams.alerts.replay import DryRun, dry_run_of
 from tarantula.streams.sources import registry as sources
+from tarantula.tables.publications import Source
 
 app = typer.Typer(
     help="What somebody wants to be told: conditions on the values of a source.",
@@ -178,7 +178,7 @@ def fired(
 ) -> None:
     """Show what fired, the latest first, and why."""
     with open_database() as database, database.reading() as session:
-        found = firings.fired(session, owner, alert=number, unseen=True if unseen else None, limit=limit)
+        found = registry_part_firings.fired(session, owner, alert=number, unseen=True if unseen else None, limit=limit)
         rows = [firing_row(one) for one in found]
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])

@@ -9,20 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli.screen import console, table, write_json
-from tarantula.config import Config
-from tarantula.db import open_database
-from tarantula.errors import TarantulaError
-from tarantula.publications.times import parse_moment
-from tarantula.streams.exports.formats import Format, check, exported
-from tarantula.streams.exports.rows import Chosen, chosen, moment
+from tarantula.cli.terminal import console, table, write_json
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.times import parse_moment
+from tarantula.streams.export.formats import Format, check, exported
+from tarantula.streams.export.rows import Chosen, chosen, moment
 from tarantula.streams.history import events as events_of
 from tarantula.streams.history import points_of
-from tarantula.streams.history.told import kept_of, sparkline
+from tarantula.streams.history.retention_part_told import kept_of, sparkline
+from tarantula.streams.kinds import Aggregation, Kind, usual_aggregation
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.kinds import Aggregation, Kind, usual_aggregation
+from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.retention import Grain
-from tarantula.streams.sources.source import SourceConfig
 
 MONTH = timedelta(days=30)
 

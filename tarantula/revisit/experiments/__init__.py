@@ -1,1 +1,1 @@
-"""The experiments of 2007: webs that do not exist, and what policies make of them."""
+"""The experiments of 2007: synthetic webs, the policies run on them, and the figures."""

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from tarantula.errors import TarantulaError
-from tarantula.revisit.bounds.of_2007 import bounds
+from tarantula.core.errors import TarantulaError
+from tarantula.revisit.bounds_part_of_2007 import bounds
 from tarantula.revisit.changes import Law, mixture
-from tarantula.revisit.experiments.worlds import World
+from tarantula.revisit.experiments.experiment_part_worlds import World
 from tarantula.revisit.model import Floats, Reading
 from tarantula.revisit.pages import Limits
-from tarantula.revisit.planning.choosers import policy_named
-from tarantula.revisit.simulator.outcome import Outcome
+from tarantula.revisit.planning.policies_part_choosers import policy_named
 from tarantula.revisit.simulator.simulation import Watch, simulate
-from tarantula.revisit.simulator.web import Web, check_speeds
+from tarantula.revisit.simulator.simulation_part_outcome import Outcome
+from tarantula.revisit.simulator.simulation_part_web import Web, check_speeds
 
 MOST = 100_000_000
 """Visits that are planned, and times at which servers could be visited: so many fit into memory."""

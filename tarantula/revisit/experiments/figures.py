@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tarantula.revisit.bounds.of_2007 import bounds
+from tarantula.revisit.bounds_part_of_2007 import bounds
 from tarantula.revisit.experiments.chart import Chart, Line, draw
 from tarantula.revisit.experiments.experiment import Experiment, run
-from tarantula.revisit.experiments.worlds import World
+from tarantula.revisit.experiments.experiment_part_worlds import World
 from tarantula.revisit.model import Reading
 from tarantula.revisit.policies import POLICIES
 from tarantula.revisit.schedule import staleness_of

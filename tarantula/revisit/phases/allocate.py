@@ -15,8 +15,8 @@ from numba import njit, prange
 from tarantula.revisit.changes import Laws, all_poisson, gain_by
 from tarantula.revisit.model import Floats, Ints, Reading
 from tarantula.revisit.pages import Limits, Pages
-from tarantula.revisit.phases.head_start import Start, head_start
-from tarantula.revisit.runs import starts_of
+from tarantula.revisit.phases.allocate_part_head_start import Start, head_start
+from tarantula.revisit.schedule_part_runs import starts_of
 
 Allocation = Callable[[Pages, Limits, Reading, Laws | None], Ints]
 

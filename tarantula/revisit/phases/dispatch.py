@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tarantula.revisit.heaps import Heap, empty, pop, push
+from tarantula.revisit.heap import Heap, empty, pop, push
 from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.pages import TICKS
 from tarantula.revisit.schedule import Schedule

@@ -7,8 +7,8 @@ from numba import njit, prange
 
 from tarantula.revisit.model import Floats, Ints, Reading
 from tarantula.revisit.pages import TICKS, Limits, Pages
-from tarantula.revisit.runs import starts_of, within
 from tarantula.revisit.schedule import Schedule
+from tarantula.revisit.schedule_part_runs import starts_of, within
 
 GOLDEN = (5**0.5 - 1) / 2
 """Multiples of it, without their whole part, are as far from each other as can be, however many there are."""

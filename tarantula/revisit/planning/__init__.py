@@ -1,1 +1,1 @@
-"""Plans for pages of different ages whose rates are believed rather than known."""
+"""Plans for pages with uncertain change rates and different ages, on servers with their own pauses."""

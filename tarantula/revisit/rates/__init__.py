@@ -1,1 +1,1 @@
-"""How often pages change, from what visits saw of them."""
+"""Change rates of pages, estimated from the observations of earlier visits."""

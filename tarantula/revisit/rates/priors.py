@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import logsumexp, roots_genlaguerre
 
 from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.rates.estimate import Prior
-from tarantula.revisit.rates.ledger import Histories, Tally
+from tarantula.revisit.rates.estimators import Prior
+from tarantula.revisit.rates.history import Histories, Tally
 
 DAY = 86_400.0
 DEFAULT = Prior(1.0, 30 * DAY)

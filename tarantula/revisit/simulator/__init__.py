@@ -1,1 +1,1 @@
-"""The simulator of 2007: crawlers, servers and documents on a line of events."""
+"""Discrete-event simulator of crawlers, servers and changing documents."""

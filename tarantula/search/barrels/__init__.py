@@ -1,1 +1,1 @@
-"""Several indexes that answer as one: barrels, and the gateway that asks them."""
+"""Search over several processes: barrels with an index each, and the gateway that queries them."""

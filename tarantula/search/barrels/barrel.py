@@ -16,15 +16,15 @@ from time import monotonic
 
 from tantivy import Schema
 
-from tarantula.db import Database
-from tarantula.errors import NotReached, TarantulaError
-from tarantula.search.finding.completing import complete
-from tarantula.search.finding.finder import Finder
-from tarantula.search.indexes.index import Index, Seen
-from tarantula.search.indexes.indexer import Indexer, Step
+from tarantula.core.database import Database
+from tarantula.core.errors import NotReached, TarantulaError
+from tarantula.search.completion import complete
+from tarantula.search.finder import Finder
+from tarantula.search.index.indexer import Indexer, Step
+from tarantula.search.index.storage import Index, Seen
 from tarantula.search.results import Completions, Prefix, Request, Results
-from tarantula.store.barrels import Figures, Presence
 from tarantula.store.journal import head
+from tarantula.store.liveness import Figures, Presence
 
 BEAT = 1.0
 """Seconds between two signs of life."""

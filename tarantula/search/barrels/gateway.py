@@ -21,15 +21,15 @@ from time import monotonic
 from typing import NamedTuple
 from zlib import crc32
 
-from tarantula.download.client import Client
-from tarantula.download.errors import DownloadError
-from tarantula.download.exchange import Ask
-from tarantula.search.barrels.http_request import JSON, NoAnswer
-from tarantula.search.barrels.lookout import Look, Lookout
-from tarantula.search.barrels.posted import read_wish
-from tarantula.search.counting import SearchCounts
+from tarantula.fetch.client import Client
+from tarantula.fetch.errors import DownloadError
+from tarantula.fetch.exchange import Ask
+from tarantula.search.barrels.gateway_part_lookout import Look, Lookout
+from tarantula.search.barrels.http_server_part_http_request import JSON, NoAnswer
+from tarantula.search.barrels.http_server_part_posted import read_wish
+from tarantula.search.query_counts import SearchCounts
 from tarantula.search.results import Prefix, Request
-from tarantula.store.barrels import Living
+from tarantula.store.liveness import Living
 
 ONE = 5.0
 """Seconds that one barrel has for its answer."""

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 
-from tarantula.search.barrels.http_conversation import Answer, Conversation, refusal
-from tarantula.search.barrels.http_request import Head, NoAnswer
+from tarantula.search.barrels.http_server_part_http_conversation import Answer, Conversation, refusal
+from tarantula.search.barrels.http_server_part_http_request import Head, NoAnswer
 
 MOST_CONNECTIONS = 500
 GRACE = 2.0

@@ -1,1 +1,1 @@
-"""What somebody typed: understood, asked of an index, and spelt as it may have been meant."""
+"""Search queries: parsing, translation into index queries, spelling corrections."""

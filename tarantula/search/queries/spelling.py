@@ -8,9 +8,9 @@ from string import ascii_lowercase
 
 from tantivy import Schema, Searcher
 
-from tarantula.search.indexes.schema import Field
-from tarantula.search.queries.query import Asked
-from tarantula.search.queries.written import as_written
+from tarantula.search.index.schema_part_schema import Field
+from tarantula.search.queries.parser import Asked
+from tarantula.search.queries.spelling_part_written import as_written
 from tarantula.search.texts.words import exact
 
 SAME_BEGINNING = 2

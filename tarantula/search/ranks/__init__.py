@@ -1,1 +1,1 @@
-"""What links make of documents: PageRank, and the words of those who lead to them."""
+"""Link analysis: the link graph, PageRank, anchor texts."""

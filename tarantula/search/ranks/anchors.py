@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Self
 
-from tarantula.errors import TarantulaError
+from tarantula.core.errors import TarantulaError
 
 LONGEST = 400
 """Letters of all that a page is called."""

@@ -10,7 +10,7 @@ import numpy
 from scipy.sparse import csr_array
 from sqlalchemy.orm import Session
 
-from tarantula.search.ranks.link_rows import Numbers, Pages, links_of, pages_of, redirects_of
+from tarantula.search.ranks.graph_part_link_rows import Numbers, Pages, links_of, pages_of, redirects_of
 from tarantula.search.ranks.pagerank import link_matrix, ranks_of
 
 LONGEST_WAY = 6

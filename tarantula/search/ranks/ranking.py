@@ -10,15 +10,15 @@ import numpy
 from sqlalchemy import Connection, delete, func, insert, select
 from sqlalchemy.orm import Session
 
-from tarantula.db import Database
-from tarantula.models import Item, LinkWeight, ReadText
+from tarantula.core.database import Database
+from tarantula.core.states import ALIVE
 from tarantula.search.ranks.anchors import Anchors
 from tarantula.search.ranks.graph import NOWHERE, Graph, read_graph
-from tarantula.search.ranks.link_rows import Numbers, half_keys
-from tarantula.search.ranks.weights import weights
+from tarantula.search.ranks.graph_part_link_rows import Numbers, half_keys
+from tarantula.search.ranks.pagerank_part_weights import weights
 from tarantula.search.texts.content import unpacked
-from tarantula.states import ALIVE
 from tarantula.store.journal import Entry, Happened, note
+from tarantula.tables.publications import Item, LinkWeight, ReadText
 
 logger = logging.getLogger(__name__)
 

@@ -1,1 +1,1 @@
-"""What documents say: read once, in words as they are written and by their stems."""
+"""Text of documents: extraction, words and stems, similarity."""

@@ -23,7 +23,7 @@ class Content:
     anchors: list[tuple[str, str]] = field(default_factory=list)
     """The documents that it leads to: the key of each in hexadecimal, and what it calls it."""
     likeness: str = ""
-    """By which nearly equal documents are told, as `tarantula.search.texts.likeness` has it, in hexadecimal."""
+    """By which nearly equal documents are told, as `tarantula.search.texts.similarity` has it, in hexadecimal."""
 
     def packed(self) -> bytes:
         """Return it as bytes."""

@@ -8,18 +8,18 @@ from contextlib import closing, suppress
 from sqlalchemy import Connection, Select, delete, insert, not_, select
 from sqlalchemy.orm import Session
 
-from tarantula.config import Config
-from tarantula.db import Database
-from tarantula.errors import TarantulaError
-from tarantula.listings import IS_COLLECTED
-from tarantula.models import Document, Item, ReadText
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
 from tarantula.search.texts.content import Content
-from tarantula.search.texts.reading import READERS, content_of
+from tarantula.search.texts.content_part_reading import READERS, content_of
 from tarantula.store.bulk import chunks
 from tarantula.store.captures import Capture, capture_of
 from tarantula.store.journal import Entry, Happened, note
-from tarantula.store.payload import payload_of
-from tarantula.store.read import Records
+from tarantula.store.listings import IS_COLLECTED
+from tarantula.store.warc_reader import Records
+from tarantula.store.warc_reader_part_payload import payload_of
+from tarantula.tables.publications import Document, Item, ReadText
 
 RENDERED = "text/html"
 ROWS = 200

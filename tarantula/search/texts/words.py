@@ -7,8 +7,8 @@ from functools import cache, lru_cache, reduce
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from tarantula.search.texts.commonest import ENGLISH
-from tarantula.search.texts.plurals import singulars
+from tarantula.search.texts.words_part_commonest import ENGLISH
+from tarantula.search.texts.words_part_plurals import singulars
 
 LONGEST_WORD = 80
 """Bytes of a word; what is longer is none."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from tarantula import sentences
-from tarantula.streams.adapter import Adapter
+from tarantula.core import messages
+from tarantula.streams.adapters.base import Adapter
 
 if TYPE_CHECKING:
-    from tarantula.streams.sources.source import SourceConfig
+    from tarantula.streams.sources.config import SourceConfig
 
 ADAPTERS = {
     "page": "tarantula.streams.adapters.page.PageAdapter",
@@ -31,7 +31,7 @@ ADAPTERS = {
 def adapter_named(name: str) -> Adapter:
     """Return the adapter of that name, or say which there are."""
     if name not in ADAPTERS:
-        near = sentences.did_you_mean(name, ADAPTERS)
+        near = messages.did_you_mean(name, ADAPTERS)
         raise ValueError(f"There is no adapter {name[:40]!r}.{near} There are: {', '.join(ADAPTERS)}.")
     module, _, called = ADAPTERS[name].rpartition(".")
     adapter: Adapter = getattr(import_module(module), called)()
@@ -44,11 +44,11 @@ def check_adapter(source: SourceConfig) -> None:
     try:
         adapter.Options.model_validate(source.options)
     except ValidationError as error:
-        raise ValueError(" ".join(sentences.of_validation(error, adapter.Options.model_fields))) from error
+        raise ValueError(" ".join(messages.of_validation(error, adapter.Options.model_fields))) from error
     for field in source.fields:
         try:
             adapter.Place.model_validate(field.place)
         except ValidationError as error:
-            lines = sentences.of_validation(error, adapter.Place.model_fields)
+            lines = messages.of_validation(error, adapter.Place.model_fields)
             raise ValueError(f"Where {field.key} is cannot be understood: {' '.join(lines)}") from error
     adapter.check(source)

@@ -8,17 +8,17 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from turbohtml import Document, Element
 
-from tarantula.streams.adapter import Adapter, Answer, Doubt, Memory, Reading
-from tarantula.streams.document import page_of
-from tarantula.streams.element_place import ElementPlace
-from tarantula.streams.followed_rows import add_rows, check_key
-from tarantula.streams.found.blocks_alike import MOST_BLOCKS, blocks_like, blocks_made_of, make_of
-from tarantula.streams.found.labels import Sight
-from tarantula.streams.found.shape import WORDS, fits, shape_of
-from tarantula.streams.found.words_beside import text_of
-from tarantula.streams.patterns import taken
+from tarantula.streams.adapters.base import Adapter, Answer, Doubt, Memory, Reading
+from tarantula.streams.adapters.blocks_part_blocks_alike import MOST_BLOCKS, blocks_like, blocks_made_of, make_of
+from tarantula.streams.adapters.documents import page_of
+from tarantula.streams.adapters.rows import add_rows, check_key
+from tarantula.streams.relocate.fingerprint_part_shape import WORDS, fits, shape_of
+from tarantula.streams.relocate.labels import Sight
+from tarantula.streams.relocate.page_text import text_of
 from tarantula.streams.selectors import by_css, by_xpath, check_css
-from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.selectors_part_element_place import ElementPlace
+from tarantula.streams.sources.config import SourceConfig
+from tarantula.streams.texts_part_patterns import taken
 
 MOST_SHAPES = 8
 USUAL = 0.8

@@ -10,12 +10,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from tarantula.links.charset import encoding_of
-from tarantula.streams.adapter import Adapter, Answer, CannotRead, Memory, Reading
-from tarantula.streams.document import check_is_there, type_and_charset
-from tarantula.streams.followed_rows import add_rows
-from tarantula.streams.patterns import check_pattern, taken
-from tarantula.streams.sources.source import SourceConfig
-from tarantula.streams.sources.words import folded
+from tarantula.streams.adapters.base import Adapter, Answer, CannotRead, Memory, Reading
+from tarantula.streams.adapters.documents import check_is_there, type_and_charset
+from tarantula.streams.adapters.rows import add_rows
+from tarantula.streams.sources.config import SourceConfig
+from tarantula.streams.texts_part_patterns import check_pattern, taken
+from tarantula.streams.texts_part_words import folded
 
 SEPARATORS = (",", ";", "\t", "|")
 MOST_LINES = 200_000

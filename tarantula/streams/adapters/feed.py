@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tarantula.links.absolute import joined
-from tarantula.streams.adapter import Adapter, Answer, CannotRead, Memory, Reading
-from tarantula.streams.document import check_is_there
-from tarantula.streams.followed_rows import New, only_new
-from tarantula.streams.sources.source import SourceConfig
+from tarantula.links.resolve import joined
+from tarantula.streams.adapters.base import Adapter, Answer, CannotRead, Memory, Reading
+from tarantula.streams.adapters.documents import check_is_there
+from tarantula.streams.adapters.documents_part_xml_trees import check_no_entities
+from tarantula.streams.adapters.rows import New, only_new
+from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.texts import LONGEST_TEXT
-from tarantula.streams.xml_trees import check_no_entities
 
 Part = Literal["title", "link", "summary", "content", "author", "id", "categories", "published", "updated", "enclosure"]
 
@@ -112,7 +112,7 @@ def _plain(text: str) -> str:
     if "<" in text or "&" in text:
         from turbohtml import parse
 
-        from tarantula.streams.found.words_beside import text_of
+        from tarantula.streams.relocate.page_text import text_of
 
         root = parse(text).root
         body = root.select_one("body") if root is not None else None

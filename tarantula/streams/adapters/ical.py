@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from tarantula.publications.fields import at_least
-from tarantula.streams.adapter import Adapter, Answer, CannotRead, Memory, Reading, Row
-from tarantula.streams.document import check_is_there
-from tarantula.streams.followed_rows import New, name_missing_fields, only_new
-from tarantula.streams.sources.source import SourceConfig
-from tarantula.streams.sources.words import folded
+from tarantula.streams.adapters.base import Adapter, Answer, CannotRead, Memory, Reading, Row
+from tarantula.streams.adapters.documents import check_is_there
+from tarantula.streams.adapters.rows import New, name_missing_fields, only_new
+from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.texts import LONGEST_TEXT
+from tarantula.streams.texts_part_words import folded
 
 if TYPE_CHECKING:
     from icalendar import Calendar, Component

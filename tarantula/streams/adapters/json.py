@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from tarantula.links.charset import decode
-from tarantula.streams.adapter import Adapter, Answer, CannotRead, Doubt, Memory, Reading
-from tarantula.streams.document import check_is_there, type_and_charset
-from tarantula.streams.followed_rows import MOST_ROWS, add_rows, check_key
-from tarantula.streams.patterns import check_pattern, taken
+from tarantula.streams.adapters.base import Adapter, Answer, CannotRead, Doubt, Memory, Reading
+from tarantula.streams.adapters.documents import check_is_there, type_and_charset
+from tarantula.streams.adapters.rows import MOST_ROWS, add_rows, check_key
 from tarantula.streams.selectors import LONGEST_SELECTOR
-from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.sources.config import SourceConfig
+from tarantula.streams.texts_part_patterns import check_pattern, taken
 
 if TYPE_CHECKING:
     from jmespath.parser import ParsedResult

@@ -7,14 +7,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from tarantula.streams.adapter import ACCEPTED, Adapter, Answer, Doubt, Memory, Reading, Row
-from tarantula.streams.document import page_of
-from tarantula.streams.element_place import ElementPlace
-from tarantula.streams.found.labels import Sight
-from tarantula.streams.found.looking import core
-from tarantula.streams.found.outcome import Found, Outcome, Unsure
-from tarantula.streams.found.wanted import Wanted
-from tarantula.streams.sources.source import SourceConfig
+from tarantula.streams.adapters.base import ACCEPTED, Adapter, Answer, Doubt, Memory, Reading, Row
+from tarantula.streams.adapters.documents import page_of
+from tarantula.streams.adapters.page_part_wanted import Wanted
+from tarantula.streams.relocate.fingerprint import core
+from tarantula.streams.relocate.labels import Sight
+from tarantula.streams.relocate.search_part_outcome import Found, Outcome, Unsure
+from tarantula.streams.selectors_part_element_place import ElementPlace
+from tarantula.streams.sources.config import SourceConfig
 
 
 class PageOptions(BaseModel):

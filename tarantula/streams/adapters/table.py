@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from turbohtml import Element
 
-from tarantula.streams.adapter import Adapter, Answer, Memory, Reading, Row
-from tarantula.streams.document import page_of
-from tarantula.streams.followed_rows import NamedRow, follow_rows, name_missing_fields
-from tarantula.streams.found.grid import Grid
-from tarantula.streams.found.which_table import name_of, the_table
-from tarantula.streams.found.words_beside import text_of
-from tarantula.streams.patterns import check_pattern, taken
+from tarantula.streams.adapters.base import Adapter, Answer, Memory, Reading, Row
+from tarantula.streams.adapters.documents import page_of
+from tarantula.streams.adapters.rows import NamedRow, follow_rows, name_missing_fields
+from tarantula.streams.relocate.page_text import text_of
+from tarantula.streams.relocate.tables import Grid
+from tarantula.streams.relocate.tables_part_which_table import name_of, the_table
 from tarantula.streams.selectors import check_css
-from tarantula.streams.sources.source import SourceConfig
-from tarantula.streams.sources.words import folded
+from tarantula.streams.sources.config import SourceConfig
+from tarantula.streams.texts_part_patterns import check_pattern, taken
+from tarantula.streams.texts_part_words import folded
 
 VALUES = 1
 """The column of the values in a table of titles and values, counted from 0."""

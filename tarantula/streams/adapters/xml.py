@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from lxml import etree
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from tarantula.streams.adapter import Adapter, Answer, Doubt, Memory, Reading
-from tarantula.streams.followed_rows import MOST_ROWS, add_rows, check_key
-from tarantula.streams.patterns import check_pattern, taken
+from tarantula.streams.adapters.base import Adapter, Answer, Doubt, Memory, Reading
+from tarantula.streams.adapters.documents_part_xml_trees import tree_of
+from tarantula.streams.adapters.rows import MOST_ROWS, add_rows, check_key
 from tarantula.streams.selectors import LONGEST_SELECTOR
-from tarantula.streams.sources.source import SourceConfig
-from tarantula.streams.xml_trees import tree_of
+from tarantula.streams.sources.config import SourceConfig
+from tarantula.streams.texts_part_patterns import check_pattern, taken
 
 
 class XmlOptions(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
-from tarantula.publications.times import format_duration
+from tarantula.core.times import format_duration
 from tarantula.streams.alerts.condition import (
     All,
     Changed,
@@ -19,8 +19,8 @@ from tarantula.streams.alerts.condition import (
     Sign,
     Silent,
 )
+from tarantula.streams.alerts.evaluate import Look, base_of, best_of, compared, of_row
 from tarantula.streams.alerts.memory import Followed, Seen
-from tarantula.streams.alerts.truth import Look, base_of, best_of, compared, of_row
 
 LONGEST_VALUE = 120
 CONTRARY = {

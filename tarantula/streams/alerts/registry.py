@@ -9,12 +9,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, func, select, true
 from sqlalchemy.orm import Session
 
-from tarantula.errors import NotNow, NotThere, TarantulaError
-from tarantula.models import Alert, AlertMemory, Event, Series, Source
-from tarantula.streams.alerts.alert import AlertConfig, read_alert
-from tarantula.streams.alerts.meanings import understand
-from tarantula.streams.alerts.replaying import begin_watching
+from tarantula.core.errors import NotNow, NotThere, TarantulaError
+from tarantula.streams.alerts.config import understand
+from tarantula.streams.alerts.config_part_alert import AlertConfig, read_alert
+from tarantula.streams.alerts.replay import begin_watching
 from tarantula.streams.sources import registry
+from tarantula.tables.publications import Alert, AlertMemory, Event, Series, Source
 
 MOST_ALERTS = 500
 """Of one person."""

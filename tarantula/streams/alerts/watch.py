@@ -12,10 +12,10 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from tarantula.streams.alerts.condition import Rule, Silent, fields, leaves
-from tarantula.streams.alerts.following import Need, follow, needs
+from tarantula.streams.alerts.evaluate import NOTHING, Look, Meanings, Place, Truth, silent_from, truth
 from tarantula.streams.alerts.memory import Memory, Seen
+from tarantula.streams.alerts.memory_part_following import Need, follow, needs
 from tarantula.streams.alerts.reasons import reasons
-from tarantula.streams.alerts.truth import NOTHING, Look, Meanings, Place, Truth, silent_from, truth
 
 
 class Fired(NamedTuple):

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tarantula import sentences
-from tarantula.errors import NotThere, TarantulaError
+from tarantula.core import messages
+from tarantula.core.errors import NotThere, TarantulaError
 from tarantula.streams.categories.category import Category
 
 FOLDER = "categories"
@@ -29,7 +29,7 @@ def category_named(name: str, folder: Path | None = None) -> Category:
     """Return the category of that name, or say which there are."""
     known = categories(folder)
     if name not in known:
-        near = sentences.did_you_mean(name, known)
+        near = messages.did_you_mean(name, known)
         raise NotThere(f"There is no category {name[:40]!r}.{near} There are: {', '.join(known)}.")
     return known[name]
 
@@ -50,5 +50,5 @@ def _made(name: str, values: dict[str, Any]) -> Category:
     try:
         return Category.model_validate({"name": name, **values})
     except ValidationError as error:
-        lines = sentences.of_validation(error, Category.model_fields)
+        lines = messages.of_validation(error, Category.model_fields)
         raise TarantulaError(f"The category {name} cannot be used: {' '.join(lines)}") from error

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tarantula.streams.sources.sent import Method, check_method
-from tarantula.streams.sources.source_field import SourceField
+from tarantula.streams.sources.config_part_source_field import SourceField
+from tarantula.streams.sources.request import Method, check_method
 
 MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 WORD = re.compile(r"\{([a-z][a-z0-9_]*)\}")

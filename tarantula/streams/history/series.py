@@ -11,10 +11,10 @@ from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from tarantula.config import Config
-from tarantula.models import Series
-from tarantula.publications.zones import LOCALTIME
+from tarantula.core.config import Config
+from tarantula.core.times_part_zones import LOCALTIME
 from tarantula.store.bulk import chunks
+from tarantula.tables.publications import Series
 
 ANYWHERE = "UTC"
 FieldAndRow = tuple[str, str]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tarantula.streams.history.counted import Counts, joined, most_frequent
-from tarantula.streams.history.numbers import added, divided, exact, plain
-from tarantula.streams.sources.kinds import Aggregation
+from tarantula.streams.history.summary_part_counted import Counts, joined, most_frequent
+from tarantula.streams.history.summary_part_numbers import added, divided, exact, plain
+from tarantula.streams.kinds import Aggregation
 
 
 @dataclass(slots=True)

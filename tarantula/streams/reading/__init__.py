@@ -1,1 +1,1 @@
-"""Reading again and again: which source is due, whose server's turn it is, what came of it."""
+"""Reading sources on schedule: due times, visits, server leases, the reader and its writer thread."""

@@ -12,23 +12,23 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from tarantula.config import Config
-from tarantula.db import Database
-from tarantula.errors import TarantulaError
-from tarantula.politeness import Politeness
-from tarantula.scope.server_settings import ServerSettings
-from tarantula.store.reader_leases import ReaderLeases
-from tarantula.streams.adapter import Reading
-from tarantula.streams.keeping.keeper import Keeper, ReadingNews
-from tarantula.streams.reading.answering import Attempt
-from tarantula.streams.reading.delays import Delays
-from tarantula.streams.reading.due import SECOND, DueHeap, spread
-from tarantula.streams.reading.following import Changes, Sources
-from tarantula.streams.reading.outcome import Kept, Made, NotMade, Unchanged
-from tarantula.streams.reading.servers_on_lease import ServersOnLease
-from tarantula.streams.reading.turns import Turns
-from tarantula.streams.reading.visit import Followed, Visit
-from tarantula.streams.sources.state import Status
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.fetch.politeness import Politeness
+from tarantula.scope.servers_part_server_settings import ServerSettings
+from tarantula.store.leases_part_reader_leases import ReaderLeases
+from tarantula.streams.adapters.base import Reading
+from tarantula.streams.ingest.outcome import Kept, Made, NotMade, Unchanged
+from tarantula.streams.reading.answers import Attempt
+from tarantula.streams.reading.servers import Turns
+from tarantula.streams.reading.servers_part_delays import Delays
+from tarantula.streams.reading.servers_part_servers_on_lease import ServersOnLease
+from tarantula.streams.reading.source_changes import Changes, Sources
+from tarantula.streams.reading.visits import Followed, Visit
+from tarantula.streams.reading.visits_part_due import SECOND, DueHeap, spread
+from tarantula.streams.reading.writer import Keeper, ReadingNews
+from tarantula.streams.sources.config_part_state import Status
 
 LEAD = 2 * SECOND
 """How long before a source is due its server is asked for."""

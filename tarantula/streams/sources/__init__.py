@@ -1,1 +1,1 @@
-"""What is followed: where a value is, what it is, how often it is read, whose it is."""
+"""Sources: the configuration of what is read, its request, its retention, and the registry that stores it."""

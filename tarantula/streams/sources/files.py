@@ -9,9 +9,9 @@ from typing import Any
 
 import tomli_w
 
-from tarantula.errors import TarantulaError
-from tarantula.streams.sources.secrets import is_secret
-from tarantula.streams.sources.source import SourceConfig, read
+from tarantula.core.errors import TarantulaError
+from tarantula.streams.sources.config import SourceConfig, read
+from tarantula.streams.sources.request_part_secrets import is_secret
 
 KEY = "source"
 

@@ -10,16 +10,16 @@ from sqlalchemy import ColumnElement, delete, or_, select, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, defer
 
-from tarantula import sentences
-from tarantula.errors import NotNow, NotThere, TarantulaError
-from tarantula.models import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
-from tarantula.streams.sources.names import OWN
-from tarantula.streams.sources.source import SourceConfig, read, read_stored
-from tarantula.streams.sources.state import Status
-from tarantula.streams.sources.words import folded
+from tarantula.core import messages
+from tarantula.core.errors import NotNow, NotThere, TarantulaError
+from tarantula.streams.sources.config import SourceConfig, read, read_stored
+from tarantula.streams.sources.config_part_names import OWN
+from tarantula.streams.sources.config_part_state import Status
+from tarantula.streams.texts_part_words import folded
+from tarantula.tables.publications import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
 
 if TYPE_CHECKING:
-    from tarantula.streams.keeping.rereading import Understood
+    from tarantula.streams.ingest.type_change_part_rereading import Understood
 
 Progress = Callable[[int, int], None]
 """Hears how many are done, and of how many."""
@@ -48,7 +48,7 @@ def get(session: Session, name: str, person: str | None = None) -> Source:
     source = session.scalar(chosen.where(Source.name == name)) if name.isascii() else None
     if source is None:
         known = session.scalars(select(Source.name).where(seen_by(person)))
-        near = sentences.did_you_mean(name, known)
+        near = messages.did_you_mean(name, known)
         complaint = f"There is no source {name[:200]!r}.{near} `tarantula stream list` shows them."
         raise NotThere(complaint, fields={"source": complaint})
     return source
@@ -101,7 +101,7 @@ def understood(
     session: Session, name: str, changes: Mapping[str, Any], person: str | None = None, **told: Progress
 ) -> Sequence[Understood]:
     """Return what the past says with these changes, so that to make them is quick; it may take a while."""
-    from tarantula.streams.keeping.retyping import understand
+    from tarantula.streams.ingest.type_change import understand
 
     source = get(session, name, person)
     return understand(session, source, changed(source, changes), **told)
@@ -123,7 +123,7 @@ def edit(
 
     *past* is what `understood` says of the same changes: with much history, others wait less.
     """
-    from tarantula.streams.keeping.retyping import retype
+    from tarantula.streams.ingest.type_change import retype
 
     source = get(session, name, person)
     # Whoever keeps a reading of it waits until this is done.

@@ -9,8 +9,8 @@ from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator, model_validator
 
-from tarantula.publications.times import format_duration, parse_duration
-from tarantula.sentences import did_you_mean
+from tarantula.core.messages import did_you_mean
+from tarantula.core.times import format_duration, parse_duration
 
 FOR_GOOD = "forever"
 YEAR = 365 * 86_400

@@ -1,1 +1,1 @@
-"""Ways of looking at sources: what is asked for, and what of it is shown."""
+"""Views of sources on the dashboard: configuration, formulas, filters, tracks and what is shown."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tarantula.streams.sources.kinds import Kind
-from tarantula.streams.views.summary import Summary
+from tarantula.streams.kinds import Kind
+from tarantula.streams.views.cells_part_summary import Summary
 
 
 @dataclass(frozen=True, slots=True)

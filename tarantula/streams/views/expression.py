@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tarantula.streams.views.summary import Summary
+from tarantula.streams.views.cells_part_summary import Summary
 
 LONGEST = 500
 DEEPEST = 40

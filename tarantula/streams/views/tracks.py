@@ -10,13 +10,13 @@ from sqlalchemy.orm import Session
 
 from tarantula.streams.sources.retention import Grain
 from tarantula.streams.views.cells import Point, Track
-from tarantula.streams.views.choosing import chosen_points
-from tarantula.streams.views.fitting import is_drawn
-from tarantula.streams.views.lines import Line
-from tarantula.streams.views.past import past_of, window_of
-from tarantula.streams.views.summary import Summary
-from tarantula.streams.views.view import ViewConfig
-from tarantula.streams.views.working import Worked, worked_tracks
+from tarantula.streams.views.cells_part_summary import Summary
+from tarantula.streams.views.config import ViewConfig
+from tarantula.streams.views.config_part_fitting import is_drawn
+from tarantula.streams.views.filters import chosen_points
+from tarantula.streams.views.tracks_part_lines import Line
+from tarantula.streams.views.tracks_part_past import past_of, window_of
+from tarantula.streams.views.tracks_part_working import Worked, worked_tracks
 
 MOST_TRACKS = 40
 

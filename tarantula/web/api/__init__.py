@@ -6,17 +6,17 @@ from fastapi import APIRouter
 
 from tarantula.web.api import (
     alerts,
-    comparing,
     decisions,
     documents,
-    exports,
+    documents_part_comparing,
     items,
+    items_part_exports,
     people,
     publications,
-    searching,
+    search,
     servers,
-    stream_exports,
     streams,
+    streams_part_stream_exports,
     types,
     views,
 )
@@ -26,8 +26,19 @@ __all__ = ["router"]
 
 router = APIRouter(prefix="/api", dependencies=GUARDS, responses=REFUSALS)
 NOUNS = (
-    *(publications, types, items, documents, servers, decisions, comparing, exports, people, searching),
-    *(streams, stream_exports, views, alerts),
+    *(
+        publications,
+        types,
+        items,
+        documents,
+        servers,
+        decisions,
+        documents_part_comparing,
+        items_part_exports,
+        people,
+        search,
+    ),
+    *(streams, streams_part_stream_exports, views, alerts),
 )
 for noun in NOUNS:
     router.include_router(noun.router)

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from tarantula.management.paging import Page
-from tarantula.management.streams import alerts
-from tarantula.management.streams.alerts import AlertRow, Checked, DryRun, FiringRow
-from tarantula.streams.alerts.alert import LONGEST_NAME
+from tarantula.services.pagination import Page
+from tarantula.services.streams import alerts
+from tarantula.services.streams.alerts import AlertRow, Checked, DryRun, FiringRow
 from tarantula.streams.alerts.condition import LONGEST, Rule
+from tarantula.streams.alerts.config_part_alert import LONGEST_NAME
 from tarantula.web.api.common import AskedDesk, Cursor, Limit, Number
 
 router = APIRouter()

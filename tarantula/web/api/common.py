@@ -10,10 +10,10 @@ from fastapi import Depends, HTTPException, Path, Query, Request, Security
 from fastapi.security import APIKeyCookie, HTTPBearer
 from pydantic import BaseModel
 
-from tarantula.errors import TarantulaError
-from tarantula.management.desk import Desk
-from tarantula.management.paging import MOST, Page, read_cursor, write_cursor
-from tarantula.web.door.gate import SESSION_COOKIE, Gate
+from tarantula.core.errors import TarantulaError
+from tarantula.services.context import Desk
+from tarantula.services.pagination import MOST, Page, read_cursor, write_cursor
+from tarantula.web.auth_part_gate import SESSION_COOKIE, Gate
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from tarantula.management import decisions
-from tarantula.management.decisions import Attention
+from tarantula.services import validation as decisions
+from tarantula.services.validation import Attention
 from tarantula.web.api.common import AskedDesk, Urn
 
 router = APIRouter(tags=["decisions"])

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from tarantula.management import documents
-from tarantula.management.documents import LARGEST, SMALLEST, DocumentDetail, DocumentFilters, DocumentRow
-from tarantula.management.paging import Page
+from tarantula.services import documents_part_documents
+from tarantula.services.documents_part_documents import LARGEST, SMALLEST, DocumentDetail, DocumentFilters, DocumentRow
+from tarantula.services.pagination import Page
 from tarantula.web.api.common import AskedDesk, Cursor, Limit, Urn
 
 router = APIRouter(tags=["documents"])
@@ -30,13 +30,13 @@ def list_documents(
 ) -> Page[DocumentRow]:
     """Return documents in the order in which they became known; a page may be short and not be the last."""
     filters = DocumentFilters(state=state, type=type, server=server, depth=depth, words=words)
-    return documents.listed(desk, urn, filters, limit, after)
+    return documents_part_documents.listed(desk, urn, filters, limit, after)
 
 
 @router.get("/items/{urn}/documents/{number}", summary="One document")
 def show_document(desk: AskedDesk, urn: Urn, number: DocumentNumber) -> DocumentDetail:
     """Return a document's reason, headers, via, links out and other captures."""
-    return documents.shown(desk, urn, number)
+    return documents_part_documents.shown(desk, urn, number)
 
 
 @router.get("/items/{urn}/documents/{number}/links-in", summary="Documents that name one")
@@ -44,4 +44,4 @@ def list_links_in(
     desk: AskedDesk, urn: Urn, number: DocumentNumber, limit: Limit = 50, after: Cursor = None
 ) -> Page[DocumentRow]:
     """Return documents of the item that have a link to one of them."""
-    return documents.links_in(desk, urn, number, limit, after)
+    return documents_part_documents.links_in(desk, urn, number, limit, after)

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from tarantula.management import items, reports
-from tarantula.management.items import ItemDetail, ItemRow
-from tarantula.management.paging import Page
-from tarantula.reports import Report
-from tarantula.states import ItemState
+from tarantula.archive.quality.report import Report
+from tarantula.core.states import ItemState
+from tarantula.services import items, reports
+from tarantula.services.items import ItemDetail, ItemRow
+from tarantula.services.pagination import Page
 from tarantula.web.api.common import AskedDesk, Cursor, Limit, Name, Urn
 
 router = APIRouter()

@@ -7,14 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from tarantula.management import audit as log
-from tarantula.management import people, tokens
-from tarantula.management.audit import AuditRow
-from tarantula.management.paging import Page
-from tarantula.management.people import AccountRow
-from tarantula.management.tokens import NewToken, TokenRow
-from tarantula.people.passwords import LONGEST, SHORTEST
-from tarantula.people.roles import Role
+from tarantula.accounts.credentials import LONGEST, SHORTEST
+from tarantula.accounts.roles import Role
+from tarantula.services import accounts, tokens
+from tarantula.services import accounts_part_audit as log
+from tarantula.services.accounts import AccountRow
+from tarantula.services.accounts_part_audit import AuditRow
+from tarantula.services.pagination import Page
+from tarantula.services.tokens import NewToken, TokenRow
 from tarantula.web.api.common import AskedDesk, Cursor, Limit, Name, Number
 
 router = APIRouter()
@@ -65,31 +65,31 @@ def me(desk: AskedDesk) -> Me:
 @router.get("/people", summary="Every account", tags=["people"])
 def list_accounts(desk: AskedDesk) -> list[AccountRow]:
     """Return every account, by name. For administrators."""
-    return people.accounts(desk)
+    return accounts.accounts(desk)
 
 
 @router.post("/people", summary="Make an account", status_code=201, tags=["people"])
 def add_account(desk: AskedDesk, body: AccountToAdd) -> AccountRow:
     """Make an account. For administrators; the first account is an administrator's."""
-    return people.add(desk, body.name, body.role, body.password)
+    return accounts.add(desk, body.name, body.role, body.password)
 
 
 @router.get("/people/{name}", summary="One account", tags=["people"])
 def show_account(desk: AskedDesk, name: Name) -> AccountRow:
     """Return one account. For administrators."""
-    return people.shown(desk, name)
+    return accounts.shown(desk, name)
 
 
 @router.patch("/people/{name}", summary="Change an account", tags=["people"])
 def edit_account(desk: AskedDesk, name: Name, body: AccountChanges) -> AccountRow:
     """Change a role, a password, or whether it is disabled. For administrators."""
-    return people.edit(desk, name, role=body.role, password=body.password, disabled=body.disabled)
+    return accounts.edit(desk, name, role=body.role, password=body.password, disabled=body.disabled)
 
 
 @router.delete("/people/{name}", summary="Remove an account", status_code=204, tags=["people"])
 def remove_account(desk: AskedDesk, name: Name) -> None:
     """Remove an account with its sessions and tokens. For administrators."""
-    people.remove(desk, name)
+    accounts.remove(desk, name)
 
 
 @router.get("/tokens", summary="Tokens", tags=["people"])

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Body, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from tarantula.management import publications
-from tarantula.management.paging import Page
-from tarantula.management.publication_rows import PublicationRow, Tried
 from tarantula.publications.config import PublicationConfig
+from tarantula.services import publications
+from tarantula.services.pagination import Page
+from tarantula.services.publications_part_publication_rows import PublicationRow, Tried
 from tarantula.web.api.common import AskedDesk, Cursor, Limit, Name, paged
 
 router = APIRouter()

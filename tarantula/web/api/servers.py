@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from tarantula.management import servers
-from tarantula.management.paging import Page
-from tarantula.management.servers import ServerRow
-from tarantula.scope.server_settings import ServerSettings
+from tarantula.scope.servers_part_server_settings import ServerSettings
+from tarantula.services import servers
+from tarantula.services.pagination import Page
+from tarantula.services.servers import ServerRow
 from tarantula.web.api.common import AskedDesk, Cursor, Limit, Urn, paged
 
 router = APIRouter(tags=["servers"])

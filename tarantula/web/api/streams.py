@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query
 
-from tarantula.management.paging import Page
-from tarantula.management.streams import sources as streams
-from tarantula.management.streams import values as stream_values
-from tarantula.management.streams.rows import Branch, SourceRow
-from tarantula.management.streams.values import AsideRow, EventRow, ValueRow
-from tarantula.streams.keeping.aside import Decision
-from tarantula.streams.sources.source import SourceConfig
+from tarantula.services.pagination import Page
+from tarantula.services.streams import sources as streams
+from tarantula.services.streams import values as stream_values
+from tarantula.services.streams.sources_part_rows import Branch, SourceRow
+from tarantula.services.streams.values import AsideRow, EventRow, ValueRow
+from tarantula.streams.ingest.put_aside import Decision
+from tarantula.streams.sources.config import SourceConfig
 from tarantula.web.api.common import LARGEST, AskedDesk, Cursor, Limit, Number, paged
 
 router = APIRouter(tags=["streams"])

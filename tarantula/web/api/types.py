@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
-from tarantula.management import types
-from tarantula.management.types import ProfileRow, TypeRow
+from tarantula.services import document_types
+from tarantula.services.document_types import ProfileRow, TypeRow
 from tarantula.web.api.common import AskedDesk, Name
 
 router = APIRouter()
@@ -47,38 +47,38 @@ class ProfileToAdd(ProfileChanges):
 @router.get("/types", summary="Every type", tags=["types"])
 def list_types(desk: AskedDesk) -> list[TypeRow]:
     """Return every known type, by name."""
-    return types.types(desk)
+    return document_types.types(desk)
 
 
 @router.post("/types", summary="Make a type known", status_code=201, tags=["types"])
 def add_type(desk: AskedDesk, body: TypeToAdd) -> list[TypeRow]:
     """Make a type known; return all. For curators."""
-    types.add_type(desk, body.mime, body.extensions, body.description)
-    return types.types(desk)
+    document_types.add_type(desk, body.mime, body.extensions, body.description)
+    return document_types.types(desk)
 
 
 @router.put("/types/{mime:path}", summary="Change a type", tags=["types"])
 def edit_type(desk: AskedDesk, mime: Mime, body: TypeChanges) -> list[TypeRow]:
     """Give a type other extensions and another description; return all. For curators."""
-    types.edit_type(desk, mime, body.extensions, body.description)
-    return types.types(desk)
+    document_types.edit_type(desk, mime, body.extensions, body.description)
+    return document_types.types(desk)
 
 
 @router.get("/profiles", summary="Every profile", tags=["types"])
 def list_profiles(desk: AskedDesk) -> list[ProfileRow]:
     """Return every profile, by name."""
-    return types.profiles(desk)
+    return document_types.profiles(desk)
 
 
 @router.post("/profiles", summary="Make a profile", status_code=201, tags=["types"])
 def add_profile(desk: AskedDesk, body: ProfileToAdd) -> list[ProfileRow]:
     """Make a profile of some types; return all. For curators."""
-    types.add_profile(desk, body.name, body.types, body.description)
-    return types.profiles(desk)
+    document_types.add_profile(desk, body.name, body.types, body.description)
+    return document_types.profiles(desk)
 
 
 @router.put("/profiles/{name}", summary="Change a profile", tags=["types"])
 def edit_profile(desk: AskedDesk, name: Name, body: ProfileChanges) -> list[ProfileRow]:
     """Give a profile other types; items that were begun go on with the new ones. Return all. For curators."""
-    types.edit_profile(desk, name, body.types, body.description)
-    return types.profiles(desk)
+    document_types.edit_profile(desk, name, body.types, body.description)
+    return document_types.profiles(desk)

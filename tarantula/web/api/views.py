@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query
 from pydantic import BaseModel, Field
 
-from tarantula.management.streams import views
-from tarantula.management.streams.views import ViewRow
-from tarantula.streams.views.looking import MOST_POINTS
-from tarantula.streams.views.sight import Sight
-from tarantula.streams.views.view import ViewConfig
+from tarantula.services.streams import views
+from tarantula.services.streams.views import ViewRow
+from tarantula.streams.views.config import ViewConfig
+from tarantula.streams.views.projection import MOST_POINTS
+from tarantula.streams.views.projection_part_sight import Sight
 from tarantula.web.api.common import LARGEST, AskedDesk, Number
 
 router = APIRouter(tags=["views"])

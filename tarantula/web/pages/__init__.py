@@ -1,1 +1,1 @@
-"""The pages: one module each."""
+"""Management pages, one module for each subject."""

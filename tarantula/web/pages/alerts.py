@@ -6,13 +6,13 @@ from contextlib import suppress
 
 from nicegui import ui
 
-from tarantula.errors import TarantulaError
-from tarantula.management.desk import Desk
-from tarantula.management.streams import alerts as managed
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.asking import away
-from tarantula.web.parts.streams.alerts_view import AlertsView
-from tarantula.web.words import _, mark
+from tarantula.core.errors import TarantulaError
+from tarantula.services.context import Desk
+from tarantula.services.streams import alerts as managed
+from tarantula.web.components.alerts_part_alerts_view import AlertsView
+from tarantula.web.components.background import away
+from tarantula.web.i18n import _, mark
+from tarantula.web.layout import heading, page
 
 LOOK = 2.0
 """Seconds between two looks at what fired."""

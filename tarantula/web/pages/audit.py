@@ -7,15 +7,15 @@ from urllib.parse import urlencode
 
 from nicegui import ui
 
-from tarantula.management import audit as log
-from tarantula.management.audit import AuditRow
-from tarantula.management.desk import Desk
-from tarantula.people.roles import Role
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.dialogs import line
-from tarantula.web.parts.figures import moment
-from tarantula.web.parts.tables import Column, listing
-from tarantula.web.words import _, mark
+from tarantula.accounts.roles import Role
+from tarantula.services import accounts_part_audit as log
+from tarantula.services.accounts_part_audit import AuditRow
+from tarantula.services.context import Desk
+from tarantula.web.components.forms_part_dialogs import line
+from tarantula.web.components.tables import Column, listing
+from tarantula.web.format_part_figures import moment
+from tarantula.web.i18n import _, mark
+from tarantula.web.layout import heading, page
 
 ROWS = 100
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from tarantula.errors import TarantulaError
-from tarantula.management import browsing
-from tarantula.management.desk import Desk
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.items.common import parts_of
-from tarantula.web.parts.items.walking import Walk
-from tarantula.web.words import _, mark
+from tarantula.core.errors import TarantulaError
+from tarantula.services import walkthrough
+from tarantula.services.context import Desk
+from tarantula.web.components.items_part_common import parts_of
+from tarantula.web.i18n import _, mark
+from tarantula.web.layout import heading, page
+from tarantula.web.pages.browse_part_walking import Walk
 
 
 @page("/items/{urn}/browse", mark("Browse"))
@@ -23,7 +23,7 @@ def browse(desk: Desk, urn: str, document: str = "") -> None:
 
 def _asked_for(desk: Desk, urn: str, document: str) -> int:
     if not document:
-        return browsing.begin(desk, urn)
+        return walkthrough.begin(desk, urn)
     if not (document.isascii() and document.isdigit()):
         raise TarantulaError(f"{document[:40]!r} is not the number of a document.")
     return int(document)

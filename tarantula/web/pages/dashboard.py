@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from tarantula.management.desk import Desk
-from tarantula.management.streams import alerts, views
-from tarantula.management.streams.views import ViewRow
-from tarantula.people.roles import Role
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.asking import away, told
-from tarantula.web.parts.dialogs import dialog
-from tarantula.web.parts.streams.alerts_view import FiringsView
-from tarantula.web.parts.streams.source_finder import SourceFinder
-from tarantula.web.parts.style import tagged
-from tarantula.web.parts.views.board import Board
-from tarantula.web.parts.views.words import KINDS
-from tarantula.web.retelling import retold
-from tarantula.web.words import _, language, mark, use
+from tarantula.accounts.roles import Role
+from tarantula.services.context import Desk
+from tarantula.services.streams import alerts, views
+from tarantula.services.streams.views import ViewRow
+from tarantula.web.components.alerts_part_alerts_view import FiringsView
+from tarantula.web.components.background import away, told
+from tarantula.web.components.elements_part_style import tagged
+from tarantula.web.components.forms_part_dialogs import dialog
+from tarantula.web.components.labels import KINDS
+from tarantula.web.components.source_finder import SourceFinder
+from tarantula.web.dashboard.board import Board
+from tarantula.web.i18n import _, language, mark, use
+from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.layout import heading, page
 
 MOST_FIRINGS = 3
 """That stand above the cards; there is a page for all of them."""

@@ -8,16 +8,16 @@ from urllib.parse import urlencode
 from nicegui import ui
 from pydantic import ValidationError
 
-from tarantula import sentences
-from tarantula.errors import TarantulaError
-from tarantula.management import documents
-from tarantula.management.desk import Desk
-from tarantula.management.documents import DocumentFilters
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.items.common import address, parts_of, state_choices
-from tarantula.web.parts.searching import Search
-from tarantula.web.retelling import retold
-from tarantula.web.words import _, mark
+from tarantula.core import messages
+from tarantula.core.errors import TarantulaError
+from tarantula.services import documents_part_documents
+from tarantula.services.context import Desk
+from tarantula.services.documents_part_documents import DocumentFilters
+from tarantula.web.components.items import Search
+from tarantula.web.components.items_part_common import address, parts_of, state_choices
+from tarantula.web.i18n import _, mark
+from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.layout import heading, page
 
 
 @page("/items/{urn}/documents", mark("Documents"))
@@ -30,7 +30,11 @@ def all_documents(
     asked = {"state": state, "type": type, "server": server, "depth": depth, "words": words}
     filters = _Filters(urn, _read(asked))
     filters.controls()
-    search = Search(urn, lambda limit, after: documents.listed(desk, urn, filters.wanted, limit, after), _("Documents"))
+    search = Search(
+        urn,
+        lambda limit, after: documents_part_documents.listed(desk, urn, filters.wanted, limit, after),
+        _("Documents"),
+    )
     filters.on_change = search.begin
 
 
@@ -38,7 +42,7 @@ def _read(asked: dict[str, Any]) -> DocumentFilters:
     try:
         return DocumentFilters.model_validate({name: value for name, value in asked.items() if value not in ("", None)})
     except ValidationError as error:
-        raise TarantulaError("\n".join(sentences.of_validation(error, DocumentFilters.model_fields))) from error
+        raise TarantulaError("\n".join(messages.of_validation(error, DocumentFilters.model_fields))) from error
 
 
 class _Filters:

@@ -7,18 +7,18 @@ from urllib.parse import urlencode
 
 from nicegui import ui
 
-from tarantula.management import items
-from tarantula.management.desk import Desk
-from tarantula.management.items import ItemRow
-from tarantula.management.paging import Page
-from tarantula.states import ItemState
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.asking import later
-from tarantula.web.parts.figures import moment, number, size
-from tarantula.web.parts.items.common import address
-from tarantula.web.parts.tables import Column, listing
-from tarantula.web.retelling import retold
-from tarantula.web.words import _, mark
+from tarantula.core.states import ItemState
+from tarantula.services import items
+from tarantula.services.context import Desk
+from tarantula.services.items import ItemRow
+from tarantula.services.pagination import Page
+from tarantula.web.components.background import later
+from tarantula.web.components.items_part_common import address
+from tarantula.web.components.tables import Column, listing
+from tarantula.web.format_part_figures import moment, number, size
+from tarantula.web.i18n import _, mark
+from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.layout import heading, page
 
 
 @page("/items", mark("Items"))

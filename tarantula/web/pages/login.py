@@ -10,10 +10,10 @@ from fastapi import APIRouter, Form, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.templating import Jinja2Templates
 
-from tarantula.people import accounts
-from tarantula.people.throttle import TooSoon
-from tarantula.web.door.gate import SESSION_COOKIE, Gate, session_cookie
-from tarantula.web.words import COOKIE, LANGUAGES, _, language
+from tarantula.accounts import accounts
+from tarantula.accounts.login import TooSoon
+from tarantula.web.auth_part_gate import SESSION_COOKIE, Gate, session_cookie
+from tarantula.web.i18n import COOKIE, LANGUAGES, _, language
 
 router = APIRouter(include_in_schema=False)
 templates = Jinja2Templates(Path(__file__).parent.parent / "templates")

@@ -7,17 +7,17 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from tarantula.management import overview as management
-from tarantula.management.desk import Desk
-from tarantula.management.overview import Brief, Overview
-from tarantula.management.publication_rows import PublicationRow
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.asking import later
-from tarantula.web.parts.figures import moment, number
-from tarantula.web.parts.style import subheading, tagged
-from tarantula.web.parts.tables import Column, listing
-from tarantula.web.retelling import retold
-from tarantula.web.words import _, mark
+from tarantula.services import overview as management
+from tarantula.services.context import Desk
+from tarantula.services.overview import Brief, Overview
+from tarantula.services.publications_part_publication_rows import PublicationRow
+from tarantula.web.components.background import later
+from tarantula.web.components.elements_part_style import subheading, tagged
+from tarantula.web.components.tables import Column, listing
+from tarantula.web.format_part_figures import moment, number
+from tarantula.web.i18n import _, mark
+from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.layout import heading, page
 
 
 @page("/", mark("Overview"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from tarantula.management.desk import Desk
-from tarantula.people.roles import Role
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.streams.picker import Picker
-from tarantula.web.words import _, mark
+from tarantula.accounts.roles import Role
+from tarantula.services.context import Desk
+from tarantula.web.i18n import _, mark
+from tarantula.web.layout import heading, page
+from tarantula.web.pages.picker_part_picker import Picker
 
 
 @page("/streams/new", mark("Follow a value"), needed=Role.CURATOR)

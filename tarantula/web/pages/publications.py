@@ -7,16 +7,16 @@ from urllib.parse import quote
 
 from nicegui import events, ui
 
-from tarantula.management import publications
-from tarantula.management.desk import Desk
-from tarantula.management.publication_rows import PublicationRow
-from tarantula.people.roles import Role
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.asking import away, say, told
-from tarantula.web.parts.figures import moment
-from tarantula.web.parts.style import tagged
-from tarantula.web.parts.tables import Column, listing
-from tarantula.web.words import _, mark
+from tarantula.accounts.roles import Role
+from tarantula.services import publications
+from tarantula.services.context import Desk
+from tarantula.services.publications_part_publication_rows import PublicationRow
+from tarantula.web.components.background import away, say, told
+from tarantula.web.components.elements_part_style import tagged
+from tarantula.web.components.tables import Column, listing
+from tarantula.web.format_part_figures import moment
+from tarantula.web.i18n import _, mark
+from tarantula.web.layout import heading, page
 
 LARGEST_FILE = 1_000_000
 

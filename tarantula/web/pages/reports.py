@@ -7,20 +7,20 @@ from urllib.parse import quote
 
 from nicegui import events, ui
 
-from tarantula.management import publications, reports
-from tarantula.management.desk import Desk
-from tarantula.reports import Report
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.asking import later
-from tarantula.web.parts.charts import bars, stacked
-from tarantula.web.parts.figure_view import figure
-from tarantula.web.parts.figures import moment, number, size
-from tarantula.web.parts.items.belief_view import belief
-from tarantula.web.parts.items.common import parts_of
-from tarantula.web.parts.report_rows import HEADINGS, TITLES, names_in, names_in_order, rows_of
-from tarantula.web.parts.style import tagged
-from tarantula.web.parts.tables import Column, listing
-from tarantula.web.words import _, mark
+from tarantula.archive.quality.report import Report
+from tarantula.services import publications, reports
+from tarantula.services.context import Desk
+from tarantula.web.charts.base_part_charts import bars, stacked
+from tarantula.web.components.background import later
+from tarantula.web.components.elements_part_style import tagged
+from tarantula.web.components.items_part_common import parts_of
+from tarantula.web.components.tables import Column, listing
+from tarantula.web.format_part_figures import moment, number, size
+from tarantula.web.i18n import _, mark
+from tarantula.web.layout import heading, page
+from tarantula.web.pages.reports_part_belief_view import belief
+from tarantula.web.pages.reports_part_figure_view import figure
+from tarantula.web.pages.reports_part_report_rows import HEADINGS, TITLES, names_in, names_in_order, rows_of
 
 
 @page("/reports", mark("Reports"))

@@ -7,18 +7,18 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from tarantula.management import items, servers
-from tarantula.management.desk import Desk
-from tarantula.management.servers import ServerRow
-from tarantula.people.roles import Role
-from tarantula.scope.server_settings import ServerSettings
-from tarantula.states import ItemState
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.asking import away, later, say, told
-from tarantula.web.parts.figures import number
-from tarantula.web.parts.items.common import address, parts_of
-from tarantula.web.parts.tables import Column, listing
-from tarantula.web.words import _, mark
+from tarantula.accounts.roles import Role
+from tarantula.core.states import ItemState
+from tarantula.scope.servers_part_server_settings import ServerSettings
+from tarantula.services import items, servers
+from tarantula.services.context import Desk
+from tarantula.services.servers import ServerRow
+from tarantula.web.components.background import away, later, say, told
+from tarantula.web.components.items_part_common import address, parts_of
+from tarantula.web.components.tables import Column, listing
+from tarantula.web.format_part_figures import number
+from tarantula.web.i18n import _, mark
+from tarantula.web.layout import heading, page
 
 MOST = 2000
 """Servers that are shown; more are found by their names."""

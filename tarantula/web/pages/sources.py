@@ -7,17 +7,17 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from tarantula.management.desk import Desk
-from tarantula.management.streams import sources as streams
-from tarantula.management.streams.rows import Branch, SourceRow
-from tarantula.people.roles import Role
-from tarantula.streams.sources.state import Status
-from tarantula.web.drawing.values import at_shown
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.asking import away, told
-from tarantula.web.parts.style import tagged
-from tarantula.web.parts.tables import Column, listing
-from tarantula.web.words import _, language, mark, use
+from tarantula.accounts.roles import Role
+from tarantula.services.context import Desk
+from tarantula.services.streams import sources as streams
+from tarantula.services.streams.sources_part_rows import Branch, SourceRow
+from tarantula.streams.sources.config_part_state import Status
+from tarantula.web.components.background import away, told
+from tarantula.web.components.elements_part_style import tagged
+from tarantula.web.components.tables import Column, listing
+from tarantula.web.format import at_shown
+from tarantula.web.i18n import _, language, mark, use
+from tarantula.web.layout import heading, page
 
 STATES = {
     Status.NEW: mark("not read yet"),

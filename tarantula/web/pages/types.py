@@ -7,15 +7,15 @@ from typing import Any
 
 from nicegui import events, ui
 
-from tarantula.management import types
-from tarantula.management.desk import Desk
-from tarantula.people.roles import Role
+from tarantula.accounts.roles import Role
 from tarantula.publications.fields import split_words
-from tarantula.web.frame import heading, page
-from tarantula.web.parts.asking import away, say, told
-from tarantula.web.parts.style import subheading, tagged
-from tarantula.web.parts.tables import Column, listing
-from tarantula.web.words import _, mark
+from tarantula.services import document_types
+from tarantula.services.context import Desk
+from tarantula.web.components.background import away, say, told
+from tarantula.web.components.elements_part_style import subheading, tagged
+from tarantula.web.components.tables import Column, listing
+from tarantula.web.i18n import _, mark
+from tarantula.web.layout import heading, page
 
 BETWEEN = "; "
 
@@ -38,7 +38,7 @@ def types_and_profiles(desk: Desk) -> None:
 def _profiles(desk: Desk, may_change: bool) -> None:
     rows = [
         {**row.model_dump(), "types": BETWEEN.join(row.types), **_edit(row.name, may_change)}
-        for row in types.profiles(desk)
+        for row in document_types.profiles(desk)
     ]
     columns = [Column("name", _("Name")), Column("description", _("Description")), Column("types", _("Types"))]
     table = listing(_with_edit(columns, may_change), rows, _("Profiles"), key="name", search=False)
@@ -48,7 +48,7 @@ def _profiles(desk: Desk, may_change: bool) -> None:
 def _types(desk: Desk, may_change: bool) -> None:
     rows = [
         {**row.model_dump(), "extensions": BETWEEN.join(row.extensions), **_edit(row.mime, may_change)}
-        for row in types.types(desk)
+        for row in document_types.types(desk)
     ]
     columns = [
         Column("mime", _("Type")),
@@ -73,12 +73,12 @@ def _opened(event: events.GenericEventArguments, dialog: Callable[[dict[str, Any
 
 
 def _profile_dialog(desk: Desk, row: dict[str, Any] | None) -> ui.dialog:
-    known = [one.mime for one in types.types(desk)]
+    known = [one.mime for one in document_types.types(desk)]
     kinds = sorted({f"{mime.partition('/')[0]}/*" for mime in known})
     chosen = split_words(row["types"]) if row else []
 
     async def store() -> None:
-        call = types.edit_profile if row else types.add_profile
+        call = document_types.edit_profile if row else document_types.add_profile
         with told():
             await away(call, desk, name.value.strip(), mimes.value, description.value)
             _done(dialog, name.value)
@@ -96,7 +96,7 @@ def _profile_dialog(desk: Desk, row: dict[str, Any] | None) -> ui.dialog:
 
 def _type_dialog(desk: Desk, row: dict[str, Any] | None) -> ui.dialog:
     async def store() -> None:
-        call = types.edit_type if row else types.add_type
+        call = document_types.edit_type if row else document_types.add_type
         with told():
             await away(call, desk, mime.value.strip(), split_words(extensions.value), description.value)
             _done(dialog, mime.value)

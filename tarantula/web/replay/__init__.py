@@ -1,1 +1,1 @@
-"""Archived pages, shown on an origin of their own, from which they reach nobody."""
+"""Archived pages, served from a separate origin in a sandbox."""

@@ -9,9 +9,9 @@ from nicegui import Client
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tarantula.errors import TarantulaError
-from tarantula.web.picking.picking import Picking
-from tarantula.web.replay.tickets import Tickets
+from tarantula.core.errors import TarantulaError
+from tarantula.web.picker.service import Picking
+from tarantula.web.replay.security_part_tickets import Tickets
 
 _HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)

@@ -16,17 +16,17 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from tarantula.archive import replayed
-from tarantula.archive.replayed import Shown
-from tarantula.config import Config
-from tarantula.db import Database
-from tarantula.errors import TarantulaError
-from tarantula.listings import find_item
-from tarantula.media import media_type
-from tarantula.models import Document, Item
-from tarantula.web.replay.seal import AROUND, STILL, Sealed, policy_of_copy
-from tarantula.web.replay.telling import SCRIPT, with_script
-from tarantula.web.replay.tickets import Tickets
+from tarantula.archive.replay import content
+from tarantula.archive.replay.content import Shown
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.fetch.media_types import media_type
+from tarantula.store.listings import find_item
+from tarantula.tables.publications import Document, Item
+from tarantula.web.replay.app_part_telling import SCRIPT, with_script
+from tarantula.web.replay.security import AROUND, STILL, Sealed, policy_of_copy
+from tarantula.web.replay.security_part_tickets import Tickets
 
 LAID_OUT = ("text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml")
 """Types of documents that a browser lays out by themselves, with all that they hold."""
@@ -83,7 +83,7 @@ class _Show:
         """Show a copy of the mirror."""
         path = request.path_params["path"]
         with self._admitted(request) as (session, item):
-            found = replayed.copy_at(session, self._mirror(item), item, path)
+            found = content.copy_at(session, self._mirror(item), item, path)
         if found is None:
             raise HTTPException(404, NOTHING)
         if media_type(found.content_type) not in LAID_OUT:
@@ -93,14 +93,14 @@ class _Show:
     def document(self, request: Request) -> Response:
         """Lead to the copy of a document, or else to the document."""
         with self._document(request) as (session, item, document):
-            path = replayed.path_of_document(session, self._mirror(item), document)
+            path = content.path_of_document(session, self._mirror(item), document)
         begin = f"/{request.path_params['ticket']}/{item.urn}"
         return RedirectResponse(f"{begin}/copy/{path}" if path else f"{begin}/page/{document.id}", 303)
 
     def page(self, request: Request) -> Response:
         """Show a document that has no copy."""
         with self._document(request) as (session, _, document):
-            found = replayed.shown(session, self._installation.items, document)
+            found = content.shown(session, self._installation.items, document)
         if found is None:
             raise HTTPException(404, NOTHING)
         if media_type(found.content_type) not in LAID_OUT:
@@ -110,7 +110,7 @@ class _Show:
     def original(self, request: Request) -> Response:
         """Give the bytes that a server sent; what is text is shown as text."""
         with self._document(request) as (session, _, document):
-            found = replayed.original(session, self._installation.items, document)
+            found = content.original(session, self._installation.items, document)
         if found is None:
             raise HTTPException(404, NOTHING)
         return _bytes(found, document)
@@ -150,7 +150,7 @@ def _page(request: Request, found: Shown) -> Response:
 def _bytes(found: Shown, document: Document) -> Response:
     kind = media_type(found.content_type) or ""
     if kind.startswith("text/") or kind in TEXT or kind.endswith(("+xml", "+json")):
-        found = replayed.as_text(found)
+        found = content.as_text(found)
     headers = {"content-type": found.content_type, "content-security-policy": STILL}
     if not found.content_type.startswith(SEEN):
         headers["content-disposition"] = f'attachment; filename="document-{document.id}"'

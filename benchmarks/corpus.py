@@ -1,0 +1,117 @@
+"""Documents and questions that are made up, always the same: words are as frequent as in languages (Zipf)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from sqlalchemy import insert, select
+
+from tarantula.core.database import Database
+from tarantula.core.states import DocumentState
+from tarantula.core.urls import key_of
+from tarantula.lifecycle.schedule import create_item
+from tarantula.publications import registry
+from tarantula.publications.config import read
+from tarantula.search.ranks.pagerank_part_weights import BEST
+from tarantula.search.texts.content import Content
+from tarantula.search.texts.reader import store_texts
+from tarantula.search.texts.similarity import BINS
+from tarantula.store.documents import DocumentTable, Outcome
+from tarantula.store.documents_part_found import Found
+from tarantula.store.listings import find_item
+from tarantula.tables.publications import Document, LinkWeight
+
+WORDS = 100_000
+"""Different ones."""
+LENGTH = 350
+"""Words of a document, on the average."""
+LINKS = 10
+"""Of a document."""
+HEAVIEST = 2**BEST - 2
+"""What the best of all pages weighs in an index."""
+SERVERS = 50
+TOGETHER = 100
+"""Documents that are read in one transaction."""
+MIX = "words as frequent as in the texts: 30 % one, 40 % two, 20 % three, 10 % two as a phrase; every tenth with site:"
+LENGTHS = (2, 1, 1, 1, 2, 2, 2, 2, 3, 3)
+"""Words of ten questions; the first are a phrase."""
+SYLLABLES = [consonant + vowel for consonant in "bcdfglmnprstv" for vowel in "aeiou"]
+
+
+class Texts:
+    """Makes up documents and questions, always the same."""
+
+    def __init__(self) -> None:
+        self._random = np.random.default_rng(2026)
+        numbers = self._random.permutation(len(SYLLABLES) ** 3)[:WORDS]
+        self._words = np.array(["".join(_syllables(int(number))) for number in numbers])
+        frequency = 1.0 / np.arange(1, WORDS + 1) ** 1.05
+        self._up_to = np.cumsum(frequency / frequency.sum())
+
+    def words(self, number: int) -> list[str]:
+        """Return so many words, as frequent as they are."""
+        drawn = np.searchsorted(self._up_to, self._random.random(number))
+        return [str(word) for word in self._words[np.minimum(drawn, WORDS - 1)]]
+
+    def content(self) -> Content:
+        """Return what a document says."""
+        length = int(np.clip(self._random.lognormal(np.log(LENGTH) - 0.18, 0.6), 50, 3000))
+        words = self.words(length)
+        return Content(
+            *(" ".join(words[:6]), " ".join(words[6:12]), "", " ".join(words), " ".join(words[:30]), "en"),
+            anchors=[(self._random.bytes(16).hex(), word) for word in words[:LINKS]],
+            likeness=self._random.bytes(BINS).hex(),
+        )
+
+    def question(self, number: int) -> str:
+        """Return a question of the mix."""
+        words = " ".join(self.words(LENGTHS[number % 10]))
+        if number % 10 == 0:
+            words = f'"{words}"'
+        return f"{words} site:s{number % SERVERS}.example" if number // 10 % 10 == number % 10 else words
+
+
+def _syllables(number: int) -> Iterator[str]:
+    for _ in range(3):
+        number, rest = divmod(number, len(SYLLABLES))
+        yield SYLLABLES[rest]
+
+
+def fill(database: Database, documents: int) -> None:
+    """Write documents into the tables, as they are when they were collected and read."""
+    texts, numbers = Texts(), iter(range(documents))
+    with database.session() as session:
+        registry.add(session, read({"name": "made-up", "base_url": "http://s0.example/"}))
+        urn = create_item(session, registry.get(session, "made-up"), datetime.now(UTC)).urn
+    while chunk := list(islice(numbers, TOGETHER)):
+        with database.session() as session:
+            _write(session, find_item(session, urn).id, {_url(number): texts.content() for number in chunk})
+
+
+def _url(number: int) -> str:
+    return f"http://s{number % SERVERS}.example/section-{number % 7}/page-{number}.html"
+
+
+def _write(session: Any, item: int, contents: dict[str, Content]) -> None:
+    table, connection, now = DocumentTable(item), session.connection(), datetime.now(UTC)
+    waiting = int(DocumentState.WAITING)
+    found = [Found(key_of(url), url, urlsplit(url).netloc, 1, 0, 0, 0, 1, waiting, None, None) for url in contents]
+    table.insert_found(connection, found)
+    ids = dict(connection.execute(select(Document.url, Document.id).where(Document.url.in_(contents))).all())
+    outcomes = [Outcome(ids[url], 200, type="text/html", digest=f"sha1:{url}", collected_at=now) for url in contents]
+    table.finish(connection, outcomes)
+    weights = [_weight(number, item, ids[url]) for number, url in enumerate(contents)]
+    connection.execute(insert(LinkWeight), weights)
+    store_texts(connection, item, {ids[url]: content for url, content in contents.items()})
+
+
+def _weight(number: int, item: int, document: int) -> dict[str, Any]:
+    """Return what links make of a document: nothing of every other one, much of few."""
+    weight = HEAVIEST * (number / TOGETHER) ** 8 if number % 2 else 0.0
+    columns = {"rank": 1.0, "rank_of_all": 1.0, "weight": weight, "inlinks": LINKS, "inlinks_of_others": 0}
+    return {"document_id": document, "item_id": item, "anchors": "", **columns}

@@ -1,0 +1,1 @@
+"""Accounts, roles, sessions, tokens and the audit log."""

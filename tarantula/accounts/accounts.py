@@ -1,0 +1,117 @@
+"""Accounts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from tarantula.accounts.credentials import hashed
+from tarantula.accounts.roles import Role
+from tarantula.core.errors import NotNow, NotThere, TarantulaError
+from tarantula.core.messages import did_you_mean
+from tarantula.publications.fields import check_name
+from tarantula.tables.publications import Account, Alert, LoginSession
+
+
+def accounts(session: Session) -> list[Account]:
+    """Return every account, by name."""
+    return list(session.scalars(select(Account).order_by(Account.name)))
+
+
+def exist(session: Session) -> bool:
+    """Whether there is an account."""
+    return bool(session.scalar(select(func.count()).select_from(Account)))
+
+
+def get(session: Session, name: str) -> Account:
+    """Return the account of that name, or say that there is none."""
+    account = find(session, name)
+    if account is None:
+        near = did_you_mean(name, session.scalars(select(Account.name)))
+        raise NotThere(f"There is no account {name[:100]!r}.{near} `tarantula user list` shows them.")
+    return account
+
+
+def find(session: Session, name: str) -> Account | None:
+    """Return the account of that name."""
+    return session.scalar(select(Account).where(Account.name == name)) if can_be_named(name) else None
+
+
+def can_be_named(name: str) -> bool:
+    """Whether somebody could have this name."""
+    try:
+        return check_name(name) == name
+    except ValueError:
+        return False
+
+
+def add(session: Session, name: str, role: Role, password: str) -> Account:
+    """Make an account; the first one is an administrator's."""
+    try:
+        name = check_name(name)
+    except ValueError as error:
+        raise TarantulaError(str(error)) from error
+    if role != Role.ADMINISTRATOR and not exist(session):
+        raise NotNow("The first account is an administrator's: nobody else could make the others.")
+    account = Account(name=name, role=role, password=hashed(password), created_at=datetime.now(UTC))
+    try:
+        with session.begin_nested():
+            session.add(account)
+    except IntegrityError as error:
+        raise NotNow(f"There is an account {name} already.") from error
+    return account
+
+
+def give_role(session: Session, account: Account, role: Role) -> None:
+    """Give an account another role."""
+    if role != Role.ADMINISTRATOR:
+        _keep_an_administrator(session, account)
+    account.role = role
+
+
+def disable(session: Session, account: Account) -> None:
+    """Let nobody in with an account, and end its sessions; its name stays in what was written down."""
+    _keep_an_administrator(session, account)
+    account.disabled_at = account.disabled_at or datetime.now(UTC)
+    _end_sessions(session, account)
+
+
+def enable(account: Account) -> None:
+    """Let an account be used again."""
+    account.disabled_at = None
+
+
+def set_password(session: Session, account: Account, password: str, but: str | None = None) -> None:
+    """Give an account another password, and end its sessions, perhaps but the one in which it was changed."""
+    account.password = hashed(password)
+    _end_sessions(session, account, but)
+
+
+def remove(session: Session, account: Account) -> None:
+    """Remove an account, with its sessions, tokens and alerts."""
+    _keep_an_administrator(session, account)
+    # Whoever has the name next is somebody else.
+    session.execute(delete(Alert).where(Alert.owner == account.name))
+    session.delete(account)
+    session.flush()
+
+
+def _end_sessions(session: Session, account: Account, but: str | None = None) -> None:
+    session.execute(
+        delete(LoginSession).where(LoginSession.account_id == account.id, LoginSession.digest.is_distinct_from(but))
+    )
+
+
+def _keep_an_administrator(session: Session, leaving: Account) -> None:
+    # Two administrators who take each other's role away at the same time wait for one another here.
+    administrators = session.scalars(
+        select(Account.id)
+        .where(Account.role == Role.ADMINISTRATOR, Account.disabled_at.is_(None))
+        .order_by(Account.id)
+        .with_for_update()
+    ).all()
+    if list(administrators) == [leaving.id]:
+        raise NotNow(f"{leaving.name} is the only administrator: make another one first.")

@@ -1,0 +1,19 @@
+"""Who changed what, and when."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from tarantula.accounts.roles_part_person import Person
+from tarantula.tables.publications import AuditEntry
+
+
+def note(session: Session, person: Person, action: str, subject: str, **detail: Any) -> None:
+    """Write down a change, in the transaction that makes it."""
+    now = datetime.now(UTC)
+    if person.token is not None:
+        detail["token"] = person.token
+    session.add(AuditEntry(at=now, who=person.name, action=action, subject=subject[:300], detail=detail))

@@ -1,0 +1,63 @@
+"""Passwords, which nobody can read once they are stored."""
+
+from __future__ import annotations
+
+from functools import cache
+from threading import BoundedSemaphore
+from typing import TYPE_CHECKING
+
+from tarantula.core.errors import TarantulaError
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+SHORTEST = 10
+"""Characters of a password."""
+LONGEST = 1000
+AT_A_TIME = 2
+"""How many are hashed together: each takes 64 MB of memory, and anybody may ask for it."""
+
+_turn = BoundedSemaphore(AT_A_TIME)
+
+
+def hashed(password: str) -> str:
+    """Return what is stored of a password, or say why it will not do."""
+    if len(password) < SHORTEST:
+        raise TarantulaError(f"The password has {len(password)} characters, and {SHORTEST} is the least.")
+    if len(password) > LONGEST:
+        raise TarantulaError(f"The password has {len(password)} characters, and {LONGEST} is the most.")
+    try:
+        with _turn:
+            return _hasher().hash(password)
+    except UnicodeEncodeError as error:
+        raise TarantulaError("The password holds bytes that are no text in UTF-8.") from error
+
+
+def fits(password: str, stored: str | None) -> bool:
+    """Whether a password is the one that was stored; it takes as long when nothing was."""
+    from argon2.exceptions import InvalidHashError, VerificationError
+
+    try:
+        with _turn:
+            return _hasher().verify(stored or _nobodys(), password[: LONGEST + 1]) and stored is not None
+    except (VerificationError, InvalidHashError, UnicodeEncodeError):
+        return False
+
+
+def is_old(stored: str) -> bool:
+    """Whether a stored password was made with weaker parameters than are used now."""
+    return _hasher().check_needs_rehash(stored)
+
+
+@cache
+def _hasher() -> PasswordHasher:
+    try:
+        from argon2 import PasswordHasher
+    except ModuleNotFoundError as error:
+        raise TarantulaError("Passwords need argon2. Install it with: pip install 'tarantula[web]'") from error
+    return PasswordHasher()
+
+
+@cache
+def _nobodys() -> str:
+    return _hasher().hash("the password of nobody")

@@ -1,0 +1,92 @@
+"""Whoever cannot log in has to wait, longer every time: by the name that was tried, and by the address."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from tarantula.core.errors import TarantulaError
+from tarantula.tables.publications import FailedLogin
+
+FORGOTTEN = timedelta(hours=24)
+"""After which failures no longer count."""
+
+
+class Limit(NamedTuple):
+    """How often somebody may fail without a pause, and how long the pauses become."""
+
+    free: int
+    longest: int
+    """Seconds."""
+
+
+NAME = Limit(free=5, longest=60)
+"""Of a name. Its owner, who is not to be kept out by others, waits a minute at most."""
+ADDRESS = Limit(free=20, longest=900)
+"""Of an address, from which many people may come."""
+
+
+class TooSoon(TarantulaError):
+    """Somebody who failed tries again too soon."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"Too many logins have failed. Try again in {seconds} seconds.")
+        self.seconds = seconds
+
+
+def begin(session: Session, name: str | None, address: str) -> None:
+    """Count a try as failed before it is made, or refuse it: tries that come together do not slip through."""
+    session.execute(delete(FailedLogin).where(FailedLogin.at <= datetime.now(UTC) - FORGOTTEN))
+    rows = [(_row(session, who), limit) for who, limit in _keys(name, address)]
+    # Whoever waited for others here is as late as they.
+    now = datetime.now(UTC)
+    wait = max(_wait(row, limit, now) for row, limit in rows)
+    if wait > 0:
+        raise TooSoon(wait)
+    for row, _ in rows:
+        row.failures += 1
+        row.at = now
+
+
+def succeed(session: Session, name: str, address: str) -> None:
+    """Forget the failures of a name; those of the address stay, but for this try, which was none."""
+    session.execute(delete(FailedLogin).where(FailedLogin.who == _of_name(name)))
+    row = session.get(FailedLogin, _of_address(address))
+    if row is not None:
+        row.failures = max(0, row.failures - 1)
+
+
+def pause(failures: int, limit: Limit) -> int:
+    """Return the seconds that follow the last of some failures: 1, 2, 4 and so on once the free ones are used."""
+    return min(limit.longest, 2 ** min(failures - limit.free, 20)) if failures >= limit.free else 0
+
+
+def _keys(name: str | None, address: str) -> list[tuple[str, Limit]]:
+    # Always in this order, so that two who try at once wait for one another.
+    keys = [(_of_address(address), ADDRESS)]
+    return keys if name is None else [*keys, (_of_name(name), NAME)]
+
+
+def _of_name(name: str) -> str:
+    return f"name {name}"
+
+
+def _of_address(address: str) -> str:
+    return f"address {address[:100]}"
+
+
+def _row(session: Session, who: str) -> FailedLogin:
+    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    fresh = dialect.insert(FailedLogin).values(who=who, failures=0, at=datetime.now(UTC))
+    session.execute(fresh.on_conflict_do_nothing())
+    return session.execute(select(FailedLogin).where(FailedLogin.who == who).with_for_update()).scalar_one()
+
+
+def _wait(row: FailedLogin, limit: Limit, now: datetime) -> int:
+    seconds = pause(row.failures, limit)
+    left = row.at + timedelta(seconds=seconds) - now
+    return max(0, -(-left // timedelta(seconds=1))) if seconds else 0

@@ -1,0 +1,185 @@
+"""What is new, changed, same and gone between two items, by URL and by content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Column, Select, Subquery, Table, and_, case, func, or_, select
+from sqlalchemy.orm import Session, aliased
+
+from tarantula.archive.diff import items_part_delta
+from tarantula.archive.diff.items_part_delta import AFTER, BEFORE, DELTA, EARLIER, LATER, SHOWN, Change
+from tarantula.core.errors import TarantulaError
+from tarantula.core.states import COLLECTED
+from tarantula.core.urls import canonical, key_of
+from tarantula.store.listings import ROWS
+from tarantula.tables.publications import Document, Item
+
+
+@dataclass(frozen=True, slots=True)
+class ByUrl:
+    """How many URLs were collected only later, with other bytes, with the same bytes, and only earlier."""
+
+    new: int
+    changed: int
+    same: int
+    gone: int
+    moved: int
+    """Of the new ones, those whose bytes a URL had that is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByContent:
+    """The same by the bytes alone, under whatever URL the other item has them."""
+
+    new: int
+    """Documents of the later item whose bytes the earlier one has nowhere."""
+    same: int
+    """Those whose bytes it has somewhere."""
+    gone: int
+    """Documents of the earlier item whose bytes the later one has nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Two items in figures."""
+
+    before: str
+    after: str
+    by_url: ByUrl
+    by_content: ByContent
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON; the keys are an interface."""
+        return asdict(self)
+
+
+class Difference(NamedTuple):
+    """One URL in two items."""
+
+    url: str
+    change: str
+    state_before: int | None
+    """None where the item has no such URL."""
+    state_after: int | None
+    type: str | None
+    size_before: int | None
+    size_after: int | None
+    moved_from: str | None = None
+    """The URL, now gone, that had the bytes of a new one."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON; the keys are an interface."""
+        return self._asdict()
+
+
+class Comparison:
+    """Two items side by side, joined once; it lasts as long as the session, and a session takes one."""
+
+    def __init__(self, session: Session, before: Item, after: Item) -> None:
+        self._session = session
+        self._before, self._after = before, after
+
+        items_part_delta.make(session, before.id, after.id)
+
+    def summary(self) -> Summary:
+        """Count what is new, changed, same and gone."""
+        counts = dict.fromkeys(Change, 0)
+        for change, number in self._session.execute(select(DELTA.c.change, func.count()).group_by(DELTA.c.change)):
+            counts[Change(change)] = number
+        collected = self._session.scalar(select(func.count()).select_from(LATER)) or 0
+        new, changed, gone = counts[Change.NEW], counts[Change.CHANGED], counts[Change.GONE]
+        fresh = new + changed - self._elsewhere(DELTA.c.after_digest, EARLIER)
+        lost = gone + changed - self._elsewhere(DELTA.c.before_digest, LATER)
+        return Summary(
+            self._before.urn,
+            self._after.urn,
+            ByUrl(new, changed, collected - new - changed, gone, self._moved()),
+            ByContent(fresh, collected - fresh, lost),
+        )
+
+    def differences(self, same: bool = False) -> Iterator[Difference]:
+        """Yield what changed, what is gone and what is new; then what is the *same*, if that is wanted too."""
+        old_places, moved = _old_places(), aliased(Document, name="moved")
+        chosen = (
+            select(DELTA.c.change, *SHOWN, moved.url)
+            .select_from(DELTA)
+            .outerjoin(BEFORE, and_(BEFORE.item_id == self._before.id, BEFORE.key == DELTA.c.key))
+            .outerjoin(AFTER, and_(AFTER.item_id == self._after.id, AFTER.key == DELTA.c.key))
+            .outerjoin(old_places, (old_places.c.digest == DELTA.c.after_digest) & (DELTA.c.change == Change.NEW))
+            .outerjoin(moved, moved.id == old_places.c.id)
+            .order_by(DELTA.c.change, case((DELTA.c.change == Change.GONE, DELTA.c.before_id), else_=DELTA.c.after_id))
+        )
+        for change, *documents, moved_from in self._stream(chosen):
+            yield _difference(change, *documents)._replace(moved_from=moved_from)
+        if same:
+            for documents in self._stream(items_part_delta.same(self._before.id, self._after.id)):
+                yield _difference(Change.SAME, *documents)
+
+    def _elsewhere(self, digest: Column[str], side: Table) -> int:
+        """Count the differing documents whose bytes the other item has under some URL."""
+        wanted = select(digest).where(digest.is_not(None))
+        found = select(side.c.digest).where(side.c.digest.in_(wanted))
+        return self._session.scalar(select(func.count()).select_from(DELTA).where(digest.in_(found))) or 0
+
+    def _moved(self) -> int:
+        old_places = _old_places()
+        moved = (
+            select(func.count())
+            .select_from(DELTA)
+            .join(old_places, old_places.c.digest == DELTA.c.after_digest)
+            .where(DELTA.c.change == Change.NEW)
+        )
+        return self._session.scalar(moved) or 0
+
+    def _stream(self, chosen: Select[*tuple[Any, ...]]) -> Iterator[Any]:
+        return iter(self._session.execute(chosen, execution_options={"yield_per": ROWS}))
+
+
+def difference_at(session: Session, before: Item, after: Item, url: str) -> tuple[Difference, Document, Document]:
+    """Return what became of one URL that both items collected, and its two documents."""
+    earlier, later = (_document(session, item, url) for item in (before, after))
+    same = earlier.digest is not None and earlier.digest == later.digest
+    change = str(Change.SAME if same else Change.CHANGED)
+    found = Difference(later.url, change, earlier.state, later.state, later.type, earlier.size, later.size)
+    return found, earlier, later
+
+
+def _document(session: Session, item: Item, url: str) -> Document:
+    key = key_of(canonical(url) or url)
+    document = session.scalar(select(Document).where(Document.item_id == item.id, Document.key == key))
+    if document is None or document.state not in COLLECTED:
+        has = "has no document" if document is None else f"did not collect (its state is {document.state})"
+        raise TarantulaError(f"Item {item.urn} {has} {url!r}. `tarantula documents {item.urn}` lists what it has.")
+    return document
+
+
+def _old_places() -> Subquery:
+    """Select one document that is gone for each body that such documents had; an empty body tells nothing."""
+    return (
+        select(DELTA.c.before_digest.label("digest"), func.min(DELTA.c.before_id).label("id"))
+        .join(BEFORE, BEFORE.id == DELTA.c.before_id)
+        .where(DELTA.c.change == Change.GONE, or_(BEFORE.size.is_(None), BEFORE.size > 0))
+        .group_by(DELTA.c.before_digest)
+        .subquery()
+    )
+
+
+def _difference(
+    change: str,
+    url_before: str | None,
+    state_before: int | None,
+    type_before: str | None,
+    size_before: int | None,
+    url_after: str | None,
+    state_after: int | None,
+    type_after: str | None,
+    size_after: int | None,
+) -> Difference:
+    """Tell of two documents; what the other item did not collect has no size."""
+    if change == Change.GONE:
+        return Difference(url_before or "", change, state_before, state_after, type_before, size_before, None)
+    known = size_before if change != Change.NEW else None
+    return Difference(url_after or "", str(change), state_before, state_after, type_after, known, size_after)

@@ -1,0 +1,1 @@
+"""Exports of an item as WACZ or BagIt."""

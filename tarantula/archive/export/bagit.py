@@ -1,0 +1,136 @@
+"""BagIt 0.97: an item as a folder whose every file has its hash in a list.
+
+Version 1.0 (RFC 8493) wants percent signs in names escaped, which the library that most archives use does not undo.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any, TextIO
+
+from sqlalchemy import inspect
+from sqlalchemy.orm import Session
+
+from tarantula import __version__
+from tarantula.archive.export.records import Records
+from tarantula.archive.export.records_part_hashing import HashingFile
+from tarantula.archive.export.records_part_watching import Watcher
+from tarantula.archive.quality.report import report
+from tarantula.core.config import Config
+from tarantula.publications.config import PublicationConfig
+from tarantula.store import listings
+from tarantula.store.warc_reader import PIECE
+from tarantula.tables.publications import Item
+
+ALGORITHM = "sha512"
+MANIFEST = f"manifest-{ALGORITHM}.txt"
+DECLARATION = "BagIt-Version: 0.97\nTag-File-Character-Encoding: UTF-8\n"
+
+
+def write_bag(
+    session: Session, installation: Config, item: Item, path: Path, scratch: Path, watcher: Watcher
+) -> dict[str, int]:
+    """Write an item to the folder *path*; return how many records and files it has."""
+    path.mkdir()
+    with (path / MANIFEST).open("w", encoding="utf-8", newline="\n") as manifest:
+        bag = _Bag(path, manifest)
+        index = scratch / "index.cdxj"
+        records = Records(session, installation, item, bag, watcher).pack(index)
+        bag.add("indexes/index.cdxj", index)
+        _describe(session, item, bag)
+        log = installation.items / item.urn / "crawl.log"
+        if log.exists():
+            bag.add("crawl.log", log)
+        _add_mirror(bag, installation.archived / item.urn, watcher)
+    _write_tags(path, {**_info(installation, item), "Payload-Oxum": f"{bag.bytes}.{bag.files}"})
+    return {"records": records, "files": bag.files}
+
+
+class _Bag:
+    """A folder whose files are listed with their hashes as they are written."""
+
+    def __init__(self, path: Path, manifest: TextIO) -> None:
+        self._path = path
+        self._manifest = manifest
+        self.bytes = 0
+        self.files = 0
+
+    @contextmanager
+    def open(self, name: str, size: int = 0) -> Iterator[HashingFile]:
+        """Begin a file of the payload."""
+        path = self._path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:
+            hashing = HashingFile(file, ALGORITHM)
+            yield hashing
+        self._manifest.write(f"{hashing.hexdigest}  {_escaped(f'data/{name}')}\n")
+        self.bytes += hashing.size
+        self.files += 1
+
+    def add(self, name: str, source: Path) -> None:
+        """Take a file in."""
+        with self.open(name) as target, source.open("rb") as file:
+            while piece := file.read(PIECE):
+                target.write(piece)
+
+
+def _write_tags(path: Path, info: dict[str, str]) -> None:
+    """Write what describes a bag whose payload is complete."""
+    lines = (f"{name}: {' '.join(value.split())}\n" for name, value in info.items() if value.strip())
+    (path / "bagit.txt").write_text(DECLARATION, encoding="utf-8")
+    (path / "bag-info.txt").write_text("".join(lines), encoding="utf-8")
+    hashes = "".join(f"{_hash(path / name)}  {name}\n" for name in ("bag-info.txt", "bagit.txt", MANIFEST))
+    (path / f"tag{MANIFEST}").write_text(hashes, encoding="utf-8")
+
+
+def _escaped(name: str) -> str:
+    return name.replace("\n", "%0A").replace("\r", "%0D")
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, ALGORITHM).hexdigest()
+
+
+def _describe(session: Session, item: Item, bag: _Bag) -> None:
+    with bag.open("item.json") as file:
+        file.write(json.dumps(_description(session, item), indent=2, ensure_ascii=False).encode())
+    with bag.open("documents.jsonl") as file:
+        for row in listings.documents(session, item):
+            file.write(json.dumps(row.as_dict(), ensure_ascii=False).encode() + b"\n")
+
+
+def _add_mirror(bag: _Bag, mirror: Path, watcher: Watcher) -> None:
+    """Take in the copy that people browse, if there is one."""
+    watcher.begin("files of the mirror")
+    for path in sorted(mirror.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            bag.add(f"mirror/{path.relative_to(mirror).as_posix()}", path)
+            watcher.advance()
+
+
+def _description(session: Session, item: Item) -> dict[str, Any]:
+    columns = {column.key: getattr(item, column.key) for column in inspect(Item).column_attrs}
+    plain = {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in columns.items()
+        if not name.endswith("id")
+    }
+    return {**plain, "publication": item.publication.name, "report": report(session, item).as_dict()}
+
+
+def _info(installation: Config, item: Item) -> dict[str, str]:
+    config = PublicationConfig.model_validate(item.configuration)
+    return {
+        "External-Identifier": item.urn,
+        "External-Description": config.description or f"The publication {config.name}",
+        "Internal-Sender-Identifier": config.name,
+        "Contact-Email": installation.mail,
+        "Bagging-Date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "Bag-Software-Agent": f"Tarântula/{__version__}",
+    }

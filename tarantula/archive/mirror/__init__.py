@@ -1,0 +1,1 @@
+"""The browsable copy of an item, in which links lead to local files."""

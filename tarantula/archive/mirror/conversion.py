@@ -1,0 +1,154 @@
+"""The mirror of an item: a folder in which links between collected documents lead to their copies."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+from tarantula.archive.mirror.conversion_part_index_page import index_page
+from tarantula.archive.mirror.copier import Crew
+from tarantula.archive.mirror.copier_part_copying import Pending
+from tarantula.archive.mirror.paths_part_copies import Copies
+from tarantula.archive.mirror.plan import copies_of, plan_of
+from tarantula.archive.mirror.plan_part_tasks import ROWS, Tasks
+from tarantula.archive.mirror.workspace import State, Workplace
+from tarantula.archive.quality.report import Report, report
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.errors import NotNow
+from tarantula.core.states import ItemState
+from tarantula.store.listings import find_item
+from tarantula.tables.publications import Document, Item
+
+Progress = Callable[[int, int], None]
+"""Hears how many documents have their copy, and of how many."""
+
+
+def unseen(done: int, total: int) -> None:
+    """Be the progress that nobody looks at."""
+
+
+class Skipped(NamedTuple):
+    """A document whose bytes could not be read."""
+
+    url: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What a conversion made."""
+
+    urn: str
+    path: Path
+    documents: int
+    """Those that have a copy."""
+    changed: int
+    """Those whose copy has other links than the document."""
+    bytes: int
+    """Of the documents, before."""
+    skipped: list[Skipped]
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON; the keys are an interface."""
+        return {**asdict(self), "path": str(self.path), "skipped": [one._asdict() for one in self.skipped]}
+
+
+def convert_item(installation: Config, database: Database, urn: str, progress: Progress = unseen) -> Conversion:
+    """Make the mirror of an item in ``archived/<urn>`` below the home; one that is there is replaced when it is done.
+
+    What an earlier call left unfinished is gone on with.
+    """
+    began = monotonic()
+    with database.reading() as session:
+        _check_is_collected(find_item(session, urn))
+    with Workplace(installation.archived, urn) as workplace:
+        conversion = _Converter(installation, database, urn, workplace)
+        state = conversion.run(progress)
+        skipped = conversion.write_index()
+        workplace.finish()
+    seconds = round(monotonic() - began, 3)
+    return Conversion(urn, workplace.mirror, state.documents, state.changed, state.bytes, skipped, seconds)
+
+
+def _check_is_collected(item: Item) -> None:
+    if item.state in (ItemState.WAITING, ItemState.COLLECTING):
+        raise NotNow(f"Item {item.urn} is {item.state}. Its links can be converted when that has ended.")
+
+
+class _Converter:
+    """Makes one mirror."""
+
+    def __init__(self, installation: Config, database: Database, urn: str, workplace: Workplace) -> None:
+        self._items = installation.items
+        self._database = database
+        self._urn = urn
+        self._workplace = workplace
+        with database.reading() as session:
+            self._plan = plan_of(session, find_item(session, urn))
+        self._state = workplace.state(self._plan.fingerprint)
+        self._copies = self._known_copies()
+
+    def run(self, progress: Progress) -> State:
+        """Write every copy."""
+        while self._write_all(progress):
+            # Once more from the beginning: links to what could not be read shall lead to the web.
+            self._workplace.clear()
+            self._state = State(self._plan.fingerprint, skipped=self._state.skipped)
+            self._copies = self._known_copies()
+        return self._state
+
+    def write_index(self) -> list[Skipped]:
+        """Write the page with which the mirror opens; return what is not in the mirror though it was collected."""
+        lost = self._state.skipped | self._copies.lost_redirects
+        with self._database.reading() as session:
+            skipped = [Skipped(session.get_one(Document, number).url, why) for number, why in sorted(lost.items())]
+            item = find_item(session, self._urn)
+            base = self._copies.locate(item.configuration["base_url"], False)
+            page = index_page(item, self._report, base, skipped)
+        self._workplace.write("report.json", json.dumps(self._report.as_dict(), indent=2, ensure_ascii=False).encode())
+        self._workplace.write("index.html", page.encode())
+        return skipped
+
+    def _count(self) -> Report:
+        with self._database.reading() as session:
+            return report(session, find_item(session, self._urn))
+
+    def _known_copies(self) -> Copies:
+        with self._database.reading() as session:
+            return copies_of(session, self._items, find_item(session, self._urn), self._state.skipped)
+
+    def _write_all(self, progress: Progress) -> bool:
+        """Write the copies that are still to be written; say whether some could not be, of which nobody knew."""
+        known = len(self._state.skipped)
+        left = self._plan.documents - self._state.documents
+        tasks = Tasks(self._database, self._items, self._urn, self._state.skipped)
+        with Crew(self._copies, self._workplace.folder, left) as crew:
+            ahead = 1 + crew.at_hand // ROWS
+            waiting: deque[tuple[int, Pending]] = deque()
+            for last, some in tasks.batches(max(self._state.done + 1, self._plan.first), self._plan.last):
+                waiting.append((last, crew.copy(some)))
+                if len(waiting) > ahead:
+                    self._note(*waiting.popleft(), progress)
+            # Nobody need wait for it later.
+            self._report = self._count()
+            while waiting:
+                self._note(*waiting.popleft(), progress)
+        return len(self._state.skipped) > known
+
+    def _note(self, last: int, pending: Pending, progress: Progress) -> None:
+        state = self._state
+        for outcome in pending():
+            state.documents += outcome.documents
+            state.changed += outcome.changed
+            state.bytes += outcome.bytes
+            state.skipped.update(outcome.skipped)
+        state.done = last
+        self._workplace.keep(state)
+        progress(state.documents, self._plan.documents)

@@ -1,0 +1,104 @@
+"""What the database knows of the documents of an item that are copied."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, case, func, or_, select
+from sqlalchemy.orm import Session
+
+from tarantula import __version__
+from tarantula.archive.mirror.paths import path_of_copy
+from tarantula.archive.mirror.paths_part_copies import Copies
+from tarantula.core.errors import TarantulaError
+from tarantula.core.urls import is_web, redirect_target
+from tarantula.crawl.responses import REDIRECTS
+from tarantula.fetch.errors import DownloadError
+from tarantula.links.link import LinkKind
+from tarantula.publications import document_types
+from tarantula.store.captures import HAS_CAPTURE, capture_of
+from tarantula.store.listings import IS_COLLECTED
+from tarantula.store.warc_reader import read_record
+from tarantula.store.warc_reader_part_payload import payload_of
+from tarantula.tables.publications import Document, Item
+
+LAYOUT = 1
+"""Of the mirror: half of one and half of another would not be whole."""
+ROWS = 1000
+"""Documents that are asked for at a time."""
+KNOWN = 1 << 16
+"""Copies whose paths are known beforehand, some 25 MB of them: most links lead to what was found first."""
+
+RENDERED = "text/html"
+IS_ERROR = (Document.state >= 400) & (Document.kind != int(LinkKind.NAVIGATION))
+"""What a page needs and a server refused: its answer is copied, so that the page does not ask the web again."""
+HAS_COPY: ColumnElement[bool] = or_(IS_COLLECTED, IS_ERROR) & HAS_CAPTURE
+
+
+def copies_of(session: Session, items: Path, item: Item, skipped: Collection[int] = ()) -> Copies:
+    """Return which addresses of an item have a copy; those of *skipped* documents have none."""
+    copies = Copies(document_types.extensions(session))
+    columns = (Document.id, Document.key, Document.url, Document.type, Document.state, Document.rendered_offset)
+    statement = select(*columns).where(Document.item_id == item.id, HAS_COPY)
+    rows = session.connection().execute(statement.execution_options(yield_per=ROWS))
+    for number, key, url, media_type, state, rendered in rows:
+        if number in skipped:
+            continue
+        extension = copies.extension(url, media_type if rendered is None else RENDERED)
+        if state >= 300:
+            copies.errors[key] = extension
+            continue
+        copies.collected[key] = extension
+        if len(copies.paths) < KNOWN:
+            copies.paths[url] = path_of_copy(url, extension, key)
+    _read_redirects(session, items, item, copies)
+    return copies
+
+
+def _read_redirects(session: Session, items: Path, item: Item, copies: Copies) -> None:
+    statement = select(Document).where(Document.item_id == item.id, Document.state.in_(REDIRECTS), HAS_CAPTURE)
+    for document in session.scalars(statement.execution_options(yield_per=ROWS)):
+        try:
+            target = _target(session, items, document)
+        except (TarantulaError, DownloadError) as error:
+            copies.lost_redirects[document.id] = str(error)
+        else:
+            if target:
+                copies.redirects[document.key] = target
+
+
+def _target(session: Session, items: Path, document: Document) -> tuple[str, str] | None:
+    """Return where a redirect leads, and the fragment that it adds."""
+    capture = capture_of(session, items, document)
+    location = payload_of(read_record(capture.path, capture.offset)).get(b"location") if capture else None
+    if not location:
+        return None
+    address, sharp, fragment = location.encode("latin-1").partition(b"#")
+    target = redirect_target(document.url, address)
+    if target is None or not is_web(target):
+        return None
+    return target, (sharp + fragment).decode("ascii", "ignore")
+
+
+class Plan(NamedTuple):
+    """What is to be copied."""
+
+    fingerprint: str
+    """Another one, if something is to be copied otherwise."""
+    documents: int
+    first: int
+    last: int
+    """Between these numbers are all of them."""
+
+
+def plan_of(session: Session, item: Item) -> Plan:
+    """Return what is to be copied of an item."""
+    ids, newest = (func.min(Document.id), func.max(Document.id)), func.max(Document.collected_at)
+    total, first, last, at = session.execute(
+        select(func.count(case((HAS_COPY, 1))), *ids, newest).where(Document.item_id == item.id, HAS_CAPTURE)
+    ).one()
+    fingerprint = json.dumps([LAYOUT, __version__, total, last, str(at), document_types.extensions(session)])
+    return Plan(fingerprint, total, first or 0, last or 0)

@@ -1,0 +1,1 @@
+"""Reports, indicators and decisions about a collected item."""

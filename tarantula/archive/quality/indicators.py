@@ -1,0 +1,148 @@
+"""What helps a librarian to decide about an item, counted for every item that ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from tarantula.archive.quality.baseline import BaseDocument, Before, base_document, compare, percent, previous_items
+from tarantula.archive.quality.indicators_part_requisites import FAILURES, Requisites, requisites
+from tarantula.archive.quality.report import StateCount, state_counts
+from tarantula.core.states import COLLECTED, DocumentState, Validation
+from tarantula.publications.attention import Fired, judge
+from tarantula.publications.config import PublicationConfig
+from tarantula.tables.publications import Decision, Document, Item
+
+PROGRAM = "tarantula"
+"""Who decides when no person does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Indicators:
+    """An item in figures, beside those of the items before it."""
+
+    documents: int
+    """Every URL of it, in any state."""
+    collected: int
+    bytes: int
+    """Of collected documents."""
+    asked: int
+    """Documents that were asked for, with or without an answer."""
+    errors: int
+    """Of these, the ones that could not be had: 400 and over, broken answers, timeouts, system errors."""
+    waiting: int
+    states: list[StateCount]
+    requisites: Requisites
+    base: BaseDocument
+    before: Before | None
+    """None for the first item of a publication."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON; the keys are an interface."""
+        return asdict(self)
+
+    def values(self) -> dict[str, float | None]:
+        """Return what rules look at."""
+        before = self.before
+        known = {
+            "errors": percent(self.errors, self.asked),
+            "waiting": percent(self.waiting, self.documents),
+            "collected": float(self.collected),
+            "documents": before.documents_change if before else None,
+            "bytes": before.bytes_change if before else None,
+            "missing-requisites": percent(self.requisites.missing, self.requisites.wanted),
+            "vanished-servers": before.servers.percent if before else None,
+            "vanished-types": before.types.percent if before else None,
+            "base-missing": float(self.base.missing),
+            "base-changed": None if self.base.changed is None else float(self.base.changed),
+        }
+        return known | {str(row.state): percent(row.documents, self.documents) for row in self.states}
+
+
+_STORED = TypeAdapter(Indicators)
+
+
+def compute(session: Session, item: Item) -> Indicators:
+    """Count an item, in a few passes over its rows."""
+    tally = _tally(session, item.id)
+    states = Counter[int]()
+    for row in tally:
+        states[row.state] += row.documents
+    collected = [row for row in tally if row.state in COLLECTED]
+    number, size = sum(row.documents for row in collected), sum(row.bytes for row in collected)
+    earlier = previous_items(session, item)
+    kinds = {(row.server_id, row.type) for row in collected}
+    return Indicators(
+        documents=states.total(),
+        collected=number,
+        bytes=size,
+        asked=sum(documents for state, documents in states.items() if state > 0 or state in FAILURES),
+        errors=sum(documents for state, documents in states.items() if state >= 400 or state in FAILURES),
+        waiting=states[DocumentState.WAITING],
+        states=state_counts(states),
+        requisites=requisites(session, item),
+        base=base_document(session, item, earlier[0] if earlier else None),
+        before=compare(session, earlier, number, size, kinds) if earlier else None,
+    )
+
+
+def keep_indicators(session: Session, item: Item, indicators: Indicators | None = None) -> list[Fired]:
+    """Store the indicators of an item that ended, and return the rules that it breaks.
+
+    On a large item they are better computed in a session that only reads, and handed over.
+    """
+    indicators = indicators or compute(session, item)
+    stored = indicators.as_dict()
+    _reopen(session, item, stored)
+    fired = fired_rules(item, indicators)
+    item.indicators = stored
+    item.attention = [asdict(one) for one in fired]
+    session.flush()
+    return fired
+
+
+def indicators_of(session: Session, item: Item) -> Indicators:
+    """Return the indicators that were stored, or those of this moment."""
+    return compute(session, item) if item.indicators is None else _STORED.validate_python(item.indicators)
+
+
+def fired_rules(item: Item, indicators: Indicators) -> list[Fired]:
+    """Return the rules of its publication that an item breaks, the grave ones first."""
+    config = PublicationConfig.model_validate(item.configuration)
+    return judge(indicators.values(), config.attention, config.incomplete)
+
+
+class _Tally(NamedTuple):
+    """Documents that are alike in all that is counted."""
+
+    state: int
+    server_id: int
+    type: str | None
+    documents: int
+    bytes: int
+
+
+def _tally(session: Session, item_id: int) -> list[_Tally]:
+    rows = session.execute(
+        select(Document.state, Document.server_id, Document.type, func.count(), func.sum(Document.size))
+        .where(Document.item_id == item_id)
+        .group_by(Document.state, Document.server_id, Document.type)
+    )
+    return [_Tally(state, server, mime, number, int(size or 0)) for state, server, mime, number, size in rows]
+
+
+def _reopen(session: Session, item: Item, indicators: dict[str, Any]) -> None:
+    """Take back what was decided about an item that is another one now: it was collected further."""
+    if item.validation == Validation.PENDING or item.indicators is None:
+        return
+    if item.indicators["states"] != indicators["states"] or item.indicators["bytes"] != indicators["bytes"]:
+        item.validation = Validation.PENDING
+        why = "It was collected further after the decision."
+        now = datetime.now(UTC)
+        session.add(Decision(item_id=item.id, validation=Validation.PENDING, by=PROGRAM, at=now, why=why))

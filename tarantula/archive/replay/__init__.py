@@ -1,0 +1,1 @@
+"""Pages and bodies of an item as a browser shows them."""

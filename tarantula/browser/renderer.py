@@ -1,0 +1,167 @@
+"""What a browser makes of a page.
+
+The browser itself never touches the network: the page that it opens is what the server
+already sent, and whatever its scripts ask for comes through the collector's own download
+handler, within the publication's scope, one request at a time to a server and with the
+publication's pauses between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict, defaultdict
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page, Route, WebSocketRoute
+from scrapy import Request
+from scrapy_playwright.page import PageMethod
+
+from tarantula.core.urls import canonical, is_web, server_of
+from tarantula.engine.component import Component
+from tarantula.fetch.errors import DownloadError, GivenUp
+from tarantula.items import CollectedDocument
+from tarantula.links.extract import extract_links
+from tarantula.links.link import LinkKind
+from tarantula.scope.rule_part_candidate import Candidate
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+SETTLE = 10.0
+"""Seconds that scripts get to come to rest after the page was loaded."""
+CACHED = 500
+"""How many scripts and styles are remembered from page to page."""
+NOT_NEEDED = frozenset({"image", "media", "font"})
+"""Does not change what links a page has; the collector fetches them as documents."""
+HTML = frozenset({"text/html", "application/xhtml+xml"})
+
+
+class Renderer(Component):
+    """Renders the pages of one collection."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._cache: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def render(self, document: CollectedDocument) -> None:
+        """Add to a page what the browser made of it, and take its links from there."""
+        if document.type not in HTML or document.state != 200 or document.exchange is None:
+            return
+        try:
+            document.rendered = await self._open(document)
+        except GivenUp:
+            raise
+        except (DownloadError, PlaywrightError, TimeoutError) as error:
+            problem = (str(error).strip() or type(error).__name__).splitlines()[0]
+            document.reason += f" It could not be rendered: {problem}."
+            self.count("render/failed_count")
+            return
+        document.links = extract_links(document.rendered, document.type, document.entry.url, "utf-8")
+        self.count("render/page_count")
+
+    async def _open(self, document: CollectedDocument) -> bytes:
+        response = await asyncio.wait_for(
+            self.engine.download_async(
+                Request(
+                    document.entry.url,
+                    meta={
+                        "playwright": True,
+                        "verbatim_url": True,
+                        "download_slot": "browser",
+                        "document": document,
+                        "playwright_page_init_callback": self._prepare,
+                        "playwright_page_methods": [PageMethod(settle)],
+                    },
+                )
+            ),
+            self.collection.config.timeout,
+        )
+        return str(response.text).encode()
+
+    async def _prepare(self, page: Page, request: Request) -> None:
+        document: CollectedDocument = request.meta["document"]
+
+        async def answer(route: Route) -> None:
+            with suppress(PlaywrightError):
+                await self._answer(route, document)
+
+        await page.route("**", answer)
+        await page.route_web_socket("**", refuse_socket)
+
+    async def _answer(self, route: Route, document: CollectedDocument) -> None:
+        asked = route.request
+        assert document.exchange is not None
+        if asked.is_navigation_request() and asked.frame.parent_frame is None:
+            if canonical(asked.url) == document.entry.url:
+                await route.fulfill(
+                    **as_answer(document.exchange.status, document.exchange.headers, document.exchange.body)
+                )
+            else:
+                # A script that leads elsewhere names a link; the page that it leaves is the one we want.
+                await route.abort()
+        elif asked.method != "GET" or asked.resource_type in NOT_NEEDED:
+            await route.abort()
+        else:
+            answer = await self._fetch(asked.url, document)
+            await (route.fulfill(**answer) if answer is not None else route.abort())
+
+    async def _fetch(self, address: str, document: CollectedDocument) -> dict[str, Any] | None:
+        url = canonical(address)
+        if url is None or not is_web(url):
+            return None
+        server = server_of(url)
+        candidate = Candidate(url, server, document.entry.depth + 1, LinkKind.REQUISITE)
+        if not self.collection.scope.judge(candidate).accepted:
+            self.count("render/refused_count")
+            return None
+        async with self._turns[server]:
+            if url not in self._cache:
+                self._remember(url, await self._visit(url, server))
+        return self._cache[url]
+
+    async def _visit(self, url: str, server: str) -> dict[str, Any]:
+        pause = self.collection.politeness.pause(server)
+        await asyncio.sleep(pause)
+        self.count("render/request_count")
+        request = self.spider.side_request(url, server)
+        try:
+            await self.engine.download_async(request)
+        except DownloadError as error:
+            return {"status": 502, "body": error.reason}
+        finally:
+            self.collection.frontier.postpone(server, asyncio.get_running_loop().time() + pause)
+        exchange = request.meta["exchange"]
+        return as_answer(exchange.status, exchange.headers, exchange.body)
+
+    def _remember(self, url: str, answer: dict[str, Any]) -> None:
+        self._cache[url] = answer
+        if len(self._cache) > CACHED:
+            self._cache.popitem(last=False)
+
+
+def as_answer(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> dict[str, Any]:
+    """Return an answer as the browser takes it; of headers that come twice it takes one, with their values in lines."""
+    kept: dict[str, str] = {}
+    for name, value in headers:
+        key = name.decode("latin-1").lower()
+        if key not in ("content-encoding", "content-length", "transfer-encoding", "connection"):
+            text = value.decode("latin-1")
+            kept[key] = f"{kept[key]}\n{text}" if key in kept else text
+    return {"status": status, "headers": kept, "body": body}
+
+
+async def settle(page: Page) -> None:
+    """Give scripts some time to come to rest."""
+    with suppress(PlaywrightError):
+        await page.wait_for_load_state("networkidle", timeout=SETTLE * 1000)
+
+
+def refuse_socket(socket: WebSocketRoute) -> None:
+    """Let no page talk past us."""
+    asyncio.ensure_future(socket.close())  # noqa: RUF006  the page ends it, if nothing else does

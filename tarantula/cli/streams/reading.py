@@ -1,0 +1,112 @@
+"""``tarantula stream read`` and ``tarantula stream poll``: reading, by the spider."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tarantula.cli.entry_point import REFUSED, take_signals_back
+from tarantula.cli.terminal import console, table, write_json
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.core.errors import TarantulaError
+from tarantula.streams import check_possible
+from tarantula.streams.ingest.outcome import Kept, NotMade
+from tarantula.streams.sources import registry
+from tarantula.streams.values.value import Value
+
+
+def read(
+    beside: Annotated[int | None, typer.Option(metavar="PID", help="As long as this parent process.")] = None,
+) -> None:
+    """Read every source when it is due, until Ctrl-C."""
+    check_possible()
+    Config().make_home()
+    spider = _crawl({"TARANTULA_BESIDE": beside or 0})
+    if spider is None or spider.collection.trouble is not None:
+        raise typer.Exit(REFUSED)
+
+
+def poll(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The source.")],
+    dry: Annotated[bool, typer.Option("--dry", help="Keep nothing of it.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """Read one source once, now, and show what was read."""
+    check_possible()
+    with open_database() as database, database.reading() as session:
+        registry.checked(registry.get(session, name))
+    spider = _crawl({"LOG_LEVEL": "ERROR"}, poll=name)
+    from tarantula.streams.reading.reader_part_poll import keep_polled
+
+    attempt = spider.collection.attempt if spider is not None else None
+    if attempt is None:
+        raise TarantulaError(f"{name} was not read.")
+    with open_database() as database:
+        kept = keep_polled(database, attempt, is_dry=dry)
+    if isinstance(attempt.outcome, NotMade):
+        # What happened now, whatever is said of it in general.
+        kept.status, kept.sentence = attempt.outcome.status, attempt.outcome.sentence
+    if as_json:
+        write_json(_as_dict(kept))
+    else:
+        _show(kept, dry)
+
+
+def _crawl(settings: dict[str, Any], **arguments: str) -> Any:
+    """Run the spider in this process; return it, if it began."""
+    from scrapy.crawler import AsyncCrawlerProcess
+    from scrapy.settings import Settings
+
+    from tarantula.spiders.streams import StreamsSpider
+
+    used = Settings()
+    used.setmodule("tarantula.settings", priority="project")
+    used.setdict(settings, priority="cmdline")
+    process = AsyncCrawlerProcess(used)
+    crawler = process.create_crawler(StreamsSpider)
+    process.crawl(crawler, **arguments)
+    process.start()
+    take_signals_back()
+    return None if process.bootstrap_failed else crawler.spider
+
+
+def _as_dict(kept: Kept) -> dict[str, Any]:
+    """Return what was read for JSON; the keys are an interface."""
+    return {
+        "status": kept.status,
+        "sentence": kept.sentence,
+        "values": [
+            {"field": field, "row": row, "kind": value.kind, "value": value.text, "unit": _unit(kept, field, value)}
+            for (field, row), value in kept.values.items()
+        ],
+        "events": len(kept.events),
+        "put_aside": [
+            {"field": doubt.field, "row": doubt.row, "read": doubt.text[:1000], "why": doubt.why}
+            for doubt in kept.aside
+        ],
+        "missing": kept.missing,
+    }
+
+
+def _show(kept: Kept, dry: bool) -> None:
+    drawn = table("field", "row", "value", "kind", "unit")
+    for (field, row), value in kept.values.items():
+        drawn.add_row(field, row, value.text, value.kind, _unit(kept, field, value))
+    if kept.values:
+        console().print(drawn)
+    for doubt in kept.aside:
+        where = " ".join(part for part in (doubt.field, doubt.row) if part)
+        print(f"Put aside: {where}: {doubt.text[:80]!r}. {doubt.why}")
+    for field, sentence in kept.missing.items():
+        print(f"Missing: {field}. {sentence}")
+    if kept.sentence and not (kept.aside or kept.missing):
+        print(kept.sentence)
+    number = len(kept.events)
+    print("Nothing is kept." if dry else f"{number} event{'' if number == 1 else 's'} kept.")
+
+
+def _unit(kept: Kept, field: str, value: Value) -> str:
+    """Return the unit in which a value is kept, whatever the page wrote behind it."""
+    return kept.config.field(field).unit or value.unit

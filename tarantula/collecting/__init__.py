@@ -1,1 +1,0 @@
-"""One collector at work on one item."""

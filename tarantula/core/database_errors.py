@@ -1,0 +1,90 @@
+"""What goes wrong between us and a database, told so that a person knows what to do."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import URL
+from sqlalchemy.exc import DBAPIError
+
+from tarantula.core.errors import NotReached
+
+FULL = "There is no room left for the database {name}. Free some room and try again; what was stored before is kept."
+READ_ONLY = "The database {name} cannot be written: it is read-only. Mend its permissions, or name another."
+LOCKED = "The database {name} is locked by another program. Try again when that one is done."
+LOST = "The connection to the database {name} was lost. Try again when its server is up."
+
+SQLITE = {
+    "SQLITE_FULL": FULL,
+    "SQLITE_READONLY": READ_ONLY,
+    "SQLITE_BUSY": LOCKED,
+    "SQLITE_LOCKED": LOCKED,
+    "SQLITE_NOTADB": "The file {name} is not an SQLite database. Name another with TARANTULA_DATABASE_URL.",
+    "SQLITE_CORRUPT": "The database {name} is damaged. Put back a copy of it that is whole.",
+    "SQLITE_CANTOPEN": "The database {name} is not there and cannot be made. Is its directory there, and writable?",
+    "SQLITE_IOERR": "The database {name} cannot be read or written: the disk is full or has failed.",
+}
+"""By primary code: the first two words of an extended one such as SQLITE_READONLY_DIRECTORY."""
+
+POSTGRESQL = {
+    "25006": READ_ONLY,
+    "42501": "The user of the database {name} may not do this: {detail}.",
+    "53100": FULL,
+    "53300": "The database {name} has no connection left to give. Try again later.",
+    "55P03": LOCKED,
+    "57P01": LOST,
+}
+"""By SQLSTATE."""
+
+NOT_CONNECTED = (
+    ("could not translate host name", "The server of the database {name} is not known: {detail}."),
+    (
+        "password authentication failed|no password supplied",
+        "The database {name} refuses this user name and password. Correct them in TARANTULA_DATABASE_URL.",
+    ),
+    ('role ".*" does not exist', "The database {name} does not know this user. Correct TARANTULA_DATABASE_URL."),
+    ('database ".*" does not exist', "There is no database {name}. Make it with createdb, or name another."),
+    (
+        "timeout expired|refused|No such file or directory|No route to host|unreachable",
+        "The database {name} cannot be reached. Is its server up, and the address right?",
+    ),
+    ("closed the connection|connection already closed|terminating connection", LOST),
+)
+"""By message: psycopg2 gives no SQLSTATE for a connection that failed."""
+
+
+@contextmanager
+def told(url: URL) -> Iterator[None]:
+    """Turn what a database complains of into a sentence; what is a fault of ours passes as it is."""
+    try:
+        yield
+    except DBAPIError as error:
+        template = _template(error.orig) if error.orig else None
+        if template is None:
+            raise
+        raise NotReached(template.format(name=shown(url), detail=_first_line(error.orig))) from error
+
+
+def shown(url: URL) -> str:
+    """Return how a database is named to people: never with its password."""
+    if url.get_backend_name() == "sqlite":
+        return url.database or "in memory"
+    return url.set(drivername="postgresql").render_as_string(hide_password=True)
+
+
+def _template(error: BaseException) -> str | None:
+    if isinstance(error, sqlite3.Error):
+        code = getattr(error, "sqlite_errorname", "")
+        return SQLITE.get("_".join(code.split("_")[:2]))
+    state = getattr(error, "pgcode", None)
+    if state is not None:
+        return POSTGRESQL.get(state)
+    message = str(error)
+    return next((template for pattern, template in NOT_CONNECTED if re.search(pattern, message)), None)
+
+
+def _first_line(error: BaseException | None) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".")

@@ -1,0 +1,116 @@
+"""Dates, durations and periods, as people write them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any
+
+from tarantula.core.times_part_zones import local_zone
+
+PERIODS = ("once", "hourly", "daily", "weekly", "monthly", "yearly")
+CRON_FIELDS = 5
+YEARS = range(1990, 3000)
+
+UNITS = {"w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1, "": 1}
+LONGEST = timedelta(days=36_500)
+
+_DURATION = re.compile(r"(?:\d{1,12}[wdhms])+|\d{1,12}", re.IGNORECASE | re.ASCII)
+_PART = re.compile(r"(\d+)([wdhms]?)", re.IGNORECASE | re.ASCII)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_SOME_WEEKDAYS = re.compile(r"(?:\*|([0-7])(?:-([0-7]))?)(?:/([1-7]))?")
+
+
+def parse_duration(value: object) -> int | None:
+    """Read ``10d``, ``3h``, ``1h30m`` or a number of seconds; nothing means no limit."""
+    text = str(value).strip() if value is not None else ""
+    if not text:
+        return None
+    if not _DURATION.fullmatch(text):
+        raise ValueError(f"{text[:40]!r} is not a duration. Write it as 10d, 3h, 90m, 1h30m or a number of seconds.")
+    seconds = sum(int(number) * UNITS[unit.lower()] for number, unit in _PART.findall(text))
+    if not 0 < seconds <= LONGEST.total_seconds():
+        raise ValueError(f"A duration is longer than nothing and shorter than a century; {text[:40]!r} is not.")
+    return seconds
+
+
+def format_duration(seconds: int) -> str:
+    """Write seconds as `parse_duration` reads them: ``10d``, ``1h30m``."""
+    parts = []
+    for unit in "dhms":
+        number, seconds = divmod(seconds, UNITS[unit])
+        if number:
+            parts.append(f"{number}{unit}")
+    return "".join(parts)
+
+
+def parse_moment(value: object, zone: tzinfo | None = None) -> datetime | None:
+    """Read ``2026-06-12 22:00``, with an offset of its own or in a zone, this machine's unless told."""
+    if value is None or value == "":
+        return None
+    moment = value if isinstance(value, date) else _read_moment(str(value).strip())
+    if not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time())
+    if moment.year not in YEARS:
+        raise ValueError(f"The year {moment.year} is too far away.")
+    # Written and read again, a moment keeps its offset from UTC and not its zone's rules: so from the start.
+    return datetime.fromisoformat((moment if moment.tzinfo else _local(moment, zone)).isoformat())
+
+
+def parse_period(value: object) -> str:
+    """Read one of the named periods, or a cron line of five fields."""
+    text = " ".join(str(value).split())
+    if text.lower() in PERIODS:
+        return text.lower()
+    if len(text.split()) != CRON_FIELDS:
+        raise ValueError(f"{text[:40]!r} is not a period. Choose {', '.join(PERIODS)}, or write a cron line.")
+    try:
+        trigger = cron_trigger(text, UTC)
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"The cron line {text[:60]!r} cannot be read: {error}.") from error
+    if trigger.get_next_fire_time(None, datetime.now(UTC)) is None:
+        raise ValueError(f"The cron line {text[:60]!r} names a day that never comes.")
+    return text
+
+
+def cron_trigger(line: str, zone: tzinfo) -> Any:
+    """Return APScheduler's trigger for a cron line, in which 0 and 7 are Sunday as cron has it."""
+    from apscheduler.triggers.cron import CronTrigger
+
+    *others, weekdays = line.split()
+    named = ",".join(_named_weekdays(part) for part in weekdays.lower().split(","))
+    return CronTrigger.from_crontab(" ".join([*others, named]), timezone=zone)
+
+
+def _named_weekdays(part: str) -> str:
+    """Write days of the week by their names: cron counts them from Sunday, APScheduler from Monday."""
+    for number, name in enumerate(_WEEKDAYS):
+        part = part.replace(name, str(number))
+    found = _SOME_WEEKDAYS.fullmatch(part)
+    if found is None:
+        return part
+    first, last = int(found[1] or 0), int(found[2] or found[1] or 6)
+    days = range(first, last + 1 if last >= first else last + 8, int(found[3] or 1))
+    return ",".join(_WEEKDAYS[day % 7] for day in days)
+
+
+def _read_moment(text: str) -> datetime:
+    day = _DAY.match(text)
+    if day is None:
+        raise ValueError(f"{text[:40]!r} is not a date. Write it as 2026-06-12 22:00.")
+    try:
+        date.fromisoformat(day[0])
+    except ValueError as error:
+        raise ValueError(f"There is no {day[0]} in the calendar.") from error
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"{text[day.end() :].strip()[:40]!r} is not an hour. Write it as 2026-06-12 22:00.") from error
+
+
+def _local(moment: datetime, zone: tzinfo | None) -> datetime:
+    aware = moment.replace(tzinfo=zone or local_zone())
+    if aware.astimezone(UTC).astimezone(aware.tzinfo).replace(tzinfo=None, fold=0) != moment.replace(fold=0):
+        raise ValueError(f"There is no {moment:%Y-%m-%d %H:%M} here: the clocks skip that hour.")
+    return aware

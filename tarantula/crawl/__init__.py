@@ -1,0 +1,1 @@
+"""One collector at work on one item: the stages of a collection, without Scrapy."""

@@ -1,0 +1,294 @@
+"""One collector at work on one item: the stages, put together."""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, get_running_loop, sleep, to_thread
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from tarantula import __version__
+from tarantula.core.columns import storable
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.states import DocumentState
+from tarantula.crawl.collection_part_current_wishes import CurrentWishes
+from tarantula.crawl.discovery import Discovery
+from tarantula.fetch.errors import Refused
+from tarantula.fetch.exchange import Exchange, Head
+from tarantula.fetch.media_types import media_type
+from tarantula.fetch.politeness import Politeness
+from tarantula.frontier.frontier import Frontier
+from tarantula.frontier.queues import WINDOW
+from tarantula.frontier.strategies import strategy
+from tarantula.items import CollectedDocument, Entry
+from tarantula.links.link import Link
+from tarantula.publications.config import PublicationConfig
+from tarantula.publications.scope import may_visit_private
+from tarantula.scope.scope import Scope
+from tarantula.store.commit_group_part_group import Finished, News, Refill
+from tarantula.store.documents import DocumentTable, Outcome
+from tarantula.store.leases import Leases
+from tarantula.store.previous_captures import EarlierCaptures
+from tarantula.store.previous_captures_part_unmodified import NO_HEADERS, headers_to_keep, recall
+from tarantula.store.visits import Standing, Visits
+from tarantula.store.visits_part_visited import Visited
+from tarantula.store.warc_writer import WarcWriter
+from tarantula.store.writer import Writer
+from tarantula.store.writer_part_rows import RowWriter
+from tarantula.store.writer_part_shorter_ways import ShorterWays
+
+PATIENCE = 0.5
+"""Seconds between two looks for work, while others have all of it."""
+LONG = timedelta(minutes=5)
+"""For a longer time no process of a daemon's waits until the next visit is due."""
+
+
+class Collection:
+    """What the Scrapy components share while an item is collected."""
+
+    def __init__(
+        self,
+        installation: Config,
+        database: Database,
+        config: PublicationConfig,
+        scope: Scope,
+        urn: str,
+        item_id: int,
+        deadline: datetime | None = None,
+        visits: Visits | None = None,
+        may_leave: bool = False,
+    ) -> None:
+        self.installation = installation
+        self.database = database
+        self.config = config
+        self.scope = scope
+        self.urn = urn
+        self.frontier = Frontier(strategy(config.strategy), config.per_server, config.delay)
+        self.politeness = Politeness(config.delay)
+        self.discovery = Discovery(scope, config.keep_refused)
+        self._table = DocumentTable(item_id)
+        self._leases = Leases(item_id)
+        self._item_id = item_id
+        self.visits = visits
+        """Those of a refresh item."""
+        self._may_leave = may_leave
+        self._visited = Visited(visits) if visits is not None else None
+        self._wishes = CurrentWishes(item_id, deadline, self._leases, scope, self.politeness, self.discovery)
+        self._writer: Writer | None = None
+        self.counts: Counter[str] = Counter()
+        """What is counted for the stats."""
+        self.trouble: TarantulaError | None = None
+        """What stopped the collection, if something went wrong."""
+        self.interruption: str | None = None
+        """Why it ended before its time, if it did."""
+
+    @property
+    def over(self) -> str | None:
+        """Why the item may not be collected any longer, if it may not."""
+        return self._wishes.over
+
+    @property
+    def may_visit_private(self) -> bool:
+        """Whether the collector may be led to private addresses: not from a public base document, unless it says so."""
+        return may_visit_private(self.config)
+
+    @property
+    def directory(self) -> Path:
+        """Where the item's bodies are."""
+        return self.installation.items / self.urn
+
+    @property
+    def writer(self) -> Writer:
+        """The thread that stores what is learned."""
+        assert self._writer is not None, "the collection was not begun"
+        return self._writer
+
+    def begin(self, loop: AbstractEventLoop, on_work: Callable[[], None]) -> None:
+        """Take the first servers, and be ready to store."""
+        self._loop = loop
+        self._on_work = on_work
+        ways = ShorterWays(self._table, self.discovery.judge_again)
+        earlier = EarlierCaptures(self.installation.items, self.config)
+        unusual = self.politeness.unusual
+        rows = RowWriter(
+            self._table, self._leases, ways, WINDOW, self._wishes.read, earlier.recall, unusual, self._visited
+        )
+        with self.database.session() as session:
+            earlier.begin(session.connection(), self._item_id)
+            news = rows.open_first(session.connection())
+            self._wishes.read(session.connection())
+        self._open(news)
+        warc = WarcWriter(self.directory / "archive", self.urn, self._warcinfo(), self.installation.warc_size)
+        self._writer = Writer(self.database.engine, rows, warc, loop, self._hear)
+        self._writer.start()
+
+    def _hear(self, news: News) -> None:
+        """Take in what a group brought about."""
+        for server in news.lost:
+            self.frontier.close(server)
+        for server in news.contested:
+            self.frontier.retire(server)
+        self.frontier.add(news.waiting)
+        for entry in news.nearer:
+            self.frontier.nearer(entry)
+        self._open(news)
+        if news.waiting or news.nearer or news.opened:
+            self._on_work()
+
+    def _open(self, news: News) -> None:
+        now = self._loop.time()
+        for lease, entries in news.opened:
+            # Whoever read a stream there kept to its own pauses; ours may be longer.
+            wait = max(lease.wait, self.politeness.pause(lease.server) - lease.read_ago)
+            self.frontier.open(lease.server, now + wait, entries, exhausted=len(entries) < WINDOW)
+
+    def tidy(self) -> None:
+        """Give back the servers that have nothing left, and those that others wait for."""
+        idle = self.frontier.idle(self._loop.time())
+        wanted_by_others = {name for name in idle if self.frontier.servers[name].retiring}
+        for shy in (False, True):
+            waits = {name: wait for name, wait in idle.items() if (name in wanted_by_others) is shy}
+            if waits:
+                self.writer.give_back(waits, shy)
+        for name in idle:
+            self.frontier.close(name)
+
+    async def look_for_more(self) -> None:
+        """Take servers that have become free; wait for them if there is nothing else to do."""
+        if self.frontier.is_empty():
+            await self.look_for_work()
+        else:
+            await self.writer.seek()
+
+    async def look_for_work(self) -> None:
+        """Wait until there is something to do, or nothing left to do for anybody."""
+        while self.frontier.is_empty() and self.trouble is None and not self.over:
+            self.tidy()
+            if not await self.writer.seek() or not self.frontier.is_empty() or self._is_long_to_next_visit():
+                return
+            await sleep(PATIENCE)
+
+    @property
+    def standing(self) -> Standing | None:
+        """How far the visits of a refresh item are."""
+        return self._visited.standing if self._visited is not None else None
+
+    def _is_long_to_next_visit(self) -> bool:
+        """Whether a process that others will start again had better end until then."""
+        if self._visited is None or not (self._may_leave and self._visited.nothing_waits):
+            return False
+        due = self._visited.standing.next_due
+        return due is not None and due > datetime.now(UTC) + LONG
+
+    def holds(self, entry: Entry) -> bool:
+        """Whether the server is kept until a browser is done with the page."""
+        return self.config.render
+
+    def release(self, entry: Entry) -> None:
+        """Hear that a visit is over; the server is left alone for a while."""
+        pause = self.politeness.pause(entry.server)
+        self.frontier.release(entry, get_running_loop().time() + pause)
+
+    async def store(self, document: CollectedDocument) -> None:
+        """Store a document and the links that it names."""
+        if document.exchange is not None and document.links:
+            body = document.rendered or document.exchange.body
+            self.scope.learn_body(document.entry.server, document.entry.url, body)
+        found, links = self.discovery.discover(document.entry, document.links)
+        entry = document.entry
+        await self.writer.finish(
+            Finished(
+                _outcome(document),
+                depth=entry.depth,
+                exchange=document.exchange,
+                rendered=document.rendered,
+                found=found,
+                links=links,
+                server=entry.server,
+                wait=self.politeness.pause(entry.server),
+                earlier=entry.earlier,
+            )
+        )
+        self.frontier.stored(entry)
+
+    async def recall(self, entry: Entry, answer: Exchange) -> Exchange | None:
+        """Return the earlier capture that a server says is still good; nothing, after a pause, if it cannot be read."""
+        whole = await to_thread(recall, self.installation.items, entry, answer)
+        if whole is None:
+            await sleep(self.politeness.pause(entry.server))
+        return whole
+
+    async def discover(self, via: Entry, url: str) -> None:
+        """Take a URL that no page named, as if *via* had."""
+        found, _ = self.discovery.discover(via, [Link(url)])
+        await self.writer.discover(found)
+
+    async def refill(self) -> None:
+        """Fetch the next waiting documents for servers whose window runs dry."""
+        for queue in self.frontier.wanting_refill():
+            entries = await self.writer.refill(Refill(queue.name, frozenset(queue.held), WINDOW))
+            self.frontier.refill(queue.name, entries, exhausted=len(entries) < WINDOW)
+
+    def check_head(self, head: Head) -> None:
+        """Refuse a document by its headers, before its body is read."""
+        verdict = self.scope.judge_head(head.url, media_type(head.get(b"content-type")), head.length, head.status)
+        if not verdict.accepted:
+            raise Refused(verdict.state or DocumentState.TYPE_NOT_WANTED, verdict.reason, verdict.rule)
+
+    def end(self) -> None:
+        """Store what is left."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def join(self, connection: Connection) -> None:
+        """Be known as a collector of the item, so that no other ends it."""
+        self._leases.join(connection)
+
+    def leave(self, connection: Connection) -> bool:
+        """Be no collector of the item any more; say whether this was the last one."""
+        self._leases.leave(connection)
+        return not self.others(connection)
+
+    def others(self, connection: Connection) -> bool:
+        """Whether the item has other collectors."""
+        return self._leases.others(connection)
+
+    def work_left(self, connection: Connection) -> bool:
+        """Whether some document of the item waits or is being collected, or is to be visited again."""
+        to_come = self.visits is not None and self.visits.are_to_come(connection)
+        return to_come or self._leases.work_left(connection)
+
+    def _warcinfo(self) -> dict[str, str]:
+        return {
+            "software": f"Tarântula/{__version__}",
+            "format": "WARC File Format 1.1",
+            "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
+            "isPartOf": self.urn,
+            "description": self.config.description or f"The publication {self.config.name}",
+            "operator": self.installation.contact or self.installation.mail,
+            "http-header-user-agent": self.installation.user_agent,
+            "robots": "obeyed" if self.config.robots else "ignored",
+        }
+
+
+def _outcome(document: CollectedDocument) -> Outcome:
+    headers = headers_to_keep(document.exchange) if document.exchange is not None else NO_HEADERS
+    return Outcome(
+        id=document.entry.id,
+        state=document.state,
+        rule=document.rule,
+        reason=storable(document.reason),
+        type=document.type,
+        size=document.size,
+        links=len(document.links),
+        tries=document.entry.tries + 1,
+        collected_at=document.collected_at,
+        charset=headers.charset,
+        etag=headers.etag,
+        last_modified=headers.last_modified,
+    )

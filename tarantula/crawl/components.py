@@ -1,0 +1,31 @@
+"""The components that a publication brings with it, looked at before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from inspect import isasyncgenfunction
+from typing import Any
+
+from tarantula.core.errors import TarantulaError
+from tarantula.core.import_paths import load
+from tarantula.publications.fields import COMPONENTS
+
+
+def check_components(settings: Mapping[str, Any]) -> None:
+    """Say which component is not there, or cannot work here."""
+    for setting in sorted(COMPONENTS & settings.keys()):
+        for path, order in settings[setting].items():
+            if order is not None:
+                component = load(path, "component")
+                if setting == "SPIDER_MIDDLEWARES":
+                    _check_spider_middleware(path, component)
+
+
+def _check_spider_middleware(path: str, component: Any) -> None:
+    output = getattr(component, "process_spider_output", None)
+    if output is None or isasyncgenfunction(output) or hasattr(component, "process_spider_output_async"):
+        return
+    raise TarantulaError(
+        f"The spider middleware {path} is written for an older Scrapy. "
+        "This one wants its process_spider_output to be an `async def` that yields."
+    )

@@ -1,0 +1,72 @@
+"""From an exchange to a document: its state, its type, its links, and the sentence that explains it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tarantula.core.states import meaning
+from tarantula.core.urls import is_web, redirect_target
+from tarantula.fetch.errors import DownloadError, Refused
+from tarantula.fetch.exchange import Exchange
+from tarantula.fetch.media_types import charset_of
+from tarantula.items import CollectedDocument, Earlier, Entry
+from tarantula.links.extract import extract_links
+from tarantula.links.link import Link, LinkKind
+from tarantula.scope.scope import Scope
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+def document_of(entry: Entry, exchange: Exchange, scope: Scope) -> CollectedDocument:
+    """Make a document of a whole answer."""
+    media_type = scope.type_of(exchange.get(b"content-type"), entry.url, exchange.body[:1024])
+    document = CollectedDocument(
+        entry,
+        exchange.status,
+        _sentence(exchange, entry.earlier),
+        type=media_type,
+        size=len(exchange.body),
+        collected_at=exchange.started_at,
+        exchange=exchange,
+    )
+    if exchange.status in REDIRECTS:
+        document.links = _redirect(exchange)
+    elif 200 <= exchange.status < 300:
+        verdict = scope.judge_type(entry.url, media_type)
+        if exchange.body and not verdict.accepted:
+            assert verdict.state is not None
+            return failed_document(entry, Refused(verdict.state, verdict.reason, verdict.rule), exchange.started_at)
+        document.links = extract_links(exchange.body, media_type, entry.url, charset_of(exchange.get(b"content-type")))
+    return document
+
+
+def failed_document(entry: Entry, error: DownloadError, at: datetime) -> CollectedDocument:
+    """Make a document of an exchange that failed, or that a rule ended."""
+    rule = error.rule if isinstance(error, Refused) else None
+    return CollectedDocument(entry, error.state, error.reason, rule=rule, collected_at=at)
+
+
+def _sentence(exchange: Exchange, earlier: Earlier | None) -> str:
+    if exchange.not_modified is not None and earlier is not None:
+        return f"Not modified since {earlier.collected_at:%Y-%m-%d %H:%M:%S} UTC, when {earlier.urn} collected it."
+    phrase = meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
+    answered = f"{exchange.status}{phrase}"
+    if exchange.status in REDIRECTS:
+        if not exchange.get(b"location"):
+            return f"The server answered {answered}, without saying where to."
+        target = _target(exchange)
+        where = "itself" if target == exchange.url else target or "an address that cannot be read"
+        return f"The server answered {answered}: it redirects to {where}."
+    note = f" {exchange.note}" if exchange.note else ""
+    return f"The server answered {answered}.{note}"
+
+
+def _redirect(exchange: Exchange) -> list[Link]:
+    target = _target(exchange)
+    if target is None or target == exchange.url or not is_web(target):
+        return []
+    return [Link(target, LinkKind.REDIRECT)]
+
+
+def _target(exchange: Exchange) -> str | None:
+    return redirect_target(exchange.url, (exchange.get(b"location") or "").encode("latin-1"))

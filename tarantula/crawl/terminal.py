@@ -1,0 +1,136 @@
+"""What one sees while an item is collected."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from datetime import UTC, datetime
+from time import monotonic
+from typing import NamedTuple, Protocol
+
+from rich.console import Group, RenderableType
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from tarantula.core.states import DocumentState, meaning
+from tarantula.core.times import format_duration
+from tarantula.items import CollectedDocument
+from tarantula.store.visits import Standing
+
+SECONDS = 10.0
+"""Over how long the speed is measured."""
+BUSIEST = 5
+
+
+class _Tick(NamedTuple):
+    at: float
+    documents: int
+
+
+class Waiting(Protocol):
+    """Knows what is still to be done."""
+
+    waiting: int
+    in_flight: int
+
+    def waiting_at(self, server: str) -> int:
+        """Return how many documents wait at a server."""
+
+
+class Progress:
+    """Counts documents as they are stored, and draws them."""
+
+    def __init__(
+        self,
+        urn: str,
+        frontier: Waiting,
+        standing: Callable[[], Standing | None] = lambda: None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._urn = urn
+        self._frontier = frontier
+        self._standing = standing
+        self._clock = clock
+        self._began = clock()
+        self._ticks: deque[_Tick] = deque([_Tick(self._began, 0)])
+        self._states: Counter[int] = Counter()
+        self._servers: Counter[str] = Counter()
+        self.done = 0
+        self.bytes = 0
+
+    def stored(self, document: CollectedDocument) -> None:
+        """Count a document, unless it only waits again."""
+        if document.state == DocumentState.WAITING:
+            return
+        self.done += 1
+        self._states[document.state] += 1
+        self._servers[document.entry.server] += 1
+        if document.exchange is not None:
+            self.bytes += document.size or 0
+
+    def count(self, states: dict[int, int], servers: dict[str, int], size: int) -> None:
+        """Take over what others have counted."""
+        self._states, self._servers = Counter(states), Counter(servers)
+        self.done, self.bytes = self._states.total(), size
+
+    def speed(self) -> float:
+        """Return documents a second over the last while."""
+        now = self._clock()
+        self._ticks.append(_Tick(now, self.done))
+        # One that is older stays: whoever asks seldom is told of all the time since.
+        while len(self._ticks) > 2 and self._ticks[1].at <= now - SECONDS:
+            self._ticks.popleft()
+        first = self._ticks[0]
+        return (self.done - first.documents) / max(now - first.at, 0.001) if now > first.at else 0.0
+
+    def line(self) -> str:
+        """Say it in one line, for a log or a pipe."""
+        return (
+            f"{self._urn}: {self.done} {'document' if self.done == 1 else 'documents'} done, "
+            f"{self._frontier.waiting} waiting, "
+            f"{self._frontier.in_flight} under way, {self.speed():.1f} documents/s, {decimal(self.bytes)}"
+            f"{self._visits()}"
+        )
+
+    def draw(self) -> RenderableType:
+        """Draw it for a terminal."""
+        elapsed = int(self._clock() - self._began)
+        head = Text.assemble(
+            (self._urn, "bold"),
+            f"  {elapsed // 3600}:{elapsed // 60 % 60:02}:{elapsed % 60:02}  ",
+            (f"{self.done:,}", "bold green"), " done  ",
+            (f"{self._frontier.waiting:,}", "bold yellow"), " waiting  ",
+            (f"{self.speed():.1f}", "bold cyan"), " documents/s  ",
+            (decimal(self.bytes), "bold"),
+            self._visits().replace(", ", "  "),
+        )  # fmt: skip
+        tables = Table.grid(padding=(0, 4))
+        tables.add_row(self._state_table(), self._server_table())
+        return Group(head, tables)
+
+    def _visits(self) -> str:
+        """Say how far the visits of a refresh item are."""
+        standing = self._standing()
+        if standing is None:
+            return ""
+        words = f", {standing.made:,} of {standing.planned:,} visits made"
+        if standing.next_due is None:
+            return words
+        seconds = int((standing.next_due - datetime.now(UTC)).total_seconds())
+        return f"{words}, next in {format_duration(seconds)}" if seconds > 0 else f"{words}, next now"
+
+    def _state_table(self) -> Table:
+        table = Table("state", "meaning", "documents", box=None, header_style="dim")
+        table.columns[2].justify = "right"
+        for state, number in self._states.most_common(8):
+            table.add_row(str(state), meaning(state), f"{number:,}")
+        return table
+
+    def _server_table(self) -> Table:
+        table = Table("busiest servers", "done", "waiting", box=None, header_style="dim")
+        for column in table.columns[1:]:
+            column.justify = "right"
+        for server, number in self._servers.most_common(BUSIEST):
+            table.add_row(server, f"{number:,}", f"{self._frontier.waiting_at(server):,}")
+        return table

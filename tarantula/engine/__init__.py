@@ -1,0 +1,1 @@
+"""Parts that replace Scrapy's own: scheduler, downloader, download handler, log formatter, component base class."""

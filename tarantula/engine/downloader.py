@@ -1,0 +1,244 @@
+"""Where Scrapy meets the network: the download handler for http and https."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydispatch.dispatcher import getAllReceivers  # type: ignore[import-untyped]  # It carries no types.
+from scrapy import signals
+from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.exceptions import NotSupported, StopDownload
+from scrapy.http import Headers, HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from tarantula.fetch.client import Client
+from tarantula.fetch.errors import GivenUp
+from tarantula.fetch.exchange import Ask, Exchange, Head
+from tarantula.fetch.media_types import media_type
+from tarantula.signals import collection_over
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+NOT_MODIFIED = 304
+CONDITIONS = frozenset({b"if-none-match", b"if-modified-since"})
+BROWSER_HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+OVER = "The collection is over."
+RESPONSES: dict[str, type[Response]] = {
+    "text/html": HtmlResponse,
+    "application/xhtml+xml": HtmlResponse,
+    "text/xml": XmlResponse,
+    "application/xml": XmlResponse,
+    "application/json": JsonResponse,
+    "application/javascript": TextResponse,
+}
+
+_address = lru_cache(maxsize=1024)(ip_address)
+
+
+class ExchangeDownloadHandler(BaseDownloadHandler):
+    """Downloads with `tarantula.download`, and leaves the whole exchange in ``request.meta["exchange"]``."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        settings = crawler.settings
+        self._timeout = settings.getfloat("DOWNLOAD_TIMEOUT")
+        self._max_size = settings.getint("DOWNLOAD_MAXSIZE")
+        self._allow_private = settings.getbool("TARANTULA_ALLOW_PRIVATE", True)
+        # Two, each with connections of its own: none that one may have is used by the other.
+        self._clients = {
+            allow: Client(
+                allow_private=allow,
+                verify=settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
+                bind_address=_host_of(settings.get("DOWNLOAD_BIND_ADDRESS")),
+            )
+            for allow in (False, True)
+        }
+        self._browser = Browser.of(crawler)
+        self._under_way: set[asyncio.Task[Any]] = set()
+        self._over = False
+        crawler.signals.connect(self._give_up, collection_over)
+
+    async def download_request(self, request: Request) -> Response:
+        """Ask for a document; a request with ``playwright`` in its meta goes to the browser."""
+        if self._over:
+            raise GivenUp(OVER)
+        task = asyncio.current_task()
+        assert task is not None
+        self._under_way.add(task)
+        try:
+            return await self._download(request)
+        except asyncio.CancelledError:
+            if self._over:
+                raise GivenUp(OVER) from None
+            raise
+        finally:
+            self._under_way.discard(task)
+
+    async def _download(self, request: Request) -> Response:
+        if request.meta.get("playwright"):
+            return await self._browser.download_request(request)
+        try:
+            exchange = await self._fetch(request)
+        except _Stopped as stopped:
+            return stopped.response(request)
+        request.meta["exchange"] = exchange
+        request.meta["download_latency"] = exchange.latency
+        return response_of(exchange, request)
+
+    async def close(self) -> None:
+        """Close every connection, and the browser."""
+        for client in self._clients.values():
+            await client.close()
+        await self._browser.close()
+
+    def _give_up(self) -> None:
+        self._over = True
+        for task in self._under_way:
+            task.cancel()
+
+    async def _fetch(self, request: Request) -> Exchange:
+        """Ask; where nothing has changed, give what there was, or ask again without conditions."""
+        ask = self._ask(request)
+        client = self._clients[bool(request.meta.get("allow_private", self._allow_private))]
+        exchange = await client.fetch(ask)
+        recall = request.meta.get("recall")
+        if exchange.status != NOT_MODIFIED or recall is None:
+            return exchange
+        earlier: Exchange | None = await recall(exchange)
+        if earlier is None:
+            ask.headers = [field for field in ask.headers if field[0].lower() not in CONDITIONS]
+            return await client.fetch(ask)
+        return earlier
+
+    def _ask(self, request: Request) -> Ask:
+        meta = request.meta
+        return Ask(
+            request.url,
+            headers=[(name, value) for name, values in request.headers.items() for value in values],
+            method=request.method,
+            body=request.body,
+            timeout=meta.get("download_timeout", self._timeout),
+            max_size=meta.get("download_maxsize", self._max_size),
+            on_head=self._on_head(request),
+            proxy=meta.get("proxy") or "",
+        )
+
+    def _on_head(self, request: Request) -> Callable[[Head], None] | None:
+        own: Callable[[Head], None] | None = request.meta.get("on_head")
+        if not any(getAllReceivers(self.crawler, signals.headers_received)):
+            return own
+
+        def on_head(head: Head) -> None:
+            if own is not None:
+                own(head)
+            self._announce(head, request)
+
+        return on_head
+
+    def _announce(self, head: Head, request: Request) -> None:
+        results = self.crawler.signals.send_catch_log(
+            signals.headers_received,
+            headers=Headers(head.headers),
+            body_length=head.length,
+            request=request,
+            spider=self.crawler.spider,
+        )
+        for _, result in results:
+            if isinstance(stop := getattr(result, "value", None), StopDownload):
+                raise _Stopped(head, stop)
+
+
+class Browser:
+    """The handler of scrapy-playwright: one for both schemes, and none before a page wants it."""
+
+    _known: ClassVar[dict[Crawler, Browser]] = {}
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._handler: Any = None
+        self._starting = asyncio.Lock()
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Browser:
+        """The browser of a crawler."""
+        if crawler not in cls._known:
+            cls._known[crawler] = cls(crawler)
+        return cls._known[crawler]
+
+    async def download_request(self, request: Request) -> Response:
+        """Open a page in the browser."""
+        async with self._starting:
+            if self._handler is None:
+                self._handler = await self._start()
+        response: Response = await self._handler.download_request(request)
+        return response
+
+    async def close(self) -> None:
+        """Close the browser, if it was ever opened."""
+        self._known.pop(self._crawler, None)
+        handler, self._handler = self._handler, None
+        if handler is not None:
+            await handler.close()
+
+    async def _start(self) -> Any:
+        try:
+            handler = build_from_crawler(load_object(BROWSER_HANDLER), self._crawler)
+        except ImportError as error:
+            raise NotSupported("Pages are rendered with scrapy-playwright: install tarantula[render].") from error
+        # It waits for the engine to start, which was long before.
+        await handler._maybe_launch_in_thread()
+        return handler
+
+
+class _Stopped(Exception):
+    """A receiver of ``headers_received`` wants no body."""
+
+    def __init__(self, head: Head, stop: StopDownload) -> None:
+        super().__init__(str(stop))
+        self._head = head
+        self._stop = stop
+
+    def response(self, request: Request) -> Response:
+        """Answer with the headers alone, or fail with them, as the receiver said."""
+        cls = _class_for(self._head.get(b"content-type"))
+        response = cls(
+            self._head.url,
+            status=self._head.status,
+            headers=self._head.headers,
+            request=request,
+            flags=["download_stopped"],
+        )
+        if self._stop.fail:
+            self._stop.response = response
+            raise self._stop
+        return response
+
+
+def response_of(exchange: Exchange, request: Request) -> Response:
+    """Make Scrapy's response of an exchange."""
+    return _class_for(exchange.get(b"content-type"))(
+        exchange.url,
+        status=exchange.status,
+        headers=[field for field in exchange.headers if field[0].lower() != b"content-encoding"],
+        body=exchange.body,
+        request=request,
+        ip_address=_address(exchange.address),
+        protocol=exchange.head[:8].decode("latin-1"),
+    )
+
+
+def _class_for(content_type: str | None) -> type[Response]:
+    mime = media_type(content_type) or ""
+    if mime.endswith("+xml"):
+        return RESPONSES.get(mime, XmlResponse)
+    return RESPONSES.get(mime) or (TextResponse if mime.startswith("text/") else Response)
+
+
+def _host_of(bind_address: str | tuple[str, int] | None) -> str:
+    return bind_address[0] if isinstance(bind_address, tuple) else bind_address or ""

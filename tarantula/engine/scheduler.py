@@ -1,0 +1,119 @@
+"""Scrapy's scheduler, on top of the frontier."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.http import Headers
+
+from tarantula.core.errors import TarantulaError
+from tarantula.engine.scheduler_part_turn_scheduler import TurnScheduler
+from tarantula.items import Entry
+from tarantula.links.link import LinkKind
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+TICK = 0.5
+"""Seconds between two looks at the servers on lease."""
+ROOT = Entry(id=0, url="", server="", depth=0, kind=LinkKind.NAVIGATION)
+"""What stands for the naming document, when a request comes from elsewhere than a page."""
+
+
+class FrontierScheduler(TurnScheduler):
+    """Turns the next waiting row into a request when its turn comes."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._errands: set[asyncio.Task[None]] = set()
+
+    def open(self, spider: Any) -> None:
+        """Read what waits for the item."""
+        self._loop = asyncio.get_running_loop()
+        self._frontier = self.collection.frontier
+        self._headers = Headers(self.spider.request_headers())
+        self.collection.begin(self._loop, self.work_came)
+        self._tick()
+
+    def close(self, reason: str) -> None:
+        """Stop waiting for anything."""
+        super().close(reason)
+        self._ticking.cancel()
+        for errand in self._errands:
+            errand.cancel()
+
+    def has_pending_requests(self) -> bool:
+        return bool(self._due or self._errands) or not self._frontier.is_empty()
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Take a request whose time has come, or a URL that somebody added by hand."""
+        if "entry" in request.meta:
+            self._due.append(request)
+        else:
+            self._run_errand(self.collection.discover(ROOT, request.url))
+        return True
+
+    def take_turn(self) -> Request | None:
+        """Return a request for the next waiting document of a server that may be visited now."""
+        if not self.collection.writer.has_leases:
+            return None
+        entry = self._frontier.next(self._loop.time())
+        return self._request(entry) if entry is not None else None
+
+    def next_turn(self) -> float | None:
+        """When the first pause is over."""
+        return self._frontier.next_due() if self.collection.writer.has_leases else None
+
+    def _request(self, entry: Entry) -> Request:
+        self.collection.writer.started(entry)
+        if self._frontier.is_dry:
+            self._run_errand(self.collection.refill())
+        config = self.collection.config
+        request = Request(
+            entry.url,
+            callback=self.spider.callback,
+            errback=self.spider.failed,
+            headers=self._headers,
+            dont_filter=True,
+            meta={
+                "entry": entry,
+                "download_slot": entry.server,
+                "download_timeout": config.timeout,
+                "download_maxsize": config.max_size,
+                "verbatim_url": True,
+            },
+        )
+        if entry.earlier is not None and (conditions := entry.earlier.conditions):
+            request.headers.update(conditions)
+            request.meta["recall"] = partial(self.collection.recall, entry)
+        return request
+
+    def _tick(self) -> None:
+        """Give back what is not needed, and look for more when there is nothing to do."""
+        self._ticking = self._loop.call_later(TICK, self._tick)
+        self.publish()
+        self.collection.tidy()
+        if not self._errands and (self._hungry or self._frontier.is_empty()):
+            self._run_errand(self.collection.look_for_more())
+
+    def _run_errand(self, errand: Awaitable[None]) -> None:
+        task = self._loop.create_task(self._errand(errand))
+        self._errands.add(task)
+        task.add_done_callback(self._end_errand)
+
+    def _end_errand(self, task: asyncio.Task[None]) -> None:
+        self._errands.discard(task)
+        if not self.has_pending_requests() and self.engine._slot is not None:
+            # The engine would see that there is nothing left to do at its next heartbeat, in up to five seconds.
+            self.engine._slot.nextcall.schedule()
+
+    async def _errand(self, errand: Awaitable[None]) -> None:
+        try:
+            await errand
+        except TarantulaError as error:
+            self.stop(error)
+        self.work_came()

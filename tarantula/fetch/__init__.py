@@ -1,0 +1,1 @@
+"""The HTTP client, with name resolution, robots.txt, politeness and media types."""

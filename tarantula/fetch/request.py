@@ -1,0 +1,120 @@
+"""A request: which server it goes to, and its bytes."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from tarantula.core.urls import host_of
+from tarantula.fetch.errors import CannotAsk
+from tarantula.fetch.exchange import Ask, Headers
+from tarantula.fetch.request_part_proxy import Proxy, parse_proxy
+
+ACCEPTED_CODINGS = b"gzip, deflate"
+
+_URL = re.compile(r"(https?)://([^/?#]+)([^#]*)", re.IGNORECASE)
+_TARGET = re.compile(rb"[\x21-\x7e]+")
+_METHOD = re.compile(rb"[A-Za-z!#$%&'*+.^_`|~0-9-]+")
+_BREAKS_A_LINE = re.compile(rb"[\r\n\0]")
+_PROXY_AUTHORIZATION = b"proxy-authorization"
+
+
+class Origin(NamedTuple):
+    """What a connection leads to; two requests of the same origin can share one."""
+
+    secure: bool
+    host: str
+    port: int
+    proxy: Proxy | None = None
+
+    @property
+    def server(self) -> str:
+        """The host, with the port if it is not the default."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.secure else 80) else f"{host}:{self.port}"
+
+
+class Request(NamedTuple):
+    """The bytes of a request, and where they go."""
+
+    origin: Origin
+    wire: bytes
+    kept: bytes
+    """The same without the password for the proxy, which is no part of what the server was asked."""
+    host: str
+    """The host that is asked, whoever carries the request there."""
+
+
+def write_request(ask: Ask) -> Request:
+    """Write the bytes of a request, or say why they cannot be written."""
+    matched = _URL.match(ask.url)
+    if matched is None:
+        raise CannotAsk(f"The address {ask.url[:100]} is not one of the web.")
+    scheme, authority, target = matched.groups()
+    server = authority.rpartition("@")[2]
+    origin = _origin(scheme.lower(), server)
+    if not target.startswith("/"):
+        target = f"/{target}"
+    if not ask.proxy:
+        written = _write(ask, server, target, ask.headers)
+        return Request(origin, written, written, origin.host)
+    return _write_for_proxy(ask, origin, server, target)
+
+
+def _write_for_proxy(ask: Ask, origin: Origin, server: str, target: str) -> Request:
+    headers = [field for field in ask.headers if field[0].lower() != _PROXY_AUTHORIZATION]
+    given = [value for name, value in ask.headers if name.lower() == _PROXY_AUTHORIZATION]
+    proxy = parse_proxy(ask.proxy)
+    if given:
+        proxy = proxy._replace(authorization=given[0])
+    if origin.secure:
+        written = _write(ask, server, target, headers)
+        return Request(origin._replace(proxy=proxy), written, written, origin.host)
+    kept = wire = _write(ask, server, f"http://{server}{target}", headers)
+    if proxy.authorization:
+        wire = _write(ask, server, f"http://{server}{target}", [*headers, authorization_field(proxy)])
+    return Request(Origin(False, proxy.host, proxy.port, proxy), wire, kept, origin.host)
+
+
+def authorization_field(proxy: Proxy) -> tuple[bytes, bytes]:
+    """The header by which a proxy knows us."""
+    return b"Proxy-Authorization", proxy.authorization
+
+
+def _write(ask: Ask, server: str, target: str, headers: Headers) -> bytes:
+    method, path = _ascii(ask.method, _METHOD, "method"), _ascii(target, _TARGET, "address")
+    given = {name.lower() for name, _ in headers}
+    lines = [b"%s %s HTTP/1.1" % (method, path)]
+    if b"host" not in given:
+        lines.append(b"Host: " + server.encode())
+    lines += [b"%s: %s" % field for field in headers]
+    if b"accept-encoding" not in given:
+        lines.append(b"Accept-Encoding: " + ACCEPTED_CODINGS)
+    if b"content-length" not in given and (ask.body or ask.method in ("POST", "PUT", "PATCH")):
+        lines.append(b"Content-Length: %d" % len(ask.body))
+    for line in lines:
+        if _BREAKS_A_LINE.search(line):
+            raise CannotAsk(f"The header {line.partition(b':')[0].decode('latin-1')!r} has a line break in it.")
+    return b"\r\n".join([*lines, b"", ask.body])
+
+
+def _ascii(text: str, allowed: re.Pattern[bytes], what: str) -> bytes:
+    written = text.encode("utf-8", "replace")
+    if not allowed.fullmatch(written):
+        raise CannotAsk(f"The {what} {text[:100]!r} has characters that cannot be sent.")
+    return written
+
+
+@lru_cache(maxsize=4096)
+def _origin(scheme: str, server: str) -> Origin:
+    secure = scheme == "https"
+    try:
+        host = host_of(server)
+        port = server.removeprefix(f"[{host}]").removeprefix(host).removeprefix(":")
+        number = int(port) if port else (443 if secure else 80)
+    except ValueError as error:
+        raise CannotAsk(f"The server {server[:100]} has no port that can be read.") from error
+    if not host or not 0 < number < 65536:
+        raise CannotAsk(f"The server {server[:100]} cannot be asked.")
+    return Origin(secure, host, number)

@@ -1,0 +1,1 @@
+"""Change-rate and freshness estimates of a publication, and the visit plans made from them."""

@@ -1,0 +1,170 @@
+"""A plan of visits as people and programs read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tarantula.freshness.plan import Plan
+from tarantula.revisit.rates.estimates import Beliefs, Ground
+from tarantula.revisit.rates.priors import DAY, LEVELS
+from tarantula.store.bulk import chunks
+from tarantula.tables.publications import Document
+
+FIRST = 20
+"""Visits that are shown, unless told."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVisit:
+    """One visit of a plan."""
+
+    due_at: str
+    url: str
+    rate_a_day: float
+    """Changes that are believed to come in a day."""
+    chance: float
+    """Of a change since the page was last seen."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownServer:
+    """One server of a plan."""
+
+    server: str
+    pause: float | None
+    """Seconds between two visits; none if it is excluded."""
+    pages: int
+    visits: int
+    freshness: float
+    """Of its pages, over the horizon."""
+    last_modified: str
+    """Why its Last-Modified is not believed, or that it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPlan:
+    """A plan in figures."""
+
+    publication: str
+    item: str
+    policy: str
+    begins_at: str
+    ends_at: str
+    horizon: float
+    pages: int
+    never_revisited: int
+    """Pages of which only other pages tell how often they change."""
+    visits: int
+    pages_visited: int
+    fresh_now: float
+    freshness: float
+    freshness_uniform: float
+    """With as many visits, to all pages in turn."""
+    freshness_unvisited: float
+    changes_expected: float
+    """How many of the visits are believed to find a change."""
+    servers: list[ShownServer]
+    first_visits: list[ShownVisit]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON; the keys are an interface."""
+        return asdict(self)
+
+
+def shown(session: Session, plan: Plan, first: int = FIRST) -> ShownPlan:
+    """Return a plan in figures, its servers, those with most visits first, and its first visits."""
+    return ShownPlan(
+        publication=plan.publication,
+        item=plan.item.urn,
+        policy=plan.policy,
+        begins_at=_moment(plan, 0.0),
+        ends_at=_moment(plan, plan.horizon),
+        horizon=plan.horizon,
+        pages=len(plan.beliefs.histories),
+        never_revisited=int((plan.beliefs.histories.visits == 0).sum()),
+        visits=len(plan),
+        pages_visited=len(np.unique(plan.pages)),
+        fresh_now=_round(plan.freshness(plan.fresh_now)),
+        freshness=_round(plan.freshness(plan.fresh)),
+        freshness_uniform=_round(plan.freshness(plan.fresh_uniform)),
+        freshness_unvisited=_round(plan.freshness(plan.fresh_unvisited)),
+        changes_expected=round(float(plan.believed.sum()), 1),
+        servers=_servers(plan),
+        first_visits=_first_visits(session, plan, first),
+    )
+
+
+def why(beliefs: Beliefs, page: int) -> str:
+    """Say what a belief stands on."""
+    histories, ground = beliefs.histories, Ground(int(beliefs.grounds[page]))
+    visits, changes = int(histories.visits[page]), int(histories.changes[page])
+    counted = f"{visits:,} visit{'s' if visits != 1 else ''}, {changes:,} found a change"
+    told = "; its server dates changes" if ground is Ground.TOLD else ""
+    if ground is Ground.REGULAR:
+        return f"{counted}; at even gaps"
+    if visits:
+        return counted + told
+    level = LEVELS[int(beliefs.priors.levels[page])]
+    others = "nothing is known of any page" if level == "default" else f"as other pages of its {level}"
+    return f"never visited again: {others}{told}"
+
+
+def _first_visits(session: Session, plan: Plan, first: int) -> list[ShownVisit]:
+    documents, pages = plan.documents[:first].tolist(), plan.pages[:first].tolist()
+    urls = _urls(session, documents)
+    return [
+        ShownVisit(
+            due_at=_moment(plan, float(due)),
+            url=urls[document],
+            rate_a_day=float(f"{plan.beliefs.rates[page] * DAY:.4g}"),
+            chance=_round(float(chance)),
+            why=why(plan.beliefs, page),
+        )
+        for document, page, due, chance in zip(documents, pages, plan.due, plan.believed, strict=False)
+    ]
+
+
+def _servers(plan: Plan) -> list[ShownServer]:
+    own = plan.beliefs.histories.servers
+    size = len(plan.limits)
+    pages, visits = np.bincount(own, minlength=size), np.bincount(own[plan.pages], minlength=size)
+    weights = np.bincount(own, plan.weights, size)
+    fresh = np.bincount(own, plan.weights * plan.fresh, size)
+    rows = [
+        ShownServer(
+            server=limit.server,
+            pause=limit.pause if isfinite(limit.pause) else None,
+            pages=int(pages[number]),
+            visits=int(visits[number]),
+            freshness=_round(fresh[number] / weights[number] if weights[number] else 0.0),
+            last_modified=plan.honesty.witness(number).why_not or "It is believed.",
+        )
+        for number, limit in enumerate(plan.limits)
+        if pages[number]
+    ]
+    return sorted(rows, key=lambda row: (-row.visits, -row.pages, row.server))
+
+
+def _urls(session: Session, documents: Sequence[int]) -> dict[int, str]:
+    urls: dict[int, str] = {}
+    for chunk in chunks(documents):
+        urls.update(session.execute(select(Document.id, Document.url).where(Document.id.in_(chunk))).all())
+    return urls
+
+
+def _moment(plan: Plan, seconds: float) -> str:
+    moment: datetime = plan.begins_at + timedelta(seconds=seconds)
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _round(share: float) -> float:
+    return round(float(share), 5)

@@ -1,0 +1,137 @@
+"""How what was believed did against what was found: the visits of a refresh item.
+
+Nothing here needs more than the database: a report is counted also where plans cannot be made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
+
+from sqlalchemy import case, func, select
+from sqlalchemy.orm import Session
+
+from tarantula.tables.publications import Item, Visit
+
+CLASSES = 10
+"""Of chances: up to a tenth, up to two tenths and so on."""
+FAR = 3.0
+"""Errors; what is farther from what was foretold is no accident."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChanceClass:
+    """Visits that were believed to find a change with like chances."""
+
+    at_least: float
+    below: float
+    visits: int
+    foretold: float
+    """The mean of their chances."""
+    found: float
+    """How many of them found one, as a share."""
+    error: float
+    """By how much that share would differ from the chances by accident: one standard error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What was foretold of visits, and what they found."""
+
+    planned: int
+    made: int
+    told: int
+    """Visits that said whether the page had changed; those that ended in an error said nothing."""
+    foretold: float
+    """How many of these were believed to find a change."""
+    error: float
+    """One standard error of that number."""
+    found: int
+    brier: float | None
+    """The mean square of what was missed: 0 if everything was known, 0.25 by tossing a coin."""
+    brier_of_mean: float | None
+    """The same, had every visit been given the share that was found: what knowing no page from another is worth."""
+    classes: list[ChanceClass]
+
+    @property
+    def sentences(self) -> list[str]:
+        """Say it in words."""
+        said = [f"{self.made:,} of {self.planned:,} planned visits were made; {self.told:,} told of a change or none."]
+        if not self.told or self.brier is None or self.brier_of_mean is None:
+            return said
+        far = abs(self.found - self.foretold) > FAR * max(self.error, 0.5)
+        held = "it was too sure of itself, or pages changed otherwise than before" if far else "as far as can be told"
+        said.append(
+            f"{self.foretold:,.1f} ± {self.error:.1f} changes were foretold, and {self.found:,} were found: "
+            f"{'the belief did not hold, ' if far else 'the belief held, '}{held}."
+        )
+        better = "better" if self.brier < self.brier_of_mean else "no better"
+        said.append(
+            f"It told pages from one another {better} than one chance for all would have: "
+            f"Brier score {self.brier:.3f} against {self.brier_of_mean:.3f}."
+        )
+        return said
+
+
+def calibration_of(session: Session, item: Item) -> Calibration:
+    """Hold the visits of an item against what was believed of them."""
+    visits = select(func.count(), func.count(Visit.made_at)).where(Visit.item_id == item.id)
+    planned, made = session.execute(visits).one()
+    rows = _tally(session, item.id)
+    told = sum(row.visits for row in rows)
+    found = round(sum(row.found for row in rows))
+    share = found / told if told else 0.0
+    return Calibration(
+        planned=planned,
+        made=made,
+        told=told,
+        foretold=round(sum(row.foretold for row in rows), 2),
+        error=round(sqrt(max(sum(row.spread for row in rows), 0.0)), 2),
+        found=found,
+        brier=round(sum(row.missed for row in rows) / told, 5) if told else None,
+        brier_of_mean=round(share * (1 - share), 5) if told else None,
+        classes=[
+            ChanceClass(
+                at_least=row.place / CLASSES,
+                below=(row.place + 1) / CLASSES,
+                visits=row.visits,
+                foretold=round(row.foretold / row.visits, 4),
+                found=round(row.found / row.visits, 4),
+                error=round(sqrt(max(row.spread, 0.0)) / row.visits, 4),
+            )
+            for row in rows
+        ],
+    )
+
+
+class _Tally(NamedTuple):
+    """The sums of one class of chances."""
+
+    place: int
+    visits: int
+    foretold: float
+    found: float
+    spread: float
+    missed: float
+
+
+def _tally(session: Session, item_id: int) -> list[_Tally]:
+    changed = case((Visit.changed.is_(True), 1.0), else_=0.0)
+    missed = Visit.believed - changed
+    borders = ((Visit.believed < (place + 1) / CLASSES, place) for place in range(CLASSES - 1))
+    place = case(*borders, else_=CLASSES - 1).label("place")
+    rows = session.execute(
+        select(
+            place,
+            func.count(),
+            func.sum(Visit.believed),
+            func.sum(changed),
+            func.sum(Visit.believed * (1.0 - Visit.believed)),
+            func.sum(missed * missed),
+        )
+        .where(Visit.item_id == item_id, Visit.made_at.is_not(None), Visit.changed.is_not(None))
+        .group_by(place)
+        .order_by(place)
+    )
+    return [_Tally(number, visits, *map(float, sums)) for number, visits, *sums in rows]

@@ -1,0 +1,76 @@
+"""What somebody wants of an item: that it stops, that it has more time. The database carries it to the collectors."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.errors import NotNow, TarantulaError
+from tarantula.core.states import EXTENSIBLE, ItemState, check_move
+from tarantula.core.times import YEARS, parse_duration, parse_moment
+from tarantula.lifecycle.processes import has_collector
+from tarantula.lifecycle.supervisor import ON_ITS_WAY
+from tarantula.store.transitions import STOPPED, hold, interrupt
+from tarantula.tables.publications import Item
+
+
+def stop_item(database: Database, urn: str, now: datetime) -> bool:
+    """Ask for an item to be stopped; say whether it is already."""
+    with database.session() as session:
+        return want_stop(session, urn, now)
+
+
+def want_stop(session: Session, urn: str, now: datetime) -> bool:
+    """Do so in a transaction of somebody else's."""
+    item = hold(session, urn)
+    check_move(urn, ItemState(item.state), ItemState.INTERRUPTED)
+    if will_hear(session, item, now):
+        item.stop_wanted_at = item.stop_wanted_at or now
+        return False
+    interrupt(item, STOPPED, now)
+    return True
+
+
+def extend_item(installation: Config, database: Database, urn: str, text: str, now: datetime) -> datetime:
+    """Give an item another deadline, which its collectors go by: *text* more time, or until then."""
+    with database.session() as session:
+        return want_time(session, installation, urn, text, now)
+
+
+def want_time(session: Session, installation: Config, urn: str, text: str, now: datetime) -> datetime:
+    """Do so in a transaction of somebody else's."""
+    item = hold(session, urn)
+    if ItemState(item.state) not in EXTENSIBLE:
+        raise NotNow(f"Item {urn} is {item.state}: its deadline matters no more.")
+    until = _read_deadline(installation, item.deadline, text.strip(), now)
+    if until <= now:
+        raise TarantulaError(
+            f"{until.astimezone(installation.zone):%Y-%m-%d %H:%M:%S %Z} is past. Name a deadline that is to come."
+        )
+    item.deadline = until
+    return until
+
+
+def will_hear(session: Session, item: Item, now: datetime) -> bool:
+    """Whether a collector is at work on an item or on its way to it."""
+    if item.state == ItemState.CONVERTING:
+        return False
+    on_its_way = item.launched_at is not None and item.launched_at > now - ON_ITS_WAY
+    return on_its_way or has_collector(session.connection(), item.id)
+
+
+def _read_deadline(installation: Config, before: datetime | None, text: str, now: datetime) -> datetime:
+    """Read ``2d``, which counts from the present deadline or from now if that is past, or a moment."""
+    try:
+        if "-" in text:
+            until = parse_moment(text, installation.zone) or now
+        else:
+            until = max(before or now, now) + timedelta(seconds=parse_duration(text) or 0)
+    except (ValueError, OverflowError) as error:
+        raise TarantulaError(str(error)) from error
+    if until.year not in YEARS:
+        raise TarantulaError(f"The year {until.year} is too far away.")
+    return until

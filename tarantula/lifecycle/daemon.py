@@ -1,0 +1,85 @@
+"""A process that runs beside a daemon: started, looked after, ended with it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from time import monotonic
+from typing import Self
+
+from sqlalchemy import select
+
+from tarantula import search, streams
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.lifecycle.processes_part_starting import environment
+from tarantula.tables.publications import Source
+
+PATIENCE = 30.0
+"""Seconds after which one that ended is started again: another process may do the same."""
+SOON = 2.0
+LAST_WORDS = 10.0
+"""Seconds for its end."""
+
+logger = logging.getLogger(__name__)
+
+
+class Beside:
+    """Starts it, looks after it, and ends it; without the packages that it needs nothing is done."""
+
+    def __init__(
+        self, installation: Config, words: list[str], log: str, is_possible: Callable[[], bool], patience: float
+    ) -> None:
+        self._installation = installation
+        self._words = words
+        self._log = log
+        self._is_possible = is_possible
+        self._patience = patience
+        self._process: subprocess.Popen[bytes] | None = None
+        self._not_before = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(LAST_WORDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+    def look(self) -> None:
+        """Start the process, if none is running."""
+        if self._process is not None and self._process.poll() is not None:
+            self._process, self._not_before = None, monotonic() + self._patience
+        if self._process is None and monotonic() >= self._not_before and self._is_possible():
+            with (self._installation.home / self._log).open("ab") as said:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "tarantula", *self._words, "--beside", str(os.getpid())],
+                    env=environment(self._installation),
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=said,
+                )
+
+
+def indexing(installation: Config) -> Beside:
+    """Return the process that keeps the index up to date."""
+    return Beside(installation, ["index"], "index.log", search.is_possible, PATIENCE)
+
+
+def reading(installation: Config, database: Database) -> Beside:
+    """Return the process that reads streams, once there are any; one that died is soon missed."""
+
+    def has_sources() -> bool:
+        with database.reading() as session:
+            return session.scalar(select(Source.id).limit(1)) is not None
+
+    return Beside(
+        installation, ["stream", "read"], "streams.log", lambda: streams.is_possible() and has_sources(), SOON
+    )

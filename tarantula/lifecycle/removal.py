@@ -1,0 +1,204 @@
+"""Before an item is removed, the later ones get the records that they refer to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, Any, BinaryIO, NamedTuple
+
+from sqlalchemy import delete, func, insert, select, union, union_all
+from sqlalchemy.orm import Session
+
+from tarantula.core.config import Config
+from tarantula.core.errors import TarantulaError
+from tarantula.core.states import ItemState
+from tarantula.store.cdxj_part_index import REFERRING, index_item
+from tarantula.store.errors_part_disk import writing
+from tarantula.store.warc_reader import DamagedRecord, copy_bytes, end_of_record, open_record
+from tarantula.tables.publications import Document, InheritedRecord, Item, Publication
+
+ROWS = 1000
+
+
+class Copy(NamedTuple):
+    """A record in its new place."""
+
+    item_id: int
+    warc: str
+    warc_offset: int
+    warc_length: int
+    rendered_offset: int | None
+
+
+@dataclass(slots=True)
+class Handover:
+    """What was handed over."""
+
+    copies: dict[int, Copy] = field(default_factory=dict)
+    """By the id of the document whose record it is."""
+    files: list[Path] = field(default_factory=list)
+    lost: dict[int, str] = field(default_factory=dict)
+    """Records that could not be read, each with a sentence that names the file and the place."""
+
+    @property
+    def bytes(self) -> int:
+        """How large the records are."""
+        return sum(copy.warc_length for copy in self.copies.values())
+
+    def undo(self) -> None:
+        """Remove the files that were made."""
+        for path in self.files:
+            path.unlink(missing_ok=True)
+
+
+def copy_for_heirs(session: Session, installation: Config, item: Item, done: Handover | None = None) -> Handover:
+    """Copy the records of an item that others refer to into the oldest of these. No row changes yet.
+
+    It takes as long as copying takes, and needs no transaction that writes.
+    """
+    handover = done or Handover()
+    archive = installation.items / item.urn / "archive"
+    try:
+        with ExitStack() as stack:
+            target = _Target(stack, installation, session, handover)
+            for row in _wanted(session, item):
+                if row.id not in handover.copies and row.id not in handover.lost:
+                    _copy(archive / row.warc, row, target, handover)
+    except BaseException:
+        handover.undo()
+        raise
+    return handover
+
+
+def hand_over(session: Session, installation: Config, item: Item, copied: Handover | None = None) -> Handover:
+    """Give the records of an item that others refer to into their care; the item can then be removed.
+
+    What `copy_for_heirs` copied before need not be copied while others wait for the database.
+    """
+    _hold(session, item)
+    handover = copy_for_heirs(session, installation, item, copied)
+    try:
+        referring = _referring_items(session, item)
+        given = (row for row in _wanted(session, item) if row.id in handover.copies)
+        while rows := list(islice(given, ROWS)):
+            _give(session, rows, handover.copies)
+        session.execute(delete(InheritedRecord).where(InheritedRecord.item_id == item.id))
+        for other in referring:
+            index_item(session, other, installation.items / other.urn)
+    except BaseException:
+        handover.undo()
+        raise
+    return handover
+
+
+def _hold(session: Session, item: Item) -> None:
+    """Keep items of the publication from being begun; refuse if one is being collected: it may refer to this one."""
+    session.execute(select(Publication.id).where(Publication.id == item.publication_id).with_for_update())
+    others = select(Item.urn, Item.state).where(Item.publication_id == item.publication_id, Item.id != item.id)
+    for urn, state in session.execute(others.with_for_update()):
+        if state == ItemState.COLLECTING:
+            raise TarantulaError(
+                f"Item {urn} is being collected, and may refer to {item.urn}. Wait until it has ended, or stop it."
+            )
+
+
+def _wanted(session: Session, item: Item) -> Iterator[Any]:
+    """Yield the item's records that others refer to, each with the oldest item that does, in the order of the files."""
+    referring = (select(one.refers_to_id, one.item_id, one.digest) for one in REFERRING)
+    other = union_all(*(rows.where(rows.selected_columns.refers_to_id.is_not(None)) for rows in referring)).subquery()
+    for source in (Document, InheritedRecord):
+        columns = [getattr(source, column.name) for column in InheritedRecord.__table__.columns]
+        heir = func.min(other.c.item_id).label("heir_id")
+        rows = session.execute(
+            select(*columns, heir)
+            .join(other, other.c.refers_to_id == source.id)
+            .where(source.item_id == item.id, other.c.item_id != item.id, source.warc.is_not(None))
+            .where(other.c.digest == source.digest)
+            .group_by(*columns)
+            .order_by(heir, source.warc, source.warc_offset)
+        )
+        yield from rows.yield_per(ROWS)
+
+
+def _referring_items(session: Session, item: Item) -> list[Item]:
+    ids = (
+        select(Document.id).where(Document.item_id == item.id),
+        select(InheritedRecord.id).where(InheritedRecord.item_id == item.id),
+    )
+    referring = [select(one.item_id).where(one.refers_to_id.in_(some)) for some in ids for one in REFERRING]
+    chosen = select(Item).where(Item.id.in_(union(*referring)), Item.id != item.id)
+    return list(session.scalars(chosen.order_by(Item.id)))
+
+
+def _give(session: Session, rows: list[Any], copies: dict[int, Copy]) -> None:
+    session.execute(delete(InheritedRecord).where(InheritedRecord.id.in_([row.id for row in rows])))
+    kept = ("id", "url", "collected_at", "state", "type", "digest")
+    session.execute(
+        insert(InheritedRecord),
+        [{name: getattr(row, name) for name in kept} | copies[row.id]._asdict() for row in rows],
+    )
+
+
+class _Target:
+    """The file that is being written: one for each heir and each file that is read."""
+
+    def __init__(self, stack: ExitStack, installation: Config, session: Session, handover: Handover) -> None:
+        self._stack = stack
+        self._installation = installation
+        self._session = session
+        self._handover = handover
+        self._key: tuple[int, str] | None = None
+        self._file: IO[bytes] | None = None
+
+    def of(self, row: Any, source: BinaryIO) -> IO[bytes]:
+        """Return the file for a row; it begins like the one from which the row's record comes."""
+        if self._key != (row.heir_id, row.warc) or self._file is None:
+            self._key = (row.heir_id, row.warc)
+            self._file = self._open(self._session.get_one(Item, row.heir_id).urn)
+            with suppress(DamagedRecord):
+                copy_bytes(source, 0, end_of_record(source, 0), self._file)
+        return self._file
+
+    def _open(self, urn: str) -> IO[bytes]:
+        path = self._installation.items / urn / "archive" / f"{urn}-{token_hex(4)}-00001.warc.gz"
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = self._stack.enter_context(path.open("xb"))
+        self._handover.files.append(path)
+        self._stack.callback(_sync, file)
+        return file
+
+
+def _sync(file: IO[bytes]) -> None:
+    with writing(Path(file.name)):
+        file.flush()
+        os.fsync(file)
+
+
+def _copy(path: Path, row: Any, target: _Target, handover: Handover) -> None:
+    try:
+        with open_record(path, row.warc_offset) as source:
+            end = end_of_record(source, row.warc_offset)
+            file = target.of(row, source)
+            with writing(Path(file.name)):
+                offset = file.tell()
+                copy_bytes(source, row.warc_offset, end, file)
+                rendered = _copy_rendered(source, row, file)
+    except DamagedRecord as error:
+        handover.lost[row.id] = str(error)
+    else:
+        handover.copies[row.id] = Copy(row.heir_id, Path(file.name).name, offset, end - row.warc_offset, rendered)
+
+
+def _copy_rendered(source: BinaryIO, row: Any, file: IO[bytes]) -> int | None:
+    """Copy the browser's version as well: a document that was carried over is shown by it."""
+    if row.rendered_offset is None:
+        return None
+    offset = file.tell()
+    copy_bytes(source, row.rendered_offset, end_of_record(source, row.rendered_offset), file)
+    return offset

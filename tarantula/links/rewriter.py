@@ -1,0 +1,106 @@
+"""The references in start tags replaced: what HTML and XML have in common."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from tarantula.links.character_references import escaped, unescaped
+from tarantula.links.grammar import PROMISES, UNVISITED, Form, Place
+from tarantula.links.link import LinkKind
+from tarantula.links.markup import Tables
+from tarantula.links.relocation_part_moved import Moved
+from tarantula.links.relocation_part_page import Page
+from tarantula.links.rewriter_part_rewriting import Rewriting, in_quotes
+from tarantula.links.source import Source
+from tarantula.links.source_part_start_tags import Value, span_of, value_of
+from tarantula.links.values import SPACE, SPANS
+
+CONVERTED = Tables.of(UNVISITED)
+POLICY = "content-security-policy"
+
+
+class Tag(Protocol):
+    """What is asked of an element."""
+
+    def attr(self, name: str, /) -> str | None:
+        """Return the value of an attribute."""
+
+
+def is_policy(meta: Tag) -> bool:
+    """Whether a meta element says from where its page may load something: no longer true of a copy."""
+    return (meta.attr("http-equiv") or "").strip(SPACE).lower() == POLICY
+
+
+class TagRewriting(Rewriting):
+    """What becomes of the references in the start tags of a document."""
+
+    def __init__(self, source: Source, page: Page) -> None:
+        super().__init__(source, page)
+        self.done: set[int] = set()
+        """Where values were that are dealt with: a parser may see an element twice, and a grammar an attribute."""
+
+    def rebase(self, base: str, tag: int | None, attribute: str = "href") -> None:
+        """Take references as relative to *base*, and let a copy's be relative to itself: an empty base is none."""
+        if base != self.page.base:
+            self.page.rebase(base)
+        if tag is not None:
+            self.empty(tag, attribute)
+
+    def empty(self, tag: int | None, attribute: str) -> None:
+        """Leave nothing of a value."""
+        if tag is not None and (value := value_of(self.source.shape, tag, attribute)):
+            start, end, quote = value
+            self.edits.append((start, end, "" if quote else '""'))
+
+    def attribute(self, element: Tag, tag: int, place: Place, value: str, moved: Moved | None = None) -> None:
+        """Replace the references in an attribute of the element whose start tag is at *tag*.
+
+        *moved* is what the only reference of an ASCII value becomes, if that is known already.
+        """
+        attribute, kind, form, when, codebase = place
+        if attribute is None or (when and not when(element.attr)) or (codebase and element.attr(codebase)):
+            return
+        written = value_of(self.source.shape, tag, attribute)
+        if written is None or written[0] in self.done:
+            return
+        start, end, quote = written
+        self.done.add(start)
+        if moved is not None and self.source.shape[start:end] == value:
+            self._whole(start, value, moved, quote)
+            led_to_copy = moved.to_copy
+        else:
+            led_to_copy = self._parts(written, form, kind)
+        if led_to_copy and kind:
+            self._release(element, tag)
+
+    def _whole(self, start: int, value: str, moved: Moved, quote: str) -> None:
+        """Replace a reference that is written as it is meant."""
+        address, sharp, _ = value.partition("#")
+        new = moved.address if sharp else moved.address + moved.fragment
+        self.edits.append((start, start + len(address), new if moved.to_copy else escaped(new, quote)))
+
+    def _parts(self, written: Value, form: Form, kind: LinkKind) -> bool:
+        """Replace the references in a value; say whether one leads to a copy."""
+        start, end, quote = written
+        if form in SPANS:
+            return self.value(start, end, form, kind, in_quotes(quote))
+        if form is Form.MARKUP:
+            self.inner_page(written)
+        elif form is Form.DIRECTORY:
+            self._directory(written)
+        return False
+
+    def inner_page(self, written: Value) -> None:
+        """Convert a page that is the value of an attribute."""
+
+    def _directory(self, written: Value) -> None:
+        start, end, quote = written
+        meant = unescaped(self.source.decoded(self.source.text[start:end])).value
+        if address := self.page.absolute(meant):
+            self.edits.append((start, end, escaped(address, quote)))
+
+    def _release(self, element: Tag, tag: int) -> None:
+        """Take out what the page says of a target that is no longer the same."""
+        for attribute in PROMISES:
+            if element.attr(attribute) is not None and (span := span_of(self.source.shape, tag, attribute)):
+                self.edits.append((*span, ""))

@@ -1,1 +1,0 @@
-"""Sources, alerts and views, as people see to them."""

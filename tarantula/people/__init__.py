@@ -1,1 +1,0 @@
-"""Who uses an installation: accounts and their roles, sessions, tokens, and what each of them changed."""

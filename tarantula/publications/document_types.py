@@ -1,0 +1,138 @@
+"""Document types and profiles: what is known, what is added, what a publication wants."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tarantula.core.errors import NotNow, NotThere, TarantulaError
+from tarantula.core.messages import did_you_mean
+from tarantula.fetch.media_types import Types
+from tarantula.publications.config import PublicationConfig
+from tarantula.publications.fields import check_name, check_type
+from tarantula.scope.types import TypeSet
+from tarantula.tables.publications import DocumentType, Profile
+
+LONGEST_DESCRIPTION = 200
+_EXTENSION = re.compile(r"[a-z0-9][a-z0-9_+-]{0,19}")
+
+
+def types(session: Session) -> list[DocumentType]:
+    """Return every known type, by name."""
+    return sorted(session.scalars(select(DocumentType)), key=lambda row: row.mime)
+
+
+def profiles(session: Session) -> list[Profile]:
+    """Return every profile, by name."""
+    return sorted(session.scalars(select(Profile)), key=lambda row: row.name)
+
+
+def extensions(session: Session) -> Types:
+    """Return the extensions of each known type."""
+    return {row.mime: row.extensions for row in session.execute(select(DocumentType.mime, DocumentType.extensions))}
+
+
+def wanted(session: Session, config: PublicationConfig) -> TypeSet:
+    """Return the types that a publication wants."""
+    return TypeSet(get_profile(session, config.profile).types, config.add_types, config.exclude_types)
+
+
+def add_type(session: Session, mime: str, suffixes: Sequence[str], description: str = "") -> DocumentType:
+    """Make a type known."""
+    mime = _checked(check_type, mime)
+    if "*" in mime:
+        raise TarantulaError(f"{mime} stands for many types; add them one by one.")
+    if session.get(DocumentType, mime):
+        raise NotNow(f"The type {mime} is known already.")
+    row = DocumentType(
+        mime=mime, extensions=[_extension(suffix) for suffix in suffixes], description=_description(description)
+    )
+    session.add(row)
+    session.flush()
+    return row
+
+
+def get_type(session: Session, mime: str) -> DocumentType:
+    """Return a known type, or say that there is none."""
+    row = session.get(DocumentType, mime.lower()) if mime.isascii() else None
+    if row is None:
+        near = did_you_mean(mime, session.scalars(select(DocumentType.mime)))
+        raise TarantulaError(f"There is no type {mime[:80]!r}.{near} `tarantula type list` shows them.")
+    return row
+
+
+def edit_type(session: Session, mime: str, suffixes: Sequence[str], description: str) -> DocumentType:
+    """Give a type other extensions, and another description."""
+    row = get_type(session, mime)
+    row.extensions, row.description = [_extension(suffix) for suffix in suffixes], _description(description)
+    session.flush()
+    return row
+
+
+def get_profile(session: Session, name: str) -> Profile:
+    """Return the profile of that name, or say that there is none."""
+    profile = session.get(Profile, name) if name.isascii() else None
+    if profile is None:
+        near = did_you_mean(name, session.scalars(select(Profile.name)))
+        raise NotThere(f"There is no profile {name!r}.{near} `tarantula profile list` shows them.")
+    return profile
+
+
+def add_profile(session: Session, name: str, mimes: Sequence[str], description: str = "") -> Profile:
+    """Make a profile of some types."""
+    name = _checked(check_name, name)
+    if session.get(Profile, name):
+        raise NotNow(f"There is a profile {name} already. `tarantula profile edit` changes it.")
+    profile = Profile(name=name, types=_types(mimes), description=_description(description))
+    session.add(profile)
+    session.flush()
+    return profile
+
+
+def edit_profile(
+    session: Session,
+    name: str,
+    *,
+    types: Sequence[str] | None = None,
+    add: Sequence[str] = (),
+    remove: Sequence[str] = (),
+    description: str | None = None,
+) -> Profile:
+    """Give a profile other types: all new ones, some more, some fewer."""
+    profile = get_profile(session, name)
+    leaving = set(_types(remove)) if remove else set()
+    mimes = [*(profile.types if types is None else types), *add]
+    profile.types = _types([mime for mime in mimes if mime.lower() not in leaving])
+    if description is not None:
+        profile.description = _description(description)
+    session.flush()
+    return profile
+
+
+def _types(mimes: Sequence[str]) -> list[str]:
+    if not mimes:
+        raise TarantulaError("A profile has at least one type.")
+    return list(dict.fromkeys(_checked(check_type, mime) for mime in mimes))
+
+
+def _extension(suffix: str) -> str:
+    extension = suffix.strip().removeprefix(".").lower()
+    if not _EXTENSION.fullmatch(extension):
+        raise TarantulaError(f"{suffix[:40]!r} is not an extension. Write it as pdf or .pdf.")
+    return extension
+
+
+def _description(text: str) -> str:
+    if len(text) > LONGEST_DESCRIPTION:
+        raise TarantulaError(f"The description has {len(text)} letters, and {LONGEST_DESCRIPTION} is the limit.")
+    return text.strip()
+
+
+def _checked(check: Callable[[str], str], text: str) -> str:
+    try:
+        return check(text)
+    except ValueError as error:
+        raise TarantulaError(str(error)) from error

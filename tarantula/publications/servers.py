@@ -1,0 +1,184 @@
+"""Servers: what was decided for them, and what an item met of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+from sqlalchemy import ColumnElement, Connection, case, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from tarantula.core import messages
+from tarantula.core.errors import NotNow, TarantulaError
+from tarantula.core.states import DocumentState, ItemState
+from tarantula.publications.config import PublicationConfig, read
+from tarantula.scope.patterns import parse_pattern
+from tarantula.scope.servers_part_server_not_accepted import ServerNotAccepted
+from tarantula.scope.servers_part_server_settings import ServerSettings
+from tarantula.store.document_query import ends_of
+from tarantula.store.listings import IS_COLLECTED
+from tarantula.tables.publications import Document, Item, Publication, Server, ServerSetting
+
+FIELDS = tuple(ServerSettings.model_fields)
+NOT_ASKED = (DocumentState.OVER_LIMIT, DocumentState.SERVER_NOT_ACCEPTED, DocumentState.EXCLUDED_BY_ROBOTS)
+"""The states of documents that nobody asked a server for, though their turn came."""
+_COLUMNS = tuple(getattr(ServerSetting, field) for field in FIELDS)
+
+
+class ServerRow(NamedTuple):
+    """A server that an item met."""
+
+    server: str
+    documents: int
+    collected: int
+    waiting: int
+    refused: int
+    """Because the server is not accepted, or excluded."""
+    settings: ServerSettings
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON; the keys are an interface."""
+        return {**self._asdict(), "settings": self.settings.model_dump()}
+
+
+def server_name(text: str) -> str:
+    """Return the name of one server, as documents have it, or say why it is none."""
+    try:
+        pattern = parse_pattern(text)
+    except ValueError as error:
+        raise TarantulaError(str(error)) from error
+    if "*" in pattern.name or pattern.name.startswith("."):
+        raise TarantulaError(f"{text[:80]!r} means many servers, and settings are those of one.")
+    return str(pattern)
+
+
+def put(session: Session, server: str, publication: Publication | None, changes: Mapping[str, Any]) -> ServerSettings:
+    """Change some settings of a server, for all publications or within one; return all that it then has there."""
+    row = session.scalar(_rows(server, publication))
+    before = {} if row is None else {field: getattr(row, field) for field in FIELDS}
+    try:
+        settings = ServerSettings.model_validate({**before, **changes})
+    except ValidationError as error:
+        raise TarantulaError("\n".join(messages.of_validation(error, FIELDS))) from error
+    if row is None:
+        row = ServerSetting(server=server, publication_id=publication.id if publication else None)
+        session.add(row)
+    for field in FIELDS:
+        setattr(row, field, getattr(settings, field))
+    session.flush()
+    return settings
+
+
+def clear(session: Session, server: str, publication: Publication | None) -> bool:
+    """Forget the settings of a server, for all publications or within one; say whether there were any."""
+    row = session.scalar(_rows(server, publication))
+    if row is not None:
+        session.delete(row)
+        session.flush()
+    return row is not None
+
+
+def kept(session: Session, server: str) -> list[tuple[str | None, ServerSettings]]:
+    """Return the settings of a server: those for all publications (``None``), and within which of them."""
+    rows = session.execute(
+        select(Publication.name, *_COLUMNS)
+        .select_from(ServerSetting)
+        .outerjoin(Publication, Publication.id == ServerSetting.publication_id)
+        .where(ServerSetting.server == server)
+    )
+    found = [(name, ServerSettings(**dict(zip(FIELDS, values, strict=True)))) for name, *values in rows]
+    return sorted(found, key=lambda one: one[0] or "")
+
+
+def in_force(connection: Connection, publication_id: int) -> dict[str, ServerSettings]:
+    """Return what holds in a publication for each server: what was set within it, then what was set for all."""
+    rows = connection.execute(
+        select(ServerSetting.server, *_COLUMNS)
+        .where(or_(ServerSetting.publication_id.is_(None), ServerSetting.publication_id == publication_id))
+        .order_by(ServerSetting.publication_id.is_not(None))
+    )
+    settings: dict[str, ServerSettings] = {}
+    for server, *values in rows:
+        own = ServerSettings(**dict(zip(FIELDS, values, strict=True)))
+        settings[server] = own.over(settings[server]) if server in settings else own
+    return settings
+
+
+def met(session: Session, item: Item) -> list[ServerRow]:
+    """Return every server that an item met, accepted or not, the ones with most documents first."""
+    settings = in_force(session.connection(), item.publication_id)
+    first, last = ends_of(session, item)
+    # Counted by number first: names are looked up once for each server, and not for each document.
+    counts = (
+        select(
+            Document.server_id,
+            func.count().label("documents"),
+            func.count(case((IS_COLLECTED, 1))).label("collected"),
+            func.count(case((Document.state == DocumentState.WAITING, 1))).label("waiting"),
+            func.count(case((Document.state == DocumentState.SERVER_NOT_ACCEPTED, 1))).label("refused"),
+        )
+        .where(Document.item_id + 0 == item.id, Document.id.between(first, last))
+        .group_by(Document.server_id)
+        .subquery()
+    )
+    rows = session.execute(
+        select(Server.name, counts.c.documents, counts.c.collected, counts.c.waiting, counts.c.refused)
+        .join(Server, Server.id == counts.c.server_id)
+        .order_by(counts.c.documents.desc(), Server.name)
+    )
+    return [
+        ServerRow(name, documents, collected, waiting, refused, settings.get(name, ServerSettings()))
+        for name, documents, collected, waiting, refused in rows
+    ]
+
+
+def asked(connection: Connection, item_id: int, servers: list[str]) -> dict[str, int]:
+    """Return how many documents of some servers an item asked for."""
+    rows = connection.execute(
+        select(Server.name, func.count())
+        .select_from(Document)
+        .join(Server, Server.id == Document.server_id)
+        .where(
+            Document.item_id == item_id,
+            Server.name.in_(servers),
+            Document.tries > 0,
+            Document.state.not_in(NOT_ASKED),
+        )
+        .group_by(Server.name)
+    )
+    return dict(rows.all())
+
+
+def accept(session: Session, item: Item, server: str) -> int:
+    """Take a server into an item that is not at its end; return how many refused documents now wait."""
+    session.refresh(item, with_for_update=True)
+    if item.state == ItemState.ARCHIVED:
+        raise NotNow(f"The item {item.urn} is archived: nothing can be added to it.")
+    config = PublicationConfig.model_validate(item.configuration)
+    if server not in config.accept:
+        item.configuration = read(config.model_dump() | {"accept": [*config.accept, server]}).model_dump(mode="json")
+    changed = session.execute(
+        update(Document)
+        .where(
+            Document.item_id == item.id,
+            Document.server_id.in_(select(Server.id).where(_taken_by(server))),
+            Document.state == DocumentState.SERVER_NOT_ACCEPTED,
+            Document.rule == ServerNotAccepted.__name__,
+        )
+        .values(state=DocumentState.WAITING, rule=None, reason=None),
+        execution_options={"synchronize_session": False},
+    )
+    return int(getattr(changed, "rowcount", 0))
+
+
+def _taken_by(server: str) -> ColumnElement[bool]:
+    if parse_pattern(server).port:
+        return Server.name == server
+    # A pattern without a port takes any.
+    return or_(Server.name == server, Server.name.startswith(f"{server}:", autoescape=True))
+
+
+def _rows(server: str, publication: Publication | None) -> Any:
+    of = ServerSetting.publication_id == publication.id if publication else ServerSetting.publication_id.is_(None)
+    return select(ServerSetting).where(ServerSetting.server == server, of)

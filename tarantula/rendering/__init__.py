@@ -1,1 +1,0 @@
-"""What a browser makes of pages."""

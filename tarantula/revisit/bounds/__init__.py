@@ -1,1 +1,0 @@
-"""What no schedule can be better than."""

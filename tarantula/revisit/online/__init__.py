@@ -1,1 +1,0 @@
-"""Policies without a horizon: what to visit now."""

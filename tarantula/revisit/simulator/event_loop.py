@@ -1,0 +1,129 @@
+"""The loop of a simulation: the next event, and what follows from it."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import NamedTuple
+
+from numba import njit
+
+from tarantula.revisit.heap import Heap, pop
+from tarantula.revisit.model import Floats, Ints
+from tarantula.revisit.pages import TICKS
+from tarantula.revisit.phases.dispatch import Queues, rest, soonest, take
+from tarantula.revisit.simulator.event_loop_part_documents import Documents, modify, visit
+from tarantula.revisit.simulator.event_loop_part_events import FREE, MODIFIED, READY, SHIFT, WHOSE, add
+
+EVENTS, VISITS, CHANGED, BREACHES, SEEN, IDLE, ALARMS, COUNTS = 0, 5, 6, 7, 8, 9, 10, 11
+"""Where counts are: the five events, visits, those that found a change, breaches of politeness, events written down,
+crawlers that wait, times at which the scheduler will be ready; and how many counts there are."""
+
+
+class Crew(NamedTuple):
+    """Crawlers that are free."""
+
+    idle: Ints
+    """Those that wait for a visit to be due; the last is the next."""
+    alarms: Floats
+    """When the scheduler will be ready for them; the last comes first."""
+
+
+class Visits(NamedTuple):
+    """What is to be visited, and what was."""
+
+    documents: Ints
+    made: Floats
+    """When each visit was made; nan until then."""
+    asked: Floats
+    """When each server was last asked."""
+
+
+class State(NamedTuple):
+    """Everything that a simulation changes."""
+
+    line: Heap
+    queues: Queues
+    documents: Documents
+    visits: Visits
+    crew: Crew
+    counts: Ints
+    diary: Floats
+    """The first events, as rows of time, kind and whose; as many as it has rows."""
+
+
+class Speeds(NamedTuple):
+    """What stays as it is."""
+
+    crawlers: Floats
+    servers: Floats
+    sizes: Floats
+    politeness: float
+    pause: float
+    horizon: float
+
+
+@njit(cache=True)
+def run(state, speeds):  # type: ignore[no-untyped-def]
+    """Let time pass until the next statistics or the end; return when that is, and which."""
+    # Taken apart once: what is inside is not counted again and again.
+    line, queues, documents, visits, crew, counts, diary = state
+    while True:
+        now, event, whose = line.times[0], line.numbers[0] >> SHIFT, line.numbers[0] & WHOSE
+        counts[EVENTS + event] += 1
+        if counts[SEEN] < len(diary):
+            _write_down(diary[counts[SEEN]], now, event, whose)
+            counts[SEEN] += 1
+        if event == MODIFIED:
+            modify(documents, whose, now, line, speeds.horizon)
+            continue
+        pop(line)
+        if event == FREE:
+            crew.idle[counts[IDLE]] = whose
+            counts[IDLE] += 1
+        elif event == READY:
+            counts[ALARMS] -= 1
+        else:
+            return now, event
+        while counts[IDLE] > 0:
+            server = take(queues, now)
+            if server < 0:
+                break
+            counts[IDLE] -= 1
+            _visit(line, queues, documents, visits, counts, speeds, now, crew.idle[counts[IDLE]], server)
+        if counts[IDLE] > 0:
+            _set_alarm(line, crew, counts, soonest(queues), speeds.horizon)
+
+
+@njit(cache=True)
+def _visit(line, queues, documents, visits, counts, speeds, now, crawler, server):  # type: ignore[no-untyped-def]
+    """Let a crawler ask a server for the document whose turn it is."""
+    number = queues.following[server]
+    document = visits.documents[number]
+    # Whoever decides who is asked does not also say whether that was polite.
+    if now - visits.asked[server] < speeds.politeness:
+        counts[BREACHES] += 1
+    visits.asked[server] = now
+    visits.made[number] = now
+    counts[VISITS] += 1
+    counts[CHANGED] += visit(documents, document, now)
+    seconds = speeds.sizes[document] / min(speeds.crawlers[crawler], speeds.servers[server])
+    done = now + ceil(seconds * TICKS) / TICKS
+    if done <= speeds.horizon:
+        add(line, done, FREE, crawler)
+    queues.following[server] += 1
+    rest(queues, server, max(now + speeds.pause, done))
+
+
+@njit(cache=True)
+def _set_alarm(line, crew, counts, due, horizon):  # type: ignore[no-untyped-def]
+    """Be ready for crawlers that are free when the next visit is due, unless that is known already."""
+    alarms = counts[ALARMS]
+    if due <= horizon and (alarms == 0 or due < crew.alarms[alarms - 1]):
+        crew.alarms[alarms] = due
+        counts[ALARMS] += 1
+        add(line, due, READY, crew.idle[counts[IDLE] - 1])
+
+
+@njit(cache=True)
+def _write_down(row, now, event, whose):  # type: ignore[no-untyped-def]
+    row[0], row[1], row[2] = now, event, whose

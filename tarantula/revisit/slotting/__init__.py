@@ -1,1 +1,0 @@
-"""Page and slot chosen together, at prices of a server's time."""

@@ -1,0 +1,108 @@
+"""Finds documents through a gateway, for whoever has no index at hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from threading import Lock
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ValidationError
+
+from tarantula.core.errors import NotNow, TarantulaError
+from tarantula.search.results import Completions, Prefix, Request, Results
+
+PATIENCE = 20.0
+"""Seconds for an answer: more than a gateway takes to say that there is none."""
+MOST_IDLE = 8
+LONGEST = 1_000
+"""Letters of what somebody types that are sent."""
+
+Answer = TypeVar("Answer", Results, Completions)
+
+
+class RemoteFinder:
+    """Answers requests as a `Finder` does; any number of threads may ask."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            parts = urlsplit(address)
+            is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            is_one = False
+        if not is_one:
+            raise TarantulaError(f"{address} is no address of a gateway. Write it as http://127.0.0.1:7700.")
+        self._address = address.rstrip("/")
+        self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._server = parts.netloc
+        self._folder = parts.path.rstrip("/")
+        self._lock = Lock()
+        self._idle: list[HTTPConnection] = []
+
+    def find(self, request: Request) -> Results:
+        """Return a page of what was found."""
+        return self._answer("/find", request, Results)
+
+    def complete(self, prefix: str) -> list[str]:
+        """Return how a query may go on."""
+        return self._answer("/complete", Prefix(prefix=prefix[:LONGEST]), Completions).completions
+
+    __call__ = find
+
+    def close(self) -> None:
+        """Close its connections."""
+        with self._lock:
+            while self._idle:
+                self._idle.pop().close()
+
+    def _answer(self, path: str, wish: BaseModel, kind: type[Answer]) -> Answer:
+        status, body = self._post(f"{self._folder}{path}", wish.model_dump_json().encode())
+        try:
+            if status == HTTPStatus.OK:
+                return kind.model_validate_json(body)
+            sentence = str(json.loads(body)["error"])
+        except (ValidationError, ValueError, KeyError, TypeError) as error:
+            raise TarantulaError(f"What answers at {self._address} is no gateway of this version.") from error
+        raise NotNow(sentence) if status == HTTPStatus.SERVICE_UNAVAILABLE else TarantulaError(sentence)
+
+    def _post(self, path: str, body: bytes) -> tuple[int, bytes]:
+        try:
+            # One that has rested may be closed by now: asking again does no harm.
+            while (rested := self._rested()) is not None:
+                with suppress(ConnectionError, HTTPException):
+                    return self._exchange(rested, path, body)
+            return self._exchange(self._kind(self._server, timeout=PATIENCE), path, body)
+        except (OSError, HTTPException) as error:
+            words = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise NotNow(
+                f"The gateway at {self._address} does not answer ({words}). Start it with `tarantula gateway`."
+            ) from error
+
+    def _exchange(self, connection: HTTPConnection, path: str, body: bytes) -> tuple[int, bytes]:
+        with _closed_if_it_fails(connection):
+            connection.request("POST", path, body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            status, content = answer.status, answer.read()
+        with self._lock:
+            if not answer.will_close and len(self._idle) < MOST_IDLE:
+                self._idle.append(connection)
+            else:
+                connection.close()
+        return status, content
+
+    def _rested(self) -> HTTPConnection | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+
+@contextmanager
+def _closed_if_it_fails(connection: HTTPConnection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise

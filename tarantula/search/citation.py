@@ -1,0 +1,146 @@
+"""The place of a text that answers a query best, with the words marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from tarantula.search.queries.parser import Asked
+from tarantula.search.results import Piece
+from tarantula.search.texts.words import exact, stems_of
+
+LENGTH = 240
+"""Letters of a citation, about."""
+LOOKED_AT = 50_000
+"""Letters of a text in which the place is looked for."""
+MOST_HITS = 30
+"""Words of a citation that are counted."""
+BEFORE = 60
+"""Letters before the first word that was asked for."""
+BEGINNING = 2
+"""Letters of a word that no stemmer changes, but for some that are the same to it."""
+
+_WORD = re.compile(r"\w+")
+_FOREIGN = re.compile(r"[^\W\x00-\x7f]\w*")
+_SPACE = re.compile(r"\s")
+
+
+_Hit = tuple[int, int, str]
+"""Where a word begins and ends, and the form in which it is asked for."""
+
+
+class AskedWords(dict[str, str | None]):
+    """By word, as it is written: the form in which it is asked for, if it is. Each is looked at once."""
+
+    def __init__(self, forms: frozenset[str]) -> None:
+        super().__init__()
+        self._forms = forms
+        self._beginning = _beginning_with(frozenset(map(_beginning_of, forms)))
+
+    def hits_in(self, text: str) -> list[_Hit]:
+        """Return where words stand that are asked for."""
+        return [(start, end, form) for start, end in self._spans(text) if (form := self[text[start:end]])]
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where words stand that may be asked for, with few others."""
+        alike = _alike(text.lower())
+        # What has a line in it is several words, of which a later one may be meant.
+        if "_" in text or len(alike) != len(text):
+            return [word.span() for word in _WORD.finditer(text)]
+        begun = [word.span() for word in self._beginning.finditer(alike)]
+        return begun if text.isascii() else sorted({*begun, *_with_foreign_letters(text)})
+
+    def __missing__(self, word: str) -> str | None:
+        forms = _forms(word.lower())
+        is_asked = not self._forms.isdisjoint(forms)
+        form = self[word] = next(form for form in forms if form in self._forms) if is_asked else None
+        return form
+
+
+def citation(text: str, asked: AskedWords) -> list[Piece]:
+    """Return the piece of a text that has most of the words; its beginning if it has none."""
+    seen = text[:LOOKED_AT].strip()
+    start = max(_best_start(asked.hits_in(seen)) - BEFORE, 0)
+    if start:
+        space = _SPACE.search(seen, start)
+        start = space.end() if space else 0
+    # Only what is shown is brought into shape.
+    end = start + 2 * LENGTH
+    cited = " ".join(seen[start:end].split())
+    is_cut = len(cited) > LENGTH
+    if is_cut:
+        cited = cited[: max(cited.rfind(" ", 0, LENGTH), 0) or LENGTH]
+    return _marked(cited, asked.hits_in(cited), bool(start), is_cut or end < len(seen))
+
+
+def forms_asked(asked: Asked) -> AskedWords:
+    """Return what knows every form of the words that are asked for."""
+    texts = [words.text for group in asked.wanted for words in group]
+    parts = [part for text in texts for part in exact().analyze(text)]
+    return AskedWords(frozenset(form for part in parts for form in _forms(part)))
+
+
+def _best_start(hits: Sequence[_Hit]) -> int:
+    """Return where the window begins that has most different words, then most words."""
+    best, at, behind = (0, 0), 0, 0
+    inside: dict[str, int] = {}
+    for number, (start, _, form) in enumerate(hits):
+        last = start + LENGTH - BEFORE
+        for _, end, other in hits[behind : number + MOST_HITS]:
+            if end > last:
+                break
+            inside[other] = inside.get(other, 0) + 1
+            behind += 1
+        if (value := (len(inside), behind - number)) > best:
+            best, at = value, start
+        if behind == number:
+            behind += 1
+        elif inside[form] == 1:
+            del inside[form]
+        else:
+            inside[form] -= 1
+    return at
+
+
+def _marked(text: str, hits: Sequence[_Hit], is_begun: bool, is_cut: bool) -> list[Piece]:
+    pieces = [Piece("… ")] if is_begun else []
+    at = 0
+    for start, end, _ in hits:
+        pieces += [Piece(text[at:start]), Piece(text[start:end], True)]
+        at = end
+    pieces.append(Piece(text[at:] + (" …" if is_cut else "")))
+    return [piece for piece in pieces if piece.text]
+
+
+def _beginning_of(form: str) -> str:
+    """Return what every word begins with that has a form, unless it begins with foreign letters."""
+    return _alike(form[:BEGINNING].encode("ascii", "replace").decode().partition("?")[0])
+
+
+def _alike(text: str) -> str:
+    """Make one of the letters that a stemmer takes for one another: dying is a form of die."""
+    return text.replace("y", "i")
+
+
+@lru_cache(1_000)
+def _beginning_with(beginnings: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern for words that begin so."""
+    # Looking back only from where the letters stand is much quicker than looking for the beginnings of words.
+    words = [rf"{begun}(?<!\w{'.' * len(begun)})" for begun in sorted(beginnings - {""})]
+    return re.compile(rf"(?:{'|'.join(words) or '(?!)'})\w*")
+
+
+def _with_foreign_letters(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where words stand that have a letter at their beginning that may be folded to any."""
+    for found in _FOREIGN.finditer(text):
+        start = found.start()
+        while start > found.start() - BEGINNING and start and text[start - 1].isalnum():
+            start -= 1
+        if start > found.start() - BEGINNING:
+            yield start, found.end()
+
+
+@lru_cache(100_000)
+def _forms(word: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*exact().analyze(word), *stems_of(word)]))

@@ -1,0 +1,98 @@
+"""The same page twice: what was found, with what is the same put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tantivy import DocAddress, Searcher
+
+from tarantula.search.index.schema_part_schema import LIKENESS, SKETCH, Field
+from tarantula.search.texts.similarity import are_alike, likeness_from, near_another
+
+COMPARED = 500
+"""Documents of which each is compared with each other by a bit or two; of more, by what they have in common."""
+
+Column = Sequence[int | float | bool | None]
+
+
+@dataclass(slots=True)
+class Hit:
+    """A document that answers, and how many are folded into it."""
+
+    score: float
+    address: DocAddress
+    same: int = 0
+    """Others with the same bytes."""
+    alike: int = 0
+    """Others that are nearly equal."""
+    likeness: bytes = field(default=b"", repr=False)
+
+
+class Folding:
+    """Takes documents as they come, the best first, and lets the first of those that are the same stand for all."""
+
+    def __init__(self) -> None:
+        self.hits: list[Hit] = []
+        self._pages: dict[object, Hit] = {}
+        self._bodies: dict[object, Hit] = {}
+        self._bands: dict[tuple[int, int], list[Hit]] = {}
+
+    def add(self, hit: Hit, page: object, body: object, bands: Sequence[int]) -> None:
+        """Take a document; one without bands is like no other."""
+        first = self._pages.get(page)
+        if first is None and (first := self._bodies.get(body)) is not None:
+            first.same += 1
+        if first is None and (first := self._alike(hit, bands)) is not None:
+            first.alike += 1
+        if first is None:
+            self._keep(first := hit, bands)
+        # Whatever has the page or the bytes of one that is folded goes where that went.
+        self._pages.setdefault(page, first)
+        self._bodies.setdefault(body, first)
+
+    def _alike(self, hit: Hit, bands: Sequence[int]) -> Hit | None:
+        """Return the first hit that a document is nearly equal to."""
+        return next((other for other in self._sharing(bands) if are_alike(hit.likeness, other.likeness)), None)
+
+    def _sharing(self, bands: Sequence[int]) -> Iterator[Hit]:
+        """Yield hits that share a band, each once."""
+        seen: set[int] = set()
+        for band in enumerate(bands):
+            for other in self._bands.get(band, ()):
+                if id(other) not in seen:
+                    seen.add(id(other))
+                    yield other
+
+    def _keep(self, hit: Hit, bands: Sequence[int]) -> None:
+        self.hits.append(hit)
+        for band in enumerate(bands):
+            self._bands.setdefault(band, []).append(hit)
+
+
+def folded(searcher: Searcher, found: Sequence[tuple[float, DocAddress]], unfold: bool = False) -> list[Hit]:
+    """Let captures of one page be one hit, and equal and nearly equal documents as well, unless unfolded."""
+    addresses = [address for _, address in found]
+    pages: Column = searcher.fast_field_values(Field.PAGE, addresses)
+    bodies: Column = range(len(addresses)) if unfold else searcher.fast_field_values(Field.BODY, addresses)
+    bands = {} if unfold else _bands(searcher, addresses)
+    if not bands and len(set(pages)) == len(set(bodies)) == len(found):
+        return [Hit(score, address) for score, address in found]
+    folding = Folding()
+    for place, ((score, address), page, body) in enumerate(zip(found, pages, bodies, strict=True)):
+        its = bands.get(place, ())
+        folding.add(Hit(score, address, likeness=likeness_from(its)), page, body, its)
+    return folding.hits
+
+
+def _bands(searcher: Searcher, addresses: Sequence[DocAddress]) -> dict[int, tuple[int, ...]]:
+    """Return the bands of those documents that may be nearly equal to another, by their places."""
+    sketches = searcher.fast_field_values(SKETCH, list(addresses))
+    places = [place for place, sketch in enumerate(sketches) if sketch is not None]
+    if len(places) <= COMPARED:
+        places = [places[near] for near in near_another([int(sketches[place] or 0) for place in places])]
+    if not places:
+        return {}
+    chosen = [addresses[place] for place in places]
+    rows = zip(*(searcher.fast_field_values(name, chosen) for name in LIKENESS), strict=True)
+    return {place: tuple(int(band or 0) for band in row) for place, row in zip(places, rows, strict=True)}

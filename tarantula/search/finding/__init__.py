@@ -1,1 +1,0 @@
-"""What is found in an index, and how it is shown."""

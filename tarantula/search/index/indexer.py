@@ -1,0 +1,161 @@
+"""Brings an index up to date with the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select
+from sqlalchemy.orm import Session
+from tantivy import Query
+
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.search.index.indexer_part_latest import pages_of, unsettled
+from tarantula.search.index.schema import Entry, body_number, page_number
+from tarantula.search.index.schema_part_schema import Field
+from tarantula.search.index.storage import Index
+from tarantula.search.texts.content import unpacked
+from tarantula.store.bulk import chunks
+from tarantula.store.journal import Follower, Happened, given_away
+from tarantula.tables.publications import Document, Item, LinkWeight, Publication, ReadText, Server
+
+FOLLOWED = (Happened.READ, Happened.RANKED, Happened.REMOVED)
+ENTRIES = 200
+"""Of the journal, that are dealt with at a time."""
+ROWS = 500
+
+
+class OtherJournal(TarantulaError):
+    """An index that knows of more than ever happened."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"The index in {folder} is ahead of the journal: it follows another database, or this one was put back. "
+            "Build it anew with `tarantula index --rebuild`; that of a barrel with `tarantula barrel --rebuild`."
+        )
+
+
+class Step(NamedTuple):
+    """What one look at the journal came to."""
+
+    documents: int
+    place: int
+    is_up_to_date: bool
+
+
+class Indexer:
+    """Follows the journal for one index."""
+
+    def __init__(self, database: Database, index: Index, *, in_order: bool = False) -> None:
+        self._database = database
+        self._index = index
+        self._follower = Follower(index.place, FOLLOWED, in_order=in_order)
+        self._is_checked = False
+
+    def step(self) -> Step:
+        """Take the next entries of the journal into the index, and commit."""
+        with self._database.reading() as session:
+            self.check(session.connection())
+            entries = self._follower.next(session.connection(), ENTRIES)
+            touched, seen, documents = set[int](), set[int](), 0
+            for entry in entries:
+                match entry.kind:
+                    case Happened.READ | Happened.RANKED:
+                        # What was read and ranked meanwhile is taken once, with all that is known of it now.
+                        put = self._put(session, [number for number in entry.documents if number not in seen])
+                        seen.update(entry.documents)
+                        touched |= put
+                        documents += len(put)
+                    case Happened.REMOVED:
+                        touched |= self._forget(self._index.term(Field.ITEM, entry.item_id))
+        if touched:
+            self._index.flush()
+            self._index.put(unsettled(self._index, touched))
+        if entries or self._follower.place != self._index.place:
+            self._index.commit(self._follower.place)
+        return Step(documents, self._follower.place, not entries)
+
+    def check(self, connection: Connection) -> None:
+        """Look, once, whether the index follows this journal: in another, or one put back, it would miss entries."""
+        if not self._is_checked and self._follower.place > given_away(connection):
+            raise OtherJournal(self._index.folder)
+        self._is_checked = True
+
+    def _put(self, session: Session, numbers: list[int]) -> set[int]:
+        pages: set[int] = set()
+        for chunk in chunks(numbers, ROWS):
+            entries = list(entries_of(session, chunk))
+            self._index.put(entries)
+            pages |= {entry.page for entry in entries}
+            # What is there no more, or says nothing any more, is found no more.
+            gone = set(chunk) - {entry.number for entry in entries}
+            if gone:
+                pages |= self._forget(self._index.terms(Field.NUMBER, gone))
+        return pages
+
+    def _forget(self, query: Query) -> set[int]:
+        """Remove what a query finds; return the pages of which captures before may be the last again."""
+        self._index.flush()
+        pages = pages_of(self._index, query)
+        self._index.remove(query)
+        return pages
+
+
+def entries_of(session: Session, numbers: Iterable[int]) -> Iterator[Entry]:
+    """Yield documents that were read, as an index takes them."""
+    rows = session.execute(
+        select(
+            Document.id,
+            Document.item_id,
+            Document.url,
+            Document.key,
+            Document.type,
+            Document.digest,
+            Document.collected_at,
+            Item.urn,
+            Publication.name.label("publication"),
+            Server.name.label("server"),
+            ReadText.content,
+            LinkWeight.weight,
+            LinkWeight.inlinks,
+            LinkWeight.anchors,
+        )
+        .join(ReadText, ReadText.document_id == Document.id)
+        .outerjoin(LinkWeight, LinkWeight.document_id == Document.id)
+        .join(Item, Item.id == Document.item_id)
+        .join(Publication, Publication.id == Item.publication_id)
+        .join(Server, Server.id == Document.server_id)
+        .where(Document.id.in_(list(numbers)))
+        .order_by(Document.id)
+    )
+    return map(_entry, rows)
+
+
+def _entry(row: Any) -> Entry:
+    content = unpacked(row.content)
+    return Entry(
+        number=row.id,
+        item=row.item_id,
+        publication=row.publication,
+        urn=row.urn,
+        url=row.url,
+        server=row.server,
+        type=row.type or "",
+        collected=row.collected_at,
+        page=page_number(row.publication, row.key),
+        body=body_number(row.digest),
+        language=content.language,
+        title=content.title,
+        headings=content.headings,
+        description=content.description,
+        main=content.main,
+        rest=content.rest,
+        leads_to=list(dict.fromkeys(key for key, _ in content.anchors)),
+        likeness=bytes.fromhex(content.likeness),
+        # Nothing is known of the links before its item has ended.
+        rank=row.weight or 0.0,
+        inlinks=row.inlinks or 0,
+        anchors=row.anchors or "",
+    )

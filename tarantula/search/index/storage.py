@@ -1,0 +1,210 @@
+"""An index in a folder: what is added or removed is seen when it is committed, with the place in the journal."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, LOCK_NB, flock
+from pathlib import Path
+from typing import NamedTuple
+
+import tantivy
+from tantivy import DocAddress, IndexWriter, Query, Searcher
+
+from tarantula.core.errors import NotUsable, TarantulaError
+from tarantula.search.index.schema import Entry, document_of
+from tarantula.search.index.schema_part_schema import VERSION, Field, schema
+from tarantula.search.index.storage_part_place import Place
+from tarantula.search.texts.words import EXACT, PARTED, exact, parted
+
+HEAP = 64_000_000
+"""Bytes that are gathered before they are written."""
+MOST = 1_000_000
+META = "meta.json"
+"""The file that says which others belong to an index."""
+LOCK = ".tantivy-writer.lock"
+"""The file that whoever writes has locked."""
+
+
+class DamagedIndex(NotUsable):
+    """An index that cannot be read."""
+
+    def __init__(self, folder: Path, error: object) -> None:
+        super().__init__(
+            f"The index in {folder} is damaged ({error}). "
+            "Build it anew from the archive with `tarantula index --rebuild`."
+        )
+
+
+class OtherVersion(NotUsable):
+    """An index that another version of the program made."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"The index in {folder} was made by another version of Tarântula. "
+            "Build it anew with `tarantula index`; a daemon does so when it starts."
+        )
+
+
+class BusyIndex(TarantulaError):
+    """An index that another process keeps up to date."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"Another process is at work on the index in {folder}: let it go on, or end it first.")
+
+
+class Seen(NamedTuple):
+    """An index at a moment."""
+
+    searcher: Searcher
+    place: int
+    """Up to here the journal is in it, at least."""
+
+
+@contextmanager
+def damage_told(folder: Path) -> Iterator[None]:
+    """Say that an index is damaged, whatever is met in its files."""
+    try:
+        yield
+    except ValueError as error:
+        raise DamagedIndex(folder, error) from error
+    except BaseException as error:
+        # Where Rust gives up, there is no Exception.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise DamagedIndex(folder, error) from None
+
+
+def remove(folder: Path) -> None:
+    """Remove an index, of any version, unless somebody is at work on it."""
+    try:
+        found = tantivy.Index.open(str(folder))
+    except ValueError:
+        # One that is damaged nobody can be at work on.
+        found = None
+    if found is not None:
+        try:
+            found.writer(HEAP, 1)
+        except ValueError as error:
+            raise BusyIndex(folder) from error
+    shutil.rmtree(folder)
+
+
+class Index:
+    """What can be found, and up to where the journal was followed."""
+
+    def __init__(self, folder: Path, *, is_for_writing: bool = False) -> None:
+        """Open it; one of another version is removed by whoever will write, and nobody else."""
+        self.folder = folder
+        self._place = Place(folder / "place.json", VERSION)
+        self._schema = schema()
+        if self._place.is_of_another_version():
+            if not is_for_writing:
+                raise OtherVersion(folder)
+            remove(folder)
+        self._index = self._opened()
+        self._index.register_tokenizer(EXACT, exact())
+        self._index.register_tokenizer(PARTED, parted())
+        self._writer: IndexWriter | None = None
+
+    @property
+    def schema(self) -> tantivy.Schema:
+        """Its fields."""
+        return self._schema
+
+    @property
+    def place(self) -> int:
+        """Up to where the journal was followed."""
+        return self._place.read()
+
+    def searcher(self) -> Searcher:
+        """Return the index as it was committed last."""
+        self._index.reload()
+        return self._index.searcher()
+
+    def seen(self) -> Seen:
+        """Return it as it was committed last, with its place."""
+        # First: what is committed in between is in the index, and not the other way round.
+        place = self.place
+        return Seen(self.searcher(), place)
+
+    def put(self, entries: Iterable[Entry]) -> None:
+        """Add entries, or put them in the place of those with the same numbers."""
+        new = list(entries)
+        if new:
+            self.remove(self.terms(Field.NUMBER, [entry.number for entry in new]))
+        for entry in new:
+            self.writer.add_document(document_of(entry))
+
+    def remove(self, query: Query) -> None:
+        """Remove what a query finds."""
+        self.writer.delete_documents_by_query(query)
+
+    def flush(self) -> None:
+        """Let everything be seen."""
+        if self._writer is not None:
+            self._writer.commit()
+
+    def commit(self, place: int) -> None:
+        """Let everything be seen, then note the place: what is done twice after a crash comes to the same."""
+        self.flush()
+        self._place.write(place)
+
+    def addresses(self, searcher: Searcher, query: Query) -> list[DocAddress]:
+        """Return where everything is that a query finds."""
+        return [address for _, address in searcher.search(query, limit=MOST, count=False).hits]
+
+    def term(self, field: Field, value: str | int) -> Query:
+        """Return a query for a value."""
+        return Query.term_query(self._schema, field, value, "basic")
+
+    def terms(self, field: Field, values: Iterable[str | int]) -> Query:
+        """Return a query for any of some values."""
+        return Query.term_set_query(self._schema, field, list(values))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.writer.delete_all_documents()
+
+    def hold(self) -> None:
+        """Keep others from changing it, or say that somebody else does."""
+        self.writer.commit()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a process is at work on it."""
+        try:
+            with (self.folder / LOCK).open("rb") as lock:
+                flock(lock, LOCK_EX | LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+        return False
+
+    def close(self) -> None:
+        """Let others change it."""
+        if self._writer is not None:
+            self._writer.wait_merging_threads()
+            self._writer = None
+
+    @property
+    def writer(self) -> IndexWriter:
+        """What changes it; only one process at a time has it."""
+        if self._writer is None:
+            try:
+                self._writer = self._index.writer(HEAP, 1)
+            except ValueError as error:
+                raise BusyIndex(self.folder) from error
+        return self._writer
+
+    def _opened(self) -> tantivy.Index:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.place and not (self.folder / META).exists():
+            # An empty one would be made, and taken for one that has everything up to the place.
+            raise DamagedIndex(self.folder, f"{META} is missing")
+        try:
+            return tantivy.Index(self._schema, str(self.folder))
+        except ValueError as error:
+            raise DamagedIndex(self.folder, error) from error

@@ -1,1 +1,0 @@
-"""The index: its fields, its files, and whoever brings it up to date."""

@@ -1,0 +1,155 @@
+"""What somebody typed, understood: words, phrases, alternatives, what is not wanted, and filters.
+
+Every text means something: what is not of the language is searched as words.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from unicodedata import normalize
+
+from tarantula.core.urls import canonical
+
+MOST_WORDS = 64
+"""Words of a query that are looked for; it says so when there were more."""
+LONGEST = 200_000
+"""Letters of a query that are looked at."""
+
+_TOKEN = re.compile(r'(?P<minus>-?)(?:(?P<filter>[a-z]+):(?=\S))?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?")
+TEXT_FILTERS = frozenset({"title", "url"})
+VALUE_FILTERS = frozenset({"site", "type", "lang", "publication"})
+TIME_FILTERS = frozenset({"before", "after"})
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Words that stand next to each other: one, or those of a phrase."""
+
+    text: str
+    is_phrase: bool = False
+    field: str = ""
+    """``title`` or ``url``; any, unless told."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """A query."""
+
+    wanted: list[list[Words]] = field(default_factory=list)
+    """Of each of these, at least one."""
+    unwanted: list[Words] = field(default_factory=list)
+    values: dict[str, list[str]] = field(default_factory=dict)
+    """By filter: any of the values."""
+    without: dict[str, list[str]] = field(default_factory=dict)
+    """By filter: none of the values."""
+    links_to: list[str] = field(default_factory=list)
+    since: datetime | None = None
+    until: datetime | None = None
+    """Not itself."""
+    notes: list[str] = field(default_factory=list)
+    """What was not understood as it may have been meant."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked for."""
+        return not (self.wanted or self.values or self.links_to or self.since or self.until)
+
+    @property
+    def wants_the_past(self) -> bool:
+        """Whether earlier captures are asked for as well."""
+        return self.since is not None or self.until is not None
+
+
+def understood(text: str) -> Asked:
+    """Return what a text asks for."""
+    asked = Asked()
+    is_alternative = False
+    number = 0
+    # Letters and their accents may have been typed one after the other.
+    for token in _TOKEN.finditer(_CONTROL.sub(" ", normalize("NFC", text[:LONGEST]))):
+        if token["word"] == "OR" and not token["minus"] and not token["filter"]:
+            is_alternative = bool(asked.wanted)
+            continue
+        number += 1
+        if number > MOST_WORDS:
+            asked.notes.append(f"Only the first {MOST_WORDS} words are looked for.")
+            break
+        _take(asked, token, is_alternative)
+        is_alternative = False
+    return asked
+
+
+def _take(asked: Asked, token: re.Match[str], is_alternative: bool) -> None:
+    name, is_phrase = token["filter"] or "", token["phrase"] is not None
+    text = (token["phrase"] if is_phrase else token["word"]).strip()
+    # Signs are in no index.
+    if not any(map(str.isalnum, text)):
+        return
+    if name and _filter(asked, name, text, bool(token["minus"])):
+        return
+    if name and name not in TEXT_FILTERS:
+        text, name = f"{name}:{text}", ""
+    words = Words(text, is_phrase, name)
+    if token["minus"]:
+        asked.unwanted.append(words)
+    elif is_alternative:
+        asked.wanted[-1].append(words)
+    else:
+        asked.wanted.append([words])
+
+
+def _filter(asked: Asked, name: str, value: str, is_unwanted: bool) -> bool:
+    """Take a filter; return whether it was one."""
+    if name in VALUE_FILTERS:
+        (asked.without if is_unwanted else asked.values).setdefault(name, []).append(value.lower())
+        return True
+    if name == "link" and not is_unwanted and (url := canonical(value if "://" in value else f"http://{value}")):
+        asked.links_to.append(url)
+        return True
+    if name in TIME_FILTERS and not is_unwanted:
+        return _time(asked, name, value)
+    return False
+
+
+def _time(asked: Asked, name: str, value: str) -> bool:
+    begin, end = span_of(value) or (None, None)
+    if begin is None or end is None:
+        asked.notes.append(f"{value!r} is no date: write it as 2026, 2026-06 or 2026-06-12.")
+        return True
+    if name == "before":
+        asked.until = min(asked.until or begin, begin)
+    else:
+        asked.since = max(asked.since or end, end)
+    return True
+
+
+def span_of(text: str) -> tuple[datetime, datetime] | None:
+    """Return when a year, a month or a day begins and ends; nothing if there is no such."""
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day = (int(part) if part else None for part in found.groups())
+    assert year is not None
+    try:
+        begin = date(year, month or 1, day or 1)
+    except ValueError:
+        return None
+    return _midnight(begin), _midnight(_end_of(begin, month, day))
+
+
+def _end_of(begin: date, month: int | None, day: int | None) -> date:
+    try:
+        if day:
+            return begin + timedelta(days=1)
+        is_last = month in (None, 12)
+        return date(begin.year + is_last, 1 if is_last else begin.month + 1, 1)
+    except (ValueError, OverflowError):
+        return date.max
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)

@@ -1,0 +1,109 @@
+"""The Python interface to what was collected, for programs that Tarântula is a module of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+from sqlalchemy import select
+
+from tarantula.archive.diff.pages import lines_of
+from tarantula.archive.export.exporter import Exported, export_item, parse_format
+from tarantula.archive.quality import validation
+from tarantula.archive.quality.decision_hooks import decide_and_tell
+from tarantula.archive.quality.indicators import Indicators, indicators_of
+from tarantula.archive.quality.validation import Decided
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.core.states import Validation
+from tarantula.core.urls import canonical, key_of
+from tarantula.fetch.media_types import charset_of, media_type
+from tarantula.publications import registry
+from tarantula.store import listings
+from tarantula.store.captures import capture_of
+from tarantula.store.listings import DocumentRow, ItemRow, find_item
+from tarantula.store.warc_reader import read_record
+from tarantula.store.warc_reader_part_payload import payload_of
+from tarantula.tables.publications import Document
+
+
+def text_of(body: bytes, content_type: str | None) -> str | None:
+    """Return the text of a body as a reader sees it, by what its Content-Type header says; nothing if it has none."""
+    lines = lines_of(body, media_type(content_type), charset_of(content_type))
+    return "\n".join(lines) if lines is not None else None
+
+
+class Deposit:
+    """Items, documents and bodies of one installation; to be closed, or used with ``with``."""
+
+    def __init__(self, installation: Config | None = None) -> None:
+        self._installation = installation or Config()
+        self._database = open_database(self._installation)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+    def items(self, publication: str | None = None, validation: str | None = None) -> list[ItemRow]:
+        """Return items, oldest first: all, or those of a publication, or those that are pending, valid or rejected."""
+        with self._database.reading() as session:
+            rows = listings.items(session, registry.get(session, publication) if publication is not None else None)
+        return [row for row in rows if validation in (None, row.validation)]
+
+    def documents(self, urn: str) -> Iterator[DocumentRow]:
+        """Yield an item's documents in the order in which they became known, whatever their state."""
+        with self._database.reading() as session:
+            yield from listings.documents(session, find_item(session, urn))
+
+    def body_of(self, urn: str, url: str) -> bytes | None:
+        """Return what a server sent for a URL, unpacked; nothing if the item has no such bytes."""
+        with self._database.reading() as session:
+            item = find_item(session, urn)
+            key = key_of(canonical(url) or url)
+            document = session.scalar(select(Document).where(Document.item_id == item.id, Document.key == key))
+            capture = capture_of(session, self._installation.items, document) if document is not None else None
+        return payload_of(read_record(capture.path, capture.offset)).body if capture is not None else None
+
+    def directory(self, urn: str) -> Path:
+        """Return the folder of an item's WARC files (``archive``) and index (``indexes``)."""
+        with self._database.reading() as session:
+            return self._installation.items / find_item(session, urn).urn
+
+    def mirror(self, urn: str) -> Path | None:
+        """Return the folder of an item's browsable copy, if it was converted."""
+        with self._database.reading() as session:
+            folder = self._installation.archived / find_item(session, urn).urn
+        return folder if folder.is_dir() else None
+
+    def export(self, urn: str, form: str, output: Path, force: bool = False) -> Exported:
+        """Write an item for deposit, whole, as ``wacz`` or ``bagit``; *force* replaces what is there."""
+        return export_item(self._installation, self._database, urn, parse_format(form), output, force)
+
+    def indicators(self, urn: str) -> Indicators:
+        """Return what helps to decide about an item."""
+        with self._database.reading() as session:
+            return indicators_of(session, find_item(session, urn))
+
+    def decisions(self, urn: str) -> list[Decided]:
+        """Return what was decided about an item, oldest first."""
+        with self._database.reading() as session:
+            return validation.decisions(session, find_item(session, urn))
+
+    def validate(self, urn: str, by: str, why: str = "", anyway: bool = False) -> Decided:
+        """Accept an item, and call the hooks; *anyway* accepts one that is not complete."""
+        return self._decide(urn, Validation.VALID, by, why, anyway)
+
+    def reject(self, urn: str, by: str, why: str) -> Decided:
+        """Refuse an item, and call the hooks."""
+        return self._decide(urn, Validation.REJECTED, by, why)
+
+    def _decide(self, urn: str, decision: Validation, by: str, why: str, anyway: bool = False) -> Decided:
+        session = self._database.session()
+        return decide_and_tell(self._installation, session, urn, decision, by=by, why=why, anyway=anyway)

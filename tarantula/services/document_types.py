@@ -1,0 +1,66 @@
+"""Document types and profiles: looked at, added, changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from tarantula.publications import document_types
+from tarantula.services.context import Desk
+
+
+class TypeRow(BaseModel):
+    """A known type."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+    mime: str
+    extensions: list[str]
+    description: str
+
+
+class ProfileRow(BaseModel):
+    """A named set of types."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+    name: str
+    types: list[str]
+    description: str
+
+
+def types(desk: Desk) -> list[TypeRow]:
+    """Return every known type, by name."""
+    with desk.reading() as session:
+        return [TypeRow.model_validate(row) for row in document_types.types(session)]
+
+
+def add_type(desk: Desk, mime: str, extensions: Sequence[str], description: str = "") -> None:
+    """Make a type known."""
+    with desk.changing("type.add", mime) as session:
+        document_types.add_type(session, mime, extensions, description)
+
+
+def edit_type(desk: Desk, mime: str, extensions: Sequence[str], description: str) -> None:
+    """Give a type other extensions, and another description."""
+    with desk.changing("type.edit", mime, extensions=list(extensions), description=description) as session:
+        document_types.edit_type(session, mime, extensions, description)
+
+
+def profiles(desk: Desk) -> list[ProfileRow]:
+    """Return every profile, by name."""
+    with desk.reading() as session:
+        return [ProfileRow.model_validate(row) for row in document_types.profiles(session)]
+
+
+def add_profile(desk: Desk, name: str, mimes: Sequence[str], description: str = "") -> None:
+    """Make a profile of some types."""
+    with desk.changing("profile.add", name, types=list(mimes)) as session:
+        document_types.add_profile(session, name, mimes, description)
+
+
+def edit_profile(desk: Desk, name: str, mimes: Sequence[str], description: str) -> None:
+    """Give a profile other types, and another description; items that were begun go on with the new ones."""
+    with desk.changing("profile.edit", name, types=list(mimes), description=description) as session:
+        document_types.edit_profile(session, name, types=mimes, description=description)

@@ -1,0 +1,183 @@
+"""All that is known of one document."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from tarantula.core.errors import NotThere
+from tarantula.core.states import meaning
+from tarantula.fetch.errors import DownloadError
+from tarantula.fetch.response_part_head import parse_head
+from tarantula.links.link import LinkKind
+from tarantula.store.captures import MissingCapture, has_capture, record_of
+from tarantula.store.warc_reader import DamagedRecord, read_head
+from tarantula.tables.publications import Document, Item, LinkRow, Server
+
+MOST_LINKS = 200
+"""Links of a document that are shown."""
+MOST_CAPTURES = 100
+
+
+class Named(BaseModel):
+    """A document that another one names."""
+
+    id: int
+    url: str
+    state: int
+    meaning: str
+    kind: str
+    """What the link is for."""
+
+
+class OtherCapture(BaseModel):
+    """The same URL in another item."""
+
+    urn: str
+    id: int
+    state: int
+    meaning: str
+    collected_at: datetime | None
+    same: bool
+    """Whether its body is the same."""
+
+
+class DocumentDetail(BaseModel):
+    """One URL of an item."""
+
+    id: int
+    urn: str
+    url: str
+    server: str
+    depth: int
+    kind: str
+    state: int
+    meaning: str
+    reason: str | None
+    rule: str | None
+    tries: int
+    type: str | None
+    charset: str | None
+    size: int | None
+    digest: str | None
+    collected_at: datetime | None
+    warc: str | None
+    warc_offset: int | None
+    has_body: bool
+    """Whether its bytes were kept, here or in an earlier item."""
+    is_revisit: bool
+    """Whether they are in an earlier record."""
+    status_line: str | None
+    headers: list[tuple[str, str]]
+    headers_missing: str | None
+    """Why the headers cannot be read, if they cannot."""
+    via: Named | None
+    """The document that first named it."""
+    links: int
+    """How many URLs it names."""
+    links_out: list[Named]
+    """The first of those that have a document in this item."""
+    other_captures: list[OtherCapture]
+
+
+def document_of(session: Session, item: Item, document_id: int) -> Document:
+    """Return a document of an item, or say that there is none."""
+    document = session.get(Document, document_id) if 0 < document_id < 2**63 else None
+    if document is None or document.item_id != item.id:
+        raise NotThere(f"Item {item.urn} has no document {document_id}.")
+    return document
+
+
+def detail_of(session: Session, items: Path, item: Item, document_id: int) -> DocumentDetail:
+    """Return all that is known of one document."""
+    document = document_of(session, item, document_id)
+    status_line, headers, missing = _head(session, items, document)
+    via = session.get(Document, document.via_id) if document.via_id is not None else None
+    return DocumentDetail(
+        id=document.id,
+        urn=item.urn,
+        url=document.url,
+        server=session.get_one(Server, document.server_id).name,
+        depth=document.depth,
+        kind=_kind(document.kind),
+        state=document.state,
+        meaning=meaning(document.state),
+        reason=document.reason,
+        rule=document.rule,
+        tries=document.tries,
+        type=document.type,
+        charset=document.charset,
+        size=document.size,
+        digest=document.digest,
+        collected_at=document.collected_at,
+        warc=document.warc,
+        warc_offset=document.warc_offset,
+        has_body=has_capture(document),
+        is_revisit=document.refers_to_id is not None,
+        status_line=status_line,
+        headers=headers,
+        headers_missing=missing,
+        via=_named(via, document.kind) if via is not None and via.item_id == item.id else None,
+        links=session.scalar(select(func.count()).where(LinkRow.document_id == document.id)) or 0,
+        links_out=_links_out(session, document),
+        other_captures=_other_captures(session, document),
+    )
+
+
+def _head(session: Session, items: Path, document: Document) -> tuple[str | None, list[tuple[str, str]], str | None]:
+    try:
+        record = record_of(session, items, document)
+        if record is None:
+            return None, [], None
+        head = read_head(*record)
+        line = head.partition(b"\n")[0].strip().decode("latin-1")
+        pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in parse_head(head).headers]
+        return line, pairs, None
+    except (DamagedRecord, DownloadError, MissingCapture) as error:
+        return None, [], str(error)
+
+
+def _links_out(session: Session, document: Document) -> list[Named]:
+    rows = session.execute(
+        select(Document, LinkRow.kind)
+        .join(Document, (Document.item_id == document.item_id) & (Document.key == LinkRow.target))
+        .where(LinkRow.document_id == document.id)
+        .limit(MOST_LINKS)
+    )
+    return sorted((_named(named, kind) for named, kind in rows), key=lambda named: named.id)
+
+
+def _other_captures(session: Session, document: Document) -> list[OtherCapture]:
+    """Look for the same URL in every other item: one probe of an index for each."""
+    rows = session.execute(
+        select(Item.urn, Document)
+        .join(Document, (Document.item_id == Item.id) & (Document.key == document.key))
+        .where(Item.id != document.item_id)
+        .order_by(Item.id.desc())
+        .limit(MOST_CAPTURES)
+    )
+    return [
+        OtherCapture(
+            urn=urn,
+            id=other.id,
+            state=other.state,
+            meaning=meaning(other.state),
+            collected_at=other.collected_at,
+            same=document.digest is not None and other.digest == document.digest,
+        )
+        for urn, other in rows
+    ]
+
+
+def _named(document: Document, kind: int) -> Named:
+    return Named(
+        id=document.id, url=document.url, state=document.state, meaning=meaning(document.state), kind=_kind(kind)
+    )
+
+
+def _kind(number: int) -> str:
+    return LinkKind(number).name.lower()

@@ -1,0 +1,40 @@
+"""The processes that people start from here: the same that a daemon starts. They outlive the pages."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tarantula.core.config import Config
+from tarantula.core.errors import NotNow, TarantulaError
+from tarantula.core.states import ItemState
+from tarantula.lifecycle.processes_part_starting import ProcessStarter, collector, completer
+from tarantula.services.context import Desk
+
+
+def start(desk: Desk, publication: str, urn: str, state: ItemState) -> None:
+    """Start the process that takes an item on from its state, as a daemon does."""
+    run(desk, urn, completer(urn) if state == ItemState.CONVERTING else collector(publication, urn))
+
+
+def run(desk: Desk, urn: str, command: list[str]) -> None:
+    """Start a process that does something to an item."""
+    starter = _starter(desk.installation)
+    # Whoever has ended meanwhile is let go.
+    starter.running()
+    try:
+        starter.run(urn, command)
+    except OSError as error:
+        raise TarantulaError(
+            f"No process could be started for {urn} ({error.strerror}). A daemon tries it again."
+        ) from error
+
+
+def check_free(desk: Desk, urn: str) -> None:
+    """Refuse to start a second process for an item while the first one is at work."""
+    if _starter(desk.installation).is_gone(urn) is False:
+        raise NotNow(f"Somebody is at work on item {urn} already.")
+
+
+@cache
+def _starter(installation: Config) -> ProcessStarter:
+    return ProcessStarter(installation)

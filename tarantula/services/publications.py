@@ -1,0 +1,153 @@
+"""Publications: described, changed, tried, collected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import exists, select
+
+from tarantula.accounts.roles import Role
+from tarantula.core import messages
+from tarantula.core.errors import TarantulaError
+from tarantula.core.states import ItemState
+from tarantula.lifecycle.coordinator import check_can_begin
+from tarantula.lifecycle.supervisor_part_launching import begin_now
+from tarantula.publications import registry, toml
+from tarantula.publications.config import PublicationConfig, read
+from tarantula.publications.document_types import get_profile
+from tarantula.publications.fields import check_name
+from tarantula.publications.scope_part_scopes import scope_of
+from tarantula.services import processes
+from tarantula.services.context import Desk
+from tarantula.services.publications_part_publication_rows import PublicationRow, Tried, publication_rows
+from tarantula.tables.publications import Publication
+
+SECRET = "notify"
+"""The field whose addresses carry passwords."""
+UNNAMED = "new"
+"""What a publication is called that is tried before it has a name."""
+
+
+def listed(desk: Desk) -> list[PublicationRow]:
+    """Return every publication, with its last item and its next due time."""
+    with desk.reading() as session:
+        return publication_rows(desk.installation, session)
+
+
+def shown(desk: Desk, name: str) -> dict[str, Any]:
+    """Return every field of a publication, as JSON has it; passwords only to those who may change it."""
+    with desk.reading() as session:
+        fields = registry.config_of(registry.get(session, name)).model_dump(mode="json")
+    if not desk.person.role.allows(Role.CURATOR):
+        fields[SECRET] = [_without_password(address) for address in fields[SECRET]]
+    return fields
+
+
+def checked(desk: Desk, fields: Mapping[str, Any], name: str | None = None) -> dict[str, str]:
+    """Return what is wrong with each field of a publication, new or *name*; under no name, with all together."""
+    fields = {**fields, "name": name} if name is not None else fields
+    complaints = dict[str, str]()
+    try:
+        PublicationConfig.model_validate(dict(fields))
+    except ValidationError as error:
+        complaints = messages.by_field(error, PublicationConfig.model_fields)
+    with desk.reading() as session:
+        try:
+            get_profile(session, str(fields.get("profile", "everything")))
+        except TarantulaError as error:
+            complaints.setdefault("profile", str(error))
+        new = str(fields.get("name", ""))
+        if name is None and "name" not in complaints and session.scalar(select(exists().where(_is(new)))):
+            complaint = f"There is a publication {new} already."
+            complaints["name"] = complaint
+    return complaints
+
+
+def add(desk: Desk, name: str, fields: Mapping[str, Any]) -> None:
+    """Describe a new publication."""
+    config = read({**fields, "name": name})
+    with desk.changing("publication.add", config.name) as session:
+        registry.add(session, config)
+
+
+def edit(desk: Desk, name: str, fields: Mapping[str, Any]) -> None:
+    """Change some fields of a publication; the audit log has what they were and are."""
+    changes = dict[str, Any]()
+    with desk.changing("publication.edit", name, changes=changes) as session:
+        before = registry.config_of(registry.get(session, name)).model_dump(mode="json")
+        after = registry.config_of(registry.edit(session, name, fields)).model_dump(mode="json")
+        changes |= {key: _change(key, before[key], after[key]) for key in after if before[key] != after[key]}
+
+
+def copy(desk: Desk, name: str, new_name: str) -> None:
+    """Describe a publication as another is."""
+    with desk.changing("publication.copy", new_name, source=name) as session:
+        config = registry.config_of(registry.get(session, name))
+        registry.add(session, read({**config.model_dump(), "name": new_name}))
+
+
+def remove(desk: Desk, name: str) -> None:
+    """Forget a publication that has no items."""
+    with desk.changing("publication.remove", name) as session:
+        registry.remove(session, name)
+
+
+def imported(desk: Desk, text: str, replace: bool = False) -> list[str]:
+    """Store the publications of a TOML file, all of them or none; return their names."""
+    configs = toml.from_toml(text)
+    names = [config.name for config in configs]
+    store = registry.put if replace else registry.add
+    with desk.changing("publication.import", ", ".join(names), replace=replace) as session:
+        for config in configs:
+            store(session, config)
+    return names
+
+
+def exported(desk: Desk, names: list[str] | None = None) -> str:
+    """Return publications as TOML, all unless told; with the passwords of notifications, hence not for readers."""
+    with desk.reading(Role.CURATOR) as session:
+        rows = [registry.get(session, name) for name in names] if names else registry.all(session)
+        return toml.to_toml(registry.config_of(row) for row in rows)
+
+
+def tried(desk: Desk, fields: Mapping[str, Any], urls: list[str], depth: int = 1) -> list[Tried]:
+    """Ask the rules of scope themselves what would become of URLs in a publication, stored or not."""
+    name = str(fields.get("name") or UNNAMED)
+    config = read({**fields, "name": name if _can_be_named(name) else UNNAMED})
+    with desk.reading() as session:
+        scope = scope_of(session, config, session.scalar(select(Publication.id).where(_is(config.name))))
+    verdicts = [(url, scope.explain(url, depth=depth)) for url in urls]
+    return [Tried(url=url, accepted=said.accepted, rule=said.rule, reason=said.reason) for url, said in verdicts]
+
+
+def collect_now(desk: Desk, name: str) -> str:
+    """Begin an item of a publication and start its collector; return its urn."""
+    desk.person.check(Role.CURATOR)
+    check_can_begin(desk.installation, name)
+    begun = dict[str, str]()
+    with desk.changing("publication.collect", name, begun=begun) as session:
+        urn = begun["urn"] = begin_now(session, registry.get(session, name), datetime.now(UTC)).urn
+    processes.start(desk, name, urn, ItemState.WAITING)
+    return urn
+
+
+def _is(name: str) -> Any:
+    return Publication.name == name
+
+
+def _can_be_named(name: str) -> bool:
+    try:
+        return bool(check_name(name))
+    except ValueError:
+        return False
+
+
+def _change(field: str, before: Any, after: Any) -> Any:
+    return "changed" if field == SECRET else [before, after]
+
+
+def _without_password(address: str) -> str:
+    return f"{address.partition('://')[0]}://…"

@@ -1,0 +1,1 @@
+"""What people do with sources, their values, views and alerts."""

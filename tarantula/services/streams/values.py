@@ -1,0 +1,144 @@
+"""What was read of a source: last values, events, history, and what was put aside."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tarantula.core.errors import NotThere, TarantulaError
+from tarantula.services.context import Desk
+from tarantula.services.pagination import Page, checked_limit, read_cursor, write_cursor
+from tarantula.services.streams.sources import changeable, subject_of
+from tarantula.streams import history
+from tarantula.streams.ingest import decisions
+from tarantula.streams.ingest import put_aside as aside
+from tarantula.streams.ingest.put_aside import Decision
+from tarantula.streams.sources import registry
+from tarantula.tables.publications import Event, PutAside, Series, Source
+
+LARGEST = 2**53
+
+
+class ValueRow(BaseModel):
+    """The value that a field of a row has now."""
+
+    field: str
+    row: str
+    value: str
+    number: float | None
+    at: int
+    """Microseconds since 1970: since when."""
+
+
+class EventRow(BaseModel):
+    """A value that was read, and was not the one before."""
+
+    at: int
+    value: str
+    number: float | None
+    read: str | None
+    """The text that was read, where it is not the value itself."""
+
+
+class AsideRow(BaseModel):
+    """A text that may not be the value that was meant."""
+
+    id: int
+    field: str
+    row: str
+    at: int
+    read: str
+    why: str
+    times: int
+
+
+def values(desk: Desk, name: str) -> list[ValueRow]:
+    """Return the value of every field and row of a source."""
+    with desk.reading() as session:
+        source = registry.get(session, name, desk.person.name)
+        series = session.scalars(select(Series).where(Series.source_id == source.id).order_by(Series.row, Series.id))
+        known = {one.id: one for one in series}
+        latest = history.last_values(session, known)
+        return [_value(known[number], latest[number]) for number in known if number in latest]
+
+
+def events(
+    desk: Desk,
+    name: str,
+    field: str,
+    row: str = "",
+    *,
+    begin: int | None = None,
+    end: int | None = None,
+    limit: int = 50,
+    before: str | None = None,
+) -> Page[EventRow]:
+    """Return what was read of a field, the latest first."""
+    with desk.reading() as session:
+        series = series_named(session, desk, name, field, row)
+        place = read_cursor(before)
+        found = history.events(session, series, begin, end, checked_limit(limit) + 1, place)
+        rows = [EventRow(at=one.at, value=one.value, number=one.number, read=one.read) for one in found]
+    more = len(rows) > limit
+    return Page(rows=rows[:limit], next=write_cursor(rows[limit - 1].at) if more else None)
+
+
+def put_aside(desk: Desk, name: str) -> list[AsideRow]:
+    """Return what of a source waits for somebody to decide."""
+    with desk.reading() as session:
+        registry.get(session, name, desk.person.name)
+        return [_aside(row) for _name, row in aside.waiting(session, name, desk.person.name)]
+
+
+def decide(desk: Desk, name: str, number: int, decision: Decision) -> None:
+    """Take a text for the value after all, or say that it is none."""
+    with desk.reading() as session:
+        source = registry.get(session, name, desk.person.name)
+        subject = subject_of(source)
+        _check_aside(session, source, number)
+    with desk.changing("source.aside", subject, number=number, decision=decision.value) as session:
+        changeable(session, desk, name)
+        act = decisions.accept if decision == Decision.ACCEPTED else decisions.dismiss
+        act(session, number, desk.person.name, desk.person.name)
+
+
+def series_named(session: Session, desk: Desk, name: str, field: str, row: str) -> int:
+    """Return the series of a field and row of a source that somebody may see, or say that there is none."""
+    source = registry.get(session, name, desk.person.name)
+    known = session.execute(select(Series.field, Series.row, Series.id).where(Series.source_id == source.id))
+    found = {(one, other): number for one, other, number in known}
+    if (field, row) not in found:
+        of_row = f" of the row {row!r}" if row else ""
+        raise NotThere(f"Nothing was read of the field {field!r}{of_row} of {name}.")
+    return found[field, row]
+
+
+def checked_moment(at: int) -> int:
+    """Return a moment in microseconds since 1970, or say that it is none."""
+    if not -LARGEST <= at <= LARGEST:
+        raise TarantulaError(f"{at} is no moment. Write microseconds since 1970.")
+    return at
+
+
+def at_of(at: int) -> datetime:
+    """Return a moment of streams as everybody else has them."""
+    return datetime.fromtimestamp(at / 1_000_000, UTC)
+
+
+def _check_aside(session: Session, source: Source, number: int) -> None:
+    found = session.get(PutAside, number)
+    if found is None or found.source_id != source.id:
+        raise NotThere(f"Nothing was put aside under the number {number} for {source.name}.")
+
+
+def _value(series: Series, event: Event) -> ValueRow:
+    return ValueRow(field=series.field, row=series.row, value=event.value, number=event.number, at=event.at)
+
+
+def _aside(row: PutAside) -> AsideRow:
+    fields: dict[str, Any] = {key: getattr(row, key) for key in AsideRow.model_fields}
+    return AsideRow(**fields)

@@ -1,0 +1,89 @@
+"""Tokens, as their owners and administrators see to them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
+
+from tarantula.accounts import accounts
+from tarantula.accounts import tokens as stored
+from tarantula.accounts.roles import NotAllowed, Role
+from tarantula.services.accounts import own_name
+from tarantula.services.context import Desk
+from tarantula.tables.publications import Account, Token
+
+
+class TokenRow(BaseModel):
+    """What a program shows in the place of a password."""
+
+    id: int
+    account: str
+    name: str
+    """What it is for."""
+    role: Role
+    created_at: datetime
+    expires_at: datetime | None
+    used_at: datetime | None
+    """When it was last used, to the minute."""
+
+
+class NewToken(TokenRow):
+    """A token that was just made."""
+
+    secret: str
+    """Shown this once."""
+
+
+def tokens(desk: Desk) -> list[TokenRow]:
+    """Return one's own tokens; an administrator sees those of all."""
+    with desk.reading() as session:
+        everybody = desk.person.role.allows(Role.ADMINISTRATOR)
+        account = None if everybody else accounts.get(session, desk.person.name)
+        return [_row(token, owner) for token, owner in stored.tokens(session, account)]
+
+
+def new_token(desk: Desk, name: str, role: Role, days: int | None = None, account: str | None = None) -> NewToken:
+    """Make a token for oneself, of a role that one has; an administrator makes them for others too."""
+    owner = _owner(desk, account)
+    desk.person.check(role)
+    with desk.changing("token.add", owner, Role.READER, name=name[:100], role=role, days=days) as session:
+        token, secret = stored.new(session, accounts.get(session, owner), name, role, days)
+        return NewToken(**_row(token, owner).model_dump(), secret=secret)
+
+
+def remove_token(desk: Desk, number: int) -> None:
+    """Make a token useless: one's own, or as an administrator any."""
+    with desk.reading() as session:
+        owner = _owner_of(session, stored.get(session, number)).name
+    _owner(desk, owner)
+    with desk.changing("token.remove", owner, Role.READER, id=number) as session:
+        session.delete(stored.get(session, number))
+
+
+def _owner(desk: Desk, account: str | None) -> str:
+    if account is not None and desk.person.role.allows(Role.ADMINISTRATOR):
+        return account
+    own = own_name(desk)
+    if account not in (None, own):
+        raise NotAllowed(f"The tokens of {account[:100] if account else ''} are seen to by an administrator.")
+    return own
+
+
+def _owner_of(session: Session, token: Token) -> Account:
+    account = session.get(Account, token.account_id)
+    assert account is not None, "tokens go with their account"
+    return account
+
+
+def _row(token: Token, owner: str) -> TokenRow:
+    return TokenRow(
+        id=token.id,
+        account=owner,
+        name=token.name,
+        role=Role(token.role),
+        created_at=token.created_at,
+        expires_at=token.expires_at,
+        used_at=token.used_at,
+    )

@@ -1,0 +1,180 @@
+"""Walking through an item's pages, beside those of the item before."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
+
+from tarantula.archive.diff.items_part_delta import Change
+from tarantula.archive.diff.pages_part_page_diff import compare_documents
+from tarantula.archive.diff.text import TextDiff
+from tarantula.archive.quality.baseline import previous_items
+from tarantula.archive.replay import content
+from tarantula.archive.replay.pages import HTML, title_in
+from tarantula.archive.replay.pages_part_walk import find_document, first_page, place_of, same_document
+from tarantula.core.errors import TarantulaError
+from tarantula.core.states import COLLECTED, meaning
+from tarantula.services.context import Desk
+from tarantula.store.captures import Capture, capture_of
+from tarantula.store.listings import find_item
+from tarantula.store.warc_reader_part_answer import read_answer
+from tarantula.tables.publications import Document, Item
+
+
+class Earlier(BaseModel):
+    """The same URL in the item before."""
+
+    urn: str
+    document_id: int | None
+    """None where that item has no such URL."""
+    change: str
+    """New, changed or same; gone, if only the item before collected it."""
+    collected_at: datetime | None
+
+
+class Browsed(BaseModel):
+    """A document as somebody who walks through an item sees it. Its words are a stranger's."""
+
+    urn: str
+    document_id: int
+    url: str
+    title: str
+    state: int
+    meaning: str
+    reason: str
+    type: str | None
+    charset: str | None
+    size: int | None
+    digest: str | None
+    depth: int
+    links: int | None
+    collected_at: datetime | None
+    via_id: int | None
+    via: str | None
+    """The URL of the document that first named it."""
+    headers: list[tuple[str, str]]
+    kept: bool
+    """Whether its bytes are there."""
+    trouble: str
+    """Why its bytes cannot be read."""
+    copied: bool
+    """Whether the mirror has a copy of it."""
+    number: int
+    total: int
+    previous_id: int | None
+    next_id: int | None
+    before: Earlier | None
+    """None for the first item of a publication."""
+
+
+def begin(desk: Desk, urn: str) -> int:
+    """Return the document at which a walk through an item begins."""
+    with desk.reading() as session:
+        page = first_page(session, find_item(session, urn))
+    if page is None:
+        raise TarantulaError(f"Item {urn} has no page to show: nothing of type {' or '.join(HTML)} was collected.")
+    return page.id
+
+
+def browsed(desk: Desk, urn: str, document_id: int) -> Browsed:
+    """Return one document of an item, with its neighbours."""
+    with desk.reading() as session:
+        item = find_item(session, urn)
+        document = find_document(session, item, document_id)
+        via = session.get(Document, document.via_id) if document.via_id else None
+        kept, title, headers, trouble = _read(session, desk, document)
+        return Browsed(
+            urn=urn,
+            document_id=document.id,
+            url=document.url,
+            title=title,
+            state=document.state,
+            meaning=meaning(document.state),
+            reason=document.reason or "",
+            type=document.type,
+            charset=document.charset,
+            size=document.size,
+            digest=document.digest,
+            depth=document.depth,
+            links=document.links,
+            collected_at=document.collected_at,
+            via_id=document.via_id,
+            via=via.url if via is not None else None,
+            headers=headers,
+            kept=kept,
+            trouble=trouble,
+            copied=content.path_of_document(session, desk.installation.archived / urn, document) is not None,
+            before=_before(session, item, document),
+            **place_of(session, item, document)._asdict(),
+        )
+
+
+def at_place(desk: Desk, urn: str, place: str) -> int | None:
+    """Return the document that is shown at a place of the replay; what names none is not believed."""
+    kind, _, rest = place.partition("/")
+    with desk.reading() as session:
+        item = find_item(session, urn)
+        if kind == "copy":
+            document = content.document_at(session, item, rest)
+            return document.id if document is not None else None
+        if kind == "page" and rest.isascii() and rest.isdigit():
+            try:
+                return find_document(session, item, int(rest[:20])).id
+            except TarantulaError:
+                return None
+    return None
+
+
+def compared(desk: Desk, urn: str, document_id: int) -> TextDiff:
+    """Return what changed in the text of a document since the item before."""
+    with desk.reading() as session:
+        item = find_item(session, urn)
+        document = find_document(session, item, document_id)
+        earlier = previous_items(session, item)
+        if not earlier:
+            return TextDiff([], f"There is no item of {item.publication.name} before this one.")
+        other = same_document(session, document, earlier[0])
+        if other is None or other.state not in COLLECTED or document.state not in COLLECTED:
+            return TextDiff([], f"{earlier[0].urn} and this item have not both collected it.")
+        return compare_documents(session, desk.installation.items, other, document)
+
+
+def _before(session: Session, item: Item, document: Document) -> Earlier | None:
+    earlier = previous_items(session, item)
+    if not earlier:
+        return None
+    other = same_document(session, document, earlier[0])
+    if other is None:
+        return Earlier(urn=earlier[0].urn, document_id=None, change=Change.NEW, collected_at=None)
+    change = _change(other, document)
+    return Earlier(urn=earlier[0].urn, document_id=other.id, change=change, collected_at=other.collected_at)
+
+
+def _change(before: Document, after: Document) -> Change:
+    if before.state not in COLLECTED:
+        return Change.NEW
+    if after.state not in COLLECTED:
+        return Change.GONE
+    return Change.SAME if before.digest is not None and before.digest == after.digest else Change.CHANGED
+
+
+def _read(session: Session, desk: Desk, document: Document) -> tuple[bool, str, list[tuple[str, str]], str]:
+    """Return whether a document's bytes are there, its title, its headers, and why they cannot be read."""
+    try:
+        capture = capture_of(session, desk.installation.items, document)
+        if capture is None:
+            return False, "", [], ""
+        return True, _title(capture, document), _headers(capture), ""
+    except TarantulaError as error:
+        return False, "", [], str(error)
+
+
+def _title(capture: Capture, document: Document) -> str:
+    return title_in(capture) if document.type in HTML or capture.rendered_offset is not None else ""
+
+
+def _headers(capture: Capture) -> list[tuple[str, str]]:
+    answer = read_answer(capture.path, capture.offset)
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.headers]

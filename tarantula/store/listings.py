@@ -1,0 +1,159 @@
+"""Items and documents, one row each, as the commands show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+from sqlalchemy import case, func, select
+from sqlalchemy.orm import Session, aliased, joinedload
+
+from tarantula.core.errors import NotThere
+from tarantula.core.messages import did_you_mean
+from tarantula.core.states import COLLECTED, DocumentState
+from tarantula.publications.attention_part_attention import attention_of, effects_of, is_complete
+from tarantula.tables.publications import Document, Item, Publication, Server
+
+ROWS = 1000
+"""How many documents are held at a time."""
+
+IS_COLLECTED = Document.state.between(COLLECTED.start, COLLECTED.stop - 1)
+IS_REDIRECT = Document.state.between(300, 399)
+
+
+class Counts(BaseModel):
+    """How many documents, and how large."""
+
+    documents: int = 0
+    collected: int = 0
+    waiting: int = 0
+    bytes: int = 0
+
+
+class ItemRow(BaseModel):
+    """An item and how far it is."""
+
+    urn: str
+    publication: str
+    state: str
+    validation: str
+    planned_at: datetime
+    deadline: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    reason: str | None
+    documents: int
+    collected: int
+    waiting: int
+    bytes: int
+    crashes: int
+    complete: bool
+    attention: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON; the keys are an interface."""
+        return {key: _plain(value) for key, value in self}
+
+
+class DocumentRow(NamedTuple):
+    """A document, and the URL of the one that first named it."""
+
+    url: str
+    server: str
+    depth: int
+    state: int
+    reason: str | None
+    type: str | None
+    size: int | None
+    digest: str | None
+    links: int | None
+    via: str | None
+    collected_at: datetime | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON; the keys are an interface."""
+        return {key: _plain(value) for key, value in self._asdict().items()}
+
+
+def find_item(session: Session, urn: str) -> Item:
+    """Return the item of that name, or say that there is none."""
+    item = session.scalar(select(Item).where(Item.urn == urn)) if urn.isascii() else None
+    if item is None:
+        near = did_you_mean(urn, session.scalars(select(Item.urn)))
+        raise NotThere(f"There is no item {urn!r}.{near} `tarantula items` shows them.")
+    return item
+
+
+def items(session: Session, publication: Publication | None = None) -> list[ItemRow]:
+    """Return the items of a publication, or of all, oldest first."""
+    chosen = select(Item.id)
+    if publication is not None:
+        chosen = chosen.where(Item.publication_id == publication.id)
+    counts = (
+        select(
+            Document.item_id,
+            func.count().label("documents"),
+            func.count(case((IS_COLLECTED, 1))).label("collected"),
+            func.count(case((Document.state == DocumentState.WAITING, 1))).label("waiting"),
+            func.coalesce(func.sum(case((IS_COLLECTED, Document.size))), 0).label("bytes"),
+        )
+        .where(Document.item_id.in_(chosen))
+        .group_by(Document.item_id)
+    )
+    counted = {row.item_id: Counts(**row._mapping) for row in session.execute(counts)}
+    rows = session.scalars(
+        select(Item).options(joinedload(Item.publication)).where(Item.id.in_(chosen)).order_by(Item.planned_at, Item.id)
+    )
+    return [row_of(item, counted.get(item.id, Counts())) for item in rows]
+
+
+def row_of(item: Item, counts: Counts) -> ItemRow:
+    """Return the row of an item."""
+    return ItemRow(
+        urn=item.urn,
+        publication=item.publication.name,
+        state=item.state,
+        validation=item.validation,
+        planned_at=item.planned_at,
+        deadline=item.deadline,
+        started_at=item.started_at,
+        finished_at=item.finished_at,
+        reason=item.reason,
+        crashes=item.crashes,
+        complete=is_complete(item.state, effects_of(item)),
+        attention=attention_of(item),
+        **counts.model_dump(),
+    )
+
+
+def documents(session: Session, item: Item) -> Iterator[DocumentRow]:
+    """Yield an item's documents in the order in which they became known; millions take no more memory than a few."""
+    via = aliased(Document)
+    rows = session.execute(
+        select(
+            Document.url,
+            Server.name,
+            Document.depth,
+            Document.state,
+            Document.reason,
+            Document.type,
+            Document.size,
+            Document.digest,
+            Document.links,
+            via.url,
+            Document.collected_at,
+        )
+        .join(Server, Server.id == Document.server_id)
+        .outerjoin(via, via.id == Document.via_id)
+        .where(Document.item_id == item.id)
+        .order_by(Document.id),
+        execution_options={"yield_per": ROWS},
+    )
+    for row in rows:
+        yield DocumentRow(*row)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -1,0 +1,113 @@
+"""Who answers searches: signs of life by the database's clock, and how far each is in the journal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+
+from tarantula.core.columns import Moment
+from tarantula.store.liveness_part_collectors import DEAD, clock
+from tarantula.store.liveness_part_machine import is_running, this_machine
+from tarantula.tables.publications import Barrel
+
+KEPT = 60.0
+"""Seconds after which nobody need be told of a barrel that is dead."""
+
+
+class Figures(NamedTuple):
+    """What a barrel tells of itself."""
+
+    is_ready: bool = False
+    place: int = 0
+    documents: int = 0
+    answered: int = 0
+    seconds: float = 0.0
+
+
+class Living(NamedTuple):
+    """A barrel that was heard of lately."""
+
+    id: int
+    address: str
+    is_ready: bool
+    place: int
+
+
+class Presence:
+    """A barrel's row, as long as it lives."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._me = 0
+
+    def tell(self, connection: Connection, figures: Figures) -> None:
+        """Give a sign of life; whoever was late, and was removed, comes back."""
+        now = clock(connection)
+        told = update(Barrel).where(Barrel.id == self._me).values(heartbeat_at=now, **figures._asdict())
+        if not connection.execute(told).rowcount:
+            self._join(connection, figures)
+
+    def leave(self, connection: Connection) -> None:
+        """Be no barrel any more."""
+        connection.execute(delete(Barrel).where(Barrel.id == self._me))
+
+    def _join(self, connection: Connection, figures: Figures) -> None:
+        now = clock(connection)
+        connection.execute(delete(Barrel).where(Barrel.heartbeat_at < now - timedelta(seconds=KEPT)))
+        values = {"address": self._address, "host": this_machine(), "pid": os.getpid(), "started_at": now}
+        row = insert(Barrel).values(**values, heartbeat_at=now, **figures._asdict())
+        self._me = connection.execute(row.returning(Barrel.id)).scalar_one()
+
+
+class Signs:
+    """When barrels were heard of, by the clock of whoever looks: it does not jump, as the database's may.
+
+    The database's clock decides only of those that were not looked at lately.
+    """
+
+    def __init__(self) -> None:
+        self._heard: dict[int, tuple[datetime, float]] = {}
+        self._looked_at = -DEAD
+
+    def living(self, connection: Connection) -> list[Living]:
+        """Return the barrels that were heard of lately, without those whose processes are known to be gone."""
+        rows, now, here = _rows(connection), monotonic(), this_machine()
+        if now - self._looked_at > DEAD:
+            self._heard.clear()
+        self._looked_at = now
+        self._heard = {row.id: (row.heartbeat_at, self._heard_at(row, now)) for row in rows}
+        return [
+            Living(row.id, row.address, row.is_ready, row.place)
+            for row in rows
+            if now - self._heard[row.id][1] < DEAD and (row.host != here or is_running(row.pid))
+        ]
+
+    def _heard_at(self, row: Any, now: float) -> float:
+        told, at = self._heard.get(row.id, (None, 0.0))
+        if told is not None and row.heartbeat_at >= told:
+            return at if row.heartbeat_at == told else now
+        age: timedelta = row.now - row.heartbeat_at
+        return now - max(age.total_seconds(), 0.0)
+
+
+# Made once: gateways ask for every question.
+_TABLE = Barrel.__table__.c
+_ASKED = [_TABLE[name] for name in ("id", "address", "is_ready", "place", "host", "pid", "heartbeat_at")]
+_BY_ITS_CLOCK = select(*_ASKED, func.clock_timestamp().label("now")).order_by(_TABLE.id)
+_BY_OURS = select(*_ASKED, bindparam("now", type_=Moment).label("now")).order_by(_TABLE.id)
+
+
+def living(connection: Connection) -> list[Living]:
+    """Return the barrels that live, for whoever looks but once."""
+    return Signs().living(connection)
+
+
+def _rows(connection: Connection) -> Sequence[Any]:
+    if connection.dialect.name == "postgresql":
+        return connection.execute(_BY_ITS_CLOCK).all()
+    return connection.execute(_BY_OURS, {"now": clock(connection)}).all()

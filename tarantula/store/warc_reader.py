@@ -1,0 +1,212 @@
+"""The files that `tarantula.store.warc_writer` writes: one record read, a broken end cut off."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import suppress
+from os import pread
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, Protocol
+
+from isal import isal_zlib
+
+from tarantula.core.errors import TarantulaError
+from tarantula.fetch.errors import InvalidResponse
+from tarantula.fetch.response_part_framing import ChunkedBody
+from tarantula.fetch.response_part_head import END_OF_HEAD
+
+GZIP = 31
+# Its types do not say that it is an exception.
+IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]
+PIECE = 1 << 16
+SMALL = 1 << 13
+HTTP = b"\r\nContent-Type: application/http"
+"""What the records of answers have among their fields."""
+OPEN = 16
+"""Files that `Records` has open at a time."""
+
+
+class DamagedRecord(TarantulaError):
+    """There is no whole record at a place; the sentence names the file and the place."""
+
+
+class Target(Protocol):
+    """What bytes are copied to."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take some bytes."""
+
+
+class Record(NamedTuple):
+    """One record: its WARC fields, an HTTP head if it has one, and what follows it."""
+
+    named: bytes
+    """The fields as they are written; few want to know what they say."""
+    head: bytes
+    """Status line and headers of an answer, up to and with the empty line; empty for a rendered page."""
+    raw_body: bytes
+    """As it was on the wire: chunked framing and compression are still there."""
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What the fields say."""
+        return dict([line.split(": ", 1) for line in self.named.decode().split("\r\n")[1:]])
+
+
+def read_record(path: Path, offset: int) -> Record:
+    """Read the record that begins at *offset* of a file; say which file and where, if there is none."""
+    with open_record(path, offset) as file:
+        return _record(file, offset)
+
+
+class Records:
+    """Reads records of a few files, which stay open: for whoever reads many, one after the other."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, BinaryIO] = {}
+
+    def read(self, path: str, offset: int, length: int | None = None) -> Record:
+        """Do what `read_record` does, at once if the length of the record is known."""
+        file = self._open.get(path)
+        if file is None:
+            if len(self._open) == OPEN:
+                self.close()
+            file = self._open[path] = open_record(Path(path), offset)
+        if length:
+            # Whatever is wrong with it is told by the longer way.
+            with suppress(IsalError, DamagedRecord, OSError):
+                return _taken_apart(file, offset, isal_zlib.decompress(pread(file.fileno(), length, offset), GZIP))
+        file.seek(offset)
+        return _record(file, offset)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for file in self._open.values():
+            file.close()
+        self._open.clear()
+
+
+def _record(file: BinaryIO, offset: int) -> Record:
+    try:
+        content = b"".join(_member(file))
+    except (EOFError, IsalError) as error:
+        raise DamagedRecord(f"{file.name} has no whole record at {offset}: {error}.") from error
+    return _taken_apart(file, offset, content)
+
+
+def _taken_apart(file: BinaryIO, offset: int, content: bytes) -> Record:
+    named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
+    if HTTP not in named:
+        return _without_head(file, offset, Record(named, b"", block))
+    head = END_OF_HEAD.search(block)
+    end = head.end() if head else len(block)
+    return Record(named, block[:end], block[end:])
+
+
+def _without_head(file: BinaryIO, offset: int, record: Record) -> Record:
+    try:
+        record.fields["Content-Type"]
+    except (ValueError, KeyError) as error:
+        raise DamagedRecord(f"{file.name} has something else than a record at {offset}.") from error
+    return record
+
+
+def read_head(path: Path, offset: int) -> bytes:
+    """Read only the HTTP head of the record that begins at *offset*; a record without one has none."""
+    content = b""
+    try:
+        with open_record(path, offset) as file:
+            for piece in _member(file):
+                content += piece
+                fields, blank, block = content.partition(b"\r\n\r\n")
+                head = END_OF_HEAD.search(block)
+                if blank and (head or HTTP not in fields):
+                    return block[: head.end()] if head else b""
+    except (EOFError, IsalError) as error:
+        raise DamagedRecord(f"{path} has no whole record at {offset}: {error}.") from error
+    return b""
+
+
+def open_record(path: Path, offset: int) -> BinaryIO:
+    """Open a file at the beginning of a record."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise DamagedRecord(f"{path} cannot be read at {offset}: {error.strerror}.") from error
+    file.seek(offset)
+    return file
+
+
+def end_of_record(file: BinaryIO, offset: int) -> int:
+    """Return where the record that begins at *offset* of an open file ends."""
+    file.seek(offset)
+    try:
+        for _ in _member(file):
+            pass
+    except (EOFError, IsalError) as error:
+        raise DamagedRecord(f"{file.name} has no whole record at {offset}: {error}.") from error
+    return file.tell()
+
+
+def copy_bytes(source: BinaryIO, start: int, end: int, target: Target) -> None:
+    """Append a stretch of one file to another."""
+    source.seek(start)
+    while start < end:
+        piece = source.read(min(PIECE, end - start))
+        if not piece:
+            raise DamagedRecord(f"{source.name} has no whole record at {start}: the file ends there.")
+        target.write(piece)
+        start += len(piece)
+
+
+def unchunk(framed: bytes) -> bytes:
+    """Return a chunked body without its framing; one that is not in chunks, as it is."""
+    body = ChunkedBody()
+    try:
+        body.feed(framed)
+        body.finish()
+    except InvalidResponse:
+        return framed
+    return body.payload()
+
+
+def repair(path: Path, good: int = 0) -> int:
+    """Cut a file after its last whole record, looking from *good* on, and return how many bytes went.
+
+    A file that a collector is still writing is left alone.
+    """
+    with path.open("r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return 0
+        size = file.seek(0, 2)
+        end = _end_of_whole_records(file, good if good <= size else 0)
+        file.truncate(end)
+    return size - end
+
+
+def _end_of_whole_records(file: BinaryIO, start: int) -> int:
+    end = start
+    while True:
+        file.seek(end)
+        try:
+            for _ in _member(file):
+                pass
+        except (EOFError, IsalError):
+            return end
+        end = file.tell()
+
+
+def _member(file: BinaryIO) -> Iterator[bytes]:
+    """Yield what the gzip member at the file's position holds, and leave the file at the member's end."""
+    unpacker = isal_zlib.decompressobj(GZIP)
+    # Most records are small, and what is read beyond the end of one is read again.
+    size = SMALL
+    while not unpacker.eof:
+        piece, size = file.read(size), PIECE
+        if not piece:
+            raise EOFError("the file ends there")
+        yield unpacker.decompress(piece)
+    file.seek(-len(unpacker.unused_data), 1)

@@ -1,0 +1,189 @@
+"""WARC files: every exchange appended, a new file when one is full."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import FileIO
+from itertools import count
+from pathlib import Path
+from secrets import token_hex
+from typing import Self
+from uuid import uuid4
+
+from tarantula.core.errors import TarantulaError
+from tarantula.fetch.exchange import Exchange
+from tarantula.items import Earlier
+from tarantula.store import warc_records
+from tarantula.store.errors_part_disk import writing
+
+BUFFER = 1 << 20
+
+
+@dataclass(slots=True, frozen=True)
+class Stored:
+    """Where an exchange is."""
+
+    file: str
+    offset: int
+    """Where the record of the answer begins."""
+    length: int
+    digest: str
+    """Of the payload: equal contents have equal digests, however they were cut into chunks."""
+    rendered_offset: int | None = None
+    refers_to_id: int | None = None
+    """The document that has the body, if this is a revisit."""
+
+
+def new_record_id() -> str:
+    """Return a name that no other record has."""
+    return f"<urn:uuid:{uuid4()}>"
+
+
+def utc_now() -> datetime:
+    """Return the time."""
+    return datetime.now(UTC)
+
+
+class WarcWriter:
+    """Writes files of its own, whose names no other collector takes; the first one when there is something to write.
+
+    A file is closed by the first exchange that finds it at *max_size* or past it. After a failure to write,
+    the file ends with the last record that was flushed, and the writer takes nothing more.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        prefix: str,
+        info: Mapping[str, str],
+        max_size: int = 1_000_000_000,
+        *,
+        new_id: Callable[[], str] = new_record_id,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._directory = directory
+        self._info = info
+        self._max_size = max_size
+        self._new_id = new_id
+        self._now = now
+        collector = token_hex(4)
+        self._names = (f"{prefix}-{collector}-{number:05}.warc.gz" for number in count(1))
+        self._path = directory
+        self._file: FileIO | None = None
+        self._info_id = ""
+        self._flushed = 0
+        self._end = 0
+        self._pending: list[bytes] = []
+        self._failure: TarantulaError | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def write(self, exchange: Exchange, rendered: bytes | None = None, digest: str = "") -> Stored:
+        """Append an answer, its request, and what a browser made of it; `flush` before you tell anyone where."""
+        self._make_room()
+        digest = digest or warc_records.payload_digest(exchange)
+        name, answer_id = self._path.name, self._new_id()
+        answer = warc_records.response(answer_id, exchange, self._info_id, digest)
+        offset = self._append(answer)
+        self._append(warc_records.request(self._new_id(), exchange, self._info_id, answer_id))
+        if rendered is None:
+            return Stored(name, offset, len(answer), digest)
+        page = warc_records.conversion(self._new_id(), exchange, self._info_id, answer_id, rendered)
+        return Stored(name, offset, len(answer), digest, self._append(page))
+
+    def write_revisit(self, exchange: Exchange, digest: str, earlier: Earlier) -> Stored:
+        """Append the record of an answer whose body an earlier one has; what was asked is what was asked then."""
+        self._make_room()
+        record = warc_records.revisit(self._new_id(), exchange, digest, earlier)
+        return Stored(self._path.name, self._append(record), len(record), digest, refers_to_id=earlier.id)
+
+    def flush(self) -> None:
+        """Hand every record to the operating system."""
+        if self._failure is not None:
+            raise self._failure
+        if self._file is None or not self._pending:
+            return
+        try:
+            with writing(self._path):
+                _write_at(self._file, self._flushed, b"".join(self._pending))
+        except TarantulaError as error:
+            self._give_up(error)
+            raise
+        self._flushed = self._end
+        self._pending.clear()
+
+    def sync(self) -> None:
+        """Hand every record to the disk itself."""
+        self.flush()
+        if self._file is not None:
+            with writing(self._path):
+                os.fsync(self._file)
+
+    def close(self) -> None:
+        """Write what is left and end the file; a later exchange begins another."""
+        if self._file is None:
+            return
+        try:
+            with self._file:
+                self.sync()
+        finally:
+            self._file = None
+
+    def _make_room(self) -> None:
+        if self._end - self._flushed >= BUFFER:
+            self.flush()
+        if self._end >= self._max_size:
+            self.close()
+        if self._file is None:
+            self._open()
+
+    def _open(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        with writing(self._directory):
+            self._directory.mkdir(parents=True, exist_ok=True)
+            self._file = self._create()
+            # Whoever mends files after a crash must know that this one is in use.
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._flushed = self._end = 0
+        self._info_id = self._new_id()
+        date = warc_records.date_of(self._now())
+        self._append(warc_records.warcinfo(self._info_id, date, self._path.name, self._info))
+
+    def _create(self) -> FileIO:
+        for name in self._names:
+            self._path = self._directory / name
+            with suppress(FileExistsError):
+                return FileIO(self._path, "x")
+        raise AssertionError("names never end")
+
+    def _append(self, record: bytes) -> int:
+        offset = self._end
+        self._pending.append(record)
+        self._end += len(record)
+        return offset
+
+    def _give_up(self, failure: TarantulaError) -> None:
+        self._failure = failure
+        self._pending.clear()
+        if self._file is not None:
+            with self._file, suppress(OSError):
+                self._file.truncate(self._flushed)
+            self._file = None
+
+
+def _write_at(file: FileIO, offset: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        written = os.pwrite(file.fileno(), left, offset)
+        left = left[written:]
+        offset += written

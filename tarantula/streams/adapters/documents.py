@@ -1,0 +1,41 @@
+"""The page in an answer, parsed once."""
+
+from __future__ import annotations
+
+from email.message import Message
+from functools import lru_cache
+
+from turbohtml import Document, parse
+
+from tarantula.links.charset import encoding_of
+from tarantula.streams.adapters.base import Answer, CannotRead
+
+NOT_PAGES = ("application/json", "application/pdf", "application/zip", "image/", "audio/", "video/", "font/")
+_MARKS_OF_OTHERS = (b"%PDF-", b"\x89PNG", b"GIF8", b"PK\x03\x04", b"\xff\xd8\xff", b"\x1f\x8b")
+
+
+def page_of(answer: Answer) -> Document:
+    """Return the tree that a browser makes of a page, or say that it is none."""
+    check_is_there(answer)
+    kind, charset = type_and_charset(answer.content_type)
+    if kind.startswith(NOT_PAGES) or answer.body.startswith(_MARKS_OF_OTHERS):
+        raise CannotRead(f"This is not a page, but {kind or 'something else'}.")
+    if b"<" not in answer.body[:100_000]:
+        raise CannotRead("This is not a page: there is no mark-up in it.")
+    # With scripting, what is inside <noscript> is no part of the page, as for whoever looks at it.
+    return parse(answer.body, encoding=encoding_of(charset), scripting=True, allow_declarative_shadow_roots=False)
+
+
+def check_is_there(answer: Answer) -> None:
+    """Refuse an answer that has nothing in it."""
+    if not answer.body.strip():
+        raise CannotRead("The answer is empty.")
+
+
+@lru_cache(maxsize=1024)
+def type_and_charset(content_type: str) -> tuple[str, str | None]:
+    """Return the type and the charset that a header names."""
+    header = Message()
+    header["content-type"] = content_type[:200].replace("\n", " ").replace("\r", " ") or "text/html"
+    charset = header.get_param("charset")
+    return (header.get_content_type() if content_type else "", charset if isinstance(charset, str) else None)

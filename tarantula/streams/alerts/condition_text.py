@@ -1,0 +1,251 @@
+"""Reads a condition as people write it: ``temperature > 30 and not wind > 50``. Nothing of it is run."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+
+from pydantic import ValidationError
+
+from tarantula.core import messages
+from tarantula.core.errors import TarantulaError
+from tarantula.core.times import parse_duration
+from tarantula.streams.alerts.condition import (
+    DEEPEST,
+    LONGEST,
+    MOST_PARTS,
+    All,
+    Changed,
+    Compare,
+    Condition,
+    Either,
+    Not,
+    Record,
+    Rows,
+    Rule,
+    Sign,
+    Silent,
+    Way,
+)
+from tarantula.streams.alerts.condition_text_part_tokens import BROKEN, ENDS, SIGNS, Token, is_word, split
+from tarantula.streams.alerts.condition_text_part_writing import written
+from tarantula.streams.texts_part_words import folded
+
+WAYS = {str(way): way for way in Way}
+_KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
+_UNITS = (("week", "w"), ("day", "d"), ("hour", "h"), ("minute", "m"), ("min", "m"), ("second", "s"), ("sec", "s"))
+
+
+class NotUnderstood(TarantulaError):
+    """A condition that says nothing that could be watched: a sentence that says where, and what was expected."""
+
+    def __init__(self, sentence: str, position: int) -> None:
+        super().__init__(sentence)
+        self.position = position
+        """Letters before the place."""
+
+
+def read_rule(text: str) -> Rule:
+    """Return what a sentence means, or say what is not understood."""
+    if len(text) > LONGEST:
+        raise NotUnderstood(f"The condition has {len(text)} letters, and {LONGEST} is the limit.", LONGEST)
+    reader = _Reader(text)
+    rule = reader.rule()
+    # What was written another way may grow when it is written in ours.
+    if len(written(rule)) > LONGEST:
+        raise NotUnderstood(f"The condition has {len(written(rule))} letters, and {LONGEST} is the limit.", LONGEST)
+    return rule
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = split(text)
+        self._place = 0
+        self._depth = 0
+        self._parts = 0
+
+    def rule(self) -> Rule:
+        rows, row = self._rows()
+        when = self._either()
+        if self._now is not None:
+            raise self.refuse("the end, or “and” or “or”, was expected")
+        try:
+            return Rule(rows=rows, row=row, when=when)
+        except ValidationError as error:
+            complaint = " ".join(messages.of_validation(error, ()))
+            raise NotUnderstood(complaint, len(self._text)) from error
+
+    def _rows(self) -> tuple[Rows, str]:
+        for word, rows in (("any", Rows.ANY), ("each", Rows.EACH)):
+            if self._sees(word, "row"):
+                self._place += 2
+                self._take(":", "a colon was expected after the row")
+                return rows, ""
+        if self._sees("row") and len(self._tokens) > 2 and self._tokens[2].is_sign(":"):
+            name = self._tokens[1]
+            self._place += 3
+            return Rows.ONE, name.text
+        return Rows.EACH, ""
+
+    def _either(self) -> Condition:
+        parts = [self._all()]
+        while self._skip("or"):
+            parts.append(self._all())
+        return parts[0] if len(parts) == 1 else self._counted(Either(of=tuple(parts)))
+
+    def _all(self) -> Condition:
+        parts = [self._single()]
+        while self._skip("and"):
+            parts.append(self._single())
+        return parts[0] if len(parts) == 1 else self._counted(All(of=tuple(parts)))
+
+    def _single(self) -> Condition:
+        if self._depth > DEEPEST:
+            raise self.refuse("parentheses are too deep within one another")
+        self._depth += 1
+        try:
+            if self._skip("not"):
+                return self._counted(Not(of=self._single()))
+            if self._skip("("):
+                inner = self._either()
+                self._take(")", "a closing parenthesis was expected")
+                return inner
+            return self._counted(self._leaf())
+        finally:
+            self._depth -= 1
+
+    def _counted(self, part: Condition) -> Condition:
+        self._parts += 1
+        if self._parts > MOST_PARTS:
+            raise self.refuse("the condition has too many parts by now")
+        return part
+
+    def _leaf(self) -> Condition:
+        if self._sees("silent", "for"):
+            self._place += 1
+            return Silent(seconds=self._duration("for"))
+        field = self._field()
+        if self._sees("silent"):
+            self._place += 1
+            return Silent(field=field, seconds=self._duration("for"))
+        word = self._now
+        if word is not None and is_word(word, *WAYS):
+            self._place += 1
+            return self._changed(field, WAYS[folded(word.text)])
+        if self._skip("is"):
+            return self._is(field)
+        return Compare(field=field, sign=self._sign(), value=self._value())
+
+    def _is(self, field: str) -> Condition:
+        for article in ((), ("a",), ("the",)):
+            if self._sees(*article, "record"):
+                self._place += len(article) + 1
+                return self._record(field)
+        sign = Sign.OTHER if self._skip("not") else Sign.EQUAL
+        return Compare(field=field, sign=sign, value=self._value())
+
+    def _record(self, field: str) -> Record:
+        high = self._sees("high")
+        if not high and not self._sees("low"):
+            raise self.refuse("“high” or “low” was expected")
+        self._place += 1
+        return Record(field=field, high=high, within=self._duration("in") if self._sees("in") else None)
+
+    def _changed(self, field: str, way: Way) -> Changed:
+        amount = percent = ""
+        if self._skip("by"):
+            began = self._place
+            amount = self._value("in")
+            if amount.endswith("%"):
+                amount, percent = "", self._percent(amount[:-1], began)
+        within = self._duration("in") if self._sees("in") else None
+        return Changed(field=field, way=way, amount=amount, percent=percent, within=within)
+
+    def _percent(self, text: str, place: int) -> str:
+        try:
+            number = Decimal(text.strip().replace(",", "."))
+        except InvalidOperation:
+            number = Decimal("NaN")
+        if not number.is_finite() or not 0 < number < 10**9:
+            self._place = place
+            raise self.refuse("a number above nothing was expected before the %")
+        return f"{number.normalize():f}"
+
+    def _field(self) -> str:
+        word = self._now
+        key = folded(word.text) if word is not None and (word.is_quoted or word.is_word) else ""
+        if word is None or (not word.is_quoted and is_word(word, *ENDS)) or not _KEY.fullmatch(key):
+            raise self.refuse("the name of a field was expected")
+        self._place += 1
+        return key
+
+    def _sign(self) -> Sign:
+        if self._sees("does", "not", "contain"):
+            self._place += 3
+            return Sign.LACKS
+        word = self._now
+        # Folded, ≠ would be =.
+        name = "" if word is None or word.is_quoted else folded(word.text) if word.is_word else word.text
+        if name in SIGNS:
+            self._place += 1
+            return SIGNS[name]
+        raise self.refuse("one of = ≠ < ≤ > ≥, contains, matches, changed, rose, fell, is or silent was expected")
+
+    def _value(self, *ends: str) -> str:
+        """Take what was written up to the next ``and``, ``or`` or parenthesis; quotes keep those in."""
+        first = self._now
+        if first is not None and first.is_quoted and first.text:
+            self._place += 1
+            return first.text
+        began = self._place
+        while (word := self._now) is not None and not is_word(word, "and", "or", *ends) and not word.is_sign(")"):
+            if word.is_quoted or word.text in BROKEN:
+                raise self.refuse("quotes stand at both ends of the whole value")
+            if not word.is_word and word.text in SIGNS:
+                raise self.refuse("“and” or “or” was expected, or quotes around the value")
+            self._place += 1
+        if self._place == began:
+            raise self.refuse("a value was expected")
+        last = self._tokens[self._place - 1]
+        return " ".join(self._text[self._tokens[began].start : last.end].split())
+
+    def _duration(self, before: str) -> int:
+        """Take ``for 2h``, ``in 30 days``."""
+        self._take(before, "a time was expected, as in “for 2h”")
+        began = self._place
+        text = self._value()
+        compact = re.sub(r"\s+", "", folded(text))
+        for name, letter in _UNITS:
+            compact = re.sub(rf"(?<=\d){name}s?(?=\d|$)", letter, compact)
+        try:
+            return parse_duration(compact) or 0
+        except ValueError as error:
+            self._place = began
+            raise self.refuse("a time was expected, as in 2h, 30 minutes or 1d") from error
+
+    @property
+    def _now(self) -> Token | None:
+        return self._tokens[self._place] if self._place < len(self._tokens) else None
+
+    def _sees(self, *words: str) -> bool:
+        following = self._tokens[self._place : self._place + len(words)]
+        return len(following) == len(words) and all(map(is_word, following, words))
+
+    def _skip(self, sign: str) -> bool:
+        token = self._now
+        if token is None or not (is_word(token, sign) or token.is_sign(sign)):
+            return False
+        self._place += 1
+        return True
+
+    def _take(self, sign: str, expected: str) -> None:
+        if not self._skip(sign):
+            raise self.refuse(expected)
+
+    def refuse(self, expected: str) -> NotUnderstood:
+        """Return what says where the sentence cannot be understood."""
+        if self._now is None:
+            return NotUnderstood(f"At the end of the condition: {expected}.", len(self._text))
+        found, position = self._now.text[:40], self._now.start
+        return NotUnderstood(f"At letter {position + 1}, before {found!r}: {expected}.", position)

@@ -1,0 +1,196 @@
+"""Alerts are judged in the transaction in which events are stored: what fires is committed with what made it fire."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Text, bindparam, cast, or_, select
+from sqlalchemy.orm import Session
+
+from tarantula.streams.alerts import judgement_part_remembering
+from tarantula.streams.alerts.evaluate import Place
+from tarantula.streams.alerts.memory import Memory, Seen
+from tarantula.streams.alerts.watch import Fired, Terms, Watch
+from tarantula.streams.alerts.watch_part_terms import group_of, is_told, terms_of_json
+from tarantula.streams.history import NewEvent
+from tarantula.tables.publications import Alert, AlertMemory, Firing, Series, Source, SourceState
+
+LONGEST_REASON = 4000
+AT_A_TIME = 200
+"""Alerts that are looked at because time has passed."""
+
+Step = tuple[int, dict[Place, Seen]]
+"""What came at one moment."""
+
+
+class Judged(NamedTuple):
+    """An alert with what it goes by."""
+
+    id: int
+    source_id: int
+    alert: str
+    """Its configuration, as JSON."""
+    source: str
+    """That of its source."""
+
+    @property
+    def terms(self) -> Terms:
+        """What it goes by."""
+        return terms_of_json(self.alert, self.source)
+
+
+def is_watched() -> ColumnElement[bool]:
+    """Return the condition on alerts that are on, of people who may still see the source; the terminal sees all."""
+    may_see = or_(Source.is_private.is_(False), Source.owner == Alert.owner, Alert.owner == "")
+    return Alert.is_on.is_(True) & may_see
+
+
+_COLUMNS = (
+    Alert.id,
+    Alert.source_id,
+    cast(Alert.configuration, Text).label("of_alert"),
+    cast(Source.configuration, Text).label("of_source"),
+)
+_OF_SOURCES = (
+    select(*_COLUMNS)
+    .join(Source, Source.id == Alert.source_id)
+    .where(Alert.source_id.in_(bindparam("sources", expanding=True)), is_watched())
+    .order_by(Alert.id)
+    .with_for_update(of=Alert)
+)
+_PLACES = select(Series.id, Series.row, Series.field).where(Series.id.in_(bindparam("series", expanding=True)))
+_DUE = (
+    select(AlertMemory.row, AlertMemory.memory, *_COLUMNS)
+    .join(Alert, Alert.id == AlertMemory.alert_id)
+    .join(Source, Source.id == Alert.source_id)
+    .join(SourceState, SourceState.source_id == Source.id)
+    .where(AlertMemory.due_at <= bindparam("now"), is_watched(), Source.is_paused.is_(False))
+    .order_by(AlertMemory.due_at)
+    .limit(AT_A_TIME)
+    # Whoever keeps a reading has the state before the alerts: what is not free now is judged the next time.
+    .with_for_update(of=[SourceState, Alert], skip_locked=True)
+)
+
+
+def judge(session: Session, source_id: int, events: Sequence[NewEvent], now: int) -> list[Firing]:
+    """Judge the alerts of a source that had events; return what fired. It is called where they are stored."""
+    return judge_all(session, {source_id: events}, now)
+
+
+def judge_all(session: Session, events: Mapping[int, Sequence[NewEvent]], now: int) -> list[Firing]:
+    """Judge the alerts of all sources that had events, with one question for all of them."""
+    asked = session.execute(_OF_SOURCES, {"sources": [source for source, some in events.items() if some]})
+    judged = [Judged(*row) for row in asked]
+    if not judged:
+        return []
+    steps = _steps(session, {one.source_id: events[one.source_id] for one in judged}, now)
+    known = judgement_part_remembering.known(session, [one.id for one in judged], _rows(steps))
+    firings, kept = list[Firing](), list[judgement_part_remembering.Kept]()
+    for one in judged:
+        _judge(one, steps[one.source_id], known, now, firings, kept)
+    judgement_part_remembering.keep(session, kept, known)
+    return note(session, firings)
+
+
+def judge_silence(session: Session, now: int) -> list[Firing]:
+    """Judge what time alone brings: silences, and conditions that held for long enough; return what fired."""
+    firings, kept, heard = list[Firing](), list[judgement_part_remembering.Kept](), set[int]()
+    for row, memory, *columns in session.execute(_DUE, {"now": now}).all():
+        judged = Judged(*columns)
+        watch = Watch(judged.terms, Memory.of_json(memory))
+        fired = firings_of(judged.id, is_told(judged.alert), row, watch.pass_time(now), now)
+        kept.append(judgement_part_remembering.Kept(judged.id, row, watch))
+        firings += fired
+        heard |= {judged.source_id} if fired else set()
+    judgement_part_remembering.keep(session, kept, {(one.alert_id, one.row) for one in kept})
+    for state in session.scalars(select(SourceState).where(SourceState.source_id.in_(heard))) if heard else ():
+        # The pages that show the source look again.
+        state.stamp = max(now, state.stamp + 1)
+    return note(session, firings)
+
+
+def firings_of(alert_id: int, is_told: bool, row: str, fired: Iterable[Fired], now: int) -> list[Firing]:
+    """Return what is written down of an alert that fired: also that somebody is to be told."""
+    return [
+        Firing(
+            alert_id=alert_id,
+            at=one.at,
+            row=row,
+            why=one.why[:LONGEST_REASON],
+            news={} if is_told else None,
+            tell_at=now if is_told else None,
+        )
+        for one in fired
+    ]
+
+
+def note(session: Session, firings: list[Firing]) -> list[Firing]:
+    """Write down what fired."""
+    if firings:
+        session.add_all(firings)
+        session.flush()
+    return firings
+
+
+def seen(value: str, number: float | None) -> Seen:
+    """Return a stored value: exact, where its text is a number."""
+    if number is None:
+        return Seen(value)
+    try:
+        return Seen(value, Decimal(value))
+    except InvalidOperation:
+        return Seen(value, Decimal(repr(number)))
+
+
+def by_group(terms: Terms, values: Mapping[Place, Seen]) -> dict[str, dict[Place, Seen]]:
+    """Return what came, by what is remembered together."""
+    groups = dict[str, dict[Place, Seen]]()
+    for (row, key), one in values.items():
+        group = group_of(terms, row)
+        if group is not None:
+            groups.setdefault(group, {})[row, key] = one
+    return groups
+
+
+def _judge(
+    judged: Judged,
+    steps: Sequence[Step],
+    known: Mapping[tuple[int, str], Memory],
+    now: int,
+    firings: list[Firing],
+    kept: list[judgement_part_remembering.Kept],
+) -> None:
+    terms, told, watches = judged.terms, is_told(judged.alert), dict[str, tuple[Watch, bool]]()
+    for at, values in steps:
+        for group, some in by_group(terms, values).items():
+            fired = list[Fired]()
+            if group not in watches:
+                memory = known.get((judged.id, group))
+                watch = Watch(terms, memory or Memory(since=at))
+                watches[group] = watch, watch.memory.event_at is None
+                fired += watch.begin(at) if memory is None else []
+            watch, is_first = watches[group]
+            fired += watch.take(at, some, is_first)
+            firings += firings_of(judged.id, told, group, fired, now)
+    kept += [judgement_part_remembering.Kept(judged.id, group, watch) for group, (watch, _) in watches.items()]
+
+
+def _rows(steps: Mapping[int, Sequence[Step]]) -> set[str]:
+    return {row for some in steps.values() for _, values in some for row, _ in values} | {""}
+
+
+def _steps(session: Session, events: Mapping[int, Sequence[NewEvent]], now: int) -> dict[int, list[Step]]:
+    """Return what came, source by source and moment by moment; nothing happened later than now."""
+    series = list({event.series_id for some in events.values() for event in some})
+    places = {identity: (row, field) for identity, row, field in session.execute(_PLACES, {"series": series})}
+    found = dict[int, list[Step]]()
+    for source_id, some in events.items():
+        moments = dict[int, dict[Place, Seen]]()
+        for event in some:
+            if event.series_id in places:
+                at = min(event.at, now)
+                moments.setdefault(at, {})[places[event.series_id]] = seen(event.value, event.number)
+        found[source_id] = sorted(moments.items(), key=lambda step: step[0])
+    return found

@@ -1,0 +1,64 @@
+"""The last values for Prometheus: ``tarantula_stream_value``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tarantula.streams.export.rows import Chosen
+from tarantula.streams.history import last_values
+from tarantula.tables.publications import Series, Source
+
+NAME = "tarantula_stream_value"
+WORDS = "The last value that was read of a source."
+LABELS = ("source", "field", "row")
+
+
+class Labels(NamedTuple):
+    """Whose value it is."""
+
+    source: str
+    field: str
+    row: str
+
+
+def last_numbers(session: Session) -> dict[Labels, float]:
+    """Return the last values of all public sources that are numbers."""
+    rows = session.execute(
+        select(Series.id, Source.name, Series.field, Series.row)
+        .join(Source, Source.id == Series.source_id)
+        .where(Source.is_private.is_(False))
+        .order_by(Source.name, Series.id)
+    ).all()
+    return _numbers(session, {series: Labels(*labels) for series, *labels in rows})
+
+
+def numbers_of(session: Session, what: Chosen) -> dict[Labels, float]:
+    """Return the last values of what was chosen of a source, private or not, that are numbers."""
+    return _numbers(session, {one.id: Labels(what.source, one.field, one.row) for one in what.series})
+
+
+def _numbers(session: Session, wanted: Mapping[int, Labels]) -> dict[Labels, float]:
+    latest = last_values(session, wanted)
+    return {
+        labels: number
+        for series, labels in wanted.items()
+        if series in latest and (number := latest[series].number) is not None and math.isfinite(number)
+    }
+
+
+def prometheus_of(values: Mapping[Labels, float]) -> bytes:
+    """Write values in Prometheus's text format."""
+    lines = [f"# HELP {NAME} {WORDS}", f"# TYPE {NAME} gauge"]
+    for labels, value in values.items():
+        named = ",".join(f'{label}="{_escaped(text)}"' for label, text in zip(LABELS, labels, strict=True))
+        lines.append(f"{NAME}{{{named}}} {value!r}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

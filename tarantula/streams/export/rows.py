@@ -1,0 +1,145 @@
+"""The rows that go out: events, or a level, of one source, a few at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tarantula.core.errors import NotThere
+from tarantula.core.messages import did_you_mean
+from tarantula.streams.history.buckets import EARLIEST, EPOCH, LATEST, calendar_of
+from tarantula.streams.history.coverage import Cover, forgotten_before
+from tarantula.streams.history.coverage_part_asking import ask, ask_one
+from tarantula.streams.history.coverage_part_kept import Kept
+from tarantula.streams.history.points_part_steps import SHORTEST
+from tarantula.streams.history.summary import Summary, of_parts
+from tarantula.streams.kinds import Aggregation
+from tarantula.streams.sources.retention import Grain
+from tarantula.tables.publications import Series, Source
+
+AT_ONCE = 2000
+"""Rows that are in memory at a time."""
+EVENT_COLUMNS = ("at", "field", "row", "value", "number", "read")
+LEVEL_COLUMNS = (
+    "start", "field", "row", "count", "sum", "average", "minimum", "maximum", "first", "last", "mode",
+)  # fmt: skip
+_EVENTS = "SELECT at, value, number, read FROM event WHERE series_id = ? AND at >= ? AND at < ? ORDER BY at LIMIT ?"
+_NEXT = "SELECT min(start) FROM level WHERE series_id = ? AND grain = ? AND start >= ?"
+_NEXT_STALE = "SELECT min(start) FROM stale_level WHERE series_id = ? AND start >= ?"
+
+
+class OneSeries(NamedTuple):
+    """One field of one row."""
+
+    id: int
+    field: str
+    row: str
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What of a source is wanted."""
+
+    source: str
+    series: list[OneSeries]
+    grain: Grain = Grain.EVENT
+    begin: int = EARLIEST
+    end: int = LATEST
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What each row has."""
+        return EVENT_COLUMNS if self.grain is Grain.EVENT else LEVEL_COLUMNS
+
+
+def chosen(
+    session: Session,
+    source: Source,
+    *,
+    field: str | None = None,
+    row: str | None = None,
+    grain: Grain = Grain.EVENT,
+    begin: int | None = None,
+    end: int | None = None,
+) -> Chosen:
+    """Choose of a source: every field and row unless told; single events unless a level is named."""
+    known = [
+        OneSeries(one.id, one.field, one.row, one.zone)
+        for one in session.scalars(select(Series).where(Series.source_id == source.id).order_by(Series.id))
+    ]
+    for what, name, have in (
+        ("field", field, {one.field for one in known}),
+        ("row", row, {one.row for one in known}),
+    ):
+        if name is not None and name not in have:
+            there = ", ".join(sorted(have)[:10]) or "none yet"
+            raise NotThere(f"{source.name} has no {what} {name[:80]!r}.{did_you_mean(name, have)} There are: {there}.")
+    wanted = [one for one in known if field in (None, one.field) and row in (None, one.row)]
+    return Chosen(source.name, wanted, grain, EARLIEST if begin is None else begin, LATEST if end is None else end)
+
+
+def rows_of(session: Session, what: Chosen) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows, series after series, the oldest first; with the values as they are kept, to the last digit."""
+    for series in what.series:
+        if what.grain is Grain.EVENT:
+            yield from _events(session, series, what)
+        else:
+            yield from _levels(session, series, what)
+
+
+def moment(at: int) -> datetime:
+    """Return a moment as people have it."""
+    return EPOCH + timedelta(microseconds=at)
+
+
+def _events(session: Session, series: OneSeries, what: Chosen) -> Iterator[tuple[Any, ...]]:
+    begin = what.begin
+    while rows := ask(session, _EVENTS, series.id, begin, what.end, AT_ONCE):
+        for at, value, number, read in rows:
+            yield at, series.field, series.row, value, number, read
+        begin = rows[-1][0] + 1
+
+
+def _levels(session: Session, series: OneSeries, what: Chosen) -> Iterator[tuple[Any, ...]]:
+    """Yield whole buckets; what is stale is summed up on the way, and nothing stands in for what is forgotten."""
+    calendar, grain = calendar_of(series.zone), what.grain
+    stretch = Kept(session, series.id).stretch(forgotten_before(session, series.id))
+    if stretch is None:
+        return
+    begin = calendar.start_of(max(what.begin, stretch[0]), grain)
+    last = min(what.end, stretch[1])
+    while (found := _next(session, series.id, grain, begin)) is not None and found < last:
+        begin = calendar.start_of(found, grain)
+        end = calendar.start_of(begin + AT_ONCE * SHORTEST[grain], grain)
+        end = min(end, calendar.end_of(calendar.start_of(last - 1, grain), grain))
+        parts = Cover(session, series.id, calendar, counting=True).parts(grain, begin, end)
+        fine = (part for part in parts if part.grain <= grain)
+        for start, some in groupby(fine, lambda part: calendar.start_of(part.start, grain)):
+            yield start, series.field, series.row, *_said(of_parts([part.summary for part in some]))
+        begin = end
+
+
+def _next(session: Session, series_id: int, grain: Grain, begin: int) -> int | None:
+    """Return where the next bucket begins that is there, or that something stale is in."""
+    found = (ask_one(session, _NEXT, series_id, grain, begin), ask_one(session, _NEXT_STALE, series_id, begin))
+    return min((start for start in found if start is not None), default=None)
+
+
+def _said(summary: Summary) -> tuple[Any, ...]:
+    return (
+        summary.count,
+        summary.value(Aggregation.SUM),
+        summary.value(Aggregation.AVERAGE),
+        summary.minimum,
+        summary.maximum,
+        summary.first,
+        summary.last,
+        summary.mode,
+    )

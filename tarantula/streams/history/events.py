@@ -1,0 +1,109 @@
+"""New events: rows, and what is stale above them, in the transaction of whoever stores them."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.orm import Session
+
+from tarantula.store import bulk
+from tarantula.streams.history.buckets import EARLIEST, LATEST, MINUTE
+from tarantula.streams.history.events_part_locks import let_nothing_be_forgotten
+from tarantula.streams.history.levels_part_marks import Mark, mark
+from tarantula.streams.sources.retention import Grain
+from tarantula.tables.publications import Forgotten
+
+logger = logging.getLogger(__name__)
+
+_EVENTS = """
+    INSERT INTO event (series_id, at, value, number, read)
+    SELECT column1, column2, column3, column4, column5 FROM ({rows}) AS given
+    WHERE true ON CONFLICT DO NOTHING
+"""
+_FIVE_PLACES = "INSERT OR IGNORE INTO event (series_id, at, value, number, read) VALUES (?, ?, ?, ?, ?)"
+_TYPES = ("integer", "bigint", "text", "float8", "text")
+_REFUSED = """
+    UPDATE forgotten SET refused = refused + given.column2 FROM ({rows}) AS given
+    WHERE forgotten.series_id = given.column1
+    AND forgotten.grain = (
+        SELECT other.grain FROM forgotten AS other WHERE other.series_id = given.column1
+        ORDER BY other.before DESC, other.grain LIMIT 1
+    )
+"""
+
+
+class NewEvent(NamedTuple):
+    """A value that was read, and is not the one before."""
+
+    series_id: int
+    at: int
+    """Microseconds since 1970."""
+    value: str
+    number: float | None
+    read: str | None
+
+
+class Stored(NamedTuple):
+    """What became of new events."""
+
+    number: int
+    """How many were stored; one that was there already is not counted."""
+    late: list[NewEvent]
+    """Those that are older than what was forgotten: with them, what is summed up above would be wrong."""
+
+
+def store(session: Session, events: Sequence[NewEvent]) -> int:
+    """Store events; the same one twice is once, and one that is older than what was forgotten is refused and said."""
+    stored = store_telling(session, events)
+    for series_id, number in Counter(event.series_id for event in stored.late).items():
+        logger.warning("%d events of series %d are older than what was forgotten: refused.", number, series_id)
+    return stored.number
+
+
+def store_telling(session: Session, events: Sequence[NewEvent]) -> Stored:
+    """Store events, and return how many, and which ones came too late."""
+    if not events:
+        return Stored(0, [])
+    connection = session.connection()
+    let_nothing_be_forgotten(connection)
+    limits = refused_before(session, {event.series_id for event in events})
+    taken, late = list[NewEvent](), list[NewEvent]()
+    for event in events:
+        is_late = not limits.get(event.series_id, EARLIEST) <= event.at < LATEST
+        (late if is_late else taken).append(event)
+    if late:
+        _count_refused(connection, late)
+    if not taken:
+        return Stored(0, late)
+    number = _insert(connection, taken)
+    minutes = {(event.series_id, event.at - event.at % MINUTE) for event in taken}
+    mark(connection, [Mark(series, Grain.MINUTE, start, start + MINUTE) for series, start in minutes])
+    return Stored(number, late)
+
+
+def refused_before(session: Session, series_ids: Iterable[int]) -> dict[int, int]:
+    """Return, of series of which something was forgotten, before which moment no event is taken any more."""
+    limits = dict[int, int]()
+    for some in bulk.chunks(sorted(series_ids)):
+        rows = session.execute(
+            select(Forgotten.series_id, func.max(Forgotten.before))
+            .where(Forgotten.series_id.in_(some))
+            .group_by(Forgotten.series_id)
+        )
+        limits.update((series_id, before) for series_id, before in rows)
+    return limits
+
+
+def _insert(connection: Connection, events: Sequence[NewEvent]) -> int:
+    if connection.dialect.name == "sqlite":
+        return connection.exec_driver_sql(_FIVE_PLACES, [tuple(event) for event in events]).rowcount
+    return bulk.execute(connection, _EVENTS, events, _TYPES)
+
+
+def _count_refused(connection: Connection, late: Sequence[NewEvent]) -> None:
+    numbers = Counter(event.series_id for event in late)
+    bulk.execute(connection, _REFUSED, sorted(numbers.items()), ("integer", "bigint"))

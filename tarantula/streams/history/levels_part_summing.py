@@ -1,0 +1,59 @@
+"""Levels are built from the one below: what is stale is summed up anew, whole."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tarantula.core.database import Database
+from tarantula.store import bulk
+from tarantula.streams.history.buckets import Calendar, calendar_of
+from tarantula.streams.history.levels import below, remove, replace
+from tarantula.streams.history.levels_part_marks import Mark, mark, take, unmark
+from tarantula.streams.sources.retention import Grain
+from tarantula.tables.publications import Series
+
+
+def sum_up(database: Database, most: int = 1000, now: int | None = None) -> int:
+    """Sum up some of what is stale and over, in one transaction; return how many buckets, nothing if none is left.
+
+    Whoever is killed here leaves the old rows with their marks. A bucket that is not over keeps its mark until it is:
+    whoever asks for it gets it from below.
+    """
+    moment = time.time_ns() // 1000 if now is None else now
+    with database.session() as session:
+        marks = take(session, moment, most)
+        if marks:
+            _sum_up(session, marks)
+    return len(marks)
+
+
+def _sum_up(session: Session, marks: Sequence[Mark]) -> None:
+    connection = session.connection()
+    calendars = calendars_of(session, {one.series_id for one in marks})
+    found = dict(below(connection, marks))
+    replace(connection, [(one, found[one]) for one in marks if one in found])
+    remove(connection, [one for one in marks if one not in found])
+    unmark(connection, marks)
+    if above := list(_above(marks, calendars)):
+        mark(connection, above)
+
+
+def calendars_of(session: Session, series_ids: set[int]) -> dict[int, Calendar]:
+    """Return in which zone the days of each series begin."""
+    calendars = dict[int, Calendar]()
+    for some in bulk.chunks(sorted(series_ids)):
+        rows = session.execute(select(Series.id, Series.zone).where(Series.id.in_(some)))
+        calendars |= {identity: calendar_of(zone) for identity, zone in rows}
+    return calendars
+
+
+def _above(marks: Sequence[Mark], calendars: dict[int, Calendar]) -> Iterator[Mark]:
+    for one in marks:
+        if one.grain is not Grain.YEAR and (calendar := calendars.get(one.series_id)):
+            grain = Grain(one.grain + 1)
+            start = calendar.start_of(one.start, grain)
+            yield Mark(one.series_id, grain, start, calendar.end_of(start, grain))

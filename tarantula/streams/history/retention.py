@@ -1,0 +1,132 @@
+"""The oldest is forgotten, on purpose: never what is not summed up above, never the newest, and it is noted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Table, delete, func, select
+from sqlalchemy.orm import Session
+
+from tarantula.core.database import Database
+from tarantula.streams.history.buckets import EPOCH, SECOND, Calendar, calendar_of
+from tarantula.streams.history.events_part_locks import let_nothing_be_stored
+from tarantula.streams.sources.retention import Grain, Limit, Retention
+from tarantula.tables.publications import Event, Forgotten, Level, Series, Source, StaleLevel
+
+AT_ONCE = 20_000
+"""Rows that are forgotten in one transaction, or those of one bucket above if they are more."""
+
+
+class Forgot(NamedTuple):
+    """What was forgotten of one series."""
+
+    series_id: int
+    grain: Grain
+    rows: int
+    before: int
+    """Microseconds since 1970."""
+
+
+def forget(database: Database, now: int | None = None) -> list[Forgot]:
+    """Forget what is older, or more, than its source wants kept; return what that was."""
+    moment = time.time_ns() // 1000 if now is None else now
+    forgot = dict[tuple[int, Grain], Forgot]()
+    for series_id, calendar, retention in _series(database):
+        for grain in Grain:
+            limit = retention.of(grain)
+            while limit != Limit() and (one := _forget_some(database, series_id, calendar, grain, limit, moment)):
+                before = forgot.get((series_id, grain))
+                forgot[series_id, grain] = one._replace(rows=one.rows + before.rows) if before else one
+    return list(forgot.values())
+
+
+def _series(database: Database) -> Iterator[tuple[int, Calendar, Retention]]:
+    with database.reading() as session:
+        sources = session.scalars(select(Source)).all()
+        retentions = {source.id: Retention(**source.configuration.get("retention", {})) for source in sources}
+        rows = session.execute(select(Series.id, Series.source_id, Series.zone).order_by(Series.id)).all()
+    for series_id, source_id, zone in rows:
+        if source_id in retentions:
+            yield series_id, calendar_of(zone), retentions[source_id]
+
+
+def _forget_some(
+    database: Database, series_id: int, calendar: Calendar, grain: Grain, limit: Limit, now: int
+) -> Forgot | None:
+    rows = _Rows(series_id, grain)
+    with database.reading() as session:
+        if _until(session, rows, calendar, limit, now) is None:
+            return None
+    with database.session() as session:
+        let_nothing_be_stored(session.connection())
+        before = _until(session, rows, calendar, limit, now)
+        if before is None:
+            return None
+        number = session.execute(delete(rows.table).where(rows.mine, rows.at < before)).rowcount  # type: ignore[attr-defined]
+        _note(session, Forgot(series_id, grain, number, before), now)
+        return Forgot(series_id, grain, number, before)
+
+
+class _Rows:
+    """The rows of one grain of a series."""
+
+    def __init__(self, series_id: int, grain: Grain) -> None:
+        self.grain = grain
+        self.series_id = series_id
+        self.table: Table | Any = Event if grain is Grain.EVENT else Level
+        self.at: Any = Event.at if grain is Grain.EVENT else Level.start
+        self.mine: ColumnElement[bool] = (
+            Event.series_id == series_id
+            if grain is Grain.EVENT
+            else (Level.series_id == series_id) & (Level.grain == grain)
+        )
+
+    def nth(self, session: Session, number: int, newest: bool = False) -> int | None:
+        """Return the moment of one of them, counted from the oldest, or from the newest."""
+        order = self.at.desc() if newest else self.at
+        found: int | None = session.scalar(select(self.at).where(self.mine).order_by(order).offset(number).limit(1))
+        return found
+
+
+def _until(session: Session, rows: _Rows, calendar: Calendar, limit: Limit, now: int) -> int | None:
+    """Return before which moment rows are forgotten now; nothing if none are."""
+    oldest, newest = rows.nth(session, 0), rows.nth(session, 0, newest=True)
+    if oldest is None or newest is None:
+        return None
+    above = Grain(min(rows.grain + 1, Grain.YEAR))
+    wanted = now - limit.seconds * SECOND if limit.seconds is not None else oldest
+    if limit.rows is not None and (least := rows.nth(session, limit.rows - 1, newest=True)) is not None:
+        wanted = max(wanted, least)
+    bounds = [wanted, newest]
+    if (stale := _first_stale(session, rows.series_id, above)) is not None:
+        bounds.append(stale)
+    if (many := rows.nth(session, AT_ONCE)) is not None:
+        # A bucket above whose rows are more goes whole.
+        bounds.append(max(many, calendar.end_of(calendar.start_of(oldest, above), above)))
+    before = calendar.start_of(min(bounds), above)
+    return before if before > oldest else None
+
+
+def _first_stale(session: Session, series_id: int, above: Grain) -> int | None:
+    """Return the first bucket that still has to be summed up from these rows, or from what these are made of."""
+    return session.scalar(
+        select(func.min(StaleLevel.start)).where(StaleLevel.series_id == series_id, StaleLevel.grain <= above)
+    )
+
+
+def _note(session: Session, forgot: Forgot, now: int) -> None:
+    noted = session.get(Forgotten, (forgot.series_id, forgot.grain))
+    if noted is None:
+        noted = Forgotten(series_id=forgot.series_id, grain=forgot.grain, before=forgot.before, rows=0, refused=0)
+        session.add(noted)
+    noted.before = max(noted.before, forgot.before)
+    noted.rows += forgot.rows
+    noted.at = moment_of(now)
+
+
+def moment_of(at: int) -> datetime:
+    """Return a moment as people have it."""
+    return EPOCH + timedelta(microseconds=at)

@@ -1,0 +1,178 @@
+"""A page as a browser shows it, after some steps. The browser itself never touches the network: we ask for it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from tarantula.browser.chromium import browser_settings, check_browser
+from tarantula.core.errors import TarantulaError
+from tarantula.core.urls import canonical, is_web, origin_of, redirect_target
+from tarantula.fetch.exchange import Exchange
+from tarantula.streams.adapters.base import Answer
+from tarantula.streams.picker.browser_part_stepping import settled, take_steps
+from tarantula.streams.picker.client import Visitor, Wanted
+from tarantula.streams.sources.config_part_steps import Step
+from tarantula.streams.sources.request import Sent
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page, Route
+
+PATIENCE = 60.0
+"""Seconds for all of it."""
+LARGEST = 5_000_000
+"""Bytes of a page, and of each thing that it asks for."""
+MOST_REQUESTS = 200
+"""That one page may make."""
+NONE: Mapping[str, str] = MappingProxyType({})
+NOT_NEEDED = frozenset({"image", "media", "font"})
+"""Does not change what a page says."""
+_SENT_ON = ("cookie", "content-type", "referer", "origin", "x-requested-with", "authorization", "accept-language")
+_OURS = frozenset({b"content-encoding", b"content-length", b"transfer-encoding", b"connection", b"set-cookie"})
+
+
+class Rendering:
+    """Shows pages to a browser, one at a time."""
+
+    def __init__(self, visitor: Visitor, user_agent: str) -> None:
+        self._visitor = visitor
+        self._user_agent = user_agent
+        self._turn = asyncio.Lock()
+
+    async def render(
+        self,
+        url: str,
+        steps: Sequence[Step],
+        variables: Mapping[str, str],
+        *,
+        allow_private: bool,
+        headers: Mapping[str, str] = NONE,
+    ) -> Answer:
+        """Return what a browser made of a page, or say why it could not; *headers* are for its own server alone."""
+        from playwright.async_api import Error as PlaywrightError
+
+        await asyncio.to_thread(check_browser)
+        answering = _Answering(self._visitor, origin_of(url), headers, allow_private)
+        try:
+            async with self._turn, asyncio.timeout(PATIENCE), self._page(answering) as page:
+                await page.goto(url)
+                await settled(page)
+                await take_steps(page, steps, variables)
+                body = (await page.content()).encode()
+                return Answer(page.url, body[:LARGEST], "text/html; charset=utf-8", datetime.now(UTC))
+        except TimeoutError:
+            raise TarantulaError(f"It took longer than {PATIENCE:g} seconds. Try again later.") from None
+        except PlaywrightError as error:
+            raise TarantulaError(f"The browser could not show the page: {_first_line(error)}") from error
+
+    @asynccontextmanager
+    async def _page(self, answering: _Answering) -> AsyncIterator[Page]:
+        from playwright.async_api import Error as PlaywrightError
+        from playwright.async_api import async_playwright
+
+        settings = browser_settings(self._user_agent)
+        async with async_playwright() as started:
+            browser = await started.chromium.launch(**settings["PLAYWRIGHT_LAUNCH_OPTIONS"])
+            try:
+                context = await browser.new_context(**settings["PLAYWRIGHT_CONTEXTS"]["default"])
+                await context.route("**", answering.answer)
+                await context.route_web_socket("**", lambda socket: socket.close())
+                try:
+                    yield await context.new_page()
+                except PlaywrightError as error:
+                    if answering.shown or not answering.problem:
+                        raise
+                    # Why we did not ask for it says more than that the browser did not get it.
+                    raise TarantulaError(answering.problem) from error
+            finally:
+                await browser.close()
+
+
+class _Answering:
+    """Asks servers for what one page wants, by the rules that hold for the page itself."""
+
+    def __init__(self, visitor: Visitor, origin: str, headers: Mapping[str, str], allow_private: bool) -> None:
+        self._visitor = visitor
+        self._origin, self._headers = origin, headers
+        self._allow_private = allow_private
+        self._requests = 0
+        self.problem = ""
+        self.shown = False
+
+    async def answer(self, route: Route) -> None:
+        """Answer one request of the browser."""
+        from playwright.async_api import Error as PlaywrightError
+
+        with suppress(PlaywrightError):
+            self._requests += 1
+            url = canonical(route.request.url)
+            unwanted = route.request.resource_type in NOT_NEEDED or self._requests > MOST_REQUESTS
+            if url is None or not is_web(url) or unwanted:
+                await route.abort()
+                return
+            try:
+                exchange = await self._ask(route, url)
+            except TarantulaError as error:
+                self.problem = self.problem or str(error)
+                await route.abort()
+                return
+            await self._fulfil(route, exchange)
+
+    async def _ask(self, route: Route, url: str) -> Exchange:
+        request = route.request
+        headers = await request.all_headers()
+        told = {name: headers[name] for name in _SENT_ON if name in headers}
+        if origin_of(url) == self._origin:
+            told.update(self._headers)
+        sent = Sent(request.method, tuple(told.items()), request.post_data_buffer or b"")
+        return await self._visitor.get(
+            Wanted(
+                url,
+                self._allow_private,
+                LARGEST,
+                accept=headers.get("accept", "*/*"),
+                sent=sent,
+                redirects=0 if request.is_navigation_request() else 5,
+            )
+        )
+
+    async def _fulfil(self, route: Route, exchange: Exchange) -> None:
+        await _keep_cookies(route, exchange)
+        location = exchange.get(b"location") if 300 <= exchange.status < 400 else None
+        if location is not None:
+            # A redirect of the browser's own would go past us: the page goes on by itself.
+            target = redirect_target(exchange.url, location.encode("latin-1")) or "about:blank"
+            script = f"<script>location.replace({json.dumps(target)})</script>"
+            await route.fulfill(status=200, content_type="text/html", body=script)
+            return
+        self.shown = self.shown or route.request.is_navigation_request()
+        await route.fulfill(**_as_answer(exchange))
+
+
+def _as_answer(exchange: Exchange) -> dict[str, Any]:
+    kept = {
+        name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers if name.lower() not in _OURS
+    }
+    return {"status": exchange.status, "headers": kept, "body": exchange.body}
+
+
+async def _keep_cookies(route: Route, exchange: Exchange) -> None:
+    """Give the browser the cookies of an answer, by which it is known where it logged in."""
+    from http.cookies import CookieError, SimpleCookie
+
+    for name, value in exchange.headers:
+        if name.lower() != b"set-cookie":
+            continue
+        with suppress(CookieError):
+            for morsel in SimpleCookie(value.decode("latin-1")).values():
+                cookie: Any = {"name": morsel.key, "value": morsel.value, "url": exchange.url}
+                await route.request.frame.page.context.add_cookies([cookie])
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".") + "."

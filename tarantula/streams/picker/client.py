@@ -1,0 +1,166 @@
+"""Asks a server for what somebody wants to look at, by the rules of the collector."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+
+from tarantula.core.errors import TarantulaError
+from tarantula.core.states import NOT_REACHED
+from tarantula.core.urls import canonical, host_of, is_web, origin_of, redirect_target, server_of
+from tarantula.fetch.client import Client
+from tarantula.fetch.errors import DownloadError
+from tarantula.fetch.exchange import Ask, Exchange
+from tarantula.fetch.politeness import Politeness
+from tarantula.fetch.resolver import look_up
+from tarantula.fetch.resolver_part_addresses import is_public
+from tarantula.fetch.robots import MAX_READ, MAX_REDIRECTS, RobotsCache, RobotsRules, robots_url
+from tarantula.streams.sources.request import ASKED_FOR, NOT_FOR_OTHERS, Sent
+
+PAUSE = 0.25
+"""Seconds between two visits to a server, unless its robots.txt asks for more: somebody waits for the page."""
+LONGEST_PAUSE = 10.0
+"""Seconds that anybody waits for a server's turn; one that asks for longer pauses is not looked at by hand."""
+MOST_SERVERS = 1000
+"""Whose turns are remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked for, and within which limits."""
+
+    url: str
+    allow_private: bool = False
+    max_size: int = 5_000_000
+    timeout: float = 30.0
+    robots: bool = True
+    accept: str = "*/*"
+    sent: Sent = ASKED_FOR
+    redirects: int = MAX_REDIRECTS
+    """How many are followed."""
+
+
+@dataclass(slots=True)
+class _Server:
+    turn: asyncio.Lock
+    free_at: float = 0.0
+
+
+class Visitor:
+    """Visits servers one request at a time, with pauses; belongs to the event loop that it is first used on."""
+
+    def __init__(self, user_agent: str) -> None:
+        self._user_agent = user_agent.encode()
+        self._clients = {allow: Client(allow_private=allow, max_idle=16) for allow in (True, False)}
+        self._robots = RobotsCache(MOST_SERVERS)
+        self._politeness = Politeness(PAUSE, MOST_SERVERS)
+        self._servers: OrderedDict[str, _Server] = OrderedDict()
+
+    async def get(self, wanted: Wanted) -> Exchange:
+        """Return what a server answered, after redirects, or say why it could not be had."""
+        url = address_of(wanted.url)
+        try:
+            async with asyncio.timeout(wanted.timeout):
+                return await self._follow(url, wanted)
+        except TimeoutError:
+            raise TarantulaError(f"It took longer than {wanted.timeout:g} seconds. Try again later.") from None
+        except DownloadError as error:
+            raise TarantulaError(error.reason) from error
+
+    async def close(self) -> None:
+        """Close what is open."""
+        for client in self._clients.values():
+            await client.close()
+
+    async def _follow(self, url: str, wanted: Wanted) -> Exchange:
+        for _ in range(1 + wanted.redirects):
+            if wanted.robots:
+                await self._check_robots(url, wanted)
+            exchange = await self._visit(url, wanted)
+            location = exchange.get(b"location") if 300 <= exchange.status < 400 else None
+            if location is None or not wanted.redirects:
+                return exchange
+            target = redirect_target(url, location.encode("latin-1"))
+            if target is None or not is_web(target):
+                raise TarantulaError(f"{url} leads to {location[:200]!r}, which is no address of the web.")
+            wanted, url = _led_on(wanted, exchange.status, url, target), target
+        raise TarantulaError(f"{wanted.url} leads from one address to the next, more than {wanted.redirects} times.")
+
+    async def _check_robots(self, url: str, wanted: Wanted) -> None:
+        rules = self._robots.get(url) or await self._ask_robots(url, wanted)
+        if not rules.allowed(url):
+            raise TarantulaError(rules.reason)
+
+    async def _ask_robots(self, url: str, wanted: Wanted) -> RobotsRules:
+        robots = robots_url(url)
+        asked = Wanted(robots, wanted.allow_private, MAX_READ * 4, wanted.timeout, robots=False)
+        try:
+            exchange = await self._follow(robots, asked)
+            rules = RobotsRules(exchange.status, exchange.body, robots)
+        except DownloadError as error:
+            rules = RobotsRules(error.state if error.state in NOT_REACHED else 404, b"", robots, error.reason)
+        except TarantulaError:
+            rules = RobotsRules(404, b"", robots)
+        rules = self._robots.put(url, rules)
+        self._politeness.ask_crawl_delay(server_of(url), rules.crawl_delay())
+        return rules
+
+    async def _visit(self, url: str, wanted: Wanted) -> Exchange:
+        name = server_of(url)
+        server = self._servers.setdefault(name, _Server(asyncio.Lock()))
+        self._servers.move_to_end(name)
+        if len(self._servers) > MOST_SERVERS:
+            self._servers.popitem(last=False)
+        async with server.turn:
+            await _wait(name, server.free_at - _now())
+            try:
+                exchange = await self._clients[wanted.allow_private].fetch(self._ask(url, wanted))
+                self._politeness.answered(name, exchange.status, exchange.get(b"retry-after"))
+            except DownloadError as error:
+                if error.state in NOT_REACHED:
+                    self._politeness.failed(name)
+                raise
+            finally:
+                server.free_at = _now() + self._politeness.pause(name)
+        return exchange
+
+    def _ask(self, url: str, wanted: Wanted) -> Ask:
+        sent = wanted.sent
+        said = {"accept": ("Accept", wanted.accept), **{one[0].lower(): one for one in sent.headers}}
+        headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in said.values()]
+        headers.insert(0, (b"User-Agent", self._user_agent))
+        return Ask(url, headers, sent.method, sent.body, timeout=wanted.timeout, max_size=wanted.max_size)
+
+
+def _led_on(wanted: Wanted, status: int, url: str, target: str) -> Wanted:
+    sent = wanted.sent.led_on(status, origin_of(url) == origin_of(target))
+    if sent is None:
+        raise TarantulaError(NOT_FOR_OTHERS.format(server=server_of(target)))
+    return replace(wanted, sent=sent)
+
+
+def address_of(written: str) -> str:
+    """Return the address that somebody wrote, in one way of writing, or say how to write one."""
+    text = written.strip()
+    url = canonical(text if "://" in text else f"http://{text}") if text else None
+    if url is None or not is_web(url):
+        raise TarantulaError(f"{written[:100]!r} is no address of the web. Write it as https://example.org/page.")
+    return url
+
+
+def is_private(url: str) -> bool:
+    """Whether a server is at a private address; its name is looked up, which takes a moment."""
+    return any(not is_public(address) for address in look_up(host_of(server_of(url))))
+
+
+async def _wait(server: str, seconds: float) -> None:
+    if seconds > LONGEST_PAUSE:
+        raise TarantulaError(
+            f"The server {server} wants to be left alone for {seconds:.0f} more seconds. Try again later."
+        )
+    await asyncio.sleep(max(seconds, 0))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,195 @@
+"""A source while somebody puts it together: what was pointed at, what it is called, how it is followed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import RLock
+from typing import Any
+
+from tarantula.core.errors import TarantulaError
+from tarantula.streams.adapters import adapter_named
+from tarantula.streams.adapters.base import Answer, CannotRead, Reading
+from tarantula.streams.kinds import Aggregation, Kind
+from tarantula.streams.picker.draft_part_draft_field import DraftField
+from tarantula.streams.picker.follow_modes import Following, Way, ways_of
+from tarantula.streams.picker.page_part_tree import PageTree
+from tarantula.streams.picker.pick import Pick, picked, title_for
+from tarantula.streams.sources.config import MOST_FIELDS, SourceConfig, read
+from tarantula.streams.suggest import key_of
+from tarantula.streams.values import Guess, guess
+
+DRAFT = "draft"
+"""What a source is called while it has no name."""
+UNSENT: Mapping[str, Any] = {"variables": {}, "method": "GET", "headers": {}, "body": ""}
+"""What has been sent when a document is there."""
+
+
+class Draft:
+    """What will be a source; threads take turns with it."""
+
+    def __init__(
+        self,
+        answer: Answer,
+        tree: PageTree | None = None,
+        adapter: str = "page",
+        options: Mapping[str, Any] | None = None,
+        named_by: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.answer = answer
+        self.fields: list[DraftField] = []
+        # Whoever is quick points again while the first is taken, each in a thread of its own.
+        self._turn = RLock()
+        self._tree = tree
+        self._adapter, self._options = adapter, dict(options or {})
+        self._named_by = named_by
+        self._ways: list[Way] = []
+        self._following: Following | None = None
+
+    @classmethod
+    def prepared(cls, answer: Answer, values: Mapping[str, Any]) -> Draft:
+        """Begin with the values of a source that is ready to be read, as a category makes them."""
+        config = read({"name": DRAFT, **values, "url": answer.url, **UNSENT})
+        draft = cls(answer, None, config.adapter, config.options)
+        draft.fields = [
+            DraftField(
+                one.title or one.key,
+                "",
+                Guess(one.kind or Kind.TEXT, one.unit, one.aggregation or Aggregation.LAST),
+                one.kind,
+                one.unit or None,
+                place=one.place,
+                key=one.key,
+                aggregation=one.aggregation,
+            )
+            for one in config.fields
+        ]
+        draft._guess()
+        return draft
+
+    def point(self, number: int, part: str = "") -> DraftField:
+        """Take what somebody pointed at, or say why it cannot be followed."""
+        with self._turn:
+            if self._tree is None:
+                raise TarantulaError("There is no page to point at.")
+            pick = picked(self._tree, number, part)
+            same = [one for one in self.fields if one.pick is not None and _is_same(one.pick, pick)]
+            if same:
+                raise TarantulaError(f"This was chosen already: {same[0].title}.")
+            return self._take(DraftField(title_for(self._tree, pick), pick.text, guess([pick.text]), pick=pick))
+
+    def offer(self, title: str, text: str, place: Mapping[str, Any]) -> DraftField:
+        """Take a value of a document that is no page, by its place."""
+        with self._turn:
+            return self._take(DraftField(title, text, guess([text]), place=dict(place)))
+
+    def at(self, place: Mapping[str, Any]) -> DraftField | None:
+        """Return the value of a document that is taken from a place, if it is."""
+        return next((one for one in self.fields if one.place == place), None)
+
+    def remove(self, taken: DraftField) -> None:
+        """Leave out what was taken; nothing if it is left out already."""
+        with self._turn:
+            self.fields = [one for one in self.fields if one is not taken]
+            self._look()
+
+    def narrow(self, taken: DraftField, part: str = "", attribute: str = "") -> None:
+        """Mean only a part of a text, or an attribute in its place; all of the text again if neither is said."""
+        with self._turn:
+            pick = taken.pick
+            assert pick is not None, "only what was pointed at has parts"
+            changed = Pick(pick.number, pick.element, " ".join(part.split()), attribute)
+            changed.taken()
+            taken.pick, taken.text = changed, changed.text
+            self._look()
+
+    @property
+    def ways(self) -> list[Way]:
+        """How these values can be followed, the best guess first."""
+        return self._ways
+
+    @property
+    def way(self) -> Way | None:
+        """How they are followed."""
+        return next((way for way in self._ways if way.following == self._following), next(iter(self._ways), None))
+
+    def follow(self, following: Following) -> None:
+        """Choose how they are followed."""
+        with self._turn:
+            self._following = following
+            self._guess()
+
+    def like_numbers(self) -> list[int]:
+        """Return the elements that are read beside those that were pointed at."""
+        way = self.way
+        return [self._tree.number(one) for one in way.like] if way is not None and self._tree is not None else []
+
+    def keys(self) -> list[str]:
+        """Return a key for every field, made of what it is called."""
+        taken: set[str] = set()
+        return [one.key or key_of(one.title, taken) for one in self.fields]
+
+    def configuration(self, **about: Any) -> dict[str, Any]:
+        """Return the fields of the source that this will be, as the model reads them."""
+        with self._turn:
+            keys, way = self.keys(), self.way
+            options = dict(way.options if way is not None else self._options)
+            if (naming := self._naming()) is not None:
+                options["key"] = keys[naming]
+            places = way.places if way is not None else [one.place for one in self.fields]
+            fields = [
+                {
+                    "key": key,
+                    "title": one.title,
+                    "kind": one.what,
+                    "unit": one.in_unit,
+                    "aggregation": one.aggregation,
+                    "place": place,
+                }
+                for key, one, place in zip(keys, self.fields, places, strict=True)
+            ]
+            adapter = way.adapter if way is not None else self._adapter
+            read_how = {"adapter": adapter, "options": options, "fields": fields}
+            return {"name": DRAFT, "url": self.answer.url, **about, **read_how}
+
+    def _naming(self) -> int | None:
+        """Return the field that names the rows, if one does."""
+        if self.way is not None:
+            return self.way.named_by
+        return next((number for number, one in enumerate(self.fields) if one.place == self._named_by), None)
+
+    def reading(self, config: SourceConfig | None = None) -> Reading:
+        """Read the document as it will be read from now on."""
+        config = config or read(self.configuration())
+        try:
+            return adapter_named(config.adapter).read(self.answer, config, {})
+        except CannotRead as error:
+            raise TarantulaError(str(error)) from error
+
+    def _take(self, taken: DraftField) -> DraftField:
+        if len(self.fields) >= MOST_FIELDS:
+            raise TarantulaError(f"A source has at most {MOST_FIELDS} fields.")
+        self.fields.append(taken)
+        try:
+            self._look()
+        except TarantulaError:
+            self.fields.remove(taken)
+            raise
+        return taken
+
+    def _look(self) -> None:
+        picks = [one.pick for one in self.fields if one.pick is not None]
+        self._ways = ways_of(picks)
+        self._guess()
+
+    def _guess(self) -> None:
+        """Tell what fields are from all that they say."""
+        rows = self.reading().rows if self.fields else []
+        for key, one in zip(self.keys(), self.fields, strict=True):
+            one.texts = [text for row in rows if (text := row.texts.get(key, ""))]
+            one.guessed = guess(one.texts or [one.text])
+            if one.pick is None and one.texts:
+                one.text = one.texts[0]
+
+
+def _is_same(one: Pick, other: Pick) -> bool:
+    return (one.number, one.part, one.attribute) == (other.number, other.part, other.attribute)

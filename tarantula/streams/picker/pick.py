@@ -1,0 +1,119 @@
+"""One value that somebody pointed at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+from turbohtml import Element, Text
+
+from tarantula.core.errors import TarantulaError
+from tarantula.streams.picker.page_part_tree import PageTree
+from tarantula.streams.picker.pick_part_part import pattern_for
+from tarantula.streams.picker.selector import selector_for, stable_classes
+from tarantula.streams.relocate.labels import Sight
+from tarantula.streams.relocate.page_text import as_label, text_of
+from tarantula.streams.relocate.tables_part_cells import row_title
+from tarantula.streams.selectors import LONGEST_SELECTOR
+from tarantula.streams.texts import tidy
+
+NEAR = 150
+"""Parts of the page on each side, among which a label is looked for."""
+ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "data-value", "data-price")
+"""What an element may say beside its text."""
+_SURE, _PERHAPS = ("column", "term", "aria"), ("before", "row", "after", "group", "heading")
+"""Labels: those that name a value, and those that only stand near it."""
+
+
+@dataclass(slots=True)
+class Pick:
+    """An element, and what of it is meant."""
+
+    number: int
+    element: Element
+    part: str = ""
+    """Only this part of its text."""
+    attribute: str = ""
+    """The text of this attribute, in the place of its own."""
+
+    @property
+    def whole(self) -> str:
+        """All that the element says, or its attribute."""
+        if self.attribute:
+            return tidy(self.element.attr(self.attribute) or "")
+        return text_of(self.element)
+
+    @property
+    def text(self) -> str:
+        """What is meant of it."""
+        return self.part or self.whole
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """What else could be meant: the texts of its attributes."""
+        own = {name: self.element.attr(name) or "" for name in ATTRIBUTES}
+        return {name: " ".join(value.split())[:200] for name, value in own.items() if value.strip()}
+
+    def taken(self) -> dict[str, Any]:
+        """Return what of the element is read, as places of every adapter have it."""
+        said: dict[str, Any] = {}
+        if self.attribute:
+            said["attribute"] = self.attribute
+        if self.part and (pattern := pattern_for(self.whole, self.part)):
+            said["regex"] = pattern
+        return said
+
+    def place(self) -> dict[str, Any]:
+        """Return where it is on its page."""
+        css = selector_for(self.element)
+        if len(css) <= LONGEST_SELECTOR:
+            return {"css": css, **self.taken()}
+        path = self.element.xpath_path()
+        if len(path) > LONGEST_SELECTOR:
+            raise TarantulaError("This element lies too deep in the page to be named. Choose one around it.")
+        return {"xpath": path, **self.taken()}
+
+
+def picked(tree: PageTree, number: int, part: str = "") -> Pick:
+    """Return what somebody pointed at, or say why it cannot be followed."""
+    pick = Pick(number, tree.element(number))
+    if not pick.whole:
+        pick.attribute = next(iter(pick.attributes), "")
+    if not pick.whole:
+        raise TarantulaError("There is nothing to read in this element.")
+    try:
+        tidy(pick.whole)
+    except ValueError as error:
+        raise TarantulaError(str(error)) from error
+    pick.part = " ".join(part.split())
+    pick.taken()
+    return pick
+
+
+def title_for(tree: PageTree, pick: Pick) -> str:
+    """Return what people may call a value: the words beside it."""
+    cell = pick.element.closest("td, th")
+    table = cell.closest("table") if cell is not None else None
+    sight = Sight(tree.document)
+    if cell is not None and table is not None:
+        grid = sight.grid(table)
+        if cell in grid.places and (title := grid.title_of(grid.places[cell][1])):
+            return title[:60]
+        if cell in grid.places and (title := row_title(grid, cell, frozenset())):
+            return title.capitalize()[:60]
+    labels = sight.labels(pick.element)
+    named = [pick.element.attr("itemprop") or "", *(name.replace("-", " ") for name in stable_classes(pick.element))]
+    headed = "title" if pick.element.closest("h1, h2, h3, h4, h5, h6") is not None else ""
+    words = (*(labels.get(by, "") for by in _SURE), *named, headed, *(labels.get(by, "") for by in _PERHAPS))
+    label = next(filter(None, words), pick.element.tag)
+    return (_as_written(pick.element, label) or label.capitalize())[:60]
+
+
+def _as_written(element: Element, label: str) -> str:
+    """Return a label with its accents, from the text near an element."""
+    near = chain(islice(element.preceding, NEAR), islice(element.following, NEAR))
+    for node in near:
+        if isinstance(node, Text) and as_label(text := " ".join(node.data.split())) == label:
+            return text.strip(" :·–-|")
+    return ""

@@ -1,0 +1,92 @@
+"""A short CSS selector that selects one element of a page, and no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from turbohtml import Document, Element, Namespace
+
+from tarantula.streams.picker.selector_part_stable import is_passing, is_stable
+
+MEANING = ("itemprop", "property", "data-field", "data-testid", "data-test", "data-name", "data-key")
+"""Attributes that say what an element is."""
+MOST_CLASSES = 3
+TELLING = frozenset({"main", "h1", "table", "time", "output", "meter"})
+"""Elements of which a page may well have only one."""
+_TAG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_VALUE = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")
+
+
+def selector_for(element: Element, within: Document | Element | None = None) -> str:
+    """Return a selector of one element of a page, or of what is *within* another one.
+
+    Names that will stay come first; then the place among siblings, seen from the nearest ancestor with such a name.
+    """
+    top = within if within is not None else _document(element)
+    own = list(names_of(element))
+    for name in own:
+        if _is_only(top, name, element):
+            return name
+    chain = placed(element)
+    for ancestor in element.ancestors:
+        if not isinstance(ancestor, Element) or ancestor == top:
+            break
+        for name in names_of(ancestor):
+            if not _is_only(top, name, ancestor):
+                continue
+            for css in (*(f"{name} {one}" for one in own), f"{name} > {chain}"):
+                if _is_only(top, css, element):
+                    return css
+        chain = f"{placed(ancestor)} > {chain}"
+    return f":scope > {chain}" if isinstance(top, Element) else chain.removeprefix("html > ")
+
+
+def names_of(element: Element) -> Iterator[str]:
+    """Yield an element by the names that it has and that will stay, the most telling first."""
+    tag = _tag(element)
+    if is_stable(name := element.attr("id") or ""):
+        yield f"#{name}"
+    for attribute in MEANING:
+        if _VALUE.fullmatch(value := element.attr(attribute) or ""):
+            yield f'{tag}[{attribute}="{value}"]'
+    classes = stable_classes(element)
+    for one in classes:
+        yield f"{tag}.{one}"
+    if len(classes) > 1:
+        yield f"{tag}.{'.'.join(classes)}"
+    if tag in TELLING:
+        yield tag
+
+
+def stable_classes(element: Element) -> list[str]:
+    """Return the classes of an element that will stay."""
+    own = dict.fromkeys((element.attr("class") or "").split())
+    return [name for name in own if is_stable(name) and not is_passing(name)][:MOST_CLASSES]
+
+
+def placed(element: Element) -> str:
+    """Return an element by its place among its siblings."""
+    tag = _tag(element)
+    siblings = [node for node in element.parent or () if isinstance(node, Element)]
+    if not tag:
+        return f"*:nth-child({siblings.index(element) + 1})"
+    alike = [node for node in siblings if node.tag == element.tag]
+    if any(node.namespace != element.namespace for node in alike):
+        return f"*:nth-child({siblings.index(element) + 1})"
+    return tag if len(alike) <= 1 else f"{tag}:nth-of-type({alike.index(element) + 1})"
+
+
+def _tag(element: Element) -> str:
+    """Return the name of an element, if it can be written as it is."""
+    plain = element.namespace == Namespace.HTML and _TAG.fullmatch(element.tag)
+    return element.tag if plain else ""
+
+
+def _document(element: Element) -> Document | Element:
+    return next((node for node in element.ancestors if isinstance(node, Document)), element)
+
+
+def _is_only(top: Document | Element, css: str, element: Element) -> bool:
+    found = top.select(css)
+    return len(found) == 1 and found[0] == element

@@ -1,0 +1,202 @@
+"""What a browser makes of a source's page, after the steps that lead there.
+
+As in a collection, the browser never touches the network: whatever it asks for comes through
+the download handler, under the rules of the source, one request at a time to a server and with
+the pauses between. Forms are sent and cookies kept only where a source has steps, and each
+visit has a browser's memory of its own, so that nobody is logged in for another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urljoin
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page, Route
+from playwright.async_api import Request as Asked
+from scrapy import Request
+from scrapy_playwright.page import PageMethod
+
+from tarantula.browser.chromium import page_settings
+from tarantula.browser.renderer import NOT_NEEDED, as_answer, refuse_socket, settle
+from tarantula.core.urls import canonical, is_web, origin_of, server_of
+from tarantula.engine.component import Component
+from tarantula.fetch.errors import DownloadError, InvalidResponse
+from tarantula.fetch.resolver_part_addresses import is_public
+from tarantula.streams.reading.answers import redirected
+from tarantula.streams.sources.config_part_steps import Action, Step
+from tarantula.streams.sources.request_part_secrets import covered
+from tarantula.streams.sources.request_part_variables import filled
+
+if TYPE_CHECKING:
+    from tarantula.fetch.exchange import Exchange
+    from tarantula.streams.reading.reader import Reader
+    from tarantula.streams.reading.visits import Visit
+
+ONWARD = '<meta http-equiv="refresh" content="0;url={url}">'
+"""A redirect, as a page: the browser would follow a real one by itself."""
+MOST_REQUESTS = 200
+"""That a page may make."""
+FORWARDED = frozenset({"content-type", "cookie", "origin", "referer", "x-requested-with"})
+"""What a form or a script says of itself, where a source has steps."""
+_names = count(1)
+
+
+class SourceRenderer(Component):
+    """Renders the pages of sources."""
+
+    @property
+    def reader(self) -> Reader:
+        """Whoever reads."""
+        return cast("Reader", self.collection)
+
+    async def render(self, visit: Visit, exchange: Exchange) -> bytes:
+        """Return what the browser made of a page, once its steps are done."""
+        opened = _Opened(self, visit, exchange)
+        request = Request(
+            visit.url,
+            meta={
+                "playwright": True,
+                "verbatim_url": True,
+                "download_slot": "browser",
+                "playwright_context": f"source-{next(_names)}",
+                "playwright_context_kwargs": page_settings(self.spider.settings["USER_AGENT"]),
+                "playwright_page_init_callback": opened.prepare,
+                "playwright_page_methods": [PageMethod(settle), PageMethod(opened.do_steps)],
+            },
+        )
+        try:
+            response = await asyncio.wait_for(self.engine.download_async(request), visit.config.timeout)
+            self.count("render/page_count")
+            return str(response.text).encode()
+        except (PlaywrightError, TimeoutError) as error:
+            problem = (str(error).strip() or "it took too long").splitlines()[0]
+            said = f"A browser could not show it: {opened.step}{problem}."
+            self.count("render/failed_count")
+            raise InvalidResponse(covered(said, visit.config.variables)) from None
+        finally:
+            await opened.close()
+
+
+class _Opened:
+    """One page, while it is open."""
+
+    def __init__(self, renderer: SourceRenderer, visit: Visit, exchange: Exchange) -> None:
+        self._renderer = renderer
+        self._visit = visit
+        self._exchange: Exchange | None = exchange
+        self._may_be_private = visit.config.allow_private or not is_public(exchange.address)
+        self._turn = asyncio.Lock()
+        self._left = MOST_REQUESTS
+        self._page: Page | None = None
+        self.step = ""
+        """The step that is being done, for whoever says what went wrong."""
+
+    async def prepare(self, page: Page, _request: Request) -> None:
+        """See that the page asks nobody but us."""
+        self._page = page
+
+        async def answer(route: Route) -> None:
+            with suppress(PlaywrightError):
+                await self._answer(route)
+
+        await page.route("**", answer)
+        await page.route_web_socket("**", refuse_socket)
+
+    async def close(self) -> None:
+        """Forget the page, and all that its servers had it remember."""
+        if self._page is not None:
+            with suppress(PlaywrightError):
+                await self._page.context.close()
+
+    async def do_steps(self, page: Page) -> None:
+        """Do what leads to the page that is wanted."""
+        for number, step in enumerate(self._visit.config.steps, 1):
+            self.step = f"step {number}, {step.action} {step.where}: "
+            await self._do(page, step)
+        self.step = ""
+
+    async def _do(self, page: Page, step: Step) -> None:
+        variables = self._visit.config.variables
+        limit = self._visit.config.timeout * 1000
+        where, value = filled(step.where, variables), filled(step.value, variables)
+        if step.action is Action.GO:
+            await page.goto(urljoin(page.url, where), timeout=limit)
+        elif step.action is Action.FILL:
+            await page.fill(where, value, timeout=limit)
+        elif step.action is Action.CHOOSE:
+            await page.select_option(where, value, timeout=limit)
+        elif step.action is Action.CLICK:
+            await page.click(where, timeout=limit)
+        else:
+            await page.wait_for_selector(where, timeout=limit)
+        if step.action in (Action.GO, Action.CLICK):
+            await settle(page)
+
+    async def _answer(self, route: Route) -> None:
+        asked = route.request
+        is_page = asked.is_navigation_request() and asked.frame.parent_frame is None
+        exchange, has_steps = self._exchange, bool(self._visit.config.steps)
+        if is_page and exchange is not None and canonical(asked.url) == self._visit.url and asked.method == "GET":
+            self._exchange = None
+            await route.fulfill(**as_answer(exchange.status, exchange.headers, exchange.body))
+        elif asked.resource_type in NOT_NEEDED or (not has_steps and (is_page or asked.method != "GET")):
+            await route.abort()
+        else:
+            answer = await self._fetch(asked, is_page)
+            await (route.fulfill(**answer) if answer is not None else route.abort())
+
+    async def _fetch(self, asked: Asked, is_page: bool) -> dict[str, Any] | None:
+        url = canonical(asked.url)
+        self._left -= 1
+        if url is None or not is_web(url) or self._left < 0:
+            return None
+        server = server_of(url)
+        is_own = server == self._visit.server
+        if self._renderer.reader.is_excluded(server) or not (is_own or asked.method == "GET"):
+            self._renderer.count("render/refused_count")
+            return None
+        request = await self._request(asked, url, server)
+        if is_own:
+            async with self._turn:
+                pause = self._renderer.reader.politeness.pause(server)
+                await asyncio.sleep(pause)
+                return await self._ask(request, is_page)
+        async with self._renderer.reader.borrowing(server):
+            return await self._ask(request, is_page)
+
+    async def _request(self, asked: Asked, url: str, server: str) -> Request:
+        request = self._renderer.spider.side_request(url, server)
+        if origin_of(url) == origin_of(self._visit.url):
+            request.headers.update(self._visit.sent.fields)
+        if self._visit.config.steps and server == self._visit.server:
+            said = await asked.all_headers()
+            request.headers.update({name: value for name, value in said.items() if name.lower() in FORWARDED})
+            if asked.method != "GET":
+                request = request.replace(method=asked.method, body=asked.post_data_buffer or b"")
+        is_own = server == self._visit.server
+        request.meta.update(
+            allow_private=is_own or self._may_be_private,
+            ignores_robots=not self._visit.config.robots,
+            download_timeout=self._visit.config.timeout,
+        )
+        return request
+
+    async def _ask(self, request: Request, is_page: bool) -> dict[str, Any]:
+        self._renderer.count("render/request_count")
+        try:
+            await self._renderer.engine.download_async(request)
+        except DownloadError as error:
+            return {"status": 502, "body": error.reason}
+        exchange: Exchange = request.meta["exchange"]
+        answer = as_answer(exchange.status, exchange.headers, exchange.body)
+        target = redirected(exchange)
+        if is_page and target is not None:
+            answer["headers"].pop("location", None)
+            cookies = {name: value for name, value in answer["headers"].items() if name.lower() == "set-cookie"}
+            page = ONWARD.format(url=target.replace("&", "&amp;").replace('"', "&quot;"))
+            answer = {"status": 200, "headers": {"content-type": "text/html", **cookies}, "body": page.encode()}
+        return answer

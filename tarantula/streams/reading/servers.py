@@ -1,0 +1,187 @@
+"""Whose turn it is: one visit at a time to a server, and none before its pause is over or while others have it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from tarantula.streams.reading.visits import Followed, Key, Visit
+
+HOLD = 3.0
+"""Seconds for which a server on lease is kept though nothing is expected there."""
+SHARE = 5.0
+"""Seconds for which a server that others wait for is kept while there is something to read, and left to them then."""
+
+
+@dataclass(slots=True, eq=False)
+class ServerTurn:
+    """What waits at one server."""
+
+    name: str
+    waiting: OrderedDict[Key, Visit] = field(default_factory=OrderedDict)
+    visiting: Visit | None = None
+    expected: int = 0
+    """Sources that are due here soon, or wait, or are being read."""
+    not_before: float = 0.0
+    """When it may be visited again, on the loop's clock."""
+    visited_at: float | None = None
+    is_held: bool = False
+    is_asked: bool = False
+    """Whether a lease was asked for and the answer is still to come."""
+    ask_again: float = 0.0
+    wanted_since: float | None = None
+    contested_at: float | None = None
+    left_until: float = 0.0
+    """Until when it is others' alone."""
+    idle_since: float = 0.0
+    offered: bool = False
+
+    def must_go(self, now: float) -> bool:
+        """Whether others have waited long enough."""
+        return self.contested_at is not None and now - self.contested_at >= SHARE
+
+
+class Turns:
+    """Hands out visits."""
+
+    def __init__(self) -> None:
+        self._servers: dict[str, ServerTurn] = {}
+        self._ready: list[tuple[float, int, ServerTurn]] = []
+        self._offers = 0
+        self.in_flight = 0
+
+    def __iter__(self) -> Iterator[ServerTurn]:
+        return iter(list(self._servers.values()))
+
+    def __len__(self) -> int:
+        return len(self._servers)
+
+    def at(self, server: str) -> ServerTurn:
+        """Return what waits at a server."""
+        if server not in self._servers:
+            self._servers[server] = ServerTurn(server)
+        return self._servers[server]
+
+    def add(self, source: Followed) -> None:
+        """Let a source wait that is due, with others that want the same page."""
+        turn = self.at(source.server)
+        visit = turn.waiting.get(source.key)
+        if visit is None:
+            visit = turn.waiting[source.key] = Visit(source.key, source.url, source.server, sent=source.sent)
+        if source not in visit.sources:
+            visit.sources.append(source)
+        self._offer(turn)
+
+    def put(self, visit: Visit) -> None:
+        """Let a visit wait: one that a redirect leads to."""
+        turn = self.at(visit.server)
+        turn.waiting[visit.key] = visit
+        self._offer(turn)
+
+    def hold(self, server: str, not_before: float) -> None:
+        """Hear that a server is on lease."""
+        turn = self.at(server)
+        turn.is_held, turn.contested_at, turn.wanted_since = True, None, None
+        turn.not_before = max(turn.not_before, not_before)
+        self._offer(turn)
+
+    def lose(self, server: str, now: float) -> None:
+        """Hear that a server is not on lease any more."""
+        turn = self.at(server)
+        if turn.contested_at is not None:
+            turn.left_until = now + SHARE
+        turn.is_held, turn.contested_at = False, None
+        self._forget(turn, now)
+
+    def next(self, now: float) -> Visit | None:
+        """Hand out the next visit to a server that may be visited now."""
+        while self._ready and self._ready[0][0] <= now:
+            turn = heappop(self._ready)[2]
+            turn.offered = False
+            if not turn.is_held or turn.visiting or not turn.waiting or turn.must_go(now):
+                continue
+            if turn.not_before > now:
+                self._offer(turn)
+                continue
+            visit = turn.waiting.popitem(last=False)[1]
+            staying = [source for source in visit.sources if not source.is_gone]
+            turn.expected -= len(visit.sources) - len(staying)
+            visit.sources = staying
+            if not visit.sources and visit.ready is None:
+                self._offer(turn)
+                continue
+            turn.visiting = visit
+            self.in_flight += 1
+            return visit
+        return None
+
+    def next_due(self) -> float | None:
+        """When the first pause is over, if something waits for that."""
+        return self._ready[0][0] if self._ready else None
+
+    def release(self, entry: Visit, not_before: float) -> None:
+        """Hear that a visit is over, and when the server may be visited again; nothing of it was asked if that is 0."""
+        turn = self.at(entry.server)
+        if turn.visiting is not entry:
+            return
+        turn.visiting = None
+        self.in_flight -= 1
+        turn.not_before = max(turn.not_before, not_before)
+        self._offer(turn)
+
+    def visited(self, server: str, now: float) -> None:
+        """Hear when a server was last asked for something."""
+        self.at(server).visited_at = now
+
+    def postpone(self, server: str, not_before: float) -> None:
+        """Hear of a visit that was not handed out here."""
+        turn = self.at(server)
+        turn.not_before = max(turn.not_before, not_before)
+
+    def expect(self, server: str) -> None:
+        """Hear that a source is due here soon."""
+        self.at(server).expected += 1
+
+    def done(self, server: str, now: float) -> None:
+        """Hear that one of those that were expected has been read."""
+        turn = self.at(server)
+        turn.expected = max(turn.expected - 1, 0)
+        turn.idle_since = now
+        self._forget(turn, now)
+
+    def idle(self, now: float) -> list[ServerTurn]:
+        """Return the servers on lease that are to be given back: nothing is expected there, or others wait for them."""
+        return [turn for turn in self._servers.values() if turn.is_held and not turn.visiting and _is_idle(turn, now)]
+
+    def wanted(self, now: float) -> list[ServerTurn]:
+        """Return the servers for which a lease is to be asked."""
+        return [
+            turn
+            for turn in self._servers.values()
+            if turn.expected
+            and not (turn.is_held or turn.is_asked)
+            and max(turn.ask_again, turn.left_until, turn.not_before - 1.0) <= now
+        ]
+
+    def _offer(self, turn: ServerTurn) -> None:
+        if turn.is_held and turn.waiting and not (turn.offered or turn.visiting):
+            turn.offered = True
+            self._offers += 1
+            heappush(self._ready, (turn.not_before, self._offers, turn))
+
+    def _forget(self, turn: ServerTurn, now: float) -> None:
+        if (
+            not (turn.expected or turn.is_held or turn.is_asked or turn.visiting or turn.waiting)
+            and max(turn.not_before, turn.left_until) <= now
+        ):
+            self._servers.pop(turn.name, None)
+
+
+def _is_idle(turn: ServerTurn, now: float) -> bool:
+    if turn.contested_at is not None and (not turn.waiting or turn.must_go(now)):
+        return True
+    if turn.not_before - now > 2 * HOLD:
+        return True
+    return not turn.expected and not turn.waiting and now - turn.idle_since >= HOLD

@@ -1,0 +1,114 @@
+"""A source as whoever reads has it in mind, and the visit that reads one or several of them."""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tarantula.core.urls import origin_of, server_of
+from tarantula.fetch.errors import InvalidResponse
+from tarantula.streams.adapters.base import Memory
+from tarantula.streams.reading.visits_part_due import next_due
+from tarantula.streams.sources.config import SourceConfig
+from tarantula.streams.sources.request import ASKED_FOR, NOT_FOR_OTHERS, Method, Sent
+
+Key = tuple[Any, ...]
+"""What two sources must have in common to be read by one visit."""
+
+
+@dataclass(slots=True, eq=False)
+class Followed:
+    """One source, as it was when it was last looked at."""
+
+    id: int
+    revision: int
+    config: SourceConfig
+    memory: Memory = field(default_factory=dict)
+    """The adapter's."""
+    validators: Mapping[str, str] = field(default_factory=dict)
+    due_at: int = 0
+    """When it is read next; 0 is at once."""
+    read_at: int | None = None
+    is_gone: bool = False
+    """Whether it was changed, paused or removed since: another may stand for it now."""
+    url: str = ""
+    server: str = ""
+    sent: Sent = ASKED_FOR
+
+    def __post_init__(self) -> None:
+        self.url, self.sent = self.config.canonical_url, self.config.sent
+        self.server = server_of(self.url)
+
+    @property
+    def needs_browser(self) -> bool:
+        """Whether it is read as a browser shows it."""
+        return self.config.render
+
+    @property
+    def key(self) -> Key:
+        """Return what it must have in common with another to be read with it."""
+        config = self.config
+        if self.needs_browser:
+            return (self.id,)
+        return (self.url, self.sent, config.robots, config.allow_private, config.max_size, config.timeout)
+
+    def next_due(self, after: int) -> int:
+        """When it is due next."""
+        return next_due(self.url, self.config.interval, after)
+
+
+@dataclass(slots=True, eq=False)
+class Visit:
+    """One request to one server, for one source or for several that want the same page."""
+
+    key: Key
+    url: str
+    server: str
+    sources: list[Followed] = field(default_factory=list)
+    hops: int = 0
+    """Redirects that led here."""
+    ready: Future[None] | None = None
+    """Who waits for the server, and then visits it without us: a browser's page that needs something from there."""
+    may_be_private: bool = True
+    """Whether it may lead to a private address: a source's own server may be at one, others only if that one is."""
+    sent: Sent = ASKED_FOR
+    """How the server is asked."""
+    over_at: int = 0
+    """When it was over, in microseconds since 1970: one moment for all its sources, which stay together by that."""
+    kept: list[tuple[Followed, int]] = field(default_factory=list)
+    """The sources of which is kept what came, with when each is due again."""
+
+    @property
+    def config(self) -> SourceConfig:
+        """The limits of the visit: those that its sources have in common."""
+        return self.sources[0].config
+
+    @property
+    def needs_browser(self) -> bool:
+        """Whether its server is kept until a browser is done with the page."""
+        return self.sources[0].needs_browser
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The headers that ask for the page only if it changed, if every source knows the same of it.
+
+        RFC 9110, 13.1: to what is posted they would say something else.
+        """
+        known = self.sources[0].validators
+        if self.needs_browser or self.sent.method != Method.GET or known.get("url") != self.url:
+            return {}
+        if any(source.validators != known for source in self.sources):
+            return {}
+        names = (("etag", "If-None-Match"), ("last_modified", "If-Modified-Since"))
+        return {header: known[name] for name, header in names if name in known}
+
+    def led_to(self, url: str, status: int, is_private: bool) -> Visit:
+        """Return the visit that a redirect leads to, or say why nobody goes there."""
+        sent = self.sent.led_on(status, origin_of(url) == origin_of(self.url))
+        if sent is None:
+            raise InvalidResponse(NOT_FOR_OTHERS.format(server=server_of(url)))
+        server = server_of(url)
+        may = self.config.allow_private or is_private or server == self.server
+        return Visit((*self.key, url), url, server, self.sources, self.hops + 1, may_be_private=may, sent=sent)

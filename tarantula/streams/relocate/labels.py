@@ -1,0 +1,168 @@
+"""By which words a person knows a value: those beside it, above it, before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from turbohtml import Document, Element, Node, Text
+
+from tarantula.streams.relocate.page_text import LONGEST_LABEL, as_label, strings_of, text_of
+from tarantula.streams.relocate.tables import Grid, grid_of
+from tarantula.streams.relocate.tables_part_cells import column_titles, holds_one_of, row_title, title_above
+
+Labels = dict[str, str]
+"""Words by where they stand: row, column, above (the column's title), term, aria, before, after, group, headings."""
+HEADING_MARKS = ("heading", "heading_2", "heading_3")
+LONGEST_CELL = 150
+"""Letters of a cell of a table that is one; what holds more is a part of a page that is laid out in cells."""
+
+RANKED = ("h1", "h2", "h3", "h4", "h5", "h6")
+HEADINGS = (*RANKED, "caption")
+_BORDERS = frozenset("td th tr li dd article section aside main body table form fieldset nav footer".split())
+_GROUPS = frozenset("li article section fieldset figure aside".split())
+_OWN_HEADINGS = frozenset("section article aside li nav footer table".split())
+_LEVELS = 4
+_SIBLINGS = 12
+
+
+class Sight:
+    """A page as it is looked at: each table is taken apart once, and what is followed is no label of anything."""
+
+    def __init__(self, document: Document, values: frozenset[Element] = frozenset()) -> None:
+        self.document = document
+        self.values = values
+        self._grids: dict[Element, Grid] = {}
+
+    def grid(self, table: Element) -> Grid:
+        """Return the cells of a table."""
+        if table not in self._grids:
+            self._grids[table] = grid_of(table)
+        return self._grids[table]
+
+    def labels(self, element: Element) -> Labels:
+        """Return the words by which an element is known."""
+        labels = self._in_table(element)
+        others = self.values - {element}
+        if not labels:
+            labels["term"] = _term(element)
+            labels["column"] = title_above(element)
+            labels.update(self._beside(element))
+            known = {label for label in labels.values() if label}
+            labels["group"] = _group(element, known, others)
+        labels["aria"] = as_label(element.attr("aria-label") or "")
+        headings = [labels.pop("caption", ""), *_headings(element)]
+        labels.update(zip(HEADING_MARKS, (heading for heading in headings if heading), strict=False))
+        return {where: label for where, label in labels.items() if label}
+
+    def _in_table(self, element: Element) -> Labels:
+        cell = element.closest("td, th")
+        table = cell.closest("table") if cell is not None else None
+        if cell is None or table is None or len(text_of(cell)) > LONGEST_CELL:
+            return {}
+        grid = self.grid(table)
+        if cell not in grid.places:
+            return {}
+        labels = {"row": row_title(grid, cell, self.values - {element})}
+        labels["column"], labels["above"] = column_titles(grid, cell)
+        if cell is not element:
+            labels.update(self._beside(element))
+        if not any(labels.values()):
+            return {}
+        caption = table.select_one("caption")
+        labels["caption"] = as_label(text_of(caption)) if caption is not None else ""
+        return labels
+
+    def _beside(self, element: Element) -> Labels:
+        node: Node = element
+        for _ in range(_LEVELS):
+            parent = node.parent
+            if not isinstance(parent, Element):
+                return {}
+            before = self._nearest(node.previous_siblings, -1)
+            after = self._nearest(node.next_siblings, 0)
+            if before and not (after and _begins_with_a_value(parent)):
+                return {"before": before}
+            if after:
+                return {"after": after}
+            # What stands beside several values says nothing of one of them.
+            if parent.tag in _BORDERS or text_of(parent) != text_of(element):
+                return {}
+            node = parent
+        return {}
+
+    def _nearest(self, siblings: Iterator[Node], end: int) -> str:
+        for sibling in islice(siblings, _SIBLINGS):
+            if isinstance(sibling, Element) and holds_one_of(sibling, self.values):
+                continue
+            strings = strings_of(sibling)
+            if strings and (label := as_label(strings[end])):
+                return label
+        return ""
+
+
+def _begins_with_a_value(parent: Element) -> bool:
+    return not as_label(next(iter(parent.stripped_strings), ""))
+
+
+def _term(element: Element) -> str:
+    described = element.closest("dd")
+    if described is not None:
+        for sibling in islice(described.previous_siblings, _SIBLINGS):
+            if isinstance(sibling, Element) and sibling.tag == "dt":
+                return as_label(text_of(sibling))
+    return ""
+
+
+def _group(element: Element, known: set[str], values: frozenset[Element]) -> str:
+    """Return the first words of the part of a list that a value is in."""
+    for above in islice(element.ancestors, 6):
+        if not isinstance(above, Element) or above.tag in ("body", "main", "html"):
+            return ""
+        if above.tag in _GROUPS or _is_repeated(above):
+            first = next((node for node in above.descendants if isinstance(node, Text) and node.data.strip()), None)
+            if first is None or any(value in first.ancestors for value in values):
+                return ""
+            label = as_label(text_of(first))
+            if label and label not in known and element not in first.ancestors:
+                return label
+    return ""
+
+
+def _is_repeated(element: Element) -> bool:
+    classes = element.attr("class")
+    near = [*islice(element.previous_siblings, 4), *islice(element.next_siblings, 4)]
+    return bool(classes) and any(
+        isinstance(other, Element) and other.tag == element.tag and other.attr("class") == classes for other in near
+    )
+
+
+def _headings(element: Element) -> list[str]:
+    """Return the headings that an element is under, the nearest first, each of a higher rank than the one before."""
+    found: list[str] = []
+    node, rank = element, "h7"
+    for _ in range(20):
+        for sibling in islice(node.previous_siblings, 40):
+            heading = _heading_in(sibling) if isinstance(sibling, Element) else None
+            if heading is not None and heading.tag < rank and (label := as_label(text_of(heading))):
+                found.append(label)
+                rank = heading.tag
+                if rank == "h1" or len(found) == len(HEADING_MARKS):
+                    return found
+        if not isinstance(node.parent, Element):
+            break
+        node = node.parent
+    return found
+
+
+def _heading_in(element: Element) -> Element | None:
+    if element.tag in RANKED:
+        return element
+    if element.tag in _OWN_HEADINGS or element.tag == "head":
+        return None
+    inside = element.select(", ".join(RANKED))
+    if not inside:
+        return None
+    # A heading with more than a line of its own heads what it stands with, not what follows.
+    alone = element.tag == "header" or len(text_of(element)) <= len(text_of(inside[-1])) + LONGEST_LABEL
+    return inside[-1] if alone else None

@@ -1,0 +1,94 @@
+"""Words that stand on a page beside a value, and stay when it changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from turbohtml import Element, Node, Text
+
+from tarantula.streams.texts_part_words import folded
+
+UNSEEN = frozenset({"script", "style", "template", "noscript", "head", "svg"})
+LONGEST_LABEL = 80
+MOST_WORDS = 10
+LONGEST_SEEN = 20_000
+"""Letters of a part of a page: of what is longer, the beginning."""
+_IN_LINE = frozenset(
+    "a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark meter output q s samp small span strike"
+    " strong time tt u var wbr".split()
+)
+_DAYS_AND_MONTHS = (
+    r"(?:segunda|terca|quarta|quinta|sexta|sabado|domingo|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro"
+    r"|january|february|march|april|june|july|august|september|october|november|december"
+    r"|hoje|ontem|amanha|today|yesterday|tomorrow)(?:-feira)?"
+)
+# What changes from day to day: dates, times, measured numbers, counts in brackets. Other numbers are names: Alfa 500.
+_CHANGING = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?,? (?:de )?)?{_DAYS_AND_MONTHS}\b(?:,? (?:de )?\d{{1,4}}\b)?"
+    r"|\d+(?:[.,:/]\d+)+|\(\d+\)|\b\d+ (?:min|seg|sec|hor|hour|dia|day)\w*"
+)
+# A number with at most a few letters behind it is a value itself: 12 km/h, € 3,50, USD 4.
+_VALUES = re.compile(r"[+\-−–±\s]*(?:[€$£]|R\$|[A-Z]{3}\s?(?=\d))?\s*[+\-−–]?\d[\d.,'’\s:/-]*\S{0,2}\s?\S{0,6}$")
+_EDGES = " \t:;,.·•|*–—-…()[]\"“”«»'"
+
+
+@lru_cache(maxsize=16384)
+def as_label(text: str) -> str:
+    """Return the words of a label, without what changes from day to day; nothing if a text is none."""
+    title = as_title(text)
+    return title if sum(map(str.isalnum, title)) >= 2 else ""
+
+
+def as_title(text: str) -> str:
+    """Return the words of a title, which may be a single letter."""
+    if not text or len(text) > LONGEST_LABEL or _VALUES.match(text):
+        return ""
+    if text.endswith(("?", "!")) or text.count(" ") >= MOST_WORDS:
+        return ""
+    bare = _CHANGING.sub("#", folded(text)).strip(_EDGES)
+    return bare if any(map(str.isalpha, bare)) else ""
+
+
+def text_of(node: Node) -> str:
+    """Return the text of a part of a page as it is seen; of a very long one, its beginning.
+
+    What stands in lines, cells or blocks of its own is apart, and so is what is raised: 12<sup>50</sup> is not 1250.
+    """
+    if isinstance(node, Text):
+        return " ".join(node.data[:LONGEST_SEEN].split())
+    if not isinstance(node, Element) or node.tag in UNSEEN:
+        return ""
+    children = node.children
+    if len(children) == 1 and isinstance(children[0], Text):
+        return " ".join(children[0].data[:LONGEST_SEEN].split())
+    return " ".join("".join(_seen(node)).split())
+
+
+def _seen(element: Element) -> Iterator[str]:
+    waiting: list[Node | str] = [*reversed(element.children)]
+    letters = 0
+    while waiting and letters < LONGEST_SEEN:
+        node = waiting.pop()
+        if isinstance(node, str):
+            yield node
+        elif isinstance(node, Text):
+            yield node.data[:LONGEST_SEEN]
+            letters += len(node.data)
+        elif isinstance(node, Element) and node.tag not in UNSEEN:
+            if node.tag not in _IN_LINE:
+                yield " "
+                waiting.append(" ")
+            waiting.extend(reversed(node.children))
+
+
+def strings_of(node: Node) -> list[str]:
+    """Return the pieces of text of a part of a page, as they are apart in it."""
+    if isinstance(node, Text):
+        text = " ".join(node.data[:2000].split())
+        return [text] if text else []
+    if not isinstance(node, Element) or node.tag in UNSEEN:
+        return []
+    return [" ".join(one[:2000].split()) for one in node.stripped_strings]

@@ -1,0 +1,186 @@
+"""The one model of a source, behind the commands, the API and the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from tarantula.core import messages
+from tarantula.core.errors import TarantulaError
+from tarantula.core.urls import canonical, is_web
+from tarantula.publications.fields import Addresses, Words, at_least, more_than_nothing
+from tarantula.streams.sources.config_part_interval import Interval
+from tarantula.streams.sources.config_part_names import check_name
+from tarantula.streams.sources.config_part_source_field import MODEL, SourceField
+from tarantula.streams.sources.config_part_steps import STORED, Step
+from tarantula.streams.sources.request import Method, Sent, check_body, check_headers, check_method, sent
+from tarantula.streams.sources.request_part_secrets import HIDDEN, is_secret
+from tarantula.streams.sources.request_part_variables import filled
+from tarantula.streams.sources.retention import Retention
+
+MOST_FIELDS = 100
+
+
+class SourceConfig(BaseModel):
+    """What is read, from where, how often, and for whom."""
+
+    model_config = MODEL
+
+    name: Annotated[str, AfterValidator(check_name)]
+    """Words with dots between them: weather.lisboa."""
+    url: str
+    """Where it is read; {words} in braces stand for variables."""
+    adapter: str = "page"
+    """How it is read."""
+    fields: tuple[SourceField, ...] = ()
+    """The values."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """What else the adapter wants to know."""
+    variables: dict[str, str] = Field(default_factory=dict)
+    """What stands in the place of {words} in the URL, in what is sent and in the steps."""
+    method: Annotated[Method, BeforeValidator(check_method)] = Method.GET
+    """How its server is asked: GET, or POST with what is sent."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """What its server is told beside, as an API key: {words} in braces stand for variables."""
+    body: str = ""
+    """What is sent, as JSON, a form or XML; {words} in braces stand for variables."""
+    steps: tuple[Step, ...] = ()
+    """What a browser does before the page is read."""
+    render: bool = False
+    """Whether the page is read as a browser shows it."""
+    interval: Interval = 300.0
+    """Seconds between two readings."""
+    title: Words = ""
+    """What people call it."""
+    description: Words = ""
+    """What it is, in words."""
+    tags: tuple[str, ...] = ()
+    """Words by which it is found."""
+    category: str = ""
+    """The ready-made category that it came from."""
+    private: bool = False
+    """Whether only its owner sees it."""
+    paused: bool = False
+    """Whether it is left alone for now."""
+    misses: Annotated[int, AfterValidator(at_least(1, "The misses"))] = 3
+    """After how many readings without a value somebody is told."""
+    notify: Addresses = Field(default_factory=list)
+    """Whom to tell when it is not found any more: addresses of Apprise."""
+    delay: Annotated[float, AfterValidator(at_least(0, "The delay"))] = 1.0
+    """Seconds between two visits to its server."""
+    timeout: Annotated[float, AfterValidator(more_than_nothing("The timeout"))] = 30.0
+    """Seconds for one reading."""
+    max_size: Annotated[int, AfterValidator(more_than_nothing("The largest size"))] = 5_000_000
+    """Largest page, in bytes."""
+    robots: bool = True
+    """Whether robots.txt is obeyed."""
+    allow_private: bool = False
+    """Whether it may lead to private addresses although its own is a public one."""
+    retention: Retention = Field(default_factory=Retention)
+    """How long what was read is kept."""
+
+    @property
+    def address(self) -> str:
+        """The URL that is asked for, with its variables filled in."""
+        return filled(self.url, self.variables)
+
+    @property
+    def address_shown(self) -> str:
+        """The same without its secrets, for whatever is kept."""
+        return filled(self.url, {name: HIDDEN if is_secret(name) else value for name, value in self.variables.items()})
+
+    @property
+    def sent(self) -> Sent:
+        """How its server is asked, with its variables filled in."""
+        return sent(self.method, self.headers, self.body, self.variables)
+
+    def field(self, key: str) -> SourceField:
+        """Return the field of that key."""
+        return next(field for field in self.fields if field.key == key)
+
+    @property
+    def canonical_url(self) -> str:
+        """The same as it is compared, or a sentence if nobody can ask for it."""
+        url = canonical(self.address)
+        if url is None or not is_web(url):
+            raise TarantulaError(
+                f"{self.url[:200]!r} is not an address of the web. Write it as http://example.org/page."
+            )
+        return url
+
+    @field_validator("headers")
+    @classmethod
+    def _can_be_said(cls, headers: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        if info.context != STORED and "variables" in info.data:
+            check_headers(headers, info.data["variables"])
+        return headers
+
+    @field_validator("body")
+    @classmethod
+    def _can_be_sent(cls, body: str, info: ValidationInfo) -> str:
+        if info.context != STORED and {"variables", "method", "headers"} <= info.data.keys():
+            check_body(info.data["method"], info.data["headers"], body, info.data["variables"])
+        return body
+
+    @field_validator("render")
+    @classmethod
+    def _can_be_shown(cls, render: bool, info: ValidationInfo) -> bool:
+        if render and info.context != STORED and info.data.get("method") == Method.POST:
+            raise ValueError("A browser asks for a page with GET: choose that, or read it without a browser.")
+        return render
+
+    @model_validator(mode="after")
+    def _makes_sense(self, info: ValidationInfo) -> Self:
+        from tarantula.streams.adapters import check_adapter
+
+        if info.context == STORED:
+            return self
+        keys = [field.key for field in self.fields]
+        if len(keys) > MOST_FIELDS:
+            raise ValueError(f"A source has at most {MOST_FIELDS} fields.")
+        for key in keys:
+            if keys.count(key) > 1:
+                raise ValueError(f"Two fields have the key {key}. Give each its own.")
+        if self.steps and not self.render:
+            raise ValueError("Steps are done by a browser: say that the page is rendered.")
+        check_adapter(self)
+        _check_addresses(self)
+        return self
+
+
+def _check_addresses(source: SourceConfig) -> None:
+    """Refuse an address that nobody can ask for, and variables that have no value."""
+    try:
+        _ = source.canonical_url
+        for step in source.steps:
+            filled(f"{step.where} {step.value}", source.variables)
+    except TarantulaError as error:
+        raise ValueError(str(error)) from None
+
+
+def read(values: Mapping[str, Any]) -> SourceConfig:
+    """Validate what a person wrote, or say what is wrong, one sentence a field."""
+    return _validated(values)
+
+
+def read_stored(values: Mapping[str, Any]) -> SourceConfig:
+    """Take what was stored as it is: whether it makes sense was asked then, and one that does not hinders no other."""
+    return _validated(values, STORED)
+
+
+def _validated(values: Mapping[str, Any], context: Mapping[str, bool] | None = None) -> SourceConfig:
+    try:
+        return SourceConfig.model_validate(dict(values), context=context)
+    except ValidationError as error:
+        raise messages.not_valid(error, SourceConfig.model_fields) from error

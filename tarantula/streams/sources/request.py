@@ -1,0 +1,187 @@
+"""What a source sends to its server: how it asks, headers of its own, a body."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+from urllib.parse import parse_qsl, quote, quote_plus
+from xml.sax.saxutils import escape
+
+from tarantula.core.errors import TarantulaError
+from tarantula.streams.sources.request_part_secrets import holds_secret, is_secret_header, is_secret_part
+from tarantula.streams.sources.request_part_variables import filled
+
+MOST_HEADERS = 20
+LONGEST_HEADER = 4_000
+LONGEST_BODY = 20_000
+OURS = frozenset(
+    "accept-encoding connection content-encoding content-length expect from host if-match if-modified-since "
+    "if-none-match if-range if-unmodified-since keep-alive proxy-authorization range te trailer transfer-encoding "
+    "upgrade user-agent".split()
+)
+"""What is said of us and of the connection, whatever a source wants."""
+NOT_FOR_OTHERS = "It was redirected to {server}, and what is sent is for its own server alone. Give the new address."
+JSON, FORM, XML = "application/json", "application/x-www-form-urlencoded", "text/xml; charset=utf-8"
+KEPT_BY = frozenset({307, 308})
+"""Redirects that keep how something was asked for: RFC 9110, 15.4."""
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
+_NAMED = {
+    "json": re.compile(r'"([^"\\]*)"\s*:\s*"((?:[^"\\]|\\.)*)"'),
+    "xml": re.compile(r"<(?:[\w.-]+:)?([\w.-]+)[^<>]*>([^<]+)</"),
+}
+
+
+class Method(StrEnum):
+    """How a server is asked."""
+
+    GET = "GET"
+    POST = "POST"
+
+
+class Sent(NamedTuple):
+    """What goes to a server, with its variables filled in."""
+
+    method: str = Method.GET
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+    @property
+    def fields(self) -> dict[str, bytes]:
+        """The headers as they go: RFC 9110, 5.5, knows no other letters."""
+        return {name: value.encode("latin-1", "replace") for name, value in self.headers}
+
+    def led_on(self, status: int, is_own: bool) -> Sent | None:
+        """Return what is sent where a redirect leads; ``None`` where that is not for everybody to see.
+
+        What a source sends is for its own server alone. As in a browser, what was posted is asked for
+        with GET then, unless the redirect says that it is to be posted once more.
+        """
+        if self.method == Method.GET or status not in KEPT_BY:
+            told = tuple((name, value) for name, value in self.headers if name.lower() != "content-type")
+            return Sent(headers=told if is_own else ())
+        return self if is_own else None
+
+
+ASKED_FOR = Sent()
+"""Nothing but the address."""
+
+
+def sent(method: str, headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> Sent:
+    """Return what goes to a server."""
+    given = {name: filled(value, variables).strip() for name, value in headers.items()}
+    if method == Method.GET:
+        return Sent(headers=tuple(given.items()))
+    if body and not any(name.lower() == "content-type" for name in given):
+        given["Content-Type"] = _type_of(body)
+    return Sent(method, tuple(given.items()), _filled_body(headers, body, variables).encode())
+
+
+def check_method(value: object) -> object:
+    """Take it in small letters, too, or say which there are."""
+    known = str(value).strip().upper()
+    if known not in Method.__members__:
+        raise ValueError(f"{str(value)[:40]!r} is no way to ask a server here. Choose GET or POST.")
+    return known
+
+
+def check_headers(headers: Mapping[str, str], variables: Mapping[str, str]) -> None:
+    """Refuse headers that cannot be sent, that are not a source's to say, or that say secrets to everybody."""
+    if len(headers) > MOST_HEADERS:
+        raise ValueError(f"A source has at most {MOST_HEADERS} headers.")
+    if len({name.lower() for name in headers}) < len(headers):
+        raise ValueError("Two headers have the same name. Leave one of them out.")
+    for name, template in headers.items():
+        if not _TOKEN.fullmatch(name) or len(name) > 100:
+            raise ValueError(f"{name[:40]!r} is not the name of a header. Write it as X-API-Key.")
+        if name.lower() in OURS:
+            raise ValueError(f"The header {name} is not for a source to say. Leave it out.")
+        if is_secret_header(name) and not holds_secret(template):
+            raise ValueError(
+                f"The header {name} is a secret: write {{token}} for it, and give it as the variable token."
+            )
+        value = _told(template, variables)
+        if not value.isprintable() or len(value) > LONGEST_HEADER or not _is_latin(value):
+            raise ValueError(f"What the header {name} says cannot be sent: it is too long, or has signs no header has.")
+
+
+def check_body(method: str, headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> None:
+    """Refuse a body that nobody takes, that is not what it says it is, or that says secrets to everybody."""
+    if not body:
+        return
+    if method == Method.GET:
+        raise ValueError("What is sent to a server is sent with POST: choose that, or send nothing.")
+    if len(body) > LONGEST_BODY:
+        raise ValueError(f"What is sent has at most {LONGEST_BODY:,} letters.")
+    try:
+        whole = _filled_body(headers, body, variables)
+    except TarantulaError as error:
+        raise ValueError(f"{error} Braces that mean no variable have a space behind them: {{ so }}.") from None
+    kind = _kind_of(headers, body)
+    if kind == "json":
+        _check_json(whole)
+    for name, value in _named(kind, body):
+        if value and is_secret_part(name) and not holds_secret(value):
+            raise ValueError(
+                f"The {name} in it is a secret: write {{token}} for it, and give it as the variable token."
+            )
+
+
+def _check_json(text: str) -> None:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        # What is wrong there may be beside a secret: only its place is said.
+        line, letter = error.lineno, error.colno
+        raise ValueError(
+            f"What is sent is not JSON (line {line}, letter {letter}). Names have double quotes."
+        ) from None
+    except RecursionError:
+        raise ValueError("What is sent is nested too deep.") from None
+
+
+def _told(template: str, variables: Mapping[str, str]) -> str:
+    try:
+        return filled(template, variables)
+    except TarantulaError as error:
+        raise ValueError(str(error)) from None
+
+
+def _is_latin(value: str) -> bool:
+    return all(ord(letter) < 256 for letter in value)
+
+
+def _type_of(body: str) -> str:
+    return {"{": JSON, "[": JSON, "<": XML}.get(body.lstrip()[:1], FORM)
+
+
+def _kind_of(headers: Mapping[str, str], body: str) -> str:
+    """Return how values are written in a body: as its header says, or as it looks."""
+    said = next((value for name, value in headers.items() if name.lower() == "content-type"), _type_of(body)).lower()
+    if "form-urlencoded" in said:
+        return "form"
+    return next((kind for kind in ("json", "xml") if kind in said), "")
+
+
+_WRITTEN: dict[str, Callable[[str], str]] = {
+    "json": lambda value: json.dumps(value)[1:-1],
+    "xml": lambda value: escape(value, {'"': "&quot;", "'": "&apos;"}),
+    "form": quote_plus,
+}
+
+
+def _filled_body(headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> str:
+    kind = _kind_of(headers, body)
+    whole = filled(body, variables, _WRITTEN.get(kind, str))
+    return quote(whole.strip(), safe=_PRINTABLE) if kind == "form" else whole
+
+
+def _named(kind: str, body: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a body that have names; what stands for a number there has braces, and is no JSON yet."""
+    if kind == "form":
+        yield from parse_qsl(body)
+    elif kind in _NAMED:
+        yield from _NAMED[kind].findall(body)

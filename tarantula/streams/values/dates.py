@@ -1,0 +1,143 @@
+"""Dates in digits and in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, timedelta
+from functools import lru_cache
+
+from tarantula.streams.values.normalization import quoted
+from tarantula.streams.values.time_words import DAYS, FILLERS, MONTHS, WEEKDAYS
+from tarantula.streams.values.value import NotRead
+
+_YEAR_FIRST = re.compile(r"(\d{4})([-./])(\d{1,2})\2(\d{1,2})")
+_YEAR_LAST = re.compile(r"(\d{1,2})\s?([-./])\s?(\d{1,2})\s?\2\s?(\d{4}|\d{2})\.?")
+_NO_YEAR = re.compile(r"(\d\d)/(\d\d)|(\d{1,2})\.(\d{1,2})\.")
+_IN_TEXT = re.compile(r"(?<![\d./-])(\d{1,2})\s?([-./])\s?(\d{1,2})\s?\2\s?(?:\d{4}|\d{2})(?![\d/-])")
+_WORD = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*|\d+|\S")
+_SUFFIXES = frozenset("st nd rd th er º ª ° . , - / ( )".split())
+
+
+def read_date(text: str, history: Sequence[str], today: date, *, month_first: bool = False) -> date | None:
+    """Return the date that a text without a time of day says; None if it says none.
+
+    ``month_first`` is what is believed of digits that the history does not tell.
+    """
+    words = _WORD.findall(text.casefold())
+    weekday = _weekday(words)
+    left_out = FILLERS if weekday is None else {*FILLERS, *WEEKDAYS}
+    bare = " ".join(word for word in text.split() if word.casefold().strip(",.") not in left_out)
+    found = _in_digits(bare.strip(" ,"), history, today, weekday, month_first=month_first)
+    if found is None:
+        found = _in_words(words, today)
+    if found is not None and weekday is not None and found[1] and found[0].weekday() != weekday:
+        raise NotRead(f"{quoted(text)} is not the day of the week that it says.")
+    return found[0] if found else None
+
+
+def _weekday(words: list[str]) -> int | None:
+    if len(words) > 1 and words[0] in WEEKDAYS and words[1] in (",", "."):
+        return WEEKDAYS[words[0]]
+    return next(
+        (WEEKDAYS[word] for word in words if word in WEEKDAYS and not (word in FILLERS or word in MONTHS)), None
+    )
+
+
+def _in_digits(
+    text: str, history: Sequence[str], today: date, weekday: int | None, *, month_first: bool
+) -> tuple[date, bool] | None:
+    if match := _YEAR_FIRST.fullmatch(text):
+        return _date(int(match[1]), int(match[3]), int(match[4])), True
+    if match := _YEAR_LAST.fullmatch(text):
+        first, second, year = int(match[1]), int(match[3]), _year(match[4])
+    elif match := _NO_YEAR.fullmatch(text):
+        first, second, year = int(match[1] or match[3]), int(match[2] or match[4]), 0
+    else:
+        return None
+    if first > 12 or second > 12 or first == second:
+        month, day = (first, second) if second > 12 else (second, first)
+    elif weekday is not None and year and (day_month := _by_weekday(first, second, year, weekday)):
+        day, month = day_month
+    elif _month_first(text, history, month_first):
+        month, day = first, second
+    else:
+        day, month = first, second
+    return (_date(year, month, day), True) if year else (_nearest(month, day, today), False)
+
+
+def _by_weekday(first: int, second: int, year: int, weekday: int) -> tuple[int, int] | None:
+    fitting = [
+        (day, month)
+        for day, month in ((first, second), (second, first))
+        if _date(year, month, day).weekday() == weekday
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _month_first(text: str, history: Sequence[str], usual: bool) -> bool:
+    orders = {order for order in map(_order, history) if order}
+    if len(orders) > 1:
+        raise NotRead(f"{quoted(text)} may be two dates, and those before it are written in more than one order.")
+    return orders == {"month"} if orders else usual
+
+
+@lru_cache(16384)
+def _order(text: str) -> str:
+    """Return which part comes first in a date in digits, if it can be told."""
+    match = _IN_TEXT.search(text[:300])
+    if match is None or (int(match[1]) > 12) == (int(match[3]) > 12):
+        return ""
+    return "day" if int(match[1]) > 12 else "month"
+
+
+def _in_words(words: list[str], today: date) -> tuple[date, bool] | None:
+    if len(known := [word for word in words if word in DAYS]) == 1:
+        rest = [word for word in words if word not in DAYS and word not in FILLERS and word not in _SUFFIXES]
+        return (today + timedelta(days=DAYS[known[0]]), True) if not rest else None
+    parts = [word for word in words if not (word in _SUFFIXES or word in FILLERS or _is_weekday(word, words))]
+    numbers = [(place, word) for place, word in enumerate(parts) if word.isdigit()]
+    names = [(place, MONTHS[word]) for place, word in enumerate(parts) if word in MONTHS]
+    if len(names) != 1 or len(numbers) + 1 != len(parts) or not 1 <= len(numbers) <= 2:
+        return None
+    month = names[0][1]
+    years = [word for _, word in numbers if len(word) == 4]
+    days = [word for _, word in numbers if len(word) <= 2]
+    if len(days) == 2 and numbers[0][0] < 2:
+        days, years = days[:1], [str(_year(days[1]))]
+    if len(years) + len(days) != len(numbers):
+        return None
+    if not years:
+        return _nearest(month, int(days[0]), today), False
+    return _date(int(years[0]), month, int(days[0]) if days else 1), True
+
+
+def _is_weekday(word: str, words: list[str]) -> bool:
+    others = [other for other in words if other in MONTHS and other != word]
+    return word in WEEKDAYS and (word not in MONTHS or bool(others))
+
+
+def _year(written: str) -> int:
+    # As POSIX has it: 69 to 99 are of the last century.
+    year = int(written)
+    return year if len(written) == 4 else year + (2000 if year < 69 else 1900)
+
+
+def _date(year: int, month: int, day: int) -> date:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        raise NotRead(f"There is no day {day} in month {month} of {year}.") from None
+
+
+def _nearest(month: int, day: int, today: date) -> date:
+    """Return the day without a year that is nearest to today."""
+    possible = []
+    for year in (today.year - 1, today.year, today.year + 1):
+        try:
+            possible.append(date(year, month, day))
+        except ValueError:
+            continue
+    if not possible:
+        raise NotRead(f"There is no day {day} in month {month}.")
+    return min(possible, key=lambda one: abs(one - today))

@@ -1,0 +1,98 @@
+"""Values as people read them, in their language."""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tarantula.streams.kinds import Kind
+from tarantula.streams.values.numbers import plain
+
+if TYPE_CHECKING:
+    from babel import Locale
+
+LOCALES = {"en": "en_GB", "pt": "pt_PT"}
+MOST_DECIMALS = 10
+_NO_BREAK = "\u00a0"
+_MINUS = "−"
+_PARTS = ((86400, "d"), (3600, "h"), (60, "min"))
+
+
+def format_value(text: str, kind: Kind, unit: str, language: str, *, zone: tzinfo | None = None) -> str:
+    """Return a kept value as a reader of a language writes it; what is not of its kind is shown as it is."""
+    if kind in (Kind.TEXT, Kind.URL):
+        return text
+    if kind is Kind.MOMENT:
+        return _moment(text, zone)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return text
+    if not number.is_finite() or abs(number.adjusted()) > 60:
+        return text
+    return _number(_rounded(number), kind, unit, _locale(language))
+
+
+def _number(number: Decimal, kind: Kind, unit: str, locale: Locale) -> str:
+    from babel.numbers import format_currency, format_decimal
+
+    from tarantula.streams.values.currencies import all_codes
+
+    if kind is Kind.DURATION:
+        return _duration(number, locale)
+    if kind is Kind.MONEY and unit in all_codes():
+        written = format_currency(number, unit, locale=locale, decimal_quantization=_decimals(number) <= 2)
+        return _signed(written)
+    written = _signed(format_decimal(number, locale=locale, decimal_quantization=False))
+    unit = "%" if kind is Kind.PERCENTAGE else unit if kind in (Kind.QUANTITY, Kind.MONEY) else ""
+    return f"{written}{_NO_BREAK}{unit}" if unit else written
+
+
+def _duration(number: Decimal, locale: Locale) -> str:
+    from babel.numbers import format_decimal
+
+    rest, written = abs(number), []
+    for size, name in _PARTS:
+        whole, rest = divmod(rest, size)
+        if whole:
+            written.append(f"{format_decimal(whole, locale=locale)}{_NO_BREAK}{name}")
+    if rest or not written:
+        written.append(f"{format_decimal(rest, locale=locale, decimal_quantization=False)}{_NO_BREAK}s")
+    return (_MINUS if number < 0 else "") + " ".join(written)
+
+
+def _moment(text: str, zone: tzinfo | None) -> str:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    if at.tzinfo is not None:
+        at = at.astimezone(zone)
+    return at.strftime("%Y-%m-%d %H:%M:%S" if at.second else "%Y-%m-%d %H:%M")
+
+
+def _signed(written: str) -> str:
+    return written.replace("-", _MINUS)
+
+
+def _decimals(number: Decimal) -> int:
+    return max(0, -int(number.as_tuple().exponent))
+
+
+def _rounded(number: Decimal) -> Decimal:
+    """Leave out the decimals of an average that nobody reads."""
+    if _decimals(number) > MOST_DECIMALS:
+        number = round(number, max(MOST_DECIMALS, -number.adjusted() + 3))
+    return Decimal(plain(number))
+
+
+@lru_cache(16)
+def _locale(language: str) -> Locale:
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        return Locale.parse(LOCALES.get(language, language).replace("-", "_"))
+    except (UnknownLocaleError, ValueError):
+        return Locale.parse(LOCALES["en"])

@@ -1,0 +1,113 @@
+"""How long something takes, in seconds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from tarantula.streams.kinds import Kind
+from tarantula.streams.values.normalization import quoted
+from tarantula.streams.values.numbers import number_of, plain
+from tarantula.streams.values.numbers_part_multipliers import multiplied
+from tarantula.streams.values.numerals import numeral
+from tarantula.streams.values.time_words import COUNTS, MONTHS_LONG, SECONDS
+from tarantula.streams.values.value import NotRead, Value
+
+_ISO = re.compile(
+    r"([-+])?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?)?(?<![PT])", re.IGNORECASE
+)
+_CLOCK = re.compile(
+    r"([-+])?\s?(?:(\d{1,6})\s?(?:d|dias?|days?|tage?|jours?),?\s)?(\d{1,6}):([0-5]\d)(?::([0-5]\d))?([.,]\d{1,9})?"
+    r"(?:\s?(h|min|s))?",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"""(?:,|e|and|und|et|\s)*(\d{1,12}(?:[.,]\d{1,9})?)\s?([^\W\d_]+\.?|''|'|"|$)""", re.IGNORECASE)
+_TITLE = re.compile(r"^(?:[^\W\d_]+ ){0,3}[^\W\d_]+:\s")
+_NEXT = {604800: 86400, 86400: 3600, 3600: 60, 60: 1}
+_SIGNS = {"'": 60, "''": 1, '"': 1}
+
+
+def read_duration(text: str, unit: str, history: Sequence[str]) -> Value:
+    """Read how long it is; a number alone is in the unit of the field."""
+    text = with_digits(_TITLE.sub("", text))
+    seconds = _iso(text)
+    if seconds is None:
+        seconds = _clock(text, unit)
+    if seconds is None:
+        seconds = _one(text, unit, history)
+    if seconds is None:
+        seconds = parts(text)
+    if seconds is None:
+        raise NotRead(f"{quoted(text)} does not say how long something is. Write it as 1:23:45, 2h 5m or 3 days.")
+    return Value(Kind.DURATION, plain(seconds), seconds)
+
+
+def with_digits(text: str) -> str:
+    """Write a number that is the first word of a text in digits: two hours."""
+    first, space, rest = text.partition(" ")
+    return f"{COUNTS[first.casefold()]} {rest}" if space and first.casefold() in COUNTS else text
+
+
+def _iso(text: str) -> Decimal | None:
+    match = _ISO.fullmatch(text)
+    if match is None:
+        return None
+    sign, weeks, days, hours, minutes, seconds = match.groups()
+    whole = sum(int(part or 0) * size for part, size in zip((weeks, days, hours, minutes), _NEXT, strict=True))
+    total = whole + Decimal((seconds or "0").replace(",", "."))
+    return -total if sign == "-" else total
+
+
+def _clock(text: str, unit: str) -> Decimal | None:
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        return None
+    sign, days, first, second, third, fraction, written = match.groups()
+    # Two parts are minutes and seconds, unless they or the field are in hours.
+    in_hours = third is not None or (fraction is None and (days is not None or _is_hours(written or unit)))
+    whole = int(first) * 3600 + int(second) * 60 if in_hours else int(first) * 60 + int(second)
+    total = Decimal(whole + int(days or 0) * 86400 + int(third or 0))
+    if fraction:
+        total += Decimal(fraction.replace(",", "."))
+    return -total if sign == "-" else total
+
+
+def _is_hours(unit: str) -> bool:
+    return SECONDS.get(unit.casefold()) == 3600
+
+
+def _one(text: str, unit: str, history: Sequence[str]) -> Decimal | None:
+    """Read one number with one unit: 1,5 h."""
+    try:
+        found = numeral(text)
+    except NotRead:
+        return None
+    word = found.after.strip(" .").casefold() or unit.casefold()
+    if word in ("ms", "milissegundos", "milliseconds", "millisekunden", "millisecondes"):
+        return multiplied(number_of(found, Kind.QUANTITY, history), -3)
+    if word in MONTHS_LONG:
+        raise NotRead(f"{quoted(text)} has no fixed length: months and years differ.")
+    if found.before or word not in SECONDS:
+        return None
+    return number_of(found, Kind.QUANTITY, history) * SECONDS[word]
+
+
+def parts(text: str) -> Decimal | None:
+    """Read hours, minutes and so on, the larger before the smaller: 1 hora e 20 minutos, 2h05."""
+    negative, rest = text.startswith("-"), text.lstrip("-+ ")
+    total, smallest, place = Decimal(0), 0, 0
+    while place < len(rest):
+        match = _PART.match(rest, place)
+        size = _size(match[2], smallest) if match else None
+        if match is None or size is None or (smallest and size >= smallest):
+            return None
+        total += Decimal(match[1].replace(",", ".")) * size
+        smallest, place = size, match.end()
+    return (-total if negative else total) if smallest else None
+
+
+def _size(written: str, before: int) -> int | None:
+    if not written:
+        return _NEXT.get(before)
+    return _SIGNS.get(written) or SECONDS.get(written.rstrip(".").casefold())

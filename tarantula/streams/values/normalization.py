@@ -1,0 +1,83 @@
+"""Texts in one way of writing: digits, spaces, dashes and quotation marks of every script."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from tarantula.streams.values.value import NotRead
+
+LONGEST_RAW = 20_000
+"""Characters, with all the spaces that a page has around a value."""
+LONGEST = 300
+"""Characters of a text that is anything but words."""
+_INVISIBLE = dict.fromkeys(
+    [0xAD, 0x61C, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)]
+)
+_DASHES = dict.fromkeys(map(ord, "−–—‐‑‒―﹣⁃➖"), "-")
+_QUOTES = {ord(letter): "'" for letter in "’‘ʼ′ʹ‛`´"} | {ord(letter): '"' for letter in "″“”„"}
+_WIDE = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+_OTHERS = {ord("٪"): "%", ord("℃"): "°C", ord("℉"): "°F", ord("μ"): "µ", ord("˚"): "°", ord("⁄"): "/"}
+_SIGNS = _INVISIBLE | _DASHES | _QUOTES | _WIDE | _OTHERS
+_MISSING = re.compile(
+    r"""[-_.,:;?*/…\s'"]*
+    |n\.?\s?[/.]?\s?[ad]\.?|\#n/?a!?|s\.?/?\s?d\.?|k\.\s?a\.?|nan|null|none|nil|undefined|tb[ad]
+    |(?:sem|s/)\s?(?:dados|informação|valor|cotação)|(?:não|nao)\ (?:disponível|disponivel|aplicável|há\ dados)
+    |indisponível|no\ data|not\ available|unavailable|keine\ (?:angabe|daten)|non\ disponible|nicht\ verfügbar""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_UNIT_OF_NOTHING = re.compile(r"[-.,]+\s*(?:[€£$¥%‰]|°\s?[CF]?|[A-Za-z/²³°µ]{1,5})|[€£$¥]\s*[-.,]+")
+_DIGIT = re.compile(r"\d")
+_APART = re.compile(r"(?<=\d)(?=\s*[\n\t\r\f\v]|\s\s)\s+(?=\d)")
+"""Between digits that do not belong to one number: lines of their own, or more than one space."""
+
+
+def quoted(text: str) -> str:
+    """Return a text as sentences show it: short, between quotation marks."""
+    short = " ".join(text[:200].split())
+    return f"“{short[:60]}…”" if len(short) > 60 else f"“{short}”"
+
+
+def tidy(text: str) -> str:
+    """Return a text with plain digits, spaces, dashes and quotation marks, or say that it is too long or not there.
+
+    Digits on two lines stay on two lines: they are not one number.
+    """
+    if len(text) > LONGEST_RAW:
+        raise NotRead(
+            f"The text is {len(text)} characters long: {quoted(text)} A value is short. Choose a smaller part."
+        )
+    if not text.isascii():
+        text = "".join(map(_plain, text.translate(_SIGNS)))
+    parts = text.split()
+    if len(parts) > 1 and _APART.search(text):
+        text = "\n".join(" ".join(part.split()) for part in _APART.split(text))
+    else:
+        text = " ".join(parts)
+    if len(text) > LONGEST:
+        raise NotRead(
+            f"The text is {len(text)} characters long: {quoted(text)} A value is short. Choose a smaller part."
+        )
+    if is_missing(text):
+        raise NotRead(f"No value is there: {quoted(text)}." if text else "No value is there: the text is empty.")
+    return text
+
+
+def after_word(text: str, word: str) -> str | None:
+    """Return what follows a word at the begin of a text; None if it does not begin with it."""
+    text = text.lstrip()
+    rest = text[len(word) :]
+    return rest if text.startswith(word) and not rest[:1].isalnum() else None
+
+
+def is_missing(text: str) -> bool:
+    """Whether a tidy text only says that there is no value: a dash, n/a, nothing."""
+    if _DIGIT.search(text):
+        return False
+    return _MISSING.fullmatch(text) is not None or _UNIT_OF_NOTHING.fullmatch(text) is not None
+
+
+def _plain(letter: str) -> str:
+    if letter.isdecimal() and not letter.isascii():
+        return str(unicodedata.decimal(letter))
+    return letter

@@ -1,0 +1,144 @@
+"""Units of measure: told from their writing, and converted exactly."""
+
+from __future__ import annotations
+
+import re
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import did_you_mean
+from tarantula.streams.values.currencies import usual_code
+from tarantula.streams.values.unit_table import ALONE, GROUPS
+from tarantula.streams.values.value import NotRead
+
+if TYPE_CHECKING:
+    from pint import UnitRegistry
+
+LONGEST_UNIT = 40
+DIGITS = 18
+"""How many are kept of a number that has no end in the other unit: a third of a metre."""
+_SAFE = re.compile(r"[A-Za-zµΩÅ°%/·*^() ²³0-9_-]+")
+_POWERS = str.maketrans({"²": "**2", "³": "**3", "·": "*", "^": "**", "µ": "u"})
+
+
+def _writings() -> tuple[dict[str, str], dict[str, str]]:
+    exact: dict[str, str] = {}
+    words: dict[str, str] = {}
+    listed = [(unit, others) for group in GROUPS.values() for unit, (_, others) in group.items()]
+    for unit, others in (*listed, *ALONE.items()):
+        for written in (unit, *others.split("; ")):
+            exact.setdefault(written, unit)
+            if len(written) > 3:
+                words.setdefault(written.casefold(), unit)
+    exact.pop("", None)
+    return exact, words
+
+
+_EXACT, _WORDS = _writings()
+_NAMES = {unit: name for group in GROUPS.values() for unit, (name, _) in group.items()}
+_ANY = "|".join(re.escape(written) for written in sorted({*_EXACT, *_WORDS}, key=len, reverse=True))
+_LEADING = re.compile(rf"\s*(?:de |of )?({_ANY})(?![^\W_]|[/²³](?=\w))\.?", re.IGNORECASE)
+
+
+def named(written: str) -> str | None:
+    """Return the unit that a writing stands for, if it is one of the usual."""
+    return _EXACT.get(written) or (_WORDS.get(written.casefold()) if len(written) > 3 else None)
+
+
+def leading(after: str) -> tuple[str, str]:
+    """Return the unit that stands at the begin of a text, and the rest; nothing if there is none."""
+    match = _LEADING.match(after)
+    unit = named(match[1]) if match else None
+    return (unit, after[match.end() :]) if match and unit else ("", after)
+
+
+def usual_unit(unit: str) -> str:
+    """Return a unit in its usual writing, or say that it does not exist, and which ones are near."""
+    written = " ".join(unit.split())
+    if (usual := named(written)) is not None:
+        return usual
+    if not written or len(written) > LONGEST_UNIT or _dimension(written) is None:
+        near = did_you_mean(written[:LONGEST_UNIT], {*_EXACT, *_WORDS})
+        raise TarantulaError(f"{unit[:LONGEST_UNIT]!r} is not a unit of measure.{near} Write one as km/h, °C or µg/m³.")
+    return written
+
+
+def convertible(unit: str) -> list[str]:
+    """Return the usual units that a value in this one can be converted to, this one among them."""
+    if unit not in _EXACT and (code := usual_code(unit)) is not None:
+        return [code]  # What money is worth elsewhere is a source of its own.
+    usual = usual_unit(unit)
+    group = next((list(group) for group in GROUPS.values() if usual in group), None)
+    if usual in ALONE:
+        return [usual]
+    dimension = _dimension(usual)
+    if group is None or len(group) == 1:
+        fitting = [unit for units in GROUPS.values() for unit in units if _dimension(unit) == dimension]
+        return list(dict.fromkeys((usual, *fitting)))
+    return group
+
+
+def converted(number: Decimal, from_: str, to: str) -> Decimal:
+    """Return a number of one unit as a number of another, exactly if it has an end, or say why that cannot be."""
+    try:
+        begin, end = usual_unit(from_), usual_unit(to)
+    except TarantulaError as error:
+        raise NotRead(str(error)) from None
+    if begin == end:
+        return number
+    way = _way(begin, end)
+    if way is None:
+        raise NotRead(f"{begin} cannot be converted to {end}: they do not measure the same.")
+    factor, offset = way
+    return _decimal(Fraction(number) * factor + offset)
+
+
+@lru_cache(2048)
+def _way(begin: str, end: str) -> tuple[Fraction, Fraction] | None:
+    """Return the factor and the offset between two units."""
+    first = _dimension(begin)
+    if first is None or first != _dimension(end):
+        return None
+    zero, one = (Fraction(_registry().convert(Fraction(number), _name(begin), _name(end))) for number in (0, 1))
+    return one - zero, zero
+
+
+@lru_cache(2048)
+def _dimension(unit: str) -> frozenset[tuple[str, Any]] | None:
+    """Return what a unit measures, as powers of dimensions; None for what is no unit, or is converted to none."""
+    if unit in ALONE or not _SAFE.fullmatch(_name(unit)) or re.search(r"\d{2}|\*\*\s*\*|\(.*\(", _name(unit)):
+        return None
+    try:
+        parsed: Any = _registry().parse_units(_name(unit))
+        _registry().convert(Fraction(1), parsed, parsed)
+    except Exception:  # pint raises whatever its grammar stumbles over
+        return None
+    if any(part.startswith(("decibel", "delta_", "neper")) for part in parsed._units):
+        return None
+    return frozenset(parsed.dimensionality.items())
+
+
+def _name(unit: str) -> str:
+    return _NAMES.get(unit) or unit.translate(_POWERS)
+
+
+@lru_cache(1)
+def _registry() -> UnitRegistry[Any]:
+    # Slow to import, and wanted only where units differ.
+    from pint import UnitRegistry
+
+    registry: UnitRegistry[Any] = UnitRegistry(non_int_type=Fraction, autoconvert_offset_to_baseunit=True)
+    registry.define("ppb = 1e-9")
+    return registry
+
+
+def _decimal(number: Fraction) -> Decimal:
+    rest = number.denominator
+    for factor in (2, 5):
+        while rest % factor == 0:
+            rest //= factor
+    context = Context(prec=400 if rest == 1 else DIGITS)
+    return context.divide(Decimal(number.numerator), Decimal(number.denominator))

@@ -1,0 +1,59 @@
+"""The past of one series, for drawing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from tarantula.streams import history
+from tarantula.streams.kinds import Kind, usual_aggregation
+from tarantula.streams.sources.config_part_source_field import SourceField
+from tarantula.streams.sources.retention import Grain
+from tarantula.streams.views.cells import Point
+from tarantula.streams.views.cells_part_summary import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What there was between two moments."""
+
+    grain: Grain
+    points: list[Point]
+    sentence: str
+    """What of it is not exact, and why."""
+
+
+def past_of(session: Session, series: int, field: SourceField, begin: int, end: int, most: int) -> Past:
+    """Return what is drawn of a series; where it shows single values, also the one that held at the beginning."""
+    found = history.points(session, series, begin, end, most)
+    aggregation = field.aggregation or usual_aggregation(field.kind or Kind.TEXT)
+    points = list[Point]()
+    for one in found.points:
+        number = one.number(aggregation)
+        if number is not None:
+            points.append(Point(one.at, number, _summary(one.summary)))
+    held = _number(found.before)
+    if found.grain == Grain.EVENT and held is not None:
+        # It was read before, and counts for nothing here.
+        points.insert(0, Point(found.begin, held, Summary()))
+    return Past(found.grain, points, found.sentence)
+
+
+def window_of(session: Session, series: int, begin: int, end: int) -> Summary:
+    """Return what the values of a window come to."""
+    found = history.total(session, series, begin, end)
+    return Summary() if found is None else _summary(found)
+
+
+def _summary(found: history.Summary) -> Summary:
+    total = None if found.sum is None else float(found.sum)
+    numbers = (_number(text) for text in (found.minimum, found.maximum, found.first, found.last))
+    return Summary(found.count, total, *numbers)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None

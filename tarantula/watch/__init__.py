@@ -1,1 +1,0 @@
-"""An item, seen while it happens: looked at twice a second, at a cost that does not grow with it."""

@@ -1,0 +1,89 @@
+"""Figures for Prometheus: of the installation, and of what is asked of the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from time import perf_counter
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tarantula import __version__
+from tarantula.services.context import Desk
+from tarantula.services.overview_part_figures import Figures, figures
+from tarantula.streams.export.prometheus import LABELS, WORDS
+
+REGISTRY = CollectorRegistry()
+REQUESTS = Counter(
+    "tarantula_requests", "Requests that were answered.", ["method", "route", "status"], registry=REGISTRY
+)
+SECONDS = Histogram("tarantula_request_seconds", "How long answers took.", ["route"], registry=REGISTRY)
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+ProcessCollector(registry=REGISTRY)
+
+
+class Measured:
+    """Counts requests by the name of what they ask for, as OpenAPI has it: addresses are without number."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, and note how it went."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = perf_counter(), 500
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        finally:
+            route = str(getattr(scope.get("route"), "name", None) or "other")
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            REQUESTS.labels(method, route, status).inc()
+            SECONDS.labels(route).observe(perf_counter() - began)
+
+
+def written(desk: Desk) -> bytes:
+    """Return every figure, in the text format of Prometheus."""
+    own = CollectorRegistry(auto_describe=False)
+    own.register(_Counted(figures(desk)))
+    return generate_latest(own) + generate_latest(REGISTRY)
+
+
+class _Counted:
+    """The figures of an installation, as Prometheus has them."""
+
+    def __init__(self, counted: Figures) -> None:
+        self._counted = counted
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield each of them."""
+        counted = self._counted
+        yield _gauge("info", "The program.", ["version"], {(__version__,): 1})
+        yield _gauge("publications", "Publications that are described.", [], {(): counted.publications})
+        yield _gauge("items", "Items, by state.", ["state", "validation"], counted.items)
+        collectors = {(host,): number for host, number in counted.collectors.items()}
+        yield _gauge("collectors", "Collectors at work, by machine.", ["machine"], collectors)
+        for field in ("documents", "collected", "waiting", "bytes"):
+            values = {names: getattr(counts, field) for names, counts in counted.under_way.items()}
+            yield _gauge(f"item_{field}", f"Of an item under way: {field}.", ["publication", "item"], values)
+        finished = {(name,): moment.timestamp() for name, moment in counted.finished.items()}
+        yield _gauge("last_item_finished_timestamp_seconds", "When an item last ended.", ["publication"], finished)
+        yield _gauge("stream_value", WORDS, list(LABELS), counted.streams)
+
+
+def _gauge(name: str, words: str, labels: list[str], values: Mapping[Any, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"tarantula_{name}", words, labels=labels)
+    for names, value in values.items():
+        family.add_metric(names, value)
+    return family

@@ -1,0 +1,1 @@
+"""Interface components that several pages use."""

@@ -1,0 +1,67 @@
+"""What a page asks for while somebody looks at it: done in a thread, and told in a sentence when it was refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
+
+from nicegui import ui
+
+from tarantula.core.errors import TarantulaError
+from tarantula.web.i18n import _, language, use
+from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.layout import complain
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+async def away(call: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+    """Do something that takes a while, and let others be served meanwhile."""
+    return await asyncio.to_thread(call, *args, **kwargs)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Show why something could not be done, and go on."""
+    try:
+        yield
+    except TarantulaError as error:
+        ui.notify(
+            retold(str(error)),
+            color="red-10",
+            text_color="white",
+            icon="error",
+            multi_line=True,
+            timeout=10_000,
+            close_button="✕",
+        )
+
+
+def say(sentence: str) -> None:
+    """Show that something was done."""
+    ui.notify(sentence, color="green-10", text_color="white", icon="check")
+
+
+def later(ask: Callable[[], Result], show: Callable[[Result], None]) -> None:
+    """Show something that takes a while to be counted, as soon as it is there."""
+    spoken = language()
+    with ui.element("div").classes("w-full") as place:
+        ui.spinner(size="lg").props["aria-label"] = _("One moment …")
+
+    async def fill() -> None:
+        use(spoken)
+        try:
+            found = await away(ask)
+        except TarantulaError as error:
+            place.clear()
+            with place:
+                complain(str(error))
+            return
+        place.clear()
+        with place:
+            show(found)
+
+    ui.timer(0.01, fill, once=True)

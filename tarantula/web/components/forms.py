@@ -1,0 +1,75 @@
+"""What is wrong with what somebody wrote, shown at the place where it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from nicegui import ui
+from nicegui.elements.mixins.validation_element import ValidationElement
+
+from tarantula.core.errors import TarantulaError
+from tarantula.web.components.elements_part_style import tagged
+from tarantula.web.i18n_part_retelling import retold
+
+Control = ValidationElement[Any]
+Controls = Mapping[str, Control]
+
+
+class Complaints:
+    """The complaints of a form: below the field that they are about, and otherwise where this was made."""
+
+    def __init__(self, controls: Callable[[], Controls]) -> None:
+        self._controls = controls
+        self._rest = tagged("p", "", "m-0 my-1 text-red-900 font-bold whitespace-pre-line break-words")
+        self._rest.props('role="alert"')
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Show why something could not be done, and go on; what was said before is said no longer."""
+        self.clear()
+        try:
+            yield
+        except TarantulaError as error:
+            self.show(error)
+
+    def clear(self) -> None:
+        """Say nothing."""
+        self._rest.text = ""
+        for control in self._controls().values():
+            control.error = None
+
+    def show(self, error: TarantulaError) -> None:
+        """Say what is wrong, and lead to the first place where it is."""
+        controls, said = self._controls(), list[Control]()
+        rest = dict.fromkeys(str(error).split("\n"))
+        for place, sentence in error.fields.items():
+            control = _nearest(controls, place)
+            if control is not None:
+                control.error = retold(sentence)
+                _unfold(control)
+                said.append(control)
+                for line in sentence.split("\n"):
+                    rest.pop(line, None)
+        self._rest.text = retold("\n".join(rest))
+        if said:
+            said[0].run_method("focus")
+        elif rest:
+            ui.run_javascript(f"getHtmlElement({self._rest.id})?.scrollIntoView({{block: 'nearest'}})")
+
+
+def _unfold(control: Control) -> None:
+    """Open what a control is folded away in: what is wrong is to be seen."""
+    for around in control.ancestors():
+        if isinstance(around, ui.expansion):
+            around.open()
+
+
+def _nearest(controls: Controls, place: str) -> Control | None:
+    """Return the control of a place, or of what the place is a part of: fields.0.unit, fields.0, fields."""
+    while place:
+        if place in controls:
+            return controls[place]
+        place = place.rpartition(".")[0]
+    return None

@@ -1,0 +1,64 @@
+"""The words of views, to be translated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tarantula.streams.views.config import DAY, HOUR, MINUTE, Function, Operator, ViewKind
+from tarantula.web.i18n import mark
+
+KINDS: Mapping[ViewKind, str] = {
+    ViewKind.TEXT: mark("Text"),
+    ViewKind.ONE_LINE: mark("One line"),
+    ViewKind.TABLE: mark("Table"),
+    ViewKind.LINE: mark("Line chart"),
+    ViewKind.AREA: mark("Area chart"),
+    ViewKind.BAR: mark("Bar chart"),
+    ViewKind.PIE: mark("Pie chart"),
+    ViewKind.GAUGE: mark("Gauge"),
+    ViewKind.SCATTER: mark("Scatter plot"),
+    ViewKind.TREEMAP: mark("Treemap"),
+    ViewKind.TAG_CLOUD: mark("Tag cloud"),
+    ViewKind.MAP: mark("Map"),
+    ViewKind.NETWORK: mark("Network"),
+}
+ICONS: Mapping[ViewKind, str] = {
+    ViewKind.TEXT: "notes",
+    ViewKind.ONE_LINE: "short_text",
+    ViewKind.TABLE: "table_rows",
+    ViewKind.LINE: "show_chart",
+    ViewKind.AREA: "area_chart",
+    ViewKind.BAR: "bar_chart",
+    ViewKind.PIE: "pie_chart",
+    ViewKind.GAUGE: "speed",
+    ViewKind.SCATTER: "scatter_plot",
+    ViewKind.TREEMAP: "dashboard",
+    ViewKind.TAG_CLOUD: "cloud",
+    ViewKind.MAP: "place",
+    ViewKind.NETWORK: "hub",
+}
+FUNCTIONS: Mapping[Function, str] = {
+    Function.LAST: mark("the last value"),
+    Function.FIRST: mark("the first value of the window"),
+    Function.COUNT: mark("the number of values"),
+    Function.SUM: mark("their sum"),
+    Function.MEAN: mark("their mean"),
+    Function.MINIMUM: mark("the smallest"),
+    Function.MAXIMUM: mark("the largest"),
+    Function.CHANGE: mark("the change from first to last"),
+}
+OPERATORS: Mapping[Operator, str] = {
+    **{operator: operator.value for operator in Operator},
+    Operator.CONTAINS: mark("contains"),
+    Operator.CONTAINS_NOT: mark("does not contain"),
+}
+WINDOWS: Mapping[float, str] = {
+    5 * MINUTE: mark("5 minutes"),
+    HOUR: mark("1 hour"),
+    6 * HOUR: mark("6 hours"),
+    DAY: mark("1 day"),
+    7 * DAY: mark("1 week"),
+    30 * DAY: mark("30 days"),
+    365 * DAY: mark("1 year"),
+    3650 * DAY: mark("10 years"),
+}

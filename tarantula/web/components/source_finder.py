@@ -1,0 +1,72 @@
+"""A line in which one types words, and sources that have them are suggested."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from nicegui import ui
+
+from tarantula.services.context import Desk
+from tarantula.services.streams import sources as streams
+from tarantula.services.streams.sources_part_rows import SourceRow
+from tarantula.web.components.background import away, told
+from tarantula.web.components.elements_part_style import tagged
+from tarantula.web.i18n import _
+
+
+class SourceFinder:
+    """Suggests sources that whoever types may see; one that is chosen is handed over."""
+
+    def __init__(self, desk: Desk, label: str, choose: Callable[[str], Awaitable[None]]) -> None:
+        self._desk = desk
+        self._choose = choose
+        self._round = 0
+        with ui.element("div").classes("w-full relative"):
+            self._line = ui.input(label).classes("w-full").props('outlined dense clearable debounce="150"')
+            self._line.props("autocomplete=off maxlength=200 type=search")
+            self._said = tagged("p", "", "sr-only").props('role="status"')
+            self._list = ui.element("ul").classes("w-full m-0 p-0 list-none max-h-80 overflow-y-auto")
+            self._list.props["aria-label"] = _("Sources that were found")
+        self._line.on_value_change(self._changed)
+        # Whoever types on and presses Enter means the first.
+        self._line.on("keydown.enter", self._first)
+        self._names: list[str] = []
+
+    async def _changed(self) -> None:
+        self._round += 1
+        asked, words = self._round, str(self._line.value or "")
+        with told():
+            rows = await away(streams.suggested, self._desk, words)
+            # Somebody typed on meanwhile: another answer is on its way.
+            if asked == self._round:
+                self._show(rows, bool(words.strip()))
+
+    def _show(self, rows: list[SourceRow], asked: bool) -> None:
+        self._names = [row.name for row in rows]
+        self._said.text = _("{number} sources were found.", number=len(rows)) if asked else ""
+        self._list.clear()
+        with self._list:
+            for row in rows:
+                with ui.element("li").classes("w-full"):
+                    self._suggestion(row)
+            if asked and not rows:
+                with ui.element("li").classes("p-2"):
+                    ui.label(_("No source has these words."))
+
+    def _suggestion(self, row: SourceRow) -> None:
+        async def choose() -> None:
+            await self._take(row.name)
+
+        button = ui.button(on_click=choose).props("flat no-caps align=left color=blue-10").classes("w-full text-left")
+        with button, ui.element("span").classes("w-full min-w-0 text-left"):
+            tagged("span", row.title or row.name, "font-bold break-words")
+            tagged("span", f" {row.name}" + (" · " + ", ".join(row.tags) if row.tags else ""), "text-sm break-all")
+
+    async def _first(self) -> None:
+        if self._names:
+            await self._take(self._names[0])
+
+    async def _take(self, name: str) -> None:
+        self._line.value = ""
+        self._show([], asked=False)
+        await self._choose(name)

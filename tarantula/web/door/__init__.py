@@ -1,1 +1,0 @@
-"""The door: who comes in, and what no request gets past."""

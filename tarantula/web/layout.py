@@ -1,0 +1,142 @@
+"""What every page has: who is there, the way to the other pages, and a sentence where something went wrong."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import Request
+from nicegui import ui
+from nicegui.language import Language
+from starlette.datastructures import URL
+from starlette.responses import RedirectResponse, Response
+
+from tarantula.accounts.roles import Role
+from tarantula.core.errors import TarantulaError
+from tarantula.services.context import Desk
+from tarantula.web.i18n import LANGUAGES, _, language, mark, use
+from tarantula.web.i18n_part_retelling import retold
+
+PRIMARY = "#1d4ed8"
+"""White on it, and it on white, can be read by everybody."""
+QUASAR: dict[str, Language] = {"en": "en-GB", "pt": "pt"}
+
+NAVIGATION: list[tuple[str, str, str, Role]] = [
+    ("/", mark("Overview"), "home", Role.READER),
+    ("/search", mark("Search"), "search", Role.READER),
+    ("/dashboard", mark("Dashboard"), "dashboard", Role.READER),
+    ("/sources", mark("Sources"), "sensors", Role.READER),
+    ("/streams/new", mark("Follow a value"), "ads_click", Role.CURATOR),
+    ("/publications", mark("Publications"), "library_books", Role.READER),
+    ("/items", mark("Items"), "inventory_2", Role.READER),
+    ("/reports", mark("Reports"), "bar_chart", Role.READER),
+    ("/validation", mark("Validation"), "fact_check", Role.READER),
+    ("/types", mark("Types and profiles"), "category", Role.READER),
+    ("/alerts", mark("Alerts"), "notifications", Role.READER),
+    ("/searches", mark("Search engine"), "monitor_heart", Role.ADMINISTRATOR),
+    ("/people", mark("People"), "group", Role.ADMINISTRATOR),
+    ("/audit", mark("Audit log"), "history", Role.ADMINISTRATOR),
+]
+"""The pages that can be gone to from everywhere: address, name, picture, and whose they are."""
+
+Builder = Callable[..., Any]
+
+
+class _Page(ui.page):
+    """A page in the language of whoever asks for it, also for what Quasar says and for screen readers."""
+
+    def resolve_language(self) -> Language:
+        """Return what Quasar calls the language."""
+        return QUASAR[language()]
+
+
+def page(path: str, title: str, needed: Role = Role.READER) -> Callable[[Builder], Builder]:
+    """Make a page of a function whose first argument is a `Desk`; the others are those of the address.
+
+    Whoever is not logged in is asked to. A `TarantulaError` is shown as a sentence.
+    """
+
+    def decorate(build: Builder) -> Builder:
+        own = list(inspect.signature(build, eval_str=True).parameters.values())[1:]
+
+        @functools.wraps(build)
+        def shown(request: Request, **arguments: Any) -> Response | None:
+            person = request.state.person
+            if person is None:
+                return RedirectResponse(f"/login?next={request.url.path}", status_code=303)
+            use(request.state.language)
+            desk = request.state.gate.desk(person)
+            ui.page_title(f"{_(title)} · Tarântula")
+            _frame(desk, request.url)
+            with ui.element("main").classes("w-full max-w-screen-xl mx-auto p-2 sm:p-4").props('id="main"'):
+                _contents(desk, build, needed, title, arguments)
+            return None
+
+        request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
+        shown.__signature__ = inspect.Signature([request, *own])  # type: ignore[attr-defined]
+        _Page(path)(shown)
+        return build
+
+    return decorate
+
+
+def _contents(desk: Desk, build: Builder, needed: Role, title: str, arguments: dict[str, Any]) -> None:
+    try:
+        desk.person.check(needed)
+        build(desk, **arguments)
+    except TarantulaError as error:
+        ui.label(_(title)).props('role="heading" aria-level="1"').classes("text-h5")
+        complain(str(error))
+
+
+def complain(sentence: str) -> None:
+    """Show what went wrong, where the reader looks, and in the reader's language."""
+    with ui.row().classes("items-center p-3 rounded border border-red-700 w-full").props('role="alert"'):
+        ui.icon("error", color="red-9")
+        ui.label(retold(sentence))
+
+
+def heading(text: str) -> None:
+    """Show the title of a page."""
+    ui.label(text).props('role="heading" aria-level="1"').classes("text-h5 mb-2")
+
+
+def _frame(desk: Desk, address: URL) -> None:
+    ui.colors(primary=PRIMARY)
+    ui.link(_("To the contents"), "#main").classes("sr-only focus:not-sr-only")
+    with ui.header().classes("items-center bg-slate-800 text-white px-2 py-1 gap-2 flex-nowrap"):
+        drawer_button = ui.button(icon="menu").props(f'flat color=white aria-label="{_("Menu")}"')
+        ui.link("Tarântula", "/").classes("text-h6 text-white no-underline")
+        ui.space()
+        _languages(address)
+        ui.link(f"{desk.person.name} · {_(desk.person.role)}", "/account").classes("text-sm text-white truncate")
+        with ui.element("form").props('method="post" action="/logout"'):
+            ui.button(icon="logout").props(f'flat color=white type="submit" aria-label="{_("Log out")}"')
+    # Open on wide windows, which the browser knows at once.
+    drawer = ui.left_drawer(value=False).classes("bg-slate-100 p-2").props("width=230 show-if-above")
+    with drawer, ui.element("nav").classes("w-full").props(f'aria-label="{_("Pages")}"'):
+        for target, name, icon, needed in NAVIGATION:
+            if desk.person.role.allows(needed):
+                _entry(target, name, icon, address.path)
+    drawer_button.on_click(drawer.toggle)
+
+
+def _entry(target: str, name: str, icon: str, path: str) -> None:
+    here = path == target or (target != "/" and path.startswith(f"{target}/"))
+    with ui.link(target=target).classes("flex items-center gap-3 p-2 no-underline text-slate-900 w-full") as link:
+        ui.icon(icon)
+        ui.label(_(name))
+    if here:
+        link.props('aria-current="page"').classes("font-bold bg-slate-200 rounded")
+
+
+def _languages(address: URL) -> None:
+    here = f"{address.path}?{address.query}" if address.query else address.path
+    for name, called in LANGUAGES.items():
+        if name != language():
+            ui.link(called, f"/language/{name}?back={quote(here, safe='')}").classes("text-white").props(
+                f'lang="{name}" hreflang="{name}"'
+            )

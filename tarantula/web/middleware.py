@@ -1,0 +1,60 @@
+"""What every answer tells the browser not to do."""
+
+from __future__ import annotations
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.types import Message, Send
+
+from tarantula.core.errors import TarantulaError
+
+POLICY = (
+    "default-src 'self'",
+    # The pages' framework writes its scripts and styles into the page, and compiles templates in the browser.
+    "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+    "style-src 'self' 'unsafe-inline'",
+    "font-src 'self' data:",
+    "img-src 'self' data: blob:",
+    # Archived pages have an origin of their own; only the page around one keeps it from leading its frame away.
+    "frame-src {replay}",
+    "connect-src 'self'",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+)
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+
+def with_headers(connection: HTTPConnection, send: Send) -> Send:
+    """Add the headers to an answer."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("Content-Security-Policy", policy(connection))
+            headers.setdefault("Cache-Control", "no-store")
+            if connection.scope["scheme"] == "https":
+                headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+        await send(message)
+
+    return sending
+
+
+def policy(connection: HTTPConnection) -> str:
+    """Return what a page may load: what is ours, and archived pages in frames."""
+    replay = connection.scope.get("state", {}).get("replay")
+    try:
+        shown = replay.origin(connection) if replay else "'none'"
+    except TarantulaError:
+        shown = "'none'"
+    return "; ".join(POLICY).format(replay=shown)

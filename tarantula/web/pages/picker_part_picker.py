@@ -1,0 +1,203 @@
+"""Pointing at values: an address, its page in a sealed frame, what was chosen of it, and what becomes of that."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from typing import Any
+
+from nicegui import Client, ui
+
+from tarantula.services.context import Desk
+from tarantula.services.streams import sources_part_picking as management
+from tarantula.streams.adapters.base import Answer
+from tarantula.streams.picker.draft import Draft
+from tarantula.streams.picker.draft_part_naming import source_name_for
+from tarantula.streams.picker.offers import is_page, offers_of, title_of
+from tarantula.web.components.background import away, told
+from tarantula.web.components.elements import section
+from tarantula.web.components.elements_part_style import tagged
+from tarantula.web.components.forms import Complaints
+from tarantula.web.components.source_form_part_new_source_form import NewSourceForm
+from tarantula.web.i18n import _, language, use
+from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.pages.picker_part_way_there import WayThere
+from tarantula.web.picker.frame import PickerFrame, Pointed
+from tarantula.web.picker.offers import OfferList
+from tarantula.web.picker.offers_part_category_form import CategoryForm
+from tarantula.web.picker.selection import PickedList
+from tarantula.web.picker.selection_part_read_now import ReadNow
+from tarantula.web.picker.service import Wish, address_in_frame, picking_of
+
+
+class Picker:
+    """The whole of it, for one person."""
+
+    def __init__(self, desk: Desk, client: Client) -> None:
+        self._desk, self._client = desk, client
+        self._language = language()
+        self._draft: Draft | None = None
+        self._asked = Wish("")
+        self._category = ""
+        self._bar()
+        self._hint = tagged("p", _("Write the address of a page, open it, and point at what is to be followed."), "")
+        with ui.element("div").classes("w-full grid grid-cols-1 lg:grid-cols-5 gap-4 items-start") as self._work:
+            # It stays in sight while what was chosen of it grows longer than the window.
+            seen = ui.element("section").classes("min-w-0 lg:col-span-3 lg:sticky lg:top-16")
+            with seen.props(f'aria-label="{_("The page")}"'):
+                self._page()
+            with ui.element("div").classes("min-w-0 lg:col-span-2"):
+                with section(_("Chosen")):
+                    self._list = PickedList(self._changed)
+                with section(_("The source")):
+                    self._form = NewSourceForm(self._save, lambda: self._list.controls)
+        self._work.set_visibility(False)
+
+    def begin_at(self, address: str) -> None:
+        """Show a page at once, if one was asked for."""
+        if address:
+            self._address.value = address
+            ui.timer(0.05, self.open, once=True)
+
+    async def open(self) -> None:
+        """Ask for the page at the address, and show it."""
+        async with self._asking(self._complaints):
+            wish = self._wish()
+            answer, private = await picking_of(self._client).ask(self._desk.person, wish)
+            self._asked = wish
+            if is_page(answer):
+                await self._show_page(answer, private)
+            else:
+                await self._show_offers(answer)
+
+    async def _prepare(self, values: dict[str, Any]) -> None:
+        """Read a source that a category made, before it is saved; whoever asked says what went wrong."""
+        async with self._asking():
+            sent = {key: values[key] for key in ("method", "headers", "body") if key in values}
+            wish = Wish(values["url"], values.get("render", False), (), values.get("variables", {}), **sent)
+            answer, _private = await picking_of(self._client).ask(self._desk.person, wish)
+            self._asked = wish
+            self._offers.hide()
+            self._framed.set_visibility(False)
+            title = str(values.get("title") or "") or await away(title_of, answer)
+            self._form.suggest(title=title, name=values.get("name", ""), tags=", ".join(values.get("tags", [])))
+            self._form.suggest_interval(values.get("interval", 300.0))
+            await self._begin(await away(Draft.prepared, answer, values))
+            self._category = values.get("category", "")
+
+    @asynccontextmanager
+    async def _asking(self, complaints: Complaints | None = None) -> AsyncIterator[None]:
+        use(self._language)
+        self._complaints.clear()
+        self._notice.text = _("One moment …")
+        self._opening.disable()
+        self._category = ""
+        try:
+            with complaints.told() if complaints is not None else nullcontext():
+                yield
+        finally:
+            self._notice.text = ""
+            self._opening.enable()
+
+    async def _show_page(self, answer: Answer, private: bool) -> None:
+        key, look = await picking_of(self._client).open(self._desk.person, answer, allow_private=private)
+        # Before it is shown: whoever clicks at once means this page, and not the one before.
+        await self._begin(Draft(answer, look.tree))
+        self._offers.hide()
+        self._framed.set_visibility(True)
+        self._frame.show(address_in_frame(self._client, key))
+        self._suggest(look.page.title, answer.url)
+
+    async def _show_offers(self, answer: Answer) -> None:
+        offers = await away(offers_of, answer)
+        self._framed.set_visibility(False)
+        self._suggest(await away(title_of, answer), answer.url)
+        await self._offers.show(answer, offers)
+
+    async def _begin(self, draft: Draft) -> None:
+        self._draft = draft
+        self._hint.set_visibility(False)
+        self._work.set_visibility(True)
+        self._form.complaints.clear()
+        await self._listed()
+
+    def _suggest(self, title: str, url: str) -> None:
+        self._form.suggest(title=title, name=source_name_for(self._desk.person.name, title, url))
+
+    def _bar(self) -> None:
+        with ui.row().classes("w-full items-start gap-2 mb-2 flex-nowrap"):
+            self._address = ui.input(_("Address of the page")).classes("grow min-w-0")
+            self._address.props("outlined dense type=url maxlength=2000 placeholder=https://")
+            self._address.on("keydown.enter", self.open)
+            self._opening = ui.button(_("Open"), icon="travel_explore", on_click=self.open).classes("h-10")
+        # Both are there when somebody complains: what is wrong with the address is said right below it.
+        self._complaints = Complaints(lambda: {"url": self._address, **self._way_there.controls})
+        self._way_there = WayThere()
+        CategoryForm(self._desk, self._prepare)
+        # One line, also while it says nothing: the page below must not move away from under the mouse.
+        self._notice = ui.label().classes("text-sm w-full h-6 truncate").props('role="status"')
+
+    def _wish(self) -> Wish:
+        there = self._way_there
+        address = str(self._address.value or "").strip()
+        return Wish(address, there.render, there.steps(), there.variables(), **there.sent())
+
+    def _page(self) -> None:
+        with ui.element("div").classes("w-full") as self._framed:
+            how = _("Point at a value and click. Mark a part of a text with the mouse to follow only that.")
+            tagged("p", how, "help")
+            keys = _("Keys in the page: ← and → move, ↑ and ↓ take more or less, Enter chooses, Delete hides.")
+            tagged("p", keys, "help")
+            with ui.element("div").classes("w-full h-[60vh] border border-slate-400 bg-white"):
+                self._frame = PickerFrame(_("The page to point at"), self._pointed)
+        self._offers = OfferList(self._begin, self._listed)
+        self._offers.hide()
+        self._now = ReadNow()
+
+    async def _listed(self) -> None:
+        await self._list.show(self._draft)
+        await self._now.show(self._draft)
+
+    async def _changed(self) -> None:
+        await self._marked()
+        await self._now.show(self._draft)
+
+    async def _pointed(self, pointed: Pointed) -> None:
+        """Take what somebody pointed at; whoever spoke for the page can name an element, and no more than that."""
+        use(self._language)
+        if self._draft is None:
+            return
+        with told():
+            taken = await away(self._draft.point, pointed.number, pointed.part)
+            self._notice.text = _("Chosen: {title}, {value}", title=taken.title, value=taken.text[:80])
+        await self._marked()
+        await self._listed()
+
+    async def _marked(self) -> None:
+        draft = self._draft
+        if draft is None:
+            return
+        picks = [one.pick.number for one in draft.fields if one.pick is not None]
+        self._frame.mark_elements(picks, draft.like_numbers())
+
+    async def _save(self) -> None:
+        use(self._language)
+        with self._form.complaints.told():
+            assert self._draft is not None, "the form is seen beside a draft"
+            asked = self._asked
+            fields = await away(
+                self._draft.configuration,
+                **self._form.values(),
+                url=asked.address if asked.is_template else self._draft.answer.url,
+                render=asked.render,
+                steps=[step.model_dump() for step in asked.steps],
+                variables=dict(asked.variables),
+                method=asked.method,
+                headers=dict(asked.headers),
+                body=asked.body,
+                category=self._category,
+            )
+            added = await away(management.add, self._desk, fields, self._draft.answer)
+            if added.sentence:
+                ui.notify(retold(added.sentence))
+            ui.navigate.to("/dashboard")

@@ -1,1 +1,0 @@
-"""Items: looked at, walked through, decided about."""

@@ -1,1 +1,0 @@
-"""Publications: their form, and what it would accept."""

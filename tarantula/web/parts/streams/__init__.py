@@ -1,1 +1,0 @@
-"""Sources and alerts: described, pointed at, put right."""

@@ -1,1 +1,0 @@
-"""Views of values on a dashboard."""

@@ -1,0 +1,83 @@
+"""What the other origin shows of pages that are pointed at, to whoever has a ticket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from secrets import token_urlsafe
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Route
+
+from tarantula.streams.picker.client import Visitor
+from tarantula.streams.picker.page_part_look import Look
+from tarantula.web.picker.sandbox_part_opened import OpenPages
+from tarantula.web.replay.security_part_tickets import Tickets
+
+SCRIPT = "/pick.js"
+"""Where our script is."""
+EXPIRED = "This address is not good any more. Open the page again."
+POLICY = (
+    # Without allow-same-origin its origin is nobody's: no cookies, no storage, no way to the page around it.
+    "sandbox allow-scripts; default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'none'; font-src 'none'; frame-src 'none'; object-src 'none'; "
+    "form-action 'none'; base-uri 'none'; worker-src 'none'; manifest-src 'none'"
+)
+
+
+def ticket_for(tickets: Tickets, key: str) -> str:
+    """Return a ticket for a page that is open."""
+    return tickets.write(_subject(key))
+
+
+def routes_of(pages: OpenPages, visitor: Visitor, tickets: Tickets) -> list[Route]:
+    """Return the addresses at which open pages are shown."""
+    show = _Show(pages, visitor, tickets)
+    begin = "/{ticket}/picked/{key}"
+    return [
+        Route(SCRIPT, show.script),
+        Route(f"{begin}/page", show.page),
+        Route(f"{begin}/sheet/{{number:int}}", show.sheet),
+        Route(f"{begin}/image/{{number:int}}", show.image),
+    ]
+
+
+class _Show:
+    """One answer for each kind of address."""
+
+    def __init__(self, pages: OpenPages, visitor: Visitor, tickets: Tickets) -> None:
+        self._pages = pages
+        self._visitor = visitor
+        self._tickets = tickets
+
+    async def script(self, request: Request) -> Response:
+        """Give our script."""
+        return FileResponse(Path(__file__).parent / "pick.js", media_type="text/javascript")
+
+    async def page(self, request: Request) -> Response:
+        """Show a page."""
+        nonce = token_urlsafe(16)
+        body = self._look(request).page.document(nonce, SCRIPT)
+        return HTMLResponse(body, headers={"content-security-policy": POLICY.format(nonce=nonce)})
+
+    async def sheet(self, request: Request) -> Response:
+        """Give a stylesheet."""
+        css = await self._look(request).sheet(request.path_params["number"], self._visitor)
+        return Response(css, media_type="text/css")
+
+    async def image(self, request: Request) -> Response:
+        """Give an image."""
+        body, kind = await self._look(request).image(request.path_params["number"], self._visitor)
+        return Response(body, headers={"content-type": kind})
+
+    def _look(self, request: Request) -> Look:
+        key = request.path_params["key"]
+        if not self._tickets.admit(request.path_params["ticket"], _subject(key)):
+            raise HTTPException(403, EXPIRED)
+        return self._pages.get(key)
+
+
+def _subject(key: str) -> str:
+    # No item is called so: a name has no space.
+    return f"picked {key}"

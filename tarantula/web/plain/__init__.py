@@ -1,1 +1,0 @@
-"""Pages in plain HTML, made on the server: quick, and usable without scripts."""

@@ -1,0 +1,1 @@
+"""Search and suggestion pages in plain HTML, made on the server and usable without scripts."""

@@ -1,0 +1,86 @@
+"""A broken record is passed over, and only that one."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from tarantula.archive.export.records_part_watching import Watcher
+from tarantula.archive.export.records_part_whole_records import Gaps, copy_whole_records
+from tarantula.store.warc_reader import end_of_record, read_record
+from tarantula.store.warc_writer import Stored, WarcWriter
+from tests.support.exchanges import ANSWERS
+
+NAMES = ("identity", "gzip", "binary", "chunked")
+
+
+def written(directory: Path) -> tuple[Path, list[Stored]]:
+    with WarcWriter(directory, "fcul", {}) as writer:
+        stored = [writer.write(ANSWERS[name]) for name in NAMES]
+    return directory / stored[0].file, stored
+
+
+def copied(path: Path) -> tuple[bytes, Gaps, list[str]]:
+    target, watcher = BytesIO(), Watcher()
+    gaps = copy_whole_records(path, target, watcher)
+    return target.getvalue(), gaps, watcher.problems
+
+
+def test_a_whole_file_comes_out_as_it_went_in(tmp_path: Path) -> None:
+    path, stored = written(tmp_path)
+    content, gaps, problems = copied(path)
+    assert (content, problems) == (path.read_bytes(), [])
+    assert [gaps.place(one.offset) for one in stored] == [one.offset for one in stored]
+    assert gaps.place(len(content)) is None
+
+
+@pytest.mark.parametrize("within", [0, 3, 100, -1])
+@pytest.mark.parametrize("number", range(len(NAMES)))
+def test_one_record_is_left_out_wherever_it_is_broken(tmp_path: Path, number: int, within: int) -> None:
+    path, stored = written(tmp_path)
+    whole, broken = path.read_bytes(), stored[number]
+    spoiled = bytearray(whole)
+    spoiled[broken.offset + within % broken.length] ^= 0xFF
+    path.write_bytes(spoiled)
+    content, gaps, problems = copied(path)
+    assert content == whole[: broken.offset] + whole[broken.offset + broken.length :]
+    (problem,) = problems
+    assert problem.startswith(f"{path} has no whole record at {broken.offset}: ")
+    (tmp_path / "copy").write_bytes(content)
+    for name, one in zip(NAMES, stored, strict=True):
+        place = gaps.place(one.offset)
+        if one is broken:
+            assert place is None
+        else:
+            assert place is not None
+            assert read_record(tmp_path / "copy", place).raw_body == ANSWERS[name].raw_body
+
+
+def test_a_file_that_breaks_off_loses_its_last_record(tmp_path: Path) -> None:
+    path, stored = written(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: stored[-1].offset + 50])
+    content, gaps, problems = copied(path)
+    assert content == whole[: stored[-1].offset]
+    assert problems == [
+        f"{path} has no whole record at {stored[-1].offset}: the file ends there. That record is left out."
+    ]
+    assert gaps.place(stored[-1].offset) is None
+    assert gaps.place(stored[-1].offset + 1_000_000) is None
+
+
+def test_what_is_no_warc_file_has_no_records(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(b"\x1f\x8b\x08nothing of the kind" * 5000)
+    content, gaps, problems = copied(path)
+    assert (content, gaps.place(0), len(problems)) == (b"", None, 1)
+    path.write_bytes(b"")
+    assert copied(path)[0] == b""
+
+
+def test_a_record_has_an_end(tmp_path: Path) -> None:
+    path, stored = written(tmp_path)
+    with path.open("rb") as file:
+        assert [end_of_record(file, one.offset) - one.offset for one in stored] == [one.length for one in stored]

@@ -1,0 +1,65 @@
+"""Long tables look as short ones do, and cost a line each."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sqlalchemy import event
+
+from tarantula.cli.terminal import console, table, write_json, write_json_rows
+from tarantula.cli.terminal_part_long_table import write_rows
+from tarantula.core.database import Database
+from tarantula.streams.sources import registry
+from tests.support.sources import follow
+
+COLUMNS = ("name", "status", "what is wrong")
+ROWS = [
+    ("weather.lisboa", "read", ""),
+    ("tempo.évora", "unreached", "Its server answered with 503."),
+    ("天気", "new", ""),
+]
+
+
+def test_a_long_table_looks_as_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+    drawn = table(*COLUMNS)
+    for row in ROWS:
+        drawn.add_row(*row)
+    console().print(drawn)
+    expected = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    write_rows(COLUMNS, iter(ROWS))
+    assert capsys.readouterr().out.splitlines() == expected
+    write_rows(COLUMNS, ())
+    assert capsys.readouterr().out == "name  status  what is wrong\n"
+
+
+def test_what_is_too_long_for_a_screen_goes_on_below(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    write_rows(COLUMNS, ROWS[1:2])
+    first, second, *others = capsys.readouterr().out.splitlines()[1:]
+    assert first == "tempo.évora  unreached  Its server answered with"
+    assert (second, others) == (" " * 24 + "503.", [])
+
+
+def test_a_list_is_written_part_by_part_as_it_would_be_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    for rows in ([], [{"a": [1, {"é": None}]}], [{"a": 1}, {}, {"b": "x\ny"}]):
+        write_json(rows)
+        expected = capsys.readouterr().out
+        write_json_rows(iter(rows))
+        written = capsys.readouterr().out
+        assert written == expected
+        assert json.loads(written) == rows
+
+
+def test_sources_and_how_reading_them_goes_are_one_question(database: Database) -> None:
+    for name in ("weather.lisboa", "weather.porto", "weatherman", "stock.edp"):
+        follow(database, name)
+    asked: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *said: asked.append(said[2]))
+    with database.reading() as session:
+        found = [(source.name, state.status) for source, state in registry.with_states(session, "WEATHER", "weather")]
+    assert found == [("weather.lisboa", "new"), ("weather.porto", "new")]
+    (statement,) = [one for one in asked if one.startswith("SELECT source")]
+    assert "memory" not in statement

@@ -1,0 +1,86 @@
+"""``tarantula user``."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from tarantula.accounts import tokens
+from tarantula.accounts.login_part_login import log_in
+from tarantula.accounts.roles import Role
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tests.support.command_result import Tarantula
+
+PASSWORD = "correct horse battery"
+
+pytestmark = pytest.mark.usefixtures("quick_passwords")
+
+
+@pytest.fixture(autouse=True)
+def typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody pipes a password into the command."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\n{PASSWORD} and more\n"))
+
+
+def lets_in(password: str) -> bool:
+    with open_database(Config()) as database:
+        return log_in(database, "ana", password, "192.0.2.7") is not None
+
+
+def test_the_first_is_an_administrator_and_the_next_a_curator(tarantula: Tarantula) -> None:
+    assert tarantula("user", "add", "ana").out == "ana is an administrator.\n"
+    assert tarantula("user", "add", "rui").out == "rui is a curator.\n"
+    assert lets_in(PASSWORD)
+    rows = json.loads(tarantula("user", "list", "--json").out)
+    assert [(row["name"], row["role"], row["disabled_at"]) for row in rows] == [
+        ("ana", "administrator", None),
+        ("rui", "curator", None),
+    ]
+    assert PASSWORD not in tarantula("user", "list").out
+
+
+def test_what_cannot_be_is_said_in_a_sentence(tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tarantula("user", "add", "ana", "--role", "king").err.startswith(
+        "'king' is not a role. Write one of: reader"
+    )
+    assert tarantula("user", "add", "ana", "--role", "reader").err.startswith("The first account is an administrator's")
+    tarantula("user", "add", "ana")
+    assert tarantula("user", "edit", "ana").err.startswith("Say what is to change")
+    outcome = tarantula("user", "edit", "an", "--disable")
+    assert (outcome.code, outcome.err) == (
+        2,
+        "There is no account 'an'. Did you mean ana? `tarantula user list` shows them.\n",
+    )
+    assert tarantula("user", "remove", "ana", "--yes").err == (
+        "ana is the only administrator: make another one first.\n"
+    )
+    monkeypatch.setattr("sys.stdin", io.StringIO("short\n"))
+    assert tarantula("user", "add", "rui").err == "The password has 5 characters, and 10 is the least.\n"
+
+
+def test_accounts_are_changed_and_removed(tarantula: Tarantula) -> None:
+    tarantula("user", "add", "ana")
+    assert tarantula("user", "edit", "ana", "--password").code == 0
+    assert not lets_in(PASSWORD)
+    assert lets_in(f"{PASSWORD} and more")
+    tarantula("user", "token", "ana", "harvest")
+
+
+def test_a_token_is_shown_once_and_ends_when_it_is_removed(tarantula: Tarantula) -> None:
+    tarantula("user", "add", "ana")
+    secret = tarantula("user", "token", "ana", "harvest", "--role", "curator", "--days", "30").out.strip()
+    with open_database(Config()) as database, database.reading() as session:
+        person = tokens.person_of(session, secret)
+        assert person is not None
+        assert (person.name, person.role) == ("ana", Role.CURATOR)
+    listed = tarantula("user", "tokens")
+    assert "harvest" in listed.out
+    assert secret not in listed.out
+    assert json.loads(tarantula("user", "tokens", "--remove", "1", "--json").out) == []
+    with open_database(Config()) as database, database.reading() as session:
+        assert tokens.person_of(session, secret) is None
+    assert tarantula("user", "tokens", "--remove", "7").err.startswith("There is no token 7.")
+    assert tarantula("user", "token", "ana", "harvest", "--days", "0").err.startswith("A token lasts from 1 to")

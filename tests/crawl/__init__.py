@@ -1,0 +1,1 @@
+"""Tests of whole collections and their stages."""

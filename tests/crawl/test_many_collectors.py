@@ -1,0 +1,120 @@
+"""Many collectors: they share an item, and no server is visited by two at a time."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from threading import Event
+from typing import cast
+
+import pytest
+from sqlalchemy import select
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.lifecycle.coordinator import begin_item, end_item
+from tarantula.tables.publications import Collector, Item, Server
+from tests.sites.drawing import page
+from tests.sites.manners import held_back
+from tests.sites.server import Answer, Route, Web
+from tests.support.crawls import SCRAPY, TARANTULA, describe, interrupt, only_item, run, start, states, wait_until
+from tests.support.waits import PATIENCE
+
+SERVERS = [f"127.0.0.{number}" for number in range(1, 9)]
+PAGES = 6
+SLACK = 0.02
+"""Seconds by which the two processes' sense of time may differ."""
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    """Pages on eight servers; every first page names the other pages of its server and the first of the next."""
+    routes: dict[str, Route] = {}
+    with Web(routes, SERVERS) as served:
+        for number, server in enumerate(SERVERS):
+            links = [f"/{count}" for count in range(1, PAGES)]
+            if number + 1 < len(SERVERS):
+                links.append(served.url("/", SERVERS[number + 1]))
+            served.routes[f"{server}/"] = Answer(page(server, links))
+            for count in range(1, PAGES):
+                served.routes[f"{server}/{count}"] = Answer(page(f"{server} {count}"))
+        yield served
+
+
+def everything(web: Web) -> dict[str, int]:
+    return {
+        web.url(path.partition("/")[1] + path.partition("/")[2], path.partition("/")[0]): 200 for path in web.routes
+    }
+
+
+def test_four_collectors_share_an_item(database: Database, config: Config, web: Web) -> None:
+    describe(database, "shared", base_url=web.url(), accept=["127.0.0.*"], delay=0.7, robots=False, depth=20)
+    code, out, err = run(TARANTULA, "crawl", "shared", "--collectors", "4")
+    assert code == 0, out + err
+    assert states(database) == everything(web)
+    assert len(web.visits) == len(web.routes)
+    with database.session() as session:
+        item = session.scalars(select(Item)).one()
+        assert item.state == "archived"
+        assert session.scalars(select(Collector)).all() == []
+        assert set(session.scalars(select(Server.collector_id))) == {None}
+    archive = sorted((config.items / item.urn / "archive").glob("*.warc.gz"))
+    assert len(archive) > 1, "only one of them did anything"
+    subprocess.run([sys.executable.replace("python", "warcio"), "check", *archive], check=True)
+
+
+def test_one_server_two_publications_four_collectors(postgresql_database: Database) -> None:
+    links = [f"/{count}" for count in range(8)]
+    routes: dict[str, Route] = {"/": Answer(page("base", links)), **{link: Answer(page(link)) for link in links}}
+    delay = 0.4
+    with Web(routes) as web:
+        for name in ("one", "two"):
+            describe(postgresql_database, name, base_url=web.url(), delay=delay, robots=False)
+        processes = [start([TARANTULA, "crawl", name, "--collectors", "2"]) for name in ("one", "two")]
+        for process in processes:
+            assert process.communicate(timeout=PATIENCE) is not None
+            assert process.returncode == 0
+        gaps = [after.time - before.time for before, after in pairwise(web.visits)]
+        paths = [visit.path for visit in web.visits]
+    assert sorted(paths) == sorted(2 * ["/", *links])
+    assert min(gaps) >= delay - SLACK
+
+
+def test_a_collector_that_dies_gives_its_servers_back(postgresql_database: Database, web: Web) -> None:
+    database = postgresql_database
+    gate = Event()
+    last = f"{SERVERS[-1]}/"
+    web.routes[last] = held_back(gate, cast("Answer", web.routes[last]))
+    describe(database, "dying", base_url=web.url(), accept=["127.0.0.*"], delay=0.5, robots=False, depth=20)
+    first = start([SCRAPY, "crawl", "dying"])
+    wait_until(lambda: sum(state == 200 for state in states(database).values()) >= 5, first)
+    with database.session() as session:
+        urn = session.scalars(select(Item.urn)).one()
+    second = start([SCRAPY, "crawl", "dying", "-a", f"item={urn}"])
+    wait_until(lambda: _collectors(database) == 2, second)
+    interrupt(first, signal.SIGKILL)
+    gate.set()
+    assert second.communicate(timeout=PATIENCE) is not None
+    assert second.returncode == 0
+    assert states(database) == everything(web)
+    with database.session() as session:
+        assert session.scalars(select(Item.state)).one() == "archived"
+
+
+def test_a_collector_that_comes_last_ends_the_item_that_the_first_left(database: Database, web: Web) -> None:
+    describe(database, "late", base_url=web.url(), robots=False)
+    installation = Config()
+    first = begin_item(installation, "late")
+    second = begin_item(installation, "late", first.urn)
+    end_item(first, "Somebody stopped it.")
+    assert only_item(database).state == "collecting"
+    end_item(second, "Somebody stopped it.")
+    assert only_item(database).state == "interrupted"
+
+
+def _collectors(database: Database) -> int:
+    with database.session() as session:
+        return len(session.scalars(select(Collector)).all())

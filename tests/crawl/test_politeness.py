@@ -1,0 +1,99 @@
+"""Good behaviour, by the server's own log."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from tarantula.core.database import Database
+from tests.sites.drawing import page
+from tests.sites.manners import first_then, reset
+from tests.sites.server import Answer, Route, Web
+from tests.support.crawls import collect, describe, states
+
+PATHS = [f"/{number}" for number in range(6)]
+SLACK = 0.01
+"""Seconds by which the two processes' sense of time may differ."""
+
+
+def small_web(**more: Route) -> Web:
+    pages: dict[str, Route] = {path: Answer(page(path)) for path in PATHS}
+    return Web({"/": Answer(page("Base", PATHS)), **pages, **{f"/{name}": route for name, route in more.items()}})
+
+
+def gaps(web: Web) -> list[float]:
+    return [after.time - before.time for before, after in pairwise(web.visits)]
+
+
+def test_it_says_who_it_is(sqlite: Database) -> None:
+    with small_web() as web:
+        describe(sqlite, "polite", base_url=web.url())
+        collect("polite", TARANTULA_CONTACT="https://example.org/robot", TARANTULA_MAIL="robot@example.org")
+        for visit in web.visits:
+            assert "Tarantula/" in visit.headers["user-agent"]
+            assert "+https://example.org/robot" in visit.headers["user-agent"]
+            assert visit.headers["from"] == "robot@example.org"
+
+
+def test_there_is_a_pause_between_visits_robots_txt_among_them(sqlite: Database) -> None:
+    with small_web() as web:
+        describe(sqlite, "polite", base_url=web.url(), delay=0.2)
+        collect("polite")
+        assert len(web.visits) == 2 + len(PATHS)
+        assert min(gaps(web)) >= 0.2 - SLACK
+
+
+def test_crawl_delay_is_obeyed(sqlite: Database) -> None:
+    robots = Answer("User-agent: *\nCrawl-delay: 0.3\n", "text/plain")
+    with small_web(**{"robots.txt": robots}) as web:
+        describe(sqlite, "polite", base_url=web.url(), delay=0)
+        collect("polite")
+        assert min(gaps(web)) >= 0.3 - SLACK
+
+
+def test_robots_is_not_asked_when_the_publication_says_so(sqlite: Database) -> None:
+    robots = Answer("User-agent: *\nDisallow: /\n", "text/plain")
+    with small_web(**{"robots.txt": robots}) as web:
+        describe(sqlite, "rude", base_url=web.url(), robots=False)
+        collect("rude")
+        assert [visit.path for visit in web.visits_to("/robots.txt")] == []
+        assert len(web.visits) == 1 + len(PATHS)
+
+
+def test_retry_after_is_obeyed(sqlite: Database) -> None:
+    busy = first_then(Answer(status=429, headers={"Retry-After": "1"}), Answer(page("at last")))
+    with small_web(**{"0": busy}) as web:
+        describe(sqlite, "polite", base_url=web.url())
+        collect("polite")
+        first, second = web.visits_to("/0")
+        after = [visit.time for visit in web.visits if visit.time > first.time]
+        assert min(after) - first.time >= 1.0 - SLACK
+        assert second.time in after
+
+
+def test_one_lost_connection_does_not_cost_a_whole_server(sqlite: Database) -> None:
+    robots = first_then(reset, Answer("User-agent: *\nDisallow: /3\n", "text/plain"))
+    with small_web(**{"robots.txt": robots}) as web:
+        describe(sqlite, "patient", base_url=web.url(), delay=0.2)
+        collect("patient")
+        assert len(web.visits_to("/robots.txt")) == 2
+        assert min(gaps(web)) >= 0.2 - SLACK
+        assert states(sqlite) == {web.url(path): -7 if path == "/3" else 200 for path in ["/", *PATHS]}
+
+
+def test_retry_after_of_a_robots_txt_is_obeyed(sqlite: Database) -> None:
+    robots = first_then(Answer(status=429, headers={"Retry-After": "1"}), Answer(status=404))
+    with small_web(**{"robots.txt": robots}) as web:
+        describe(sqlite, "patient", base_url=web.url())
+        collect("patient")
+        assert gaps(web)[0] >= 1.0 - SLACK
+
+
+def test_what_robots_txt_excludes_costs_no_visit_and_no_pause(sqlite: Database) -> None:
+    robots = Answer("User-agent: *\nDisallow: /\nAllow: /$\n", "text/plain")
+    with small_web(**{"robots.txt": robots}) as web:
+        describe(sqlite, "polite", base_url=web.url(), delay=2)
+        log = collect("polite")
+        assert [visit.path for visit in web.visits] == ["/robots.txt", "/"]
+    assert float(log.split("'elapsed_time_seconds': ")[1].split(",")[0]) < 2 + 2 * len(PATHS)
+    assert "scope/rejected_count/Robots" not in log
+    assert f"'robots/excluded_count': {len(PATHS)}" in log

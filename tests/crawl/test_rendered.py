@@ -1,0 +1,73 @@
+"""Pages collected through a browser: what the server sent and what the browser made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import select
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.store.warc_reader import read_record
+from tarantula.tables.publications import Document
+from tests.sites.server import Answer, Web
+from tests.support.crawls import collect, describe, reasons, states
+
+PAGE = """<!doctype html><title>Before</title><body><p>É assim.</p><script src="/make.js"></script>"""
+SCRIPT = """
+document.title = "After";
+fetch("/data.json").then(answer => answer.json()).then(names => {
+  for (const name of names) {
+    const link = document.createElement("a");
+    link.href = name;
+    document.body.append(link);
+  }
+});
+fetch("http://127.0.0.9:1/outside").catch(() => {});
+new WebSocket("ws://127.0.0.1:1/socket");
+"""
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    routes = {
+        "/": Answer(PAGE),
+        "/make.js": Answer(SCRIPT, "text/javascript"),
+        "/data.json": Answer('["/one.html", "/two.html"]', "application/json"),
+        "/one.html": Answer("<p>one"),
+        "/two.html": Answer("<p>two"),
+        "/paper.pdf": Answer("%PDF-1.4", "application/pdf"),
+    }
+    with Web(routes) as served:
+        yield served
+
+
+@pytest.mark.usefixtures("chromium")
+def test_links_come_from_the_browser_and_both_versions_are_kept(sqlite: Database, config: Config, web: Web) -> None:
+    describe(sqlite, "rendered", base_url=web.url(), render=True, delay=0.1)
+    log = collect("rendered")
+    assert states(sqlite) == {web.url(path): 200 for path in ("/", "/make.js", "/one.html", "/two.html")}, reasons(
+        sqlite
+    )
+    with sqlite.session() as session:
+        row = session.scalars(select(Document).where(Document.url == web.url())).one()
+        assert row.warc is not None
+        assert row.warc_offset is not None
+        assert row.rendered_offset is not None
+        urn = row.warc.rpartition("-")[0].rpartition("-")[0]
+        path = config.items / urn / "archive" / row.warc
+        sent = read_record(path, row.warc_offset)
+        made = read_record(path, row.rendered_offset)
+    assert sent.raw_body == PAGE.encode()
+    assert made.fields["WARC-Type"] == "conversion"
+    assert b"<title>After</title>" in made.raw_body
+    assert b'href="/two.html"' in made.raw_body
+    assert "É assim.".encode() in made.raw_body
+    # The page itself is asked for once; what its scripts ask for comes through the collector, in its own name.
+    assert len(web.visits_to("/")) == 1
+    assert all("Tarantula/" in visit.headers["user-agent"] for visit in web.visits)
+    gaps = [after.time - before.time for before, after in zip(web.visits, web.visits[1:], strict=False)]
+    assert min(gaps) >= 0.09
+    assert "'render/page_count': 3" in log
+    assert "'render/refused_count': 1" in log

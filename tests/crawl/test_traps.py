@@ -1,0 +1,45 @@
+"""A web of traps, collected: it ends by itself, each trap by its own rule, and what is honest is all there."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from sqlalchemy import select
+
+from tarantula.core.database import Database
+from tarantula.tables.publications import Document
+from tests.sites.traps import HONEST, Traps
+from tests.support.crawls import collect, describe, only_item, states
+
+STOPPED_BY = {
+    "/repeats/": {"PathRepeats"},
+    "/deep/": {"PathTooLong"},
+    "/longer": {"EverLonger"},
+    "/calendar": {"CalendarWithoutEnd"},
+    "/dates/": {"CalendarWithoutEnd"},
+    "/shop/": {"TooManySessions"},
+    "/same/": {"SameBody", "PathRepeats"},
+}
+
+
+def test_traps_end_by_themselves(sqlite: Database) -> None:
+    with Traps() as traps:
+        describe(sqlite, "traps", **traps.publication)
+        log = collect("traps")
+        visits = len(traps.web.visits)
+        honest = {traps.web.url(path): 200 for path in HONEST}
+        base = traps.web.url("")
+    assert visits < 600
+    assert only_item(sqlite).state == "archived"
+    found = states(sqlite)
+    assert {url: found[url] for url in honest} == honest
+    assert set(found.values()) == {200, -9}
+    with sqlite.reading() as session:
+        refused = session.execute(
+            select(Document.url, Document.rule, Document.reason).where(Document.state == -9)
+        ).all()
+    assert all(reason and reason.endswith(".") for _, _, reason in refused)
+    for prefix, rules in STOPPED_BY.items():
+        assert {rule for url, rule, _ in refused if url.startswith(base + prefix)} == rules
+    for rule, number in Counter(rule for _, rule, _ in refused).items():
+        assert f"'scope/rejected_count/{rule}': {number}" in log

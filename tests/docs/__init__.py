@@ -1,0 +1,1 @@
+"""Tests that hold the documentation to the code."""

@@ -1,0 +1,107 @@
+"""The pages on validation, differences and integration say what the code does, whole."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from tarantula.archive.diff import items, items_part_delta
+from tarantula.archive.diff import text as text_diff
+from tarantula.archive.quality import baseline, indicators, indicators_part_requisites, validation
+from tarantula.publications import attention
+from tarantula.publications.config import ATTENTION, INCOMPLETE
+from tarantula.services import deposit
+from tests.support import documentation
+from tests.support.crawls import ROOT
+
+
+def names(kind: Any) -> list[str]:
+    return list(kind._fields) if hasattr(kind, "_fields") else [field.name for field in fields(kind)]
+
+
+def test_every_indicator_is_listed_with_its_unit() -> None:
+    listed = {
+        row[0].strip("`"): row[1]
+        for row in documentation.rows(documentation.section(documentation.read("validation.md"), "Rules"))
+    }
+    assert listed == {name: measure.unit.value or "number" for name, measure in attention.MEASURES.items()}
+
+
+def test_the_rules_of_a_new_publication_are_told() -> None:
+    spans = documentation.spans(documentation.section(documentation.read("validation.md"), "Rules"))
+    assert "; ".join(ATTENTION) in spans
+    assert "; ".join(INCOMPLETE) in spans
+
+
+@pytest.mark.parametrize(
+    ("page", "heading", "kind"),
+    [
+        ("validation.md", "rules", attention.Fired),
+        ("validation.md", "decisions", validation.Decided),
+        ("validation.md", "indicators", indicators.Indicators),
+        ("validation.md", "requisites", indicators_part_requisites.Requisites),
+        ("validation.md", "base", baseline.BaseDocument),
+        ("validation.md", "before", baseline.Before),
+        ("diff.md", "by_url", items.ByUrl),
+        ("diff.md", "by_content", items.ByContent),
+        ("diff.md", "text", text_diff.TextDiff),
+        ("diff.md", "lines", text_diff.Line),
+        ("integration.md", "A hook on decisions", validation.Decided),
+    ],
+)
+def test_every_key_is_listed(page: str, heading: str, kind: Any) -> None:
+    assert documentation.first_column(documentation.section(documentation.read(page), heading)) == names(kind)
+
+
+def test_every_key_of_a_difference_is_listed() -> None:
+    text = documentation.read("diff.md")
+    assert documentation.first_column(documentation.section(text, "documents")) == [*names(items.Difference), "text"]
+    assert documentation.first_column(documentation.section(text, "JSON")) == [*names(items.Summary), "documents"]
+
+
+def test_every_change_is_listed_in_its_order() -> None:
+    listed = documentation.first_column(
+        documentation.section(documentation.read("diff.md"), "Difference between two items")
+    )
+    assert listed == sorted(map(str, items_part_delta.Change))
+
+
+def public() -> dict[str, str]:
+    """Every function and method of the interface, with its signature as the page writes it."""
+    found = dict(
+        inspect.getmembers(deposit, lambda thing: inspect.isfunction(thing) and thing.__module__ == deposit.__name__)
+    )
+    methods = inspect.getmembers(deposit.Deposit, inspect.isfunction)
+    found |= {f"Deposit.{name}": method for name, method in methods}
+    return {name: signature(function) for name, function in found.items() if not re.search(r"(^|\.)_", name)}
+
+
+def signature(function: Any) -> str:
+    parameters = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
+    return ", ".join(str(one.replace(annotation=one.empty)).replace("''", '""') for one in parameters)
+
+
+def test_every_public_function_is_documented_with_its_arguments() -> None:
+    listed = documentation.first_column(
+        documentation.section(documentation.read("integration.md"), "The deposit, from Python")
+    )
+    assert "Deposit.items" in public()
+    assert sorted(listed) == sorted(f"{name}({arguments})" for name, arguments in public().items())
+
+
+def test_what_is_public_has_a_sentence() -> None:
+    for name in public():
+        thing = getattr(deposit, name, None) or getattr(deposit.Deposit, name.partition(".")[2])
+        assert (thing.__doc__ or "").endswith("."), name
+
+
+def test_blocks_of_python_can_be_read_and_are_those_of_the_examples() -> None:
+    first, *others = documentation.blocks(documentation.read("integration.md"), "python")
+    assert first in (ROOT / "examples" / "drop" / "repository.py").read_text(encoding="utf-8")
+    for block in others:
+        ast.parse(block)

@@ -1,0 +1,211 @@
+"""Servers that misbehave, one a case: each ends with the right state and a sentence."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tarantula.core.states import DocumentState
+from tarantula.fetch.errors import (
+    CannotAsk,
+    DownloadError,
+    InvalidResponse,
+    NoCode,
+    NotReached,
+    PrivateAddress,
+    Refused,
+    TookTooLong,
+    TooLarge,
+)
+from tarantula.fetch.exchange import Head
+from tests.sites.raw import Handler, Peer, RawServer, answering, then_waiting
+from tests.support.fetches import RUNNERS, Runner, fetch
+from tests.support.waits import PATIENCE
+
+OK = b"HTTP/1.1 200 OK\r\n"
+SIZED = OK + b"Content-Length: %d\r\n\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def closing(_peer: Peer) -> None:
+    pass
+
+
+def resetting(peer: Peer) -> None:
+    peer.read_request()
+    peer.reset()
+
+
+def resetting_in_the_body(peer: Peer) -> None:
+    peer.read_request()
+    peer.write(SIZED % 100 + b"abc")
+    time.sleep(0.05)
+    peer.reset()
+
+
+def silent(peer: Peer) -> None:
+    peer.wait()
+
+
+def endless(peer: Peer) -> None:
+    peer.read_request()
+    peer.write(OK + b"\r\n")
+    while True:
+        peer.write(b"x" * 65536)
+
+
+def endless_chunks(peer: Peer) -> None:
+    peer.read_request()
+    peer.write(CHUNKED)
+    while True:
+        peer.write(b"1;%s\r\nx\r\n" % (b"y" * 200))
+
+
+def endless_trailer(peer: Peer) -> None:
+    peer.read_request()
+    peer.write(CHUNKED + b"0\r\n")
+    while True:
+        peer.write(b"X-Trailer: y\r\n" * 1000)
+
+
+def endless_headers(peer: Peer) -> None:
+    peer.read_request()
+    peer.write(OK)
+    while True:
+        peer.write(b"X-More: y\r\n" * 1000)
+
+
+def endless_interim(peer: Peer) -> None:
+    peer.read_request()
+    while True:
+        peer.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 100)
+
+
+def dripping_head(peer: Peer) -> None:
+    peer.read_request()
+    peer.drip(OK * 100, 0.05)
+
+
+def dripping_body(peer: Peer) -> None:
+    peer.read_request()
+    peer.write(SIZED % 1000)
+    peer.drip(b"x" * 1000, 0.05)
+
+
+@dataclass
+class Case:
+    """A server, and what is to come of it."""
+
+    name: str
+    handler: Handler
+    error: type[DownloadError]
+    sentence: str
+    limits: dict[str, Any] = field(default_factory=dict)
+
+
+SOON = {"timeout": 1.5}
+"""Seconds, for servers that are to be waited for in vain; others are to get as far as they can within them."""
+SMALL = {"max_size": 1_000_000}
+PRIVATE_HOSTS = ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254", "10.1.2.3"]
+CASES = [
+    Case("closes at once", closing, InvalidResponse, "closed the connection without an answer"),
+    Case("closes after the request", answering(b""), InvalidResponse, "closed the connection without an answer"),
+    Case("resets", resetting, NotReached, "reset the connection"),
+    Case("resets in the body", resetting_in_the_body, NotReached, "reset the connection"),
+    Case("no answer", silent, TookTooLong, "longer than 1.5 seconds; it was waiting for the answer", SOON),
+    Case("drips a head", dripping_head, TookTooLong, "reading the headers", SOON),
+    Case("drips a body", dripping_body, TookTooLong, "reading the body, ", SOON),
+    Case("not HTTP", answering(b"220 mail.example ESMTP\r\n"), InvalidResponse, "begins with “220 mail.example ESMTP”"),
+    Case("page without a head", answering(b"<html>\x00\x01</html>"), InvalidResponse, "“<html>··</html>”"),
+    Case("not HTTP, long", answering(b"z" * 500), InvalidResponse, f"“{'z' * 60}…”"),
+    Case("one letter", answering(b"H"), NoCode, "“H”"),
+    Case("no code", answering(b"HTTP/1.1 OK\r\n\r\n"), NoCode, "no status code: it begins with “HTTP/1.1 OK”"),
+    Case("code of two digits", answering(b"HTTP/1.1 20 OK\r\n\r\n"), NoCode, "no status code"),
+    Case("code of four digits", answering(b"HTTP/1.1 2000 OK\r\n\r\n"), NoCode, "no status code"),
+    Case("code of zeros", answering(b"HTTP/1.1 000 OK\r\n\r\n"), NoCode, "no status code"),
+    Case("no code, waiting", then_waiting(b"HTTP/1.1 what\r\n"), NoCode, "no status code"),
+    Case("breaks off in the head", answering(OK + b"A: b\r\n"), InvalidResponse, "broke off in its headers"),
+    Case("a header of a megabyte", answering(OK + b"X: " + b"y" * 1_000_000), InvalidResponse, "larger than 262,144"),
+    Case("headers without end", endless_headers, InvalidResponse, "headers are larger than 262,144 bytes"),
+    Case("interim answers without end", endless_interim, InvalidResponse, "More than 20 interim answers"),
+    Case("body without end", endless, TooLarge, "larger than 1,000,000 bytes", SMALL),
+    Case("body without end, in time", endless, TookTooLong, "reading the body", SOON),
+    Case("chunks without end", endless_chunks, TooLarge, "larger than 1,000,000 bytes", SMALL),
+    Case("trailer without end", endless_trailer, TooLarge, "larger than 1,000,000 bytes", SMALL),
+    Case("shorter than it says", answering(SIZED % 10 + b"abc"), InvalidResponse, "after 3 of 10 bytes"),
+    Case("longer than allowed", then_waiting(SIZED % 99 + b"x" * 50), TooLarge, "larger than 9 bytes", {"max_size": 9}),
+    Case("two lengths", answering(OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"), InvalidResponse, "differ"),
+    Case("chunks break off", answering(CHUNKED + b"5\r\nab"), InvalidResponse, "after 2 bytes, before its last chunk"),
+    Case("chunk of no size", answering(CHUNKED + b"hello\r\n"), InvalidResponse, "“hello” is not the size of one"),
+    Case("chunk line without end", answering(CHUNKED + b"1;" + b"x" * 20_000), InvalidResponse, "longer than 16,384"),
+]
+
+
+@pytest.mark.parametrize("run", RUNNERS.values(), ids=RUNNERS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_misbehaving_server(case: Case, run: Runner[Any]) -> None:
+    with RawServer(case.handler) as server:
+        with pytest.raises(DownloadError) as caught:
+            fetch(server.url, run, **case.limits)
+        assert server.closed.wait(PATIENCE), "the connection was not dropped"
+    assert type(caught.value) is case.error
+    assert case.sentence in caught.value.reason
+    assert caught.value.state is case.error.state
+
+
+@pytest.mark.parametrize("run", RUNNERS.values(), ids=RUNNERS)
+def test_refused(run: Runner[Any]) -> None:
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.1", 0))
+        port = unheard.getsockname()[1]
+        with pytest.raises(NotReached, match=f"The server 127.0.0.1:{port} refused the connection."):
+            fetch(f"http://127.0.0.1:{port}/", run)
+
+
+@pytest.mark.parametrize("name", ["nowhere.invalid", "x" * 70 + ".invalid", "a..b.invalid"])
+def test_name_that_does_not_resolve(name: str) -> None:
+    with pytest.raises(NotReached, match="does not resolve") as caught:
+        fetch(f"http://{name}/")
+    assert caught.value.state == DocumentState.SYSTEM_ERROR
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://example.org/", "http:///path", "http://[::1/", "http://a:port/", "http://a:99999/", "http://a/ b"]
+)
+def test_address_that_cannot_be_asked(url: str) -> None:
+    with pytest.raises(CannotAsk):
+        fetch(url)
+
+
+@pytest.mark.parametrize("run", RUNNERS.values(), ids=RUNNERS)
+@pytest.mark.parametrize("host", PRIVATE_HOSTS)
+def test_private_address_is_never_connected_to(host: str, run: Runner[Any]) -> None:
+    with RawServer(answering(OK + b"\r\n")) as server:
+        with pytest.raises(PrivateAddress, match="private address") as caught:
+            fetch(f"http://{host}:{server.port}/", run, client={"allow_private": False}, timeout=2)
+        assert server.peers == []
+    assert caught.value.state == DocumentState.SERVER_NOT_ACCEPTED
+
+
+@pytest.mark.parametrize("run", RUNNERS.values(), ids=RUNNERS)
+def test_refusal_by_head_ends_the_transfer(run: Runner[Any]) -> None:
+    def refuse(head: Head) -> None:
+        raise Refused(DocumentState.TYPE_NOT_WANTED, f"{head.get(b'content-type')} is not wanted.", "TypeRule")
+
+    with RawServer(then_waiting(OK + b"Content-Type: video/mp4\r\nContent-Length: 1000000\r\n\r\nabc")) as server:
+        with pytest.raises(Refused, match="video/mp4 is not wanted") as caught:
+            fetch(server.url, run, on_head=refuse)
+        assert server.closed.wait(PATIENCE)
+    assert (caught.value.state, caught.value.rule) == (DocumentState.TYPE_NOT_WANTED, "TypeRule")
+
+
+def test_a_body_that_never_ends_stays_small_in_memory() -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with RawServer(endless) as server, pytest.raises(TooLarge):
+        fetch(server.url, max_size=2_000_000)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000

@@ -1,0 +1,1 @@
+"""Tests of freshness estimates and visit plans."""

@@ -1,0 +1,181 @@
+"""A week of a site whose rates are known: a plan finds as much more than even visits as it foretold.
+
+An hour of the week is a part of a second, in which the collector visits real pages and writes real files. The site has
+the same pages on two servers: on one they are visited by the plan, on the other in turn, with as many visits. With
+``TARANTULA_FULL_SIZE=1`` there are 2,000 pages and the margin must be as foretold, within 5 %.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.freshness.limits import LEAST_PAUSE
+from tarantula.incremental.plan_part_planned import PlannedVisit
+from tarantula.incremental.plan_part_planning import planned_visits
+from tarantula.publications import registry
+from tarantula.revisit.model import Floats
+from tarantula.revisit.planning.policies_part_choosers import OWN, USUAL
+from tarantula.revisit.planning.uncertain_pages import Believed, Pauses, freshness_of
+from tarantula.tables.publications import Collector, Document, Item
+from tests.sites.weekly import WeeklyWeb, rates_of
+from tests.support.crawls import collect, describe, wait_until
+from tests.support.incremental_items import begin_collecting, bring_forward, end_of, prepare, visits_of
+from tests.support.waits import PATIENCE
+
+FULL = "TARANTULA_FULL_SIZE" in os.environ
+PAGES, WEEK = (2000, 134.0) if FULL else (100, 16.0)
+VISITS = PAGES * 7 // 5
+"""A fifth of what it takes to collect all of them every day."""
+DELAY = 0.02
+SLACK = 0.01
+MADE = 0.99 if FULL else 0.8
+"""Of the visits. Where a week takes a few seconds, some of them fall away if others use the machine."""
+SEED = 2007
+SURE = 1e9
+"""Changes that are believed to be seen, where there is no doubt."""
+MUCH_LATER = 3600.0
+
+
+class Planned(NamedTuple):
+    """Visits to the pages of one server."""
+
+    times: Floats
+    pages: np.ndarray
+    foretold: Floats
+
+
+def plan(rates: Floats, policy: str, visits: int = VISITS) -> Planned:
+    """Plan by rates that are known, and foretell what that finds."""
+    nowhere, sure = np.zeros(PAGES), np.full(PAGES, SURE)
+    known = Believed.of(sure, sure / rates, nowhere, nowhere.astype(np.int64))
+    schedule = OWN[policy](known, Pauses(WEEK, np.array([DELAY]), visits, np.array([np.inf])))
+    assert schedule.closest() >= DELAY
+    return Planned(schedule.times, schedule.pages, freshness_of(schedule, known, WEEK))
+
+
+def test_a_week_is_as_fresh_as_the_plan_foretold(sqlite: Database, config: Config) -> None:
+    rates = rates_of(PAGES, SEED)
+    with WeeklyWeb(rates, WEEK, SEED, servers=2) as web:
+        describe(
+            sqlite, "week", base_url=web.url(), accept=["127.0.0.*"], robots=False, refresh=True, max_duration="1h"
+        )
+        collect("week", "-s", "LOG_LEVEL=WARNING")
+        with sqlite.session() as session:
+            registry.edit(session, "week", {"delay": DELAY})
+        plans = [plan(rates / WEEK, policy) for policy in (USUAL, "uniform")]
+        urn = prepare_week(sqlite, config, web, plans)
+        before = len(web.visits)
+        collector = begin_collecting("week", urn)
+        wait_until(lambda: is_collecting(sqlite), collector)
+        begin_week(sqlite, web, urn)
+        end_of(collector, 2 * WEEK + PATIENCE)
+    check_manners(web, before)
+    found = [freshness(sqlite, web, urn, server) for server in web.addresses]
+    by_plan, evenly = (one.foretold for one in plans)
+    margin, foretold = found[0].mean() - found[1].mean(), by_plan.mean() - evenly.mean()
+    error = (found[0] - found[1] - by_plan + evenly).std() / np.sqrt(PAGES)
+    print(f"\n{PAGES} pages, {VISITS} visits: fresh {found[0].mean():.4f} by the plan, {by_plan.mean():.4f} foretold;")
+    print(f"{found[1].mean():.4f} evenly, {evenly.mean():.4f} foretold;")
+    print(f"margin {margin:.4f}, {foretold:.4f} foretold, ± {error:.4f} by chance")
+    assert margin > 0
+    assert abs(margin - foretold) <= (0.05 * foretold if FULL else max(3 * error, 0.25 * foretold))
+
+
+@pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it")
+def test_a_week_of_items_that_learn_the_rates(sqlite: Database, config: Config) -> None:
+    """Each day is an item that plans by what those before it saw. The site stands still while a collector starts."""
+    rates, seen = rates_of(PAGES, SEED), list[tuple[int, float, int]]()
+    with WeeklyWeb(rates, WEEK, SEED, servers=1) as web:
+        describe(sqlite, "week", base_url=web.url(), robots=False, refresh=True, max_duration="1h", convert=False)
+        collect("week", "-s", "LOG_LEVEL=WARNING")
+        with sqlite.session() as session:
+            registry.edit(session, "week", {"delay": DELAY, "refresh_visits": VISITS // 7})
+        for day in range(7):
+            web.begins = time.time() + MUCH_LATER
+            urn = prepare(sqlite, config, "week", plan_of_a_day, datetime.fromtimestamp(web.begins, UTC))
+            collector = begin_collecting("week", urn)
+            wait_until(lambda: is_collecting(sqlite), collector)
+            begin_week(sqlite, web, urn)
+            web.begins -= day * WEEK / 7
+            end_of(collector)
+            seen += seen_in(sqlite, web, urn, web.addresses[0])
+    by_page: dict[int, list[tuple[float, int]]] = {number: [(0.0, 0)] for number in range(PAGES)}
+    for number, at, version in sorted(seen):
+        by_page[number].append((at, version))
+    found = np.array([web.freshness(number, captures) for number, captures in by_page.items()])
+    known, evenly = (plan(rates / WEEK, policy, len(seen)) for policy in (USUAL, "uniform"))
+    print(f"\n{len(seen)} visits by rates that were learned: fresh {found.mean():.4f};")
+    print(f"{known.foretold.mean():.4f} foretold if they are known, {evenly.foretold.mean():.4f} in turn")
+    # A plan leaves more time between two visits than the delay, where that is so short.
+    assert MADE * WEEK / LEAST_PAUSE - 7 <= len(seen) <= WEEK / LEAST_PAUSE
+
+
+def plan_of_a_day(session: Session, item: Item, _begins_at: datetime, _horizon: float) -> Iterable[PlannedVisit]:
+    """Plan by what is known now."""
+    return planned_visits(session, item, datetime.now(UTC), WEEK / 7)
+
+
+def prepare_week(database: Database, config: Config, web: WeeklyWeb, plans: list[Planned]) -> str:
+    """Make the refresh item, whose week begins much later unless that is brought forward."""
+    servers = [web.server(address) for address in web.addresses]
+
+    def planner(session: Session, item: Item, _now: datetime, _horizon: float) -> Iterable[PlannedVisit]:
+        rows = session.execute(select(Document.url, Document.id).where(Document.item_id == item.id))
+        ids = {(urlsplit(url).netloc, urlsplit(url).path): identity for url, identity in rows}
+        for server, planned in zip(servers, plans, strict=True):
+            for page, after in zip(planned.pages.tolist(), planned.times.tolist(), strict=True):
+                yield PlannedVisit(ids[server, f"/{page}"], after, 1.0, 0.5)
+
+    web.begins = time.time() + MUCH_LATER
+    return prepare(database, config, "week", planner, datetime.fromtimestamp(web.begins, UTC))
+
+
+def is_collecting(database: Database) -> bool:
+    with database.reading() as session:
+        return session.scalar(select(Collector.id)) is not None
+
+
+def begin_week(database: Database, web: WeeklyWeb, urn: str) -> None:
+    """Let the week begin as soon as the collector has surely had its first look."""
+    begins = time.time() + 2.0
+    bring_forward(database, urn, web.begins - begins)
+    web.begins = begins
+
+
+def freshness(database: Database, web: WeeklyWeb, urn: str, address: str) -> Floats:
+    """Return how fresh each page of a server was, by its changes and by when the deposit got which of its versions."""
+    by_page: dict[int, list[tuple[float, int]]] = {number: [(0.0, 0)] for number in range(PAGES)}
+    for number, at, version in seen_in(database, web, urn, address):
+        by_page[number].append((at, version))
+    return np.array([web.freshness(number, captures) for number, captures in by_page.items()])
+
+
+def seen_in(database: Database, web: WeeklyWeb, urn: str, address: str) -> Iterator[tuple[int, float, int]]:
+    """Yield which version of which page the deposit got in which second of the week."""
+    visits = visits_of(database, urn)
+    for number in range(PAGES):
+        versions = web.versions(number)
+        for visit in visits.get(web.url(f"/{number}", address), ()):
+            if visit.made_at is not None and visit.digest is not None:
+                yield number, min(visit.made_at.timestamp() - web.begins, web.week), versions[visit.digest]
+
+
+def check_manners(web: WeeklyWeb, before: int) -> None:
+    """No server was visited sooner than it may be, nor more often than was planned."""
+    for address in web.addresses:
+        times = [visit.time for visit in web.visits[before:] if visit.server == web.server(address)]
+        assert MADE * VISITS <= len(times) <= VISITS
+        assert min(later - earlier for earlier, later in pairwise(times)) >= DELAY - SLACK

@@ -1,0 +1,177 @@
+"""What somebody wants of an item: stop, more time, resume, remove; and what is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import func, select
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.states import ItemState
+from tarantula.lifecycle.control import extend_item, stop_item
+from tarantula.lifecycle.coordinator import reopen_item
+from tarantula.lifecycle.removal_part_removal import remove_item
+from tarantula.tables.publications import Document, Item, LinkRow, Publication, Server
+from tests.support.command_result import Tarantula
+from tests.support.item_lifecycles import NOON, change, finish_documents, item, join, new_item
+
+
+@pytest.fixture
+def urn(database: Database, database_config: Config) -> str:
+    return new_item(database_config, database)
+
+
+@pytest.mark.parametrize("state", ["waiting", "collecting", "converting"])
+def test_what_nobody_works_on_stops_at_once(database: Database, urn: str, state: str) -> None:
+    change(database, urn, state=state)
+    assert stop_item(database, urn, NOON)
+    stopped = item(database, urn)
+    assert (stopped.state, stopped.reason, stopped.finished_at) == ("interrupted", "Somebody stopped it.", NOON)
+    assert stopped.news == {"kind": "interrupted", "why": "Somebody stopped it."}
+
+
+def test_collectors_are_asked_to_stop(database: Database, urn: str) -> None:
+    change(database, urn, state="collecting")
+    join(database, urn)
+    assert not stop_item(database, urn, NOON)
+    assert not stop_item(database, urn, NOON + timedelta(hours=1))
+    asked = item(database, urn)
+    assert (asked.state, asked.stop_wanted_at) == ("collecting", NOON)
+    with pytest.raises(TarantulaError, match="is being stopped"):
+        reopen_item(database, urn)
+
+
+@pytest.mark.parametrize("state", ["archived", "interrupted"])
+def test_what_has_ended_cannot_be_stopped(database: Database, urn: str, state: str) -> None:
+    change(database, urn, state=state)
+    with pytest.raises(TarantulaError, match=f"Item {urn} is {state} and cannot become interrupted"):
+        stop_item(database, urn, NOON)
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "deadline"),
+    [
+        (None, "2d", NOON + timedelta(days=2)),
+        (NOON + timedelta(days=1), "2d", NOON + timedelta(days=3)),
+        (NOON - timedelta(days=1), "1h30m", NOON + timedelta(minutes=90)),
+        (NOON + timedelta(days=1), "2027-06-01 14:00", NOON + timedelta(hours=1)),
+        (None, "2027-06-01T14:00:00+00:00", NOON + timedelta(hours=2)),
+    ],
+)
+def test_a_deadline_is_moved(
+    database: Database, database_config: Config, urn: str, before: datetime, text: str, deadline: datetime
+) -> None:
+    change(database, urn, deadline=before)
+    lisbon = database_config.model_copy(update={"timezone": "Europe/Lisbon"})
+    assert extend_item(lisbon, database, urn, text, NOON) == deadline
+    assert item(database, urn).deadline == deadline
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("2027-05-31 10:00", "2027-05-31 10:00:00 UTC is past. Name a deadline that is to come."),
+        ("0d", "A duration is longer than nothing"),
+        ("soon", "'soon' is not a duration"),
+        ("2027-02-30", "There is no 2027-02-30 in the calendar."),
+        ("36000d", None),
+        ("99999-01-01", "is not a date"),
+    ],
+)
+def test_a_deadline_in_the_past_or_none_is_refused(
+    database: Database, database_config: Config, urn: str, text: str, sentence: str | None
+) -> None:
+    utc = database_config.model_copy(update={"timezone": "UTC"})
+    if sentence is None:
+        assert extend_item(utc, database, urn, text, NOON).year == 2125
+        return
+    before = item(database, urn).deadline
+    with pytest.raises(TarantulaError, match=sentence):
+        extend_item(utc, database, urn, text, NOON)
+    assert item(database, urn).deadline == before
+
+
+@pytest.mark.parametrize("state", ["archived", "converting"])
+def test_what_is_collected_has_no_deadline(database: Database, database_config: Config, urn: str, state: str) -> None:
+    change(database, urn, state=state)
+    with pytest.raises(TarantulaError, match=f"Item {urn} is {state}: its deadline matters no more."):
+        extend_item(database_config, database, urn, "2d", NOON)
+
+
+def test_what_has_nothing_left_to_collect_goes_on_to_be_converted(database: Database, urn: str) -> None:
+    change(database, urn, state="interrupted", crashes=3)
+    assert reopen_item(database, urn) == ("fcul", ItemState.INTERRUPTED)
+    finish_documents(database, urn)
+    assert reopen_item(database, urn) == ("fcul", ItemState.CONVERTING)
+    assert (item(database, urn).state, item(database, urn).crashes) == ("converting", 0)
+
+
+def test_an_item_is_removed_with_its_files_and_its_rows(database: Database, database_config: Config, urn: str) -> None:
+    kept = new_item(database_config, database, "kept")
+    with database.session() as session:
+        document = session.scalars(select(Document).where(Document.item_id == item(database, urn).id)).one()
+        session.add(LinkRow(document_id=document.id, target=b"0" * 16, kind=0))
+    for folder in (database_config.items, database_config.archived):
+        (folder / urn / "deep").mkdir(parents=True)
+        (folder / urn / "deep" / "file").write_text("kept")
+    change(database, urn, state="interrupted")
+    remove_item(database_config, database, urn)
+    assert [path.name for path in database_config.items.iterdir()] == [kept]
+    assert list(database_config.archived.iterdir()) == []
+    with database.session() as session:
+        assert session.scalars(select(Item.urn)).all() == [kept]
+        assert session.scalar(select(func.count()).select_from(LinkRow)) == 0
+        assert session.scalar(select(func.count()).select_from(Document)) == 1
+        assert session.scalar(select(func.count()).select_from(Publication)) == 2
+        assert session.scalar(select(func.count()).select_from(Server)) == 2
+
+
+@pytest.mark.parametrize("state", ["waiting", "collecting", "converting"])
+def test_what_is_at_work_is_not_removed(database: Database, database_config: Config, urn: str, state: str) -> None:
+    change(database, urn, state=state)
+    with pytest.raises(TarantulaError, match=f"is {state} and cannot be removed. Stop it first with"):
+        remove_item(database_config, database, urn)
+    assert item(database, urn).state == state
+
+
+def test_the_commands(
+    sqlite_config: Config, sqlite: Database, tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = new_item(sqlite_config, sqlite, "done")
+    finish_documents(sqlite, done)
+    change(sqlite, done, state="interrupted")
+    assert tarantula("item", "resume", done).code == 0
+    assert item(sqlite, done).state == "archived"
+    urn = new_item(sqlite_config, sqlite, "typed", max_duration="1h")
+    assert "has time until" in tarantula("item", "extend", urn, "2d").out
+    assert tarantula("item", "stop", urn).out == f"{urn} is interrupted.\n"
+    again = tarantula("item", "stop", urn)
+    assert (again.code, again.err) == (2, f"Item {urn} is interrupted and cannot become interrupted.\n")
+    assert f"Go on with `tarantula item resume {urn}`." in tarantula("item", "extend", urn, "2d").out
+    past = tarantula("item", "extend", urn, "2020-01-01")
+    assert (past.code, past.err.endswith("is past. Name a deadline that is to come.\n")) == (2, True)
+    monkeypatch.setattr("sys.stdin", None)
+    unsure = tarantula("item", "remove", urn)
+    assert unsure.code != 0
+    assert item(sqlite, urn).state == "interrupted"
+    assert tarantula("item", "remove", urn, "--yes").out == f"{urn} is removed.\n"
+    for verb in (["stop"], ["resume"], ["extend"], ["remove", "--yes"]):
+        arguments = [*verb, urn, *(["2d"] if verb == ["extend"] else [])]
+        refused = tarantula("item", *arguments)
+        assert refused.code == 2
+        assert refused.err.startswith(f"There is no item {urn!r}. Did you mean done-")
+
+
+def test_a_removal_is_confirmed_by_name(
+    sqlite_config: Config, sqlite: Database, tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urn = new_item(sqlite_config, sqlite, "asked")
+    stop_item(sqlite, urn, datetime.now(UTC))
+    typed = iter(["yes", urn])
+    monkeypatch.setattr("typer.prompt", lambda *_: next(typed))
+    refused = tarantula("item", "remove", urn)
+    assert (refused.code, refused.err) == (2, f"That is not {urn}: nothing was removed.\n")
+    assert tarantula("item", "remove", urn).code == 0

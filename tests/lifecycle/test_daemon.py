@@ -1,0 +1,93 @@
+"""The daemon itself: what is due is collected, converted and archived without anyone typing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from threading import Event
+
+import pytest
+from sqlalchemy import select
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.tables.publications import Collector, Item
+from tests.sites.drawing import page
+from tests.sites.listener import Listener
+from tests.sites.manners import held_back
+from tests.sites.server import Answer, Web
+from tests.support.crawls import describe, interrupt, run, start, states, wait_until
+from tests.support.waits import PATIENCE
+
+KINDS = ["sqlite", "postgresql"] if os.environ.get("TARANTULA_FULL_SIZE") else ["sqlite"]
+DAEMON = [sys.executable, "scheduler.py"]
+
+
+@pytest.fixture
+def gate() -> Event:
+    return Event()
+
+
+@pytest.fixture
+def web(gate: Event) -> Iterator[Web]:
+    """A base document, and one that is kept back until the gate is opened."""
+    with Web({"/": Answer(page("Base", ["/slow"])), "/slow": held_back(gate, Answer(page("Slow")))}) as served:
+        yield served
+        gate.set()
+
+
+def only(database: Database) -> Item | None:
+    with database.reading() as session:
+        return session.scalars(select(Item)).one_or_none()
+
+
+def is_in(database: Database, state: str) -> bool:
+    found = only(database)
+    return found is not None and found.state == state
+
+
+@pytest.mark.parametrize("database_config", KINDS, indirect=True)
+def test_what_is_due_is_collected_though_its_collector_and_the_daemon_are_killed(
+    database: Database, config: Config, web: Web, gate: Event
+) -> None:
+    start_at = datetime.now(UTC) - timedelta(minutes=1)
+    with Listener() as listener:
+        describe(
+            database, "due", base_url=web.url(), robots=False, every="monthly", start=start_at,
+            notify=[listener.address],
+        )  # fmt: skip
+        daemon = start(DAEMON, TARANTULA_RETRY_PAUSE="0.1")
+        wait_until(lambda: bool(web.visits_to("/slow")), daemon)
+        interrupt(daemon, signal.SIGKILL)
+        daemon = start(DAEMON, TARANTULA_RETRY_PAUSE="0.1")
+        with database.reading() as session:
+            pid = session.scalars(select(Collector.pid)).one()
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: getattr(only(database), "crashes", 0) == 1, daemon)
+        wait_until(lambda: len(web.visits_to("/slow")) == 2, daemon)
+        gate.set()
+        wait_until(lambda: is_in(database, "archived") and bool(listener.heard), daemon)
+        daemon.send_signal(signal.SIGTERM)
+        out, err = daemon.communicate(timeout=PATIENCE)
+    item = only(database)
+    assert item is not None
+    assert (daemon.returncode, err) == (0, ""), out + err
+    assert item.urn == f"due-{start_at:%Y%m%dT%H%M%S}"
+    assert "The daemon ends" in out
+    assert f"A process of {item.urn} died (1 so far)" in out
+    assert listener.titles() == [f"{item.urn} is archived"]
+    assert set(states(database).values()) == {200}
+    assert (config.archived / item.urn).is_dir()
+    assert len(web.visits_to("/")) == 1
+
+
+def test_it_ends_with_a_sentence_when_it_cannot_begin(config: Config) -> None:
+    code, out, err = run(*DAEMON, TARANTULA_DATABASE_URL="mysql://nobody")
+    assert (code, out) == (2, "")
+    assert err.startswith("TARANTULA_DATABASE_URL does not name a database that can be used here.")
+    code, out, err = run(*DAEMON, TARANTULA_TIMEZONE="Europe/Lisboa")
+    assert (code, out) == (2, "")
+    assert err.startswith("TARANTULA_TIMEZONE: 'Europe/Lisboa' is not a time zone. Did you mean Europe/Lisbon")

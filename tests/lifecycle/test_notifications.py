@@ -1,0 +1,104 @@
+"""Notifications: each once, to whom it may concern, and never to the harm of an item."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+from threading import Thread
+
+import pytest
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.lifecycle.control import stop_item
+from tarantula.lifecycle.coordinator_part_completing import complete_item
+from tarantula.lifecycle.notifications import check_addresses, tell
+from tarantula.publications.config import read
+from tarantula.publications.notifications import PAUSE, TRIES
+from tests.sites.listener import Listener
+from tests.support.item_lifecycles import change, finish_documents, item, new_item
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+
+
+def test_the_publication_and_the_installation_are_told_once(database: Database, database_config: Config) -> None:
+    with Listener() as publication, Listener() as everywhere:
+        installation = database_config.model_copy(update={"notify": everywhere.address})
+        urn = new_item(database_config, database, notify=[publication.address, everywhere.address])
+        stop_item(database, urn, datetime.now(UTC))
+        tellers = [Thread(target=tell, args=(installation, database)) for _ in range(3)]
+        for teller in tellers:
+            teller.start()
+        for teller in tellers:
+            teller.join()
+        for listener in (publication, everywhere):
+            (message,) = listener.heard
+            assert message["title"] == f"{urn} was interrupted"
+            assert message["message"] == "Somebody stopped it. 0 documents collected, 0 bytes."
+            assert message["type"] == "warning"
+    assert item(database, urn).news is None
+
+
+def test_an_item_that_is_archived_is_told_of(database: Database, database_config: Config) -> None:
+    with Listener() as listener:
+        urn = new_item(database_config, database, notify=[listener.address])
+        finish_documents(database, urn)
+        change(database, urn, state="converting")
+        assert complete_item(database_config, urn)
+        assert complete_item(database_config, urn)
+        assert listener.titles() == [f"{urn} is archived"]
+        assert listener.heard[0]["message"] == "1 document collected, 0 bytes."
+    assert (database_config.archived / urn).is_dir()
+    assert item(database, urn).state == "archived"
+
+
+def test_who_cannot_be_told_harms_nothing(
+    database: Database, database_config: Config, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Listener(status=500) as deaf:
+        addresses = [deaf.address, "json://user:secret@127.0.0.1:1/"]
+        urn = new_item(database_config, database, notify=addresses)
+        stop_item(database, urn, datetime.now(UTC))
+        with caplog.at_level(logging.WARNING, logger="tarantula"):
+            assert tell(database_config, database) == 1
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("tarantula")]
+    assert len([words for words in ours if words.endswith(f"could not be told that {urn} was interrupted.")]) == 2
+    assert not any("secret" in words for words in ours)
+    assert item(database, urn).state == "interrupted"
+    assert tell(database_config, database) == 0
+
+
+def test_who_could_not_be_told_is_told_later_and_nobody_twice(database: Database, database_config: Config) -> None:
+    now = datetime.now(UTC)
+    with Listener() as friend, Listener(status=500) as deaf:
+        urn = new_item(database_config, database, notify=[friend.address, deaf.address])
+        stop_item(database, urn, now)
+        assert tell(database_config, database, now=now) == 1
+        assert tell(database_config, database, now=now + PAUSE / 2) == 0
+        deaf.status = 200
+        assert tell(database_config, database, now=now + PAUSE) == 1
+        assert tell(database_config, database, now=now + 100 * PAUSE) == 0
+        assert friend.titles() == [f"{urn} was interrupted"]
+        assert deaf.titles()[-1:] == [f"{urn} was interrupted"]
+    assert item(database, urn).news is None
+
+
+def test_who_is_always_away_is_given_up(sqlite: Database, config: Config) -> None:
+    urn, now, tries = new_item(config, sqlite, notify=["json://127.0.0.1:1/"]), datetime.now(UTC), 0
+    stop_item(sqlite, urn, now)
+    while item(sqlite, urn).news is not None:
+        now += timedelta(hours=1)
+        tries += tell(config, sqlite, now=now)
+    assert tries == TRIES
+
+
+@pytest.mark.parametrize("address", ["nowhere", "nothing://host", "mailto://"])
+def test_addresses_that_are_none_are_refused(address: str, config: Config) -> None:
+    with pytest.raises(TarantulaError, match="is none that Apprise can send to"):
+        read({"name": "fcul", "base_url": "http://www.fc.ul.pt/", "notify": address})
+    with pytest.raises(TarantulaError, match="TARANTULA_NOTIFY: An address"):
+        check_addresses(config.model_copy(update={"notify": address}))

@@ -1,0 +1,187 @@
+"""Items that are left alone: who died is counted and replaced, what is over is interrupted."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select, update
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.lifecycle.coordinator import Coordinator
+from tarantula.lifecycle.processes import completing
+from tarantula.lifecycle.supervisor import LONGEST_PAUSE, MOST_CRASHES, ON_ITS_WAY, STUBBORN
+from tarantula.publications import registry
+from tarantula.store.liveness_part_machine import this_machine
+from tarantula.tables.publications import Collector
+from tests.support.item_lifecycles import NOON, Noted, change, item, join, new_item
+
+
+@pytest.fixture
+def starter() -> Noted:
+    return Noted()
+
+
+@pytest.fixture
+def coordinator(database: Database, database_config: Config, starter: Noted) -> Coordinator:
+    return Coordinator(database_config, database, starter)
+
+
+@pytest.fixture
+def urn(database: Database, database_config: Config) -> str:
+    return new_item(database_config, database)
+
+
+def test_an_item_is_left_to_whoever_made_it_and_then_started(
+    database: Database, coordinator: Coordinator, starter: Noted, urn: str
+) -> None:
+    made = item(database, urn).planned_at
+    coordinator.round(made)
+    assert starter.started == []
+    coordinator.round(made + ON_ITS_WAY)
+    coordinator.round(made + ON_ITS_WAY)
+    assert starter.started == [(urn, "waiting")]
+
+
+def test_who_dies_is_replaced_after_growing_pauses_until_it_is_given_up(
+    database: Database, coordinator: Coordinator, starter: Noted, urn: str
+) -> None:
+    change(database, urn, state="collecting", started_at=NOON, retry_at=None)
+    now, pauses = NOON, []
+    while item(database, urn).state == "collecting":
+        coordinator.round(now)
+        retry_at = item(database, urn).retry_at
+        if retry_at is None:
+            break
+        pauses.append((retry_at - now).total_seconds())
+        before = len(starter.started)
+        coordinator.round(retry_at - timedelta(seconds=1))
+        assert len(starter.started) == before
+        coordinator.round(retry_at)
+        assert len(starter.started) == before + 1
+        starter.gone[urn] = True
+        now = retry_at
+    ended = item(database, urn)
+    assert pauses == [30, 60, 120, 240, 480, 960, 1920]
+    assert (ended.state, ended.crashes) == ("interrupted", MOST_CRASHES)
+    assert ended.reason is not None
+    assert ended.reason.startswith(f"Its processes died {MOST_CRASHES} times; ")
+    assert ended.news == {"kind": "attention", "why": ended.reason}
+    assert max(pauses) < LONGEST_PAUSE.total_seconds()
+
+
+def test_a_collector_that_lives_is_left_in_peace(database: Database, coordinator: Coordinator, urn: str) -> None:
+    change(database, urn, state="collecting", retry_at=None)
+    join(database, urn)
+    coordinator.round(NOON)
+    assert (item(database, urn).state, item(database, urn).crashes) == ("collecting", 0)
+
+
+def test_a_collector_whose_process_is_gone_is_dead_at_once(
+    database: Database, coordinator: Coordinator, urn: str
+) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    change(database, urn, state="collecting", retry_at=None)
+    join(database, urn, this_machine(), process.pid)
+    coordinator.round(NOON)
+    assert item(database, urn).crashes == 1
+    with database.session() as session:
+        assert session.scalars(select(Collector)).all() == []
+
+
+def test_a_collector_that_is_not_heard_of_is_dead(database: Database, coordinator: Coordinator, urn: str) -> None:
+    change(database, urn, state="collecting", retry_at=None)
+    join(database, urn)
+    with database.session() as session:
+        session.execute(update(Collector).values(heartbeat_at=NOON - timedelta(days=365)))
+    coordinator.round(NOON)
+    assert item(database, urn).crashes == 1
+
+
+def test_a_process_of_another_daemon_has_time_to_come(database: Database, coordinator: Coordinator, urn: str) -> None:
+    change(database, urn, retry_at=None, launched_at=NOON, launched_on="elsewhere")
+    coordinator.round(NOON + ON_ITS_WAY / 2)
+    assert item(database, urn).crashes == 0
+    coordinator.round(NOON + ON_ITS_WAY)
+    assert item(database, urn).crashes == 1
+
+
+def test_no_more_processes_than_the_limit(database: Database, database_config: Config, starter: Noted) -> None:
+    coordinator = Coordinator(database_config, database, starter)
+    urns = [new_item(database_config, database, f"p{number}") for number in range(database_config.collectors + 2)]
+    for urn in urns:
+        change(database, urn, retry_at=NOON)
+    coordinator.round(NOON)
+    assert [urn for urn, _ in starter.started] == urns[: database_config.collectors]
+    change(database, urns[0], state="archived", launched_at=None)
+    coordinator.round(NOON)
+    assert [urn for urn, _ in starter.started] == urns[: database_config.collectors + 1]
+
+
+@pytest.mark.parametrize("retry", [None, NOON + timedelta(hours=1)], ids=["left", "paused"])
+def test_what_is_past_its_deadline_is_interrupted(
+    database: Database, coordinator: Coordinator, urn: str, retry: object
+) -> None:
+    change(database, urn, state="collecting", deadline=NOON, retry_at=retry)
+    coordinator.round(NOON)
+    ended = item(database, urn)
+    assert (ended.state, ended.reason) == ("interrupted", "Its longest duration was over.")
+    assert (ended.finished_at, ended.retry_at) == (NOON, None)
+    assert ended.news == {"kind": "interrupted", "why": ended.reason}
+
+
+def test_a_collector_that_does_not_obey_is_killed(database: Database, coordinator: Coordinator, urn: str) -> None:
+    stubborn = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    join(database, urn, this_machine(), stubborn.pid)
+    change(database, urn, state="collecting", deadline=NOON, retry_at=None)
+    coordinator.round(NOON + STUBBORN / 2)
+    assert stubborn.poll() is None
+    coordinator.round(NOON + STUBBORN)
+    stubborn.communicate()
+    assert stubborn.returncode == -signal.SIGKILL
+    coordinator.round(NOON + STUBBORN)
+    assert item(database, urn).reason == "Its longest duration was over."
+
+
+def test_a_wish_to_stop_that_nobody_heard_is_fulfilled(database: Database, coordinator: Coordinator, urn: str) -> None:
+    change(database, urn, state="collecting", stop_wanted_at=NOON, retry_at=None)
+    coordinator.round(NOON)
+    ended = item(database, urn)
+    assert (ended.state, ended.reason, ended.stop_wanted_at) == ("interrupted", "Somebody stopped it.", None)
+
+
+def test_an_item_that_nobody_converts_is_converted(
+    database: Database, database_config: Config, coordinator: Coordinator, starter: Noted, urn: str
+) -> None:
+    change(database, urn, state="converting", retry_at=NOON)
+    coordinator.round(NOON)
+    assert starter.started == [(urn, "converting")]
+    starter.gone[urn] = True
+    with completing(database_config, urn) as alone:
+        assert alone
+        coordinator.round(NOON)
+        assert item(database, urn).crashes == 0
+    coordinator.round(NOON)
+    assert item(database, urn).crashes == 1
+
+
+def test_a_publication_whose_item_is_not_done_waits(
+    database: Database, coordinator: Coordinator, starter: Noted, urn: str
+) -> None:
+    with database.session() as session:
+        registry.edit(session, "fcul", {"every": "daily", "start": NOON - timedelta(days=5)})
+        registry.get(session, "fcul").last_scheduled_at = NOON - timedelta(days=3)
+    change(database, urn, state="collecting", retry_at=NOON)
+    join(database, urn)
+    coordinator.round(NOON)
+    assert starter.started == []
+    change(database, urn, state="archived")
+    # Of the three that were missed, the latest is collected once.
+    coordinator.round(NOON + timedelta(hours=1))
+    coordinator.round(NOON + timedelta(hours=1))
+    assert starter.started == [(f"fcul-{NOON:%Y%m%dT%H%M%S}", "waiting")]

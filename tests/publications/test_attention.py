@@ -1,0 +1,100 @@
+"""Rules on indicators: read, refused, and fired."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarantula.core.errors import TarantulaError
+from tarantula.publications.attention import MEASURES, Fired, Rule, Unit, judge, parse_rule
+from tarantula.publications.config import ATTENTION, INCOMPLETE, read
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("errors > 20%", "errors > 20%"),
+        (" ERRORS>20.50 % ", "errors > 20.5%"),
+        ("documents < -30%", "documents < -30%"),
+        ("collected < 10", "collected < 10"),
+        ("404 > 10%", "404 > 10%"),
+        ("-7>0%", "-7 > 0%"),
+        ("base-missing", "base-missing"),
+    ],
+)
+def test_a_rule_has_one_form(text: str, canonical: str) -> None:
+    assert str(parse_rule(text)) == canonical
+    assert parse_rule(canonical) == parse_rule(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("errors", "errors is a percentage, as in 'errors > 20%'"),
+        ("errors > 20", "errors is a percentage"),
+        ("collected > 20%", "collected is a number, as in 'collected > 20'"),
+        ("base-missing > 1", "base-missing is true or not, and stands alone"),
+        ("error > 20%", "There is no indicator 'error'. Did you mean errors?"),
+        ("errors = 20%", "'errors = 20%' is not a rule"),
+        ("errors > 1e9%", "is not a rule"),
+        ("errors > nan%", "is not a rule"),
+        ("", "is not a rule"),
+        ("x" * 5000, "There is no indicator"),
+    ],
+)
+def test_what_is_no_rule(text: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=r"rule|indicator") as error:
+        parse_rule(text)
+    assert sentence in str(error.value)
+
+
+@given(
+    st.sampled_from([name for name, measure in MEASURES.items() if measure.unit is not Unit.FLAG] + ["404", "-11"]),
+    st.sampled_from("<>"),
+    st.decimals(-99999, 99999, places=3),
+)
+def test_a_rule_is_read_as_it_is_written(name: str, sign: str, limit: object) -> None:
+    rule = Rule(name, sign, float(str(limit)))
+    assert parse_rule(str(rule)) == rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "fires"),
+    [
+        ("errors > 20%", {"errors": 20.0}, False),
+        ("errors > 20%", {"errors": 20.1}, True),
+        ("documents < -30%", {"documents": -30.5}, True),
+        ("documents < -30%", {"documents": None}, False),
+        ("base-changed", {"base-changed": None}, False),
+        ("base-changed", {"base-changed": 1.0}, True),
+        ("base-missing", {"base-missing": 0.0}, False),
+        ("404 > 10%", {"404": 11.0}, True),
+        ("404 > 10%", {}, False),
+        ("200 < 50%", {}, True),
+    ],
+)
+def test_when_a_rule_fires(rule: str, values: dict[str, float | None], fires: bool) -> None:
+    assert parse_rule(rule).fires(values) is fires
+
+
+def test_what_is_told_of_it() -> None:
+    values = {"errors": 34.26, "base-missing": 1.0}
+    assert judge(values, ["errors > 20%"], ["base-missing"]) == [
+        Fired("base-missing", "incomplete", 1.0, "The base document was not collected (base-missing)."),
+        Fired(
+            "errors > 20%",
+            "attention",
+            34.26,
+            "34.3% of the documents that were asked for could not be had (errors > 20%).",
+        ),
+    ]
+
+
+def test_a_publication_has_rules_that_can_be_changed_and_taken_away() -> None:
+    plain = read({"name": "a", "base_url": "a.pt"})
+    assert (plain.attention, plain.incomplete) == (list(ATTENTION), list(INCOMPLETE))
+    own = read({"name": "a", "base_url": "a.pt", "attention": "errors>5%; 404 > 1%", "incomplete": ""})
+    assert (own.attention, own.incomplete) == (["errors > 5%", "404 > 1%"], [])
+    with pytest.raises(TarantulaError, match="There is no indicator 'erors'"):
+        read({"name": "a", "base_url": "a.pt", "incomplete": "erors > 5%"})

@@ -1,0 +1,166 @@
+"""How often each page is visited: the best there is, within the limits."""
+
+from __future__ import annotations
+
+from heapq import heapify, heapreplace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tarantula.core.errors import TarantulaError
+from tarantula.revisit.changes import Law, Laws, freshness_by
+from tarantula.revisit.model import Ints, Reading, freshness, gain, mean
+from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.phases import allocate
+
+READINGS = pytest.mark.parametrize("reading", list(Reading))
+HASTY = 5e3
+"""A rate of changes at which no visit is of use for long."""
+
+
+def worth(visits: Ints, pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> float:
+    changes = pages.changes(limits.horizon)
+    fresh = freshness(visits, changes, reading) if laws is None else freshness_by(laws, visits, changes, reading)
+    return mean(fresh, pages.weights)
+
+
+@READINGS
+@settings(max_examples=60)
+@given(
+    rates=st.lists(st.sampled_from([0.0, 0.01, 0.1, 0.5, 2.0, 50.0]), min_size=4, max_size=4),
+    weights=st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=4, max_size=4),
+    laws=st.none()
+    | st.lists(st.sampled_from(list(Law)), min_size=4, max_size=4).map(lambda one: np.array(one, np.int8)),
+    visits=st.integers(0, 6),
+)
+def test_nothing_that_can_be_tried_is_better(
+    reading: Reading, rates: list[float], weights: list[float], laws: Laws | None, visits: int
+) -> None:
+    pages = Pages.of(rates, [0, 1, 0, 1], weights)
+    limits = Limits(horizon=10.0, politeness=3.0, visits=visits)
+    found = allocate.polite(pages, limits, reading, laws)
+    assert found.sum() <= visits
+    assert found[:2].sum() <= 3
+    assert found[2:].sum() <= 3
+    best = max(
+        worth(np.array(counts), pages, limits, reading, laws)
+        for counts in product(range(4), repeat=4)
+        if sum(counts) <= visits and sum(counts[:2]) <= 3 and sum(counts[2:]) <= 3
+    )
+    assert worth(found, pages, limits, reading, laws) == pytest.approx(best, abs=1e-12)
+
+
+def one_by_one(pages: Pages, limits: Limits, reading: Reading) -> Ints:
+    """Take the best visit again and again: of equal ones that of the first server, and of its first page."""
+    visits = np.zeros(len(pages), dtype=np.int64)
+    changes, left = pages.changes(limits.horizon), np.full(len(pages.starts) - 1, limits.of_server)
+
+    def worth_of(page: int) -> tuple[float, int, int]:
+        one_more = gain(int(visits[page]), changes[page], reading is Reading.STEADY)
+        return -pages.weights[page] * one_more, int(pages.servers[page]), page
+
+    heap = [worth_of(page) for page in range(len(pages))]
+    heapify(heap)
+    while heap[0][0] < 0 and visits.sum() < limits.visits:
+        page = heap[0][2]
+        if left[pages.servers[page]] > 0:
+            visits[page] += 1
+            left[pages.servers[page]] -= 1
+            heapreplace(heap, worth_of(page))
+        else:
+            heapreplace(heap, (0.0, 0, page))
+    return visits
+
+
+@READINGS
+@settings(max_examples=80, deadline=None)
+@given(
+    rates=st.lists(
+        st.floats(0.0, 3.0) | st.sampled_from([0.0, 1e-300, 1e-9, 0.1, 0.5, 2.0, HASTY, np.inf]),
+        min_size=1,
+        max_size=40,
+    ),
+    servers=st.lists(st.integers(0, 4), min_size=40, max_size=40),
+    weights=st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0, 100.0]), min_size=40, max_size=40),
+    politeness=st.sampled_from([0.05, 0.5, 3.0]),
+    visits=st.integers(0, 900),
+)
+def test_a_head_start_ends_where_one_by_one_does(
+    reading: Reading, rates: list[float], servers: list[int], weights: list[float], politeness: float, visits: int
+) -> None:
+    count = len(rates)
+    pages = Pages.of(rates, servers[:count], [*weights[: count - 1], 1.0])
+    limits = Limits(20.0, politeness, visits)
+    found, wanted = allocate.polite(pages, limits, reading), one_by_one(pages, limits, reading)
+    if HASTY in rates:
+        # Its visits add the same, but for the last digit: which of equal pages has more of them is left to rounding.
+        assert found.sum() == wanted.sum()
+        assert np.bincount(pages.servers, found).max() <= limits.of_server
+        assert worth(found, pages, limits, reading) == pytest.approx(worth(wanted, pages, limits, reading), abs=1e-12)
+    else:
+        assert found.tolist() == wanted.tolist()
+
+
+@READINGS
+@pytest.mark.parametrize("visits", [700, 3_000, 10**6])
+def test_a_head_start_is_right_where_prices_are_guessed_from_some_pages(reading: Reading, visits: int) -> None:
+    chance = np.random.default_rng(3)
+    pages = Pages.of(chance.uniform(0.0, 2.0, 5_000) ** 4, chance.integers(0, 3, 5_000), chance.pareto(1.0, 5_000))
+    limits = Limits(100.0, 0.05, visits)
+    assert np.array_equal(allocate.polite(pages, limits, reading), one_by_one(pages, limits, reading))
+
+
+@READINGS
+def test_without_politeness_only_the_visits_in_all_are_limited(reading: Reading) -> None:
+    pages = Pages.of([1.0, 1.0, 0.001], [0, 0, 1])
+    limits = Limits(horizon=10.0, politeness=5.0, visits=8)
+    assert allocate.polite(pages, limits, reading)[:2].sum() == 2
+    assert allocate.impolite(pages, limits, reading)[:2].sum() > 2
+
+
+@READINGS
+def test_what_never_changes_or_always_has_is_a_sensible_answer(reading: Reading) -> None:
+    pages = Pages.of([0.0, np.inf, 0.1], [0, 0, 3])
+    limits = Limits(horizon=100.0, politeness=10.0, visits=1000)
+    visits = allocate.polite(pages, limits, reading)
+    assert np.isfinite(worth(visits, pages, limits, reading))
+    assert visits[2] == 10
+    assert visits[1] == 0
+
+
+def test_a_million_pages_on_one_server_share_its_visits() -> None:
+    pages = Pages.of(np.full(1_000_000, 1e-5), np.zeros(1_000_000, dtype=int))
+    visits = allocate.polite(pages, Limits(86400.0, 15.0, 10**9), Reading.FRESH)
+    assert (visits.sum(), visits.max()) == (5760, 1)
+
+
+@pytest.mark.parametrize(
+    ("rates", "weights", "words"),
+    [
+        ([-1.0], [1.0], "A rate of changes is"),
+        ([float("nan")], [1.0], "A rate of changes is"),
+        ([1.0], [-1.0], "A weight is"),
+        ([1.0], [float("inf")], "A weight is"),
+        ([1.0], [0.0], "At least one page has a weight above zero"),
+    ],
+)
+def test_pages_that_cannot_be_are_refused(rates: list[float], weights: list[float], words: str) -> None:
+    with pytest.raises(TarantulaError, match=words):
+        Pages.of(rates, [0] * len(rates), weights)
+
+
+@pytest.mark.parametrize(
+    ("horizon", "politeness", "visits", "words"),
+    [
+        (10.0, 15.0, 1, "shorter than the 15 s between two visits"),
+        (0.0, 15.0, 1, "longer than nothing"),
+        (10.0, 0.0, 1, "longer than nothing"),
+        (10.0, 1.0, -1, "fewer visits than none"),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(horizon: float, politeness: float, visits: int, words: str) -> None:
+    with pytest.raises(TarantulaError, match=words):
+        Limits(horizon, politeness, visits)

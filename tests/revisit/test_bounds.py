@@ -1,0 +1,213 @@
+"""No polite schedule is less stale than the bound says, and the better policy comes near to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tarantula.revisit.bounds import polite_bound
+from tarantula.revisit.bounds_part_of_2007 import weak_politeness
+from tarantula.revisit.bounds_part_surplus import left, paid
+from tarantula.revisit.experiments.experiment import Experiment, Span
+from tarantula.revisit.experiments.experiment_part_worlds import World, uniform_rates, zipf
+from tarantula.revisit.model import Floats, Reading, freshness, mean
+from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.phases import allocate
+from tarantula.revisit.policies import psp
+from tarantula.revisit.policies_part_slotted import slotted
+from tarantula.revisit.schedule import staleness_of
+from tarantula.revisit.simulator.simulation import made
+from tarantula.revisit.simulator.simulation_part_web import Web
+from tarantula.revisit.slot_market_part_demand import best_visits, desk, is_tempted, prepare
+
+HORIZON = 10.0
+DAY = Limits(86400.0, 15.0, 10**9)
+
+
+def fresh_for(rate: float, times: Floats) -> Floats:
+    """Return for how long a page is fresh that is visited at these times, one row each."""
+    edges = np.concatenate([np.zeros((len(times), 1)), times, np.full((len(times), 1), HORIZON)], axis=1)
+    gaps = np.diff(edges)
+    return np.asarray((-np.expm1(-rate * gaps) / rate if rate else gaps).sum(axis=1))
+
+
+def least_stale(rates: list[float], weights: list[float], politeness: float, most: int) -> float:
+    """Return the staleness of the best of many schedules: all that have their times on a fine grid."""
+    grid = np.linspace(0.0, HORIZON, 41)
+    best = 0.0
+    for count in range(most + 1):
+        times = np.array(
+            [chosen for chosen in combinations(grid, count) if count < 2 or min(np.diff(chosen)) >= politeness]
+        )
+        times = times.reshape(len(times), count)
+        if not len(times):
+            continue
+        subsets = list(product([False, True], repeat=count))
+        worth = {
+            (page, subset): weight * fresh_for(rate, times[:, list(subset)])
+            for page, (rate, weight) in enumerate(zip(rates, weights, strict=True))
+            for subset in subsets
+        }
+        for takers in product(range(len(rates)), repeat=count):
+            whole = sum(worth[page, tuple(taker == page for taker in takers)] for page in range(len(rates)))
+            best = max(best, float(np.max(whole)))
+    return 1.0 - best / (HORIZON * sum(weights))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    rates=st.lists(st.sampled_from([0.0, 0.02, 0.1, 0.3, 1.0, 4.0]), min_size=2, max_size=3),
+    weights=st.lists(st.sampled_from([0.2, 1.0, 5.0]), min_size=3, max_size=3),
+    politeness=st.sampled_from([2.5, 3.0, 4.5]),
+    visits=st.integers(1, 4),
+)
+def test_no_schedule_that_can_be_tried_is_under_it(
+    rates: list[float], weights: list[float], politeness: float, visits: int
+) -> None:
+    limits = Limits(HORIZON, politeness, visits)
+    bound = polite_bound(Pages.of(rates, [0] * len(rates), weights[: len(rates)]), limits, Reading.FRESH)
+    least = least_stale(rates, weights[: len(rates)], politeness, min(visits, limits.of_server))
+    assert bound <= least + 1e-12
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    rates=st.lists(st.sampled_from([0.0, 0.02, 0.1, 0.3, 1.0, 4.0]), min_size=2, max_size=3),
+    weights=st.lists(st.sampled_from([0.2, 1.0, 5.0]), min_size=3, max_size=3),
+    seconds=st.sampled_from([2.5, 3.0, 4.5]),
+)
+def test_a_crawler_that_is_always_busy_is_as_a_server_that_is_always_asked(
+    rates: list[float], weights: list[float], seconds: float
+) -> None:
+    limits = Limits(HORIZON, 0.01, int(HORIZON / seconds), (seconds,))
+    pages = Pages.of(rates, range(len(rates)), weights[: len(rates)])
+    bound = polite_bound(pages, limits, Reading.FRESH)
+    assert bound <= least_stale(rates, weights[: len(rates)], seconds, limits.visits) + 1e-12
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    documents=st.integers(2, 400),
+    servers=st.integers(1, 6),
+    theta=st.floats(0.0, 2.0),
+    speeds=st.lists(st.floats(0.05, 3.0), min_size=1, max_size=4),
+)
+def test_no_visits_that_crawlers_make_are_under_it(
+    documents: int, servers: int, theta: float, speeds: list[float]
+) -> None:
+    chance = np.random.default_rng(documents)
+    pages = Pages.of(
+        chance.uniform(0.0, 0.3, documents) ** 2, chance.integers(0, servers, documents), zipf(documents, theta)
+    )
+    crawlers = np.array(speeds)
+    limits = Limits(100.0, 1.0, int(crawlers.sum() * 100.0), tuple(1.0 / crawlers))
+    for policy in (psp, slotted):
+        visits = made(policy(pages, limits, Reading.FRESH), Web.of(pages), crawlers, limits)
+        assert polite_bound(pages, limits, Reading.FRESH) <= staleness_of(visits, pages, limits, Reading.FRESH) + 1e-12
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    documents=st.integers(2, 400),
+    servers=st.integers(1, 4),
+    theta=st.floats(0.0, 2.0),
+    visits=st.integers(1, 2000),
+    politeness=st.floats(0.2, 5.0),
+)
+def test_no_policy_is_under_it_and_it_is_never_under_the_old_one(
+    documents: int, servers: int, theta: float, visits: int, politeness: float
+) -> None:
+    chance = np.random.default_rng(documents)
+    pages = Pages.of(
+        chance.uniform(0.0, 1.0, documents) ** 3, chance.integers(0, servers, documents), zipf(documents, theta)
+    )
+    limits = Limits(100.0, politeness, visits)
+    for reading in Reading:
+        bound = polite_bound(pages, limits, reading)
+        even = freshness(allocate.polite(pages, limits, reading), pages.changes(100.0), reading)
+        assert 1.0 - mean(even, pages.weights) <= bound + 1e-12
+        assert bound <= staleness_of(slotted(pages, limits, reading), pages, limits, reading) + 1e-12
+
+
+@pytest.mark.parametrize(("documents", "near"), [(600, 0.2), (5_000, 0.05), (20_000, 0.05)])
+def test_it_shows_that_little_is_left_to_win(documents: int, near: float) -> None:
+    pages = uniform_rates(documents, 1, 1.0, 0.01 / 3600, 1 / 3600)
+    visits = allocate.polite(pages, DAY, Reading.FRESH)
+    old = 1.0 - mean(freshness(visits, pages.changes(DAY.horizon), Reading.FRESH), pages.weights)
+    new = polite_bound(pages, DAY, Reading.FRESH)
+    found = staleness_of(slotted(pages, DAY, Reading.FRESH), pages, DAY, Reading.FRESH)
+    assert found - new < near * (found - old)
+
+
+def test_it_knows_that_crawlers_are_busy_where_no_server_is() -> None:
+    supposed = Experiment(World(10_000, 20, theta=0.0), rate=Span(0.1, 0.1))
+    pages, limits = supposed.world.pages(), supposed.limits()
+    found = staleness_of(slotted(pages, limits, Reading.FRESH), pages, limits, Reading.FRESH)
+    old, new = (polite_bound(pages, one, Reading.FRESH) for one in (replace(limits, crawlers=()), limits))
+    assert old == pytest.approx(weak_politeness(pages, limits, Reading.FRESH))
+    assert found - new < 0.12 * (found - old)
+
+
+@given(
+    rate=st.floats(0.01, 900.0),
+    prices=st.lists(st.floats(0.0, 0.4), min_size=1, max_size=7),
+    slack=st.floats(0.0, 0.2),
+)
+def test_a_page_finds_its_best_visits(rate: float, prices: list[float], slack: float) -> None:
+    count, worth = len(prices), 1.0 / rate
+    step, decay = 1.0 / count, worth * (1 - slack)
+    powers, worths, follows, hull = desk(count)
+    prepare(rate, step, powers)
+    edge = np.exp(-rate * step / 2)
+    first, left = best_visits(worth, decay, edge, edge, np.array(prices), powers, worths, follows, hull)
+    points = (np.arange(count) + 0.5) * step
+
+    def worth_of(chosen: list[int]) -> float:
+        gaps = np.diff(np.concatenate([[0.0], points[chosen], [1.0]]))
+        return float((worth - decay * np.exp(-rate * gaps)).sum() - sum(prices[point] for point in chosen))
+
+    found = []
+    while first < count:
+        found.append(first)
+        first = follows[first]
+    all_of_them = [list(chosen) for size in range(count + 1) for chosen in combinations(range(count), size)]
+    best = max(worth_of(chosen) for chosen in all_of_them)
+    assert left == pytest.approx(best, abs=1e-12 * worth)
+    assert worth_of(found) == pytest.approx(best, abs=1e-12 * worth)
+    if not is_tempted(worth, worth, edge, edge, np.array(prices), powers) and slack == 0:
+        assert found == []
+
+
+@given(
+    nodes=st.lists(st.floats(0.0, 5.0), min_size=2, max_size=9).map(np.array),
+    pause=st.sampled_from([0.5, 1.0, 1.7, 4.0, 10.0]),
+)
+def test_no_visits_that_are_apart_pay_more(nodes: Floats, pause: float) -> None:
+    times = np.linspace(0.0, HORIZON, 201)
+    prices = np.interp(times, np.linspace(0.0, HORIZON, len(nodes)), nodes)
+    steps = int(np.ceil(pause / 0.05 - 1e-9))
+    most = np.zeros(len(times) + steps + 1)
+    for place in range(len(times) - 1, -1, -1):
+        most[place] = max(most[place + 1], prices[place] + most[place + steps])
+    assert most[0] <= paid(nodes, HORIZON, pause) + 1e-9
+
+
+@given(
+    rate=st.floats(0.001, 30.0),
+    weight=st.sampled_from([0.1, 1.0, 20.0]),
+    nodes=st.lists(st.floats(0.01, 0.6), min_size=3, max_size=9).map(np.array),
+)
+def test_no_page_has_more_left_than_it_is_said_to(rate: float, weight: float, nodes: Floats) -> None:
+    points, worth = 4001, weight / (rate * HORIZON)
+    prices = np.interp(np.linspace(0.0, HORIZON, points), np.linspace(0.0, HORIZON, len(nodes)), nodes)
+    powers, worths, follows, hull = desk(points)
+    prepare(rate, HORIZON / (points - 1), powers)
+    _, most = best_visits(worth, worth, 1.0, 1.0, prices, powers, worths, follows, hull)
+    told = left(nodes, np.array([rate]), np.array([weight]), HORIZON)
+    assert most <= told + 1e-12
+    assert told <= most + 0.05 * weight

@@ -1,0 +1,65 @@
+"""Which servers are believed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tarantula.revisit.rates.last_modified import Honesty, Witness
+from tarantula.revisit.rates.observations import Sights, pairs_of
+
+DAY = 86_400.0
+
+
+def heard(modified: list[float], faces: list[int], unsent: bool = False) -> Witness:
+    """Return the witness of a server with one page that was visited once a day."""
+    times = np.arange(100.0, 100.0 + len(faces)).astype(np.float64) * DAY
+    nothing = np.zeros(len(faces), dtype=np.int64)
+    sights = Sights.of(nothing, times, np.array(faces), np.array(modified) * DAY, np.full(len(faces), unsent))
+    return Honesty().hear(sights, pairs_of(sights), np.zeros(1, dtype=np.int64)).witness(0)
+
+
+def test_a_server_that_dates_changes_rightly_is_believed() -> None:
+    witness = heard([99.5, 100.5, 100.5, 102.2, 103.5], [3, 4, 4, 5, 6])
+    assert witness.is_believed
+    assert witness.proofs == 3
+
+
+@pytest.mark.parametrize(
+    ("modified", "faces", "why"),
+    [
+        ([np.nan] * 5, [3, 4, 5, 6, 7], "It does not say when its pages were last changed."),
+        ([100, 101, 102, 103, 104], [3, 3, 4, 5, 6], "Its Last-Modified is the time of the answer: 5 of 5 times."),
+        ([101.5, 102.5, 103.5, 104.5, 105.5], [3, 4, 5, 6, 7], "Its Last-Modified lies in the future: 5 of 5 times."),
+        ([99.5, 100.5, 101.5, 102.5, 103.5], [3, 3, 3, 4, 5], "moves although the page stays the same: 2 of 4 times."),
+        ([50, 50, 50, 50, 50], [3, 4, 5, 5, 5], "stays although the page changes: 2 of 4 times."),
+        # A date before the visit that did not see the change yet cannot be its date.
+        ([50, 51, 52, 53, 54], [3, 4, 5, 6, 7], "stays although the page changes: 4 of 4 times."),
+        ([50, 50, 50, 50, 50], [3, 3, 3, 3, 3], "It dated 0 changes rightly, and 3 are asked for."),
+        ([99.5, 100.5, 101.5], [3, 4, 5], "It dated 2 changes rightly, and 3 are asked for."),
+    ],
+)  # fmt: skip
+def test_one_sentence_says_why_a_server_is_not_believed(modified: list[float], faces: list[int], why: str) -> None:
+    witness = heard(modified, faces)
+    assert not witness.is_believed
+    assert (witness.why_not or "").endswith(why)
+
+
+def test_one_lie_among_many_answers_is_forgiven() -> None:
+    modified = [99.5 + day for day in range(30)]
+    assert heard([*modified, modified[-1]], [*range(3, 33), 40]).is_believed
+
+
+def test_what_a_server_repeats_when_it_sends_nothing_proves_nothing() -> None:
+    assert heard([99.5, 100.5, 101.5, 102.5], [3, 4, 5, 6], unsent=True).answers == 0
+
+
+def test_servers_are_heard_a_part_at_a_time() -> None:
+    honesty = Honesty()
+    for server in (2, 0):
+        times = np.arange(100.0, 105.0).astype(np.float64) * DAY
+        sights = Sights.of(
+            np.zeros(5, dtype=np.int64), times, np.arange(3, 8), times - 1000.0, np.zeros(5, dtype=np.bool_)
+        )
+        honesty.hear(sights, pairs_of(sights), np.array([server]))
+    assert honesty.believed().tolist() == [True, False, True]

@@ -1,0 +1,144 @@
+"""Plans that others follow: item after item as good as can be with known rates, and better than turns without.
+
+With ``TARANTULA_FULL_SIZE=1`` the tables of docs/refresh.md are printed.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarantula.revisit.online_part_index import index as index_of_known
+from tarantula.revisit.planning.policies_part_aged import aged
+from tarantula.revisit.planning.policies_part_choosers import OWN
+from tarantula.revisit.planning.policies_part_lasting import lasting
+from tarantula.revisit.planning.policies_part_uniform import uniform
+from tarantula.revisit.planning.uncertain_pages import Believed, Pauses
+from tarantula.revisit.planning.uncertain_pages_part_greedy import longest_gap
+from tarantula.revisit.rates.gamma_part_doubt import index
+from tests.support.revisit_worlds import DAY, WORLDS, Kept, best, pages_of, pauses_of
+
+FULL = "TARANTULA_FULL_SIZE" in os.environ
+SURE = 1e9
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("weighed", [False, True])
+def test_item_after_item_is_as_fresh_as_can_be_with_known_rates(world: str, weighed: bool) -> None:
+    pages = pages_of(world, 300, weighed=weighed)
+    pauses = pauses_of(pages, DAY, 0.3)
+    fresh = {
+        choose: Kept(pages).keep(choose, pauses, 40, is_known=True)[20:].mean() for choose in (lasting, aged, uniform)
+    }
+    assert fresh[lasting] > 0.995 * best(pages, pauses)
+    assert fresh[lasting] > max(fresh[aged], fresh[uniform])
+
+
+def test_a_short_horizon_is_no_worse_than_a_long_one() -> None:
+    pages = pages_of("0.01 to 100, each power as likely", 300, servers=3)
+    fresh = []
+    for horizon in (DAY / 4, DAY, 10 * DAY):
+        items = round(40 * DAY / horizon)
+        kept = Kept(pages).keep(lasting, pauses_of(pages, horizon, 0.3), items, is_known=True)
+        fresh.append(kept[items // 2 :].mean())
+    assert fresh == pytest.approx([fresh[1]] * 3, rel=0.01)
+
+
+def test_rates_that_are_learned_are_worth_more_than_turns() -> None:
+    pages = pages_of("a Gamma distribution", 200)
+    pauses = pauses_of(pages, DAY, 1.0)
+    learned = Kept(pages).keep(lasting, pauses, 12, is_known=False)
+    in_turn = Kept(pages).keep(uniform, pauses, 12, is_known=True)
+    assert learned[6:].mean() > in_turn[6:].mean() + 0.02
+
+
+@pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it")
+def test_the_table_of_known_rates() -> None:
+    print("\n| changes a day | weights | horizon | at best | `lasting` | `aged` | in turn |")
+    print("|---" * 7 + "|")
+    for world, weighed, days in product(WORLDS, (False, True), (0.1, 1, 10)):
+        pages = pages_of(world, 1000, weighed=weighed)
+        pauses, items = pauses_of(pages, days * DAY, 0.1), max(round(50 / days), 20)
+        counted = max(round(10 / days), 10)
+        fresh = [Kept(pages).keep(OWN[name], pauses, items, is_known=True)[-counted:].mean() for name in OWN]
+        shown = " | ".join(f"{one:.4f}" for one in (best(pages, pauses), *fresh))
+        print(f"| {world} | {'Zipf' if weighed else 'equal'} | {days:g} d | {shown} |", flush=True)
+
+
+@pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it")
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_table_of_learned_rates(world: str) -> None:
+    print("\n| changes a day | horizon | visits to a page a day | known | `lasting` | `aged` | in turn |")
+    print("|---" * 7 + "|")
+    pages = pages_of(world, 500)
+    for days, visits in ((1, 0.1), (1, 1.0), (10, 0.1)):
+        pauses = pauses_of(pages, days * DAY, visits)
+        fresh = [
+            Kept(pages).keep(choose, pauses, 40, is_known=is_known)
+            for choose, is_known in ((lasting, True), (lasting, False), (aged, False), (uniform, True))
+        ]
+        shown = " | ".join(f"{one[:10].mean():.4f}, {one[30:].mean():.4f}" for one in fresh)
+        print(f"| {world} | {days} d | {visits:g} | {shown} |", flush=True)
+
+
+@given(visits=st.integers(1, 40), age=st.floats(0.0, 1e6))
+def test_the_longest_gap_is_that_of_so_many_visits(visits: int, age: float) -> None:
+    gap = longest_gap(visits, age, DAY)
+    for other, is_enough in ((gap * (1 - 1e-9), True), (gap * (1 + 1e-9), False)):
+        count = 1 + DAY // other if age >= other else (age + DAY) // other
+        assert (count >= visits) == is_enough
+
+
+@given(st.floats(1e-8, 1e-3), st.floats(0.2, 1e9), st.floats(10.0, 1e6))
+def test_the_index_is_the_price_at_which_a_gap_is_best(rate: float, shape: float, gap: float) -> None:
+    scale = shape / rate
+    price = index(gap, shape, scale)
+
+    def won(seconds: float) -> float:
+        """Return what is won a second by visiting so often at that price."""
+        moments = np.linspace(0.0, seconds, 20_001)
+        still = (1 + moments / scale) ** -shape
+        return float(np.trapezoid(still, moments) - price) / seconds
+
+    assert won(gap) >= max(won(gap * 0.8), won(gap * 1.25)) - 1e-6
+
+
+@given(st.floats(1e-8, 1e-3), st.floats(10.0, 1e6))
+def test_without_doubt_the_index_is_that_of_a_known_rate(rate: float, gap: float) -> None:
+    known = index_of_known(np.array([rate]), np.ones(1), np.array([gap]))[0]
+    assert index(gap, SURE, SURE / rate) == pytest.approx(known, rel=1e-5, abs=1e-9 * gap)
+
+
+def test_pages_that_are_overdue_come_first_and_all_at_even_times() -> None:
+    ages = np.array([0.0, 3.0, 30.0, 1.0]) * DAY
+    believed = Believed.of(np.full(4, SURE), np.full(4, SURE * DAY), ages, np.zeros(4, dtype=int))
+    schedule = lasting(believed, Pauses(DAY, np.array([60.0]), 3))
+    assert schedule.pages.tolist() == [2, 1, 3]
+    assert schedule.times == pytest.approx([0.0, DAY / 3, 2 * DAY / 3], abs=1e-3)
+
+
+def test_a_page_that_is_visited_several_times_comes_at_even_gaps() -> None:
+    believed = Believed.of(np.full(2, SURE), SURE * np.array([0.05, 5.0]) * DAY, np.zeros(2), np.array([0, 1]))
+    schedule = lasting(believed, Pauses(DAY, np.full(2, 60.0), 12))
+    counts = np.bincount(schedule.pages)
+    assert counts[0] > counts[1]
+    assert np.diff(schedule.times[: counts[0]]) == pytest.approx(DAY / counts[0], abs=1e-3)
+
+
+def test_no_two_servers_are_asked_at_one_moment() -> None:
+    servers = np.repeat(np.arange(50), 4)
+    believed = Believed.of(np.ones(200), np.full(200, DAY), np.full(200, DAY), servers)
+    times = lasting(believed, Pauses(DAY, np.full(50, 60.0), 100)).times
+    assert len(np.unique(times)) == len(times) == 100
+
+
+def test_pages_that_never_or_always_change_are_not_visited() -> None:
+    believed = Believed.of(
+        np.array([0.0, 1.0, 1.0]), np.array([DAY, 0.0, DAY]), np.full(3, DAY), np.zeros(3, dtype=int)
+    )
+    assert set(lasting(believed, Pauses(DAY, np.array([3600.0]), 5)).pages.tolist()) == {2}

@@ -1,0 +1,205 @@
+"""The simulator: five events on one line, and what follows from the laws follows here too."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tarantula.core.errors import TarantulaError
+from tarantula.revisit.changes import Law, first_change, mixture, next_change, streams
+from tarantula.revisit.experiments.experiment_part_worlds import World
+from tarantula.revisit.model import Reading
+from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.policies import POLICIES, psp
+from tarantula.revisit.schedule import Schedule
+from tarantula.revisit.simulator.event_loop_part_events import Event
+from tarantula.revisit.simulator.simulation import made, simulate
+from tarantula.revisit.simulator.simulation_part_web import Web
+from tests.support import simulator_reference
+
+READINGS = pytest.mark.parametrize("reading", list(Reading))
+WEB = Web.of(World(documents=8_000, servers=40).pages())
+LIMITS = Limits(86_400.0, 15.0, 69_120)
+CRAWLERS = np.full(4, 0.2)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled() -> None:
+    """Have the code compiled, or read from where it is kept, before Hypothesis traces whatever runs."""
+    simulate(psp(WEB.pages, LIMITS, Reading.FRESH), WEB, CRAWLERS, LIMITS, Reading.FRESH)
+
+
+def visits_of(*servers: list[tuple[float, int]]) -> Schedule:
+    """Write a schedule down: for each server the times and the pages."""
+    starts = np.cumsum([0, *(len(visits) for visits in servers)])
+    times, pages = np.array([visit for visits in servers for visit in visits]).reshape(-1, 2).T
+    return Schedule(times.copy(), pages.astype(np.int64), starts)
+
+
+def test_the_line_of_events_is_that_of_the_report() -> None:
+    web = Web.of(Pages.of([0.0, 0.02], [0, 0]), sizes=np.array([1.0, 3.0]))
+    schedule = visits_of([(10.0, 0), (20.0, 1), (60.0, 0)])
+    found = simulate(schedule, web, np.array([1.0]), Limits(100.0, 15.0, 9), Reading.FRESH, moments=2, seed=5, diary=99)
+    draws = streams(2, 5)
+    changes, time = [], first_change(Law.POISSON, 0.02, draws, 1)
+    while time <= 100.0:
+        changes.append((time, Event.MODIFIED, 1))
+        time += next_change(Law.POISSON, 0.02, draws, 1)
+    told = [
+        (0.0, Event.FREE, 0), (10.0, Event.READY, 0), (11.0, Event.FREE, 0),
+        # It is due at 20, and its server may be asked at 25.
+        (25.0, Event.READY, 0), (28.0, Event.FREE, 0), (50.0, Event.STATISTICS, 1),
+        (60.0, Event.READY, 0), (61.0, Event.FREE, 0), (100.0, Event.END, 0),
+    ]  # fmt: skip
+    assert changes
+    assert list(found.diary) == sorted(told + changes)
+    assert found.events == {kind: [event for _, event, _ in found.diary].count(kind) for kind in Event}
+    assert found.made.times.tolist() == [10.0, 25.0, 60.0]
+    assert [moment.seconds for moment in found.moments] == [50.0, 100.0]
+    assert (found.planned, found.visits, found.breaches, found.latest) == (3, 3, 0, 5.0)
+
+
+times = st.lists(st.floats(0.0, 60.0), max_size=8).map(sorted)
+speeds = st.sampled_from([0.1, 0.5, 3.0, inf])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    servers=st.lists(times, min_size=1, max_size=4),
+    crawlers=st.lists(st.sampled_from([0.05, 0.3, 2.0]), min_size=1, max_size=3),
+    fast=speeds,
+    politeness=st.floats(0.5, 12.0),
+    rates=st.lists(st.sampled_from([0.0, 0.01, 0.3, inf]), min_size=8, max_size=8),
+    kinds=st.lists(st.sampled_from(list(Law)), min_size=8, max_size=8),
+    seed=st.integers(0, 99),
+)
+def test_a_plain_simulation_comes_to_the_same(
+    servers: list[list[float]],
+    crawlers: list[float],
+    fast: float,
+    politeness: float,
+    rates: list[float],
+    kinds: list[Law],
+    seed: int,
+) -> None:
+    pages = Pages.of(rates, [number % len(servers) for number in range(8)], np.arange(1, 9))
+    own = [np.flatnonzero(pages.servers == server) for server in range(len(servers))]
+    schedule = visits_of(
+        *(
+            [(time, own[server][number % len(own[server])]) for number, time in enumerate(visits)]
+            for server, visits in enumerate(servers)
+        )
+    )
+    speed = np.full(len(servers), inf)
+    speed[0] = fast
+    web = Web.of(pages, np.array(kinds, dtype=np.int8), np.arange(1, 9) / 4.0, speed)
+    limits = Limits(60.0, politeness, 100)
+    found = simulate(schedule, web, np.array(crawlers), limits, Reading.FRESH, seed=seed)
+    slow = schedule.at(np.array(simulator_reference.made(schedule, web, np.array(crawlers), limits)))
+    assert found.made.times.tolist() == slow.times.tolist()
+    assert found.made.pages.tolist() == slow.pages.tolist()
+    assert found.breaches == 0
+    assert found.made.closest() >= politeness
+    assert found.staleness == pytest.approx(simulator_reference.staleness(slow, web, limits, seed), abs=1e-9)
+
+
+@READINGS
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_is_found_is_what_is_expected_of_the_same_visits(policy: str, reading: Reading) -> None:
+    schedule = POLICIES[policy](WEB.pages, LIMITS, reading)
+    laws = mixture(len(WEB.pages), {Law.POISSON: 0.6, Law.PARETO: 0.3, Law.QUASI_DETERMINISTIC: 0.1})
+    for web in (WEB, Web.of(WEB.pages, laws)):
+        found = simulate(schedule, web, CRAWLERS, LIMITS, reading, seed=1)
+        assert 0 < found.error < 0.003
+        assert abs(found.errors) < 3
+        assert found.breaches == 0
+        assert found.made.closest() >= LIMITS.politeness
+        assert found.visits == len(found.made.times) == found.moments[-1].visits
+        assert found.moments[-1].staleness == pytest.approx(found.staleness)
+
+
+def test_the_same_documents_change_at_the_same_moments_whatever_the_policy() -> None:
+    changes = [
+        simulate(policy(WEB.pages, LIMITS, Reading.FRESH), WEB, CRAWLERS, LIMITS, Reading.FRESH, seed=2).events
+        for policy in (POLICIES["psp"], POLICIES["m-wolf"])
+    ]
+    assert len({events[Event.MODIFIED] for events in changes}) == 1
+    other = simulate(psp(WEB.pages, LIMITS, Reading.FRESH), WEB, CRAWLERS, LIMITS, Reading.FRESH, seed=3)
+    assert other.events[Event.MODIFIED] != changes[0][Event.MODIFIED]
+
+
+def test_servers_that_are_asked_as_often_as_can_be_do_not_wait_for_each_other() -> None:
+    pages = World(documents=4_000, servers=20, theta=0.0).pages()
+    limits = Limits(3_600.0, 15.0, 10**6)
+    schedule = psp(pages, limits, Reading.FRESH)
+    assert np.all(np.diff(schedule.starts) == limits.of_server)
+    together = Schedule(np.tile(np.arange(240) * 15.0, 20), schedule.pages, schedule.starts)
+    # Twenty servers every fifteen seconds are just what one crawler can do.
+    apart, queued = (
+        simulate(one, Web.of(pages), np.array([4 / 3]), limits, Reading.FRESH) for one in (schedule, together)
+    )
+    assert apart.breaches == queued.breaches == 0
+    assert apart.late < 1.5 < 5.0 < queued.late
+    assert apart.latest < 5.0
+
+
+@READINGS
+def test_what_never_changes_and_what_always_does(reading: Reading) -> None:
+    pages = Pages.of([0.0, inf, 1e-4], [0, 0, 3])
+    limits = Limits(1_000.0, 10.0, 500)
+    found = simulate(psp(pages, limits, reading), Web.of(pages), np.array([1.0]), limits, reading)
+    assert np.isfinite([found.staleness, found.expected, found.error, found.errors]).all()
+    assert found.staleness == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_nothing_to_visit_is_a_day_without_visits() -> None:
+    limits = Limits(1_000.0, 10.0, 0)
+    found = simulate(psp(WEB.pages, limits, Reading.FRESH), WEB, CRAWLERS, limits, Reading.FRESH)
+    assert (found.planned, found.visits, found.late, found.closest) == (0, 0, 0.0, None)
+    assert abs(found.errors) < 3
+
+
+def test_a_million_documents_on_one_server_are_visited_in_turn() -> None:
+    pages = World(documents=1_000_000, servers=1, high=0.02 / 3600).pages()
+    limits = Limits(3_600.0, 15.0, 10**6)
+    schedule = psp(pages, limits, Reading.FRESH)
+    found = simulate(schedule, Web.of(pages), np.array([10.0]), limits, Reading.FRESH, moments=1)
+    assert (found.visits, found.breaches, found.made.closest()) == (240, 0, 15.0)
+
+
+def test_phase_3_is_the_same_without_changes() -> None:
+    schedule = POLICIES["m-wolf"](WEB.pages, LIMITS, Reading.FRESH)
+    found = simulate(schedule, WEB, CRAWLERS, LIMITS, Reading.FRESH)
+    alone = made(schedule, WEB, CRAWLERS, LIMITS)
+    assert np.array_equal(found.made.times, alone.times)
+    assert np.array_equal(found.made.pages, alone.pages)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"sizes": np.array([-1.0])}, "The size of a document"),
+        ({"sizes": np.array([np.nan])}, "The size of a document"),
+        ({"speeds": np.array([0.0])}, "The speed of a server"),
+        ({"sizes": np.array([1.0, 1.0])}, "Each document has one size"),
+    ],
+)
+def test_webs_that_cannot_be_are_refused(change: dict[str, np.ndarray], words: str) -> None:
+    with pytest.raises(TarantulaError, match=words):
+        Web.of(Pages.of([1.0], [0]), **change)
+
+
+def test_crawlers_and_rates_that_cannot_be_are_refused() -> None:
+    schedule, limits = visits_of([(1.0, 0)]), Limits(10.0, 1.0, 5)
+    web = Web.of(Pages.of([1.0], [0]))
+    for crawlers, words in (([], "At least one crawler"), ([0.0], "The speed of a crawler"), ([np.nan], "The speed")):
+        with pytest.raises(TarantulaError, match=words):
+            simulate(schedule, web, np.array(crawlers), limits, Reading.FRESH)
+    with pytest.raises(TarantulaError, match="changes would be simulated"):
+        simulate(schedule, Web.of(Pages.of([1e12], [0])), np.array([1.0]), limits, Reading.FRESH)
+    with pytest.raises(TarantulaError, match="At least one document"):
+        Web.of(Pages.of([], []))

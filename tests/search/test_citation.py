@@ -1,0 +1,74 @@
+"""Citations: the words that are asked for are marked, whatever their form, and the best place is cited."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarantula.search.citation import BEFORE, LENGTH, MOST_HITS, AskedWords, _best_start, _Hit, citation, forms_asked
+from tarantula.search.queries.parser import understood
+from tarantula.search.texts.words import exact, stems_of
+
+letters = st.one_of(
+    st.sampled_from("abcçdeéfghijklmnñopqrstuüvwxyzABCDEXYZ_0123456789ßæÆØſKİ"), st.characters(codec="utf-8")
+)
+words = st.one_of(
+    st.text(letters, min_size=1, max_size=12),
+    st.sampled_from("lying Lies skies sky dying dies generically corações coração leis lei maçã foo_bar YES".split()),
+)
+
+
+def marked(query: str, text: str) -> list[str]:
+    return [piece.text for piece in citation(text, forms_asked(understood(query))) if piece.marked]
+
+
+def forms(word: str) -> set[str]:
+    return {*exact().analyze(word), *stems_of(word)}
+
+
+@given(
+    asked=st.lists(words, min_size=1, max_size=3), others=st.lists(words, max_size=10), between=st.sampled_from(" -“")
+)
+def test_no_word_that_is_asked_for_is_passed_over(asked: list[str], others: list[str], between: str) -> None:
+    text = between.join([*others, *asked])
+    wanted = frozenset(form for word in asked for part in exact().analyze(word) for form in forms(part))
+    expected = [word[0] for word in re.finditer(r"\w+", text) if forms(word[0].lower()) & wanted]
+    assert [text[start:end] for start, end, _ in AskedWords(wanted).hits_in(text)] == expected
+
+
+def test_every_form_is_marked() -> None:
+    assert marked("bibliotecas", "A biblioteca, BIBLIOTECAS e um bilhete.") == ["biblioteca", "BIBLIOTECAS"]
+    assert marked('"lying down"', "He lies down, she lay.") == ["lies", "down"]
+    assert marked("bar", "foo_bar, snafu") == ["foo_bar"]
+
+
+def test_the_place_with_most_of_the_words_is_cited() -> None:
+    text = "red " + "x " * 500 + "red green blue " + "y " * 500
+    pieces = citation(text, forms_asked(understood("red green blue")))
+    assert [piece.text for piece in pieces if piece.marked] == ["red", "green", "blue"]
+    assert pieces[0].text == "… "
+    assert sum(len(piece.text) for piece in pieces) <= LENGTH + 4
+
+
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 200), st.sampled_from("abcd")), max_size=80))
+def test_the_best_place_is_the_first_with_most_different_words_then_most_words(
+    words: list[tuple[int, int, str]],
+) -> None:
+    hits, at = list[_Hit](), 0
+    for gap, length, form in words:
+        hits.append((at + gap, at + gap + length, form))
+        at += gap + length
+    values = []
+    for number, (begin, _, _) in enumerate(hits):
+        inside = [form for _, end, form in hits[number : number + MOST_HITS] if end <= begin + LENGTH - BEFORE]
+        values.append((len(set(inside)), len(inside), -begin))
+    best = max(values, default=(0, 0, 0))
+    assert _best_start(hits) == (-best[2] if best[0] else 0)
+
+
+def test_without_a_word_its_beginning_is_cited() -> None:
+    assert [piece.text for piece in citation("One two three.", forms_asked(understood("four")))] == ["One two three."]
+    assert citation("", forms_asked(understood("four"))) == []
+    assert [piece.text for piece in citation("One.", forms_asked(understood("site:x.pt")))] == ["One."]

@@ -1,0 +1,97 @@
+"""What documents say, whatever their type and whatever is wrong with them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarantula.core.urls import key_of
+from tarantula.search.texts.content import Content, unpacked
+from tarantula.search.texts.content_part_language import language_of
+from tarantula.search.texts.content_part_reading import content_of
+from tests.sites.drawing import pdf
+
+URL = "http://www.fc.ul.pt/cursos/"
+PAGE = """
+<html lang=pt><head><title> Faculdade de
+Ci&ecirc;ncias </title><meta name=description content="Os cursos da faculdade"></head>
+<body><script>var segredo</script><noscript>Ligue os scripts</noscript>
+<nav><a href=/>Início</a><a href="fisica?ano=1#topo">Física</a><a href="mailto:x@y.pt">Correio</a></nav>
+<main><h1>Cursos de 2001</h1><p>A faculdade oferece muitos cursos de licenciatura, de mestrado e de doutoramento.</p>
+<h2>Horários</h2><p>Todos os anos, em Setembro, são afixados os horários de todas as disciplinas.</p></main>
+<footer><a href="http://di.fc.ul.pt/"><img src=x alt="Departamento de Informática"></a></footer>
+"""
+
+
+def read(body: str | bytes, media_type: str = "text/html", charset: str | None = "utf-8") -> Content:
+    content = content_of(body.encode() if isinstance(body, str) else body, media_type, URL, charset)
+    assert content is not None
+    return content
+
+
+def test_a_page_is_read_by_what_its_words_are_there_for() -> None:
+    content = read(PAGE)
+    assert content.title == "Faculdade de Ciências"
+    assert content.headings.split("\n") == ["Cursos de 2001", "Horários"]
+    assert content.description == "Os cursos da faculdade"
+    assert "licenciatura" in content.main
+    assert "Início Física" in content.rest
+    assert content.language == "pt"
+    for unseen in ("segredo", "Ligue os scripts"):
+        assert unseen not in content.main + content.rest
+
+
+@pytest.mark.parametrize(
+    "beside", ["<nav>{}</nav>", "<aside>{}</aside>", "<footer>{}</footer>", "<div role=navigation>{}</div>"]
+)
+def test_what_a_page_puts_beside_is_not_what_it_is_about(beside: str) -> None:
+    menu = beside.format("<a href=/>Departamentos</a>")
+    content = read(f"<body>{menu}<h1>Sala</h1><p>Abre às nove.<p>Fecha à meia-noite.")
+    assert (content.main, content.rest) == ("Sala\nAbre às nove.\nFecha à meia-noite.", "Departamentos")
+    assert len(content.anchors) == 1
+    assert read(f"<body>{menu}").main == "Departamentos"
+
+
+def test_a_page_says_what_it_calls_others() -> None:
+    anchors = dict(read(PAGE).anchors)
+    assert anchors == {
+        key_of("http://www.fc.ul.pt/").hex(): "Início",
+        key_of("http://www.fc.ul.pt/cursos/fisica?ano=1").hex(): "Física",
+        key_of("http://di.fc.ul.pt/").hex(): "Departamento de Informática",
+    }
+
+
+def test_accents_are_read_in_the_encoding_of_the_page() -> None:
+    assert read("<title>Ciências</title>".encode("latin-1"), charset="iso-8859-1").title == "Ciências"
+
+
+def test_plain_text_and_papers_are_read() -> None:
+    assert read("Olá, mundo.\nAdeus.", "text/plain").main == "Olá, mundo.\nAdeus."
+    assert read(pdf("Regulamento da Faculdade"), "application/pdf").title == "Regulamento da Faculdade"
+
+
+@pytest.mark.parametrize("media_type", ["image/png", "application/zip", None])
+def test_what_has_no_words_is_not_read(media_type: str | None) -> None:
+    assert content_of(b"words", media_type, URL, None) is None
+
+
+def test_what_cannot_be_read_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
+    assert content_of(b"%PDF-1.4 and then nothing", "application/pdf", URL, None) is None
+    assert URL in caplog.text
+
+
+def test_the_language_is_told_by_the_text_and_not_by_its_markup() -> None:
+    assert language_of("The departments of the faculty offer many courses every year.", "pt") == "en"
+    assert language_of("Olá", "pt-PT") == "pt"
+    assert language_of("Olá", "nonsense!") == ""
+
+
+@given(st.builds(Content, st.text(), st.text(), main=st.text(), anchors=st.lists(st.tuples(st.text(), st.text()))))
+def test_what_was_packed_comes_out_again(content: Content) -> None:
+    assert unpacked(content.packed()) == content
+
+
+@given(st.binary())
+def test_any_bytes_are_a_page(body: bytes) -> None:
+    assert content_of(body, "text/html", URL, None) is not None

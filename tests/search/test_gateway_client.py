@@ -1,0 +1,123 @@
+"""Searching through a gateway: the same answers as from an index, and a sentence for everything that goes wrong."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tarantula.core.database import Database
+from tarantula.core.errors import NotNow, TarantulaError
+from tarantula.search.barrels.client import RemoteFinder
+from tarantula.search.results import Facets, Request, Results
+from tests.support.barrels import arrive, new_item, start_barrel, start_gateway
+from tests.support.command_result import Tarantula
+from tests.support.crawls import interrupt
+from tests.support.waits import eventually
+
+FOUND = Results(query="x", page=1, pages=0, documents=0, results=[], facets=Facets(), notes=["É tudo."], place=3)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers as its server is told to."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        """Answer."""
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status, body, closes = self.server.answers.pop(0)  # type: ignore[attr-defined]
+        self.server.asked.append((self.path, asked["query"], self.client_address))  # type: ignore[attr-defined]
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        # Without a word: whoever asks next finds it closed.
+        self.close_connection = closes
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def served(*answers: tuple[int, bytes, bool]) -> Iterator[tuple[RemoteFinder, list[tuple[str, str, object]]]]:
+    """Give a finder, whose gateway answers so, and what that is asked."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.answers, server.asked = list(answers), []  # type: ignore[attr-defined]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with closing(RemoteFinder(f"http://127.0.0.1:{server.server_address[1]}/below/")) as finder:
+            yield finder, server.asked  # type: ignore[attr-defined]
+        server.shutdown()
+
+
+GOOD = FOUND.model_dump_json().encode()
+
+
+def test_a_connection_is_used_again_and_made_anew_when_it_was_closed() -> None:
+    with served((200, GOOD, False), (200, GOOD, True), (200, GOOD, False)) as (finder, asked):
+        assert [finder.find(Request(query=query)) for query in "abc"] == [FOUND] * 3
+        paths, queries, clients = zip(*asked, strict=True)
+    assert set(paths) == {"/below/find"}
+    assert queries == ("a", "b", "c")
+    assert (clients[0] == clients[1], clients[1] == clients[2]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "sentence"),
+    [
+        ((503, b'{"error": "There is none."}', False), NotNow, r"^There is none\.$"),
+        ((400, b'{"error": "The page is wrong."}', False), TarantulaError, "The page is wrong"),
+        ((200, b"<html>", False), TarantulaError, "is no gateway of this version"),
+        ((200, b"{}", False), TarantulaError, "is no gateway of this version"),
+        ((500, b"oh", False), TarantulaError, "is no gateway of this version"),
+    ],
+)
+def test_what_cannot_be_answered_is_said(
+    answer: tuple[int, bytes, bool], kind: type[TarantulaError], sentence: str
+) -> None:
+    with served(answer) as (finder, _), pytest.raises(kind, match=sentence):
+        finder.find(Request(query="x"))
+
+
+@pytest.mark.parametrize("address", ["nowhere", "ftp://x.example", "http://", "http://[", "http://x.example:port"])
+def test_an_address_that_is_none_is_refused(tarantula: Tarantula, address: str) -> None:
+    done = tarantula("search", "--gateway", address, "x")
+    assert (done.code, done.out) == (2, "")
+    assert "is no address of a gateway. Write it as http://127.0.0.1:7700." in done.err
+
+
+def test_what_is_no_letter_in_any_encoding_is_asked_for_as_well() -> None:
+    with served((200, GOOD, False)) as (finder, asked):
+        finder.find(Request(query="caf\udce9 \ud800"))
+    assert asked[0][1] == "caf? ?"
+
+
+def test_that_there_is_no_gateway_is_said(tarantula: Tarantula) -> None:
+    done = tarantula("search", "--gateway", "http://127.0.0.1:9", "x")
+    assert done.code == 2
+    assert done.err.startswith("The gateway at http://127.0.0.1:9 does not answer (Connection refused).")
+
+
+def test_a_barrel_on_all_addresses_says_where_it_is(tarantula: Tarantula) -> None:
+    done = tarantula("barrel", "--host", "0.0.0.0")
+    assert (done.code, "with --address" in done.err) == (2, True)
+
+
+def test_the_commands_find_through_a_gateway_what_arrives(
+    sqlite: Database, tarantula: Tarantula, tmp_path: Path
+) -> None:
+    urn = new_item(sqlite)
+    arrive(sqlite, urn, {"a": "It is everywhere."})
+    gateway, address = start_gateway()
+    assert "There is no barrel" in tarantula("search", "--gateway", address, "everywhere").err
+    barrel, _ = start_barrel(tmp_path / "b")
+    eventually(lambda: tarantula("search", "--gateway", address, "everywhere").code == 0)
+    found = json.loads(tarantula("search", "--gateway", address, "--json", "everywhere").out)
+    assert (found["documents"], found["results"][0]["url"]) == (1, "http://one.example/a")
+    assert (interrupt(gateway), gateway.returncode) == ("", 0)
+    assert (interrupt(barrel), barrel.returncode) == ("", 0)

@@ -1,0 +1,196 @@
+"""The server of barrels and gateways: every request is answered, or refused in a sentence, and none lasts for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from http import HTTPStatus
+
+import pytest
+
+from tarantula.core.sockets import listen
+from tarantula.search.barrels import http_server, http_server_part_http_conversation
+from tarantula.search.barrels.http_server import Server
+from tarantula.search.barrels.http_server_part_http_request import LARGEST_BODY, LARGEST_HEAD, NoAnswer
+from tests.support.waits import PATIENCE, eventually_here
+
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+QUESTION = b'{"query": "x"}'
+noted: list[str | int] = []
+"""What the server was asked to note, and what became of those who wait."""
+
+
+async def echo(body: bytes) -> bytes:
+    """Return what is sent, in its own time if it wishes so."""
+    asked = json.loads(body)
+    if "wait" in asked:
+        await _wait(asked["wait"])
+    if "note" in asked:
+        noted.append(asked["note"])
+    if "refuse" in asked:
+        raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, "Not now.")
+    return body
+
+
+async def _wait(seconds: float) -> None:
+    noted.append("waiting")
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        noted.append("cancelled")
+        raise
+
+
+def talking(talk: Talk) -> None:
+    """Talk with a server over one connection, then end it."""
+
+    async def go() -> None:
+        ending = asyncio.Event()
+        with listen("127.0.0.1", 0) as taken:
+            serving = asyncio.create_task(Server({"/echo": ("POST", echo)}).run(taken, ending))
+            reader, writer = await asyncio.open_connection(*taken.getsockname())
+            async with asyncio.timeout(PATIENCE):
+                await talk(reader, writer)
+                ending.set()
+                await serving
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    asyncio.run(go())
+
+
+def posted(body: bytes = QUESTION, path: str = "/echo", *headers: str) -> bytes:
+    lines = (f"POST {path} HTTP/1.1", "Host: here", "Content-Type: application/json; charset=utf-8", *headers)
+    return "\r\n".join((*lines, f"Content-Length: {len(body)}", "", "")).encode() + body
+
+
+async def answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    length = next(int(line.partition(":")[2]) for line in head if line.startswith("Content-Length"))
+    return int(head[0].split()[1]), json.loads(await reader.readexactly(length))
+
+
+def test_one_connection_carries_many_questions() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(posted() + posted(b'{"query": "second"}'))
+        assert await answer(reader) == (200, {"query": "x"})
+        assert await answer(reader) == (200, {"query": "second"})
+        writer.write(posted(b'{"refuse": 1}'))
+        assert await answer(reader) == (503, {"error": "Not now."})
+        writer.write(posted(QUESTION, "/echo", "Connection: close"))
+        assert await answer(reader) == (200, {"query": "x"})
+        assert await reader.read() == b""
+
+    talking(talk)
+
+
+REFUSED = {
+    "no HTTP": (b"hello\r\n\r\n", 400, "This is no request of HTTP/1.1."),
+    "a header that is none": (b"POST /echo HTTP/1.1\r\nbad header\r\n\r\n", 400, "This is no request of HTTP/1.1."),
+    "another version": (b"POST /echo HTTP/2.0\r\n\r\n", 400, "This is no request of HTTP/1.1."),
+    "a long head": (b"POST /echo HTTP/1.1\r\nX: " + b"x" * 2 * LARGEST_HEAD, 431, "larger than 16,384 bytes"),
+    "chunks": (b"POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 411, "Content-Length"),
+    "no number": (b"POST /echo HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400, "is no number"),
+    "two lengths": (b"POST /echo HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "more than one"),
+    "a form": (b"POST /echo HTTP/1.1\r\nContent-Length: 1\r\n\r\nx", 415, "application/json"),
+    "a large body": (posted(b"x" * (LARGEST_BODY + 1)), 413, "larger than 1,000,000 bytes"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_odd_is_refused_and_the_connection_closed(name: str) -> None:
+    sent, status, words = REFUSED[name]
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(sent)
+        got, said = await answer(reader)
+        assert (got, words in said["error"]) == (status, True), said
+        writer.write_eof()
+        assert await reader.read() == b""
+
+    talking(talk)
+
+
+def test_other_paths_and_methods_and_bugs_leave_the_connection_open(caplog: pytest.LogCaptureFixture) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(posted(QUESTION, "/other"))
+        assert await answer(reader) == (404, {"error": "There is nothing at /other."})
+        writer.write(b"GET /echo HTTP/1.1\r\n\r\n")
+        assert await answer(reader) == (405, {"error": "Ask /echo with POST."})
+        writer.write(posted(b"no json"))
+        assert (await answer(reader))[0] == 500
+        writer.write(posted(QUESTION, "/echo?x=y"))
+        assert (await answer(reader))[0] == 200
+
+    talking(talk)
+    assert "JSONDecodeError" in caplog.text
+
+
+@pytest.mark.parametrize(("limit", "sent"), [("IDLE", b""), ("IDLE", b"POST"), ("PATIENCE", posted()[:-1])])
+def test_whoever_is_slow_is_left(limit: str, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server_part_http_conversation, limit, 0.1)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(sent)
+        assert await reader.read() == b""
+
+    talking(talk)
+
+
+def test_too_many_connections_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 1)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        other, closing = await asyncio.open_connection(*writer.get_extra_info("peername"))
+        assert await answer(other) == (503, {"error": "Too many are asking."})
+        closing.close()
+        writer.write(posted())
+        assert (await answer(reader))[0] == 200
+
+    talking(talk)
+
+
+def test_what_is_under_way_when_it_ends_is_answered() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(posted(b'{"wait": 0.1}'))
+        # The server has it before it is told to end.
+        await eventually_here(lambda: noted == ["waiting"])
+        reading.append(asyncio.create_task(answer(reader)))
+
+    noted.clear()
+    reading: list[asyncio.Task[tuple[int, dict[str, str]]]] = []
+    talking(talk)
+    assert reading[0].result()[0] == 200
+
+
+def test_nothing_is_done_for_whoever_has_gone() -> None:
+    async def talk(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(posted(b'{"wait": 3600, "note": 1}'))
+        await eventually_here(lambda: noted)
+        writer.transport.abort()
+        await eventually_here(lambda: len(noted) > 1)
+
+    noted.clear()
+    talking(talk)
+    assert noted == ["waiting", "cancelled"]
+
+
+def test_whoever_takes_no_answers_is_asked_for_no_more_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(posted(b'{"note": 1}'))
+        await eventually_here(lambda: noted)
+        monkeypatch.setattr(http_server_part_http_conversation, "PATIENCE", 0.3)
+        large = json.dumps({"note": 1, "text": "x" * (LARGEST_BODY - 100)}).encode()
+        with suppress(ConnectionError):
+            for _ in range(40):
+                writer.write(posted(large))
+                await writer.drain()
+        assert writer.transport.is_closing() or reader.exception() is not None
+
+    noted.clear()
+    talking(talk)
+    assert 0 < len(noted) < 30

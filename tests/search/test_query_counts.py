@@ -1,0 +1,85 @@
+"""What is searched for most: counted without names, within limits, by several at once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from threading import Thread
+
+import pytest
+from sqlalchemy import func, insert, select
+
+from tarantula.core.database import Database
+from tarantula.search import query_counts
+from tarantula.search.query_counts import SearchCounts, normalised, top
+from tarantula.search.results import Request
+from tarantula.tables.publications import SearchCount
+
+
+def search(counts: SearchCounts, *queries: str) -> None:
+    for query in queries:
+        counts.note(Request(query=query))
+
+
+def best(database: Database, days: int = 7, most: int = 10) -> list[tuple[str, int]]:
+    with database.reading() as session:
+        return [(query, number) for query, number in top(session.connection(), days, most)]
+
+
+def test_the_most_frequent_come_first(database: Database) -> None:
+    counts = SearchCounts(database)
+    search(counts, "Lisboa", " lisboa\n", "coimbra", "LISBOA", "porto", "porto")
+    counts.note(Request(query="coimbra", page=2))
+    search(counts, "", " ")
+    counts.write()
+    search(counts, "porto", "porto")
+    counts.write()
+    assert best(database) == [("porto", 4), ("lisboa", 3), ("coimbra", 1)]
+    assert best(database, most=1) == [("porto", 4)]
+
+
+def test_several_who_write_at_once_lose_nothing(database: Database) -> None:
+    def go() -> None:
+        counts = SearchCounts(database)
+        for _ in range(5):
+            search(counts, "a", "b", "c")
+            counts.write()
+
+    threads = [Thread(target=go) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert best(database) == [("a", 20), ("b", 20), ("c", 20)]
+
+
+def test_old_days_are_forgotten(sqlite: Database) -> None:
+    today = datetime.now(UTC).date()
+    ages = {"today": 0, "week": 6, "older": 8, "oldest": query_counts.DAYS}
+    with sqlite.session() as session:
+        for query, days in ages.items():
+            session.execute(insert(SearchCount).values(day=today - timedelta(days=days), query=query, number=days + 1))
+    assert best(sqlite) == [("week", 7), ("today", 1)]
+    counts = SearchCounts(sqlite)
+    search(counts, "today")
+    counts.write()
+    assert best(sqlite, days=1000) == [("older", 9), ("week", 7), ("today", 2)]
+
+
+def test_there_are_never_too_many(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_counts, "MOST", 3)
+    monkeypatch.setattr(query_counts, "MOST_A_DAY", 4)
+    counts = SearchCounts(sqlite)
+    for first in ("a", "b", "a", "c"):
+        search(counts, *(f"{first}{number}" for number in range(5)))
+        counts.write()
+    with sqlite.reading() as session:
+        assert session.scalar(select(func.count()).select_from(SearchCount)) == 4
+    assert best(sqlite) == [("a0", 2), ("a1", 2), ("a2", 2), ("b0", 1)]
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [("  Two\t words\x00 ", "two words"), ("x" * 500, "x" * 200), ("\u202eABC", "abc"), ("É São", "é são")],
+)
+def test_queries_that_mean_the_same_are_one(query: str, kept: str) -> None:
+    assert normalised(query) == kept

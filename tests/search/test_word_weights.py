@@ -1,0 +1,76 @@
+"""What comes first, by how words are typed and where they stand."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tarantula.search.finder import Finder
+from tarantula.search.index.schema import Entry
+from tarantula.search.index.storage import Index
+from tarantula.search.results import Order, Request, Results
+from tarantula.search.texts.words import stems_of
+from tests.support.index_entries import entry
+
+
+def answer(folder: Path, entries: list[Entry], query: str, **others: object) -> Results:
+    """Return what is found among some entries, by words alone."""
+    with closing(Index(folder)) as index:
+        index.put(entries)
+        index.commit(1)
+        return Finder(index).find(Request.model_validate({"query": query, "order": Order.WORDS, **others}))
+
+
+def order(folder: Path, entries: list[Entry], query: str) -> list[int]:
+    """Return the numbers of what is found, the best first."""
+    return [result.document for result in answer(folder, entries, query).results]
+
+
+def test_a_form_that_few_have_counts_no_more_than_the_word(tmp_path: Path) -> None:
+    portuguese = [
+        entry(number, f"Redes de sensores, e outras redes {number}.", language="pt") for number in range(1, 9)
+    ]
+    quoting = entry(9, f"The word redes is quoted here. {'It is a long text about another matter. ' * 9}")
+    assert stems_of("redes") == ("red", "rede", "redes")
+    found = order(tmp_path, [*portuguese, quoting], "redes")
+    assert (len(found), found[-1]) == (9, 9)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "other", "query"),
+    [
+        ("pt", "A coordenação geral das obras.", "As coordenadas gerais das obras.", "coordenação"),
+        ("en", "The organization of a party.", "The organs of a party.", "organization"),
+    ],
+)
+def test_a_word_as_it_was_typed_comes_before_its_relatives(
+    tmp_path: Path, language: str, text: str, other: str, query: str
+) -> None:
+    entries = [entry(1, other, language=language), entry(2, text, language=language)]
+    assert order(tmp_path, entries, query)[0] == 2
+
+
+def test_words_that_stand_side_by_side_come_before_the_same_words_apart(tmp_path: Path) -> None:
+    apart = "O filtro e outro filtro. Kalman esteve na escola, e Kalman falou do filtro de água."
+    together = "Usa-se um filtro de Kalman para seguir o que se move, e para nada mais do que isso."
+    entries = [entry(1, apart, language="pt"), entry(2, together, language="pt")]
+    assert order(tmp_path, entries, "filtro de kalman") == [2, 1]
+    # Who says more than words has said what is wanted.
+    assert order(tmp_path, entries, "kalman filtro") == [1, 2]
+
+
+def test_what_a_question_is_made_of_counts_for_hardly_anything(tmp_path: Path) -> None:
+    empty = "What should be done about it, and what about those which were about to be done?"
+    entries = [entry(1, f"{empty} Planes were not."), entry(2, "Planes, and the noise of their wings.")]
+    assert order(tmp_path, entries, "what about the noise of planes")[0] == 2
+
+
+def test_side_by_side_is_told_when_a_score_is_explained(tmp_path: Path) -> None:
+    entries = [entry(1, "Um filtro de Kalman.", language="pt")]
+    (result,) = answer(tmp_path, entries, "filtro de kalman", explain=True).results
+    assert result.explanation is not None
+    total, *parts = result.explanation.splitlines()
+    assert any("words together as they were typed: 1 times" in part for part in parts)
+    assert float(total.split()[0]) == pytest.approx(sum(float(part.split()[0]) for part in parts), abs=0.01)

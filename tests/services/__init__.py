@@ -1,0 +1,1 @@
+"""Tests of what people do: roles, audit log and results."""

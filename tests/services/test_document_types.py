@@ -1,0 +1,51 @@
+"""What people do with types and profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tarantula.accounts.roles import NotAllowed, Role
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.services import document_types
+from tests.support.contexts import desk_of, noted
+
+
+def test_types_and_profiles_are_added_and_changed_and_all_of_it_is_written_down(database: Database) -> None:
+    desk = desk_of(database)
+    document_types.add_type(desk, "application/x-tcltk", ["tcl"], "Tcl")
+    document_types.edit_type(desk, "application/x-tcltk", ["tcl", ".tk"], "Tcl and Tk")
+    document_types.add_profile(desk, "scripts", ["application/x-tcltk"], "Programs")
+    document_types.edit_profile(desk, "scripts", ["application/x-tcltk", "text/*"], "Programs and texts")
+    (tcl,) = [row for row in document_types.types(desk) if row.mime == "application/x-tcltk"]
+    (scripts,) = [row for row in document_types.profiles(desk) if row.name == "scripts"]
+    assert (tcl.extensions, tcl.description) == (["tcl", "tk"], "Tcl and Tk")
+    assert (scripts.types, scripts.description) == (["application/x-tcltk", "text/*"], "Programs and texts")
+    assert noted(database) == [
+        ("ana", "type.add", "application/x-tcltk"),
+        ("ana", "type.edit", "application/x-tcltk"),
+        ("ana", "profile.add", "scripts"),
+        ("ana", "profile.edit", "scripts"),
+    ]
+
+
+def test_what_is_wrong_changes_nothing_and_is_not_written_down(sqlite: Database) -> None:
+    desk = desk_of(sqlite)
+    before = document_types.types(desk), document_types.profiles(desk)
+    attempts: tuple[Callable[[], None], ...] = (
+        lambda: document_types.add_type(desk, "text/html", []),
+        lambda: document_types.add_type(desk, "nonsense", []),
+        lambda: document_types.edit_type(desk, "text/nothing", ["x"], ""),
+        lambda: document_types.edit_type(desk, "text/html", ["a b"], ""),
+        lambda: document_types.add_profile(desk, "everything", ["text/html"]),
+        lambda: document_types.edit_profile(desk, "everything", [], ""),
+    )
+    for attempt in attempts:
+        with pytest.raises(TarantulaError):
+            attempt()
+    with pytest.raises(NotAllowed):
+        document_types.add_type(desk_of(sqlite, Role.READER), "text/x-new", [])
+    assert (document_types.types(desk), document_types.profiles(desk)) == before
+    assert noted(sqlite) == []

@@ -1,0 +1,30 @@
+"""What goes on, and what wants to be looked at."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from tarantula.accounts.roles import Role
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.services.overview import overview
+from tests.support.contexts import desk_of
+from tests.support.item_lifecycles import change, new_item
+from tests.support.monthly_items import archive
+
+
+def test_everything_is_in_its_list(database_config: Config, database: Database) -> None:
+    ended = archive(database_config, database, 6, {}, name="ended", every="monthly", start="2026-06-01 00:00+00:00")
+    asking = archive(database_config, database, 7, {}, name="asking")
+    decided = archive(database_config, database, 8, {}, name="decided")
+    running = new_item(database_config, database, "running")
+    change(database, running, state="collecting")
+    fired = [{"rule": "errors > 20%", "effect": "attention", "value": 30, "reason": "Too many errors."}]
+    change(database, asking, attention=fired)
+    change(database, decided, attention=fired, validation="valid")
+    found = overview(desk_of(database, Role.READER))
+    assert (found.publications, found.items) == (4, 4)
+    assert [one.urn for one in found.under_way] == [running]
+    assert [(one.urn, one.attention) for one in found.attention] == [(asking, ["Too many errors."])]
+    assert [one.urn for one in found.latest] == [decided, asking, ended]
+    assert [(row.name, row.next_due) for row in found.due] == [("ended", datetime(2026, 7, 1, tzinfo=UTC))]

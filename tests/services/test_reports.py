@@ -1,0 +1,69 @@
+"""The tables of the report of 2001: one item, and all items of a publication in time."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from sqlalchemy import update
+
+from tarantula.accounts.roles import Role
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.services import reports
+from tarantula.tables.publications import Document, Item
+from tests.support.contexts import desk_of
+from tests.support.monthly_items import Page, archive
+
+GIF = Page(b"GIF89a", "image/gif")
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_report_is_told_as_csv(database_config: Config, database: Database) -> None:
+    urn = archive(database_config, database, 6, {"http://a.example/x.gif": GIF, "http://b.example/": Page(state=404)})
+    report = reports.of_item(desk_of(database, Role.READER), urn)
+    assert [(row["state"], row["meaning"], row["documents"]) for row in table(reports.as_csv(report, "states"))] == [
+        ("200", "HTTP: OK", "2"),
+        ("404", "HTTP: Not Found", "1"),
+    ]
+    assert {row["type"] for row in table(reports.as_csv(report, "types"))} == {"text/html", "image/gif"}
+    assert {row["server"] for row in table(reports.as_csv(report, "servers"))} == {"a.example", "www.fc.ul.pt"}
+    assert [(row["from_kb"], row["to_kb"]) for row in table(reports.as_csv(report, "sizes"))] == [("0", "1")]
+    with pytest.raises(TarantulaError, match="There is no table"):
+        reports.as_csv(report, "colours")
+
+
+def test_what_strangers_wrote_is_no_formula_in_a_spreadsheet(sqlite: Database) -> None:
+    urn = archive(Config(), sqlite, 6, {"http://a.example/x": GIF})
+    with sqlite.session() as session:
+        session.execute(update(Document).where(Document.type == "image/gif").values(type="=cmd|calc"))
+    report = reports.of_item(desk_of(sqlite), urn)
+    assert {row["type"] for row in table(reports.as_csv(report, "types"))} == {"text/html", "'=cmd|calc"}
+
+
+def test_items_of_a_publication_are_told_in_time_and_those_that_ended_are_counted_once(
+    database_config: Config, database: Database
+) -> None:
+    desk = desk_of(database, Role.READER)
+    pages = {f"http://www.fc.ul.pt/{number}.gif": GIF for number in range(4)}
+    urns = [archive(database_config, database, month, dict(list(pages.items())[:month])) for month in (1, 2, 3)]
+    archive(database_config, database, 1, pages, name="another")
+    found = reports.over_time(desk, "fcul")
+    assert [report.urn for report in found] == urns
+    assert [report.totals.documents for report in found] == [2, 3, 4]
+    rows = table(reports.over_time_as_csv(found, "types"))
+    assert [(row["urn"], row["documents"]) for row in rows if row["type"] == "image/gif"] == list(
+        zip(urns, "123", strict=True)
+    )
+    # Nothing changes the documents of an item that has ended: if somebody does, nobody looks.
+    with database.session() as session:
+        session.execute(update(Document).values(state=404))
+        session.execute(update(Item).where(Item.urn == urns[-1]).values(state="collecting"))
+    assert [report.states[0].state for report in reports.over_time(desk, "fcul")] == [200, 200, 404]
+    with pytest.raises(TarantulaError, match="There is no publication"):
+        reports.over_time(desk, "nothing")

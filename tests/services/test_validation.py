@@ -1,0 +1,122 @@
+"""Deciding about items at a desk: what needs a look first, who may decide, and what is written down."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select
+
+from tarantula.accounts.roles import NotAllowed, Role
+from tarantula.archive.quality.indicators import keep_indicators
+from tarantula.archive.quality.review_list import OF_EACH, LookKind
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.links.link import LinkKind
+from tarantula.services import validation
+from tarantula.store.listings import find_item
+from tarantula.tables.publications import AuditEntry, Document
+from tests.support.contexts import desk_of
+from tests.support.monthly_items import BASE, Page, archive
+
+BEFORE = {
+    BASE: Page("<p>first"),
+    f"{BASE}same.html": Page("<p>same"),
+    f"{BASE}other.html": Page("<p>one"),
+    f"{BASE}gone.html": Page("<p>gone"),
+    f"{BASE}lost.html": Page("<p>lost"),
+}
+AFTER = {
+    BASE: Page("<p>second", links={f"{BASE}x.png": LinkKind.REQUISITE}),
+    f"{BASE}same.html": Page("<p>same"),
+    f"{BASE}other.html": Page("<p>two"),
+    f"{BASE}new.html": Page("<p>new"),
+    f"{BASE}lost.html": Page(state=404),
+    f"{BASE}x.png": Page(state=404, type="image/png"),
+}
+
+
+def two_months(config: Config, database: Database) -> tuple[str, str]:
+    """Store two items, and return their urns."""
+    first, second = archive(config, database, 1, BEFORE), archive(config, database, 2, AFTER)
+    with database.session() as session:
+        item = find_item(session, second)
+        base, image = (
+            session.scalars(select(Document).where(Document.item_id == item.id, Document.url == url)).one()
+            for url in (BASE, f"{BASE}x.png")
+        )
+        image.via_id, image.kind = base.id, int(LinkKind.REQUISITE)
+        keep_indicators(session, item)
+    return first, second
+
+
+def test_what_needs_a_look_comes_first_with_the_gravest(database: Database, database_config: Config) -> None:
+    first, second = two_months(database_config, database)
+    found = validation.attention(desk_of(database, Role.READER), second)
+    assert [(look.kind, look.urn, look.url.removeprefix(BASE)) for look in found.looks] == [
+        (LookKind.BASE_CHANGED, second, ""),
+        (LookKind.INCOMPLETE, second, ""),
+        (LookKind.FAILED, second, "lost.html"),
+        (LookKind.CHANGED, second, ""),
+        (LookKind.CHANGED, second, "other.html"),
+        (LookKind.NEW, second, "new.html"),
+        (LookKind.GONE, first, "gone.html"),
+        (LookKind.GONE, first, "lost.html"),
+    ]
+    assert found.looks[1].reason.startswith(f"{BASE}x.png: ")
+    assert (found.complete, found.ended, found.validation) == (True, True, "pending")
+    assert "missing-requisites > 10%" in [rule.rule for rule in found.rules]
+
+
+def test_a_few_of_each_kind_are_named(sqlite: Database, config: Config) -> None:
+    archive(config, sqlite, 1, {})
+    urn = archive(config, sqlite, 2, {f"{BASE}{number}.html": Page("<p>x") for number in range(OF_EACH + 5)})
+    assert len(validation.attention(desk_of(sqlite), urn).looks) == OF_EACH
+
+
+def test_a_first_item_has_nothing_to_be_held_against(sqlite: Database, config: Config) -> None:
+    urn = archive(config, sqlite, 1, BEFORE)
+    assert validation.attention(desk_of(sqlite), urn).looks == []
+
+
+def test_a_decision_is_stored_with_whoever_took_it_and_with_a_line_in_the_log(
+    database: Database, database_config: Config
+) -> None:
+    _, urn = two_months(database_config, database)
+    later = archive(database_config, database, 3, AFTER)
+    desk = desk_of(database)
+    assert [row.urn for row in validation.undecided(desk)] == [urn, later, "fcul-20260101T000000"]
+    validation.reject(desk, urn, "A picture is missing.")
+    validation.validate(desk, urn, "It never was there.")
+    assert [(one.validation, one.by, one.why) for one in validation.decisions(desk, urn)] == [
+        ("rejected", "ana", "A picture is missing."),
+        ("valid", "ana", "It never was there."),
+    ]
+    with database.reading() as session:
+        log = session.scalars(select(AuditEntry).order_by(AuditEntry.id)).all()
+    assert [(entry.action, entry.subject, entry.who, entry.detail["why"]) for entry in log] == [
+        ("item.reject", urn, "ana", "A picture is missing."),
+        ("item.validate", urn, "ana", "It never was there."),
+    ]
+    assert urn not in [row.urn for row in validation.undecided(desk)]
+
+
+def test_a_reader_decides_nothing(sqlite: Database, config: Config) -> None:
+    _, urn = two_months(config, sqlite)
+    desk = desk_of(sqlite, Role.READER)
+    for decide in (validation.validate, validation.reject):
+        with pytest.raises(NotAllowed, match="needs a curator"):
+            decide(desk, urn, "Because.")
+    with sqlite.reading() as session:
+        assert session.scalars(select(AuditEntry)).all() == []
+
+
+def test_what_is_refused_leaves_no_line_in_the_log(sqlite: Database, config: Config) -> None:
+    urn = archive(config, sqlite, 1, {BASE: Page(state=404)})
+    desk = desk_of(sqlite)
+    with pytest.raises(TarantulaError, match="not complete"):
+        validation.validate(desk, urn)
+    with pytest.raises(TarantulaError, match="needs a reason"):
+        validation.reject(desk, urn, " ")
+    with sqlite.reading() as session:
+        assert session.scalars(select(AuditEntry)).all() == []
+    assert validation.validate(desk, urn, anyway=True).validation == "valid"

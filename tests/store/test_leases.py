@@ -1,0 +1,195 @@
+"""A server belongs to one collector at a time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from threading import Thread
+
+import pytest
+from sqlalchemy import select, update
+
+from tarantula.core.database import Database
+from tarantula.store import leases as module
+from tarantula.store.documents import DocumentTable
+from tarantula.store.leases import Leases
+from tarantula.store.leases_part_server_leases import Lease
+from tarantula.store.liveness_part_collectors import DEAD, clock
+from tarantula.tables.publications import Collector, Document, Item
+from tests.store.test_documents import found, new_item, state_of
+
+SERVERS = [f"s{number}" for number in range(5)]
+
+
+def fill(database: Database, item: int, servers: list[str] = SERVERS) -> None:
+    with database.engine.begin() as connection:
+        DocumentTable(item).insert_found(connection, [found(f"http://{s}/") for s in servers])
+
+
+def collector(database: Database, item: int) -> Leases:
+    leases = Leases(item)
+    with database.engine.begin() as connection:
+        leases.join(connection)
+    return leases
+
+
+def seek(database: Database, leases: Leases) -> list[str]:
+    with database.engine.begin() as connection:
+        return [lease.server for lease in leases.seek(connection)]
+
+
+def kill(database: Database, leases: Leases) -> None:
+    with database.engine.begin() as connection:
+        silent = clock(connection) - timedelta(seconds=DEAD + 1)
+        connection.execute(update(Collector).where(Collector.id == leases._me).values(heartbeat_at=silent))
+
+
+@pytest.fixture
+def item(database: Database) -> int:
+    item = new_item(database)
+    fill(database, item)
+    return item
+
+
+def test_what_one_has_the_other_does_not_get(database: Database, item: int) -> None:
+    first, second = collector(database, item), collector(database, item)
+    assert sorted(seek(database, first)) == ["h", *SERVERS]
+    assert seek(database, second) == []
+
+
+def test_two_collectors_share(database: Database, item: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 3)
+    first, second = collector(database, item), collector(database, item)
+    one, other = seek(database, first), seek(database, second)
+    assert len(one) == len(other) == 3
+    assert sorted(one + other) == ["h", *SERVERS]
+
+
+def test_what_is_given_back_is_free_when_its_pause_is_over(database: Database, item: int) -> None:
+    first, second = collector(database, item), collector(database, item)
+    seek(database, first)
+    with database.engine.begin() as connection:
+        first.give_back(connection, {"s0": 3.0, "s1": 100.0})
+        (lease,) = second.seek(connection)
+    assert lease.server == "s0"
+    assert 2.0 < lease.wait <= 3.0
+    assert sorted(first.held) == ["h", "s2", "s3", "s4"]
+
+
+def test_a_shy_collector_lets_others_come_first(database: Database, item: int) -> None:
+    leases = collector(database, item)
+    seek(database, leases)
+    with database.engine.begin() as connection:
+        leases.give_back(connection, {"s0": 0.0}, shy=True)
+        assert leases.seek(connection) == []
+        leases._avoided = dict.fromkeys(leases._avoided, 0.0)
+        assert leases.seek(connection) == [Lease("s0", 0.0)]
+
+
+def test_the_servers_of_the_dead_are_free_and_what_they_collected_waits_again(database: Database, item: int) -> None:
+    first, second = collector(database, item), collector(database, item)
+    seek(database, first)
+    with database.engine.begin() as connection:
+        row = connection.execute(select(Document.id).where(Document.url == "http://s0/")).scalar_one()
+        DocumentTable(item).mark_collecting(connection, [row])
+    assert seek(database, second) == []
+    kill(database, first)
+    assert sorted(seek(database, second)) == ["h", *SERVERS]
+    assert state_of(database, "http://s0/") == -6
+
+
+def test_a_collector_that_was_away_hears_what_it_lost(database: Database, item: int) -> None:
+    first, second = collector(database, item), collector(database, item)
+    seek(database, first)
+    kill(database, first)
+    seek(database, second)
+    with database.engine.begin() as connection:
+        assert first.beat(connection) == ["h", *SERVERS]
+    assert first.held == {}
+
+
+def test_a_collector_that_was_away_takes_nothing_before_its_next_sign_of_life(database: Database, item: int) -> None:
+    first, second = collector(database, item), collector(database, item)
+    kill(database, first)
+    seek(database, second)
+    with database.engine.begin() as connection:
+        second.give_back(connection, {"s0": 0.0})
+        assert first.seek(connection) == []
+        assert first.beat(connection) == []
+        assert first.seek(connection) == [Lease("s0", 0.0)]
+
+
+def test_nobody_takes_from_a_collector_whose_sign_of_life_is_late_but_under_way(postgresql_database: Database) -> None:
+    database, item = postgresql_database, new_item(postgresql_database)
+    first, second = collector(database, item), collector(database, item)
+    assert seek(database, first) == ["h"]
+    kill(database, first)
+    with database.engine.begin() as connection:
+        assert first.beat(connection) == []
+        assert seek(database, second) == []
+    assert seek(database, second) == []
+    assert first.held.keys() == {"h"}
+
+
+def test_a_late_sign_of_life_waits_for_whoever_takes_the_servers(postgresql_database: Database) -> None:
+    database, item = postgresql_database, new_item(postgresql_database)
+    first, second = collector(database, item), collector(database, item)
+    seek(database, first)
+    kill(database, first)
+    lost: list[str] = []
+
+    def beat() -> None:
+        with database.engine.begin() as connection:
+            lost.extend(first.beat(connection))
+
+    late = Thread(target=beat)
+    with database.engine.begin() as connection:
+        assert [lease.server for lease in second.seek(connection)] == ["h"]
+        late.start()
+        late.join(0.2)
+        assert late.is_alive()
+    late.join()
+    assert lost == ["h"]
+    assert first.held == {}
+
+
+def test_a_server_that_another_item_waits_for_is_contested(database: Database, item: int) -> None:
+    other = new_item(database, "http://s0/", name="other")
+    leases = collector(database, item)
+    seek(database, leases)
+    with database.engine.begin() as connection:
+        assert leases.contested(connection) == []
+        connection.execute(update(Item).where(Item.id == other).values(state="collecting"))
+        assert leases.contested(connection) == ["s0"]
+
+
+def test_the_last_to_leave_knows_it(database: Database, item: int) -> None:
+    collectors = [collector(database, item) for _ in range(3)]
+    kill(database, collectors.pop())
+    others = []
+    for leases in collectors:
+        seek(database, leases)
+        with database.engine.begin() as connection:
+            leases.leave(connection)
+            others.append(leases.others(connection))
+    assert others == [True, False]
+    assert len(seek(database, collector(database, item))) == 6
+
+
+def test_work_is_left_while_something_waits_or_is_under_way(database: Database, item: int) -> None:
+    leases = collector(database, item)
+    for state, left in ((-6, True), (0, True), (200, False)):
+        with database.engine.begin() as connection:
+            connection.execute(update(Document).values(state=state))
+            assert leases.work_left(connection) is left
+
+
+def test_collectors_share_fairly(database: Database, item: int) -> None:
+    first, second = collector(database, item), collector(database, item)
+    seek(database, first)
+    with database.engine.begin() as connection:
+        surplus = first.surplus(connection)
+        assert len(surplus) == 3
+        first.give_back(connection, dict.fromkeys(surplus, 0.0), shy=True)
+        assert second.surplus(connection) == []
+        assert sorted(lease.server for lease in second.seek(connection)) == sorted(surplus)
+        assert first.seek(connection) == second.seek(connection) == []

@@ -1,0 +1,237 @@
+"""What earlier items have is known in bulk, and costs a first item nothing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import event, update
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.fetch.exchange import Exchange
+from tarantula.items import Earlier, Entry
+from tarantula.publications.config import PublicationConfig, read
+from tarantula.store.commit_group_part_group import Finished
+from tarantula.store.documents import Outcome
+from tarantula.store.listings import find_item
+from tarantula.store.previous_captures import EarlierCaptures
+from tarantula.store.previous_captures_part_unmodified import headers_to_keep, recalled
+from tarantula.store.warc_reader import DamagedRecord
+from tarantula.tables.publications import Document
+from tests.support.archived_items import BASE, SENT, archive, page
+from tests.support.deposit import BEGAN
+from tests.support.exchanges import HTML, PAGE, answer, exchange
+from tests.support.item_contents import documents, files, remove
+
+GZIP = SENT[1].url
+NOT_MODIFIED = exchange(BASE, answer('ETag: "2"', status="304 Not Modified"))
+
+
+def publication(**values: object) -> PublicationConfig:
+    return read({"name": "fcul", "base_url": BASE, **values})
+
+
+@contextmanager
+def statements(database: Database) -> Iterator[list[str]]:
+    seen: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
+        seen.append(statement)
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    yield seen
+    event.remove(database.engine, "before_cursor_execute", note)
+
+
+def entries(*urls: str) -> list[Entry]:
+    return [Entry(number, url, "www.fc.ul.pt", 0, 0) for number, url in enumerate(urls)]
+
+
+def recall(
+    database: Database, config: Config, urn: str, found: list[Entry], chosen: PublicationConfig | None = None
+) -> list[Earlier | None]:
+    """Return what is known of entries of an item."""
+    with database.reading() as session:
+        captures = EarlierCaptures(config.items, chosen or publication())
+        captures.begin(session.connection(), find_item(session, urn).id)
+        captures.recall(session.connection(), found)
+    return [entry.earlier for entry in found]
+
+
+def test_a_first_item_asks_nothing(database: Database, database_config: Config) -> None:
+    urn = archive(database, database_config)
+    with database.reading() as session:
+        captures = EarlierCaptures(database_config.items, publication())
+        captures.begin(session.connection(), find_item(session, urn).id)
+        with statements(database) as seen:
+            captures.recall(session.connection(), entries(*(sent.url for sent in SENT)))
+    assert seen == []
+
+
+def test_many_documents_take_two_statements(database: Database, database_config: Config) -> None:
+    archive(database, database_config)
+    archive(database, database_config, [], months=1)
+    urn = archive(database, database_config, [], months=2)
+    found = entries(*(sent.url for sent in SENT), *(f"{BASE}{number}" for number in range(900)))
+    with database.reading() as session:
+        captures = EarlierCaptures(database_config.items, publication())
+        captures.begin(session.connection(), find_item(session, urn).id)
+        with statements(database) as seen:
+            captures.recall(session.connection(), found)
+    assert len(seen) == 2
+    assert [entry.url for entry in found if entry.earlier] == [sent.url for sent in SENT]
+
+
+def test_the_newest_capture_counts_and_leads_to_the_record_with_the_body(
+    database: Database, database_config: Config
+) -> None:
+    config = database_config
+    first = archive(database, config)
+    changed = page("gzip", b"<p>Other words.")
+    second = archive(database, config, [SENT[0], changed], after=first, months=1)
+    third = archive(database, config, [], months=2)
+    base, other, old = recall(database, config, third, entries(BASE, GZIP, SENT[3].url))
+    assert base is not None
+    assert other is not None
+    assert old is not None
+    kept = documents(database, first)[BASE]
+    assert (base.id, base.urn, base.warc, base.offset) == (kept.id, first, kept.warc, kept.warc_offset)
+    assert (other.urn, other.etag, other.size) == (second, '"1"', len(changed.body))
+    assert (old.urn, old.type) == (first, "image/gif")
+    assert recall(database, config, second, entries(GZIP))[0] != other
+    remove(database, config, first)
+    (base,) = recall(database, config, third, entries(BASE))
+    assert base is not None
+    assert (base.id, base.urn, base.collected_at) == (kept.id, second, kept.collected_at)
+    assert recalled(config.items, base, NOT_MODIFIED).body == PAGE
+
+
+def test_a_publication_can_do_without(sqlite: Database, config: Config) -> None:
+    archive(sqlite, config)
+    urn = archive(sqlite, config, [], months=1)
+    assert recall(sqlite, config, urn, entries(BASE), publication(keep_once=False)) == [None]
+    assert recall(sqlite, config, urn, entries(BASE)) != [None]
+
+
+def test_a_file_that_is_gone_has_nothing(sqlite: Database, config: Config, caplog: pytest.LogCaptureFixture) -> None:
+    (gone,) = files(config, archive(sqlite, config))
+    urn = archive(sqlite, config, [], months=1)
+    gone.rename(gone.with_suffix(".away"))
+    with caplog.at_level(logging.WARNING):
+        assert recall(sqlite, config, urn, entries(BASE, GZIP)) == [None, None]
+    assert caplog.messages == [
+        f"{gone} is gone (No such file or directory): what only it has is collected and kept anew."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted", "asks"),
+    [
+        ({}, {}, True),
+        ({"state": 404}, {}, False),
+        ({"size": 2000}, {"max_size": 1000}, False),
+        ({}, {"render": True}, False),
+        ({"type": "image/png"}, {"render": True}, True),
+        ({"etag": None, "last_modified": None}, {}, False),
+        ({"etag": None, "last_modified": "Fri, 12 Jun 2026 22:00:00 GMT"}, {}, True),
+    ],
+)
+def test_who_is_asked_whether_it_changed(
+    sqlite: Database, config: Config, row: dict[str, object], wanted: dict[str, object], asks: bool
+) -> None:
+    archive(sqlite, config, [page("", PAGE)])
+    urn = archive(sqlite, config, [], months=1)
+    with sqlite.session() as session:
+        session.execute(
+            update(Document).where(Document.url == BASE, Document.digest.is_not(None)).values(tries=1, **row)
+        )
+    (earlier,) = recall(sqlite, config, urn, entries(BASE), publication(**wanted))
+    assert earlier is not None
+    assert bool(earlier.conditions) is asks
+
+
+EARLIER = Earlier(1, BASE, BEGAN, "fcul-1", "a.warc.gz", 0, "sha1:A", 10, "text/html", "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("now", "digest", "rendered", "kept"),
+    [
+        ({}, "sha1:A", None, True),
+        ({}, "sha1:B", None, False),
+        ({"charset": "latin1"}, "sha1:A", None, False),
+        ({"type": "text/plain"}, "sha1:A", None, False),
+        ({"size": 11}, "sha1:A", None, False),
+        ({"size": 0}, "sha1:A", None, False),
+        ({}, "sha1:A", b"<p>rendered", False),
+    ],
+)
+def test_a_body_that_means_the_same_is_kept_once(
+    now: dict[str, object], digest: str, rendered: bytes | None, kept: bool
+) -> None:
+    outcome = Outcome(2, 200, size=10, type="text/html", charset="utf-8")
+    for name, value in now.items():
+        setattr(outcome, name, value)
+    finished = Finished(outcome, rendered=rendered, earlier=EARLIER)
+    assert finished.kept_before(digest) == (EARLIER if kept else None)
+    assert replace(finished, earlier=None).kept_before(digest) is None
+
+
+def test_what_a_server_says_is_unchanged_is_kept_once_whatever_we_make_of_it_now() -> None:
+    said = exchange(BASE, answer(HTML), b"")
+    finished = Finished(Outcome(2, 200, size=0, type="text/plain"), exchange=said, earlier=EARLIER)
+    assert finished.kept_before("sha1:A") is None
+    finished.exchange = replace(said, not_modified=NOT_MODIFIED)
+    assert finished.kept_before("sha1:A") is EARLIER
+
+
+@pytest.mark.parametrize(
+    ("headers", "kept"),
+    [
+        (('ETag: "a"',), (None, '"a"', None)),
+        (
+            ('ETag: W/"a"', "Last-Modified: Fri, 12 Jun 2026 22:00:00 GMT"),
+            (None, 'W/"a"', "Fri, 12 Jun 2026 22:00:00 GMT"),
+        ),
+        (("ETag: a", "Last-Modified: yesterday"), (None, None, None)),
+        ((f'ETag: "{"a" * 300}"',), (None, None, None)),
+        (('ETag: "a\xe9"',), (None, None, None)),
+        ((HTML,), ("utf-8", None, None)),
+        (("Content-Type: text/html; charset=" + "x" * 99,), ("x" * 40, None, None)),
+    ],
+)
+def test_what_is_kept_of_the_headers(headers: tuple[str, ...], kept: tuple[str | None, ...]) -> None:
+    assert headers_to_keep(exchange(BASE, answer(*headers), PAGE)) == kept
+
+
+def test_the_newest_word_of_the_server_is_kept() -> None:
+    old = exchange(BASE, answer('ETag: "1"', "Last-Modified: Fri, 12 Jun 2026 22:00:00 GMT"), PAGE)
+    assert headers_to_keep(replace(old, not_modified=NOT_MODIFIED)) == (None, '"2"', "Fri, 12 Jun 2026 22:00:00 GMT")
+    assert headers_to_keep(exchange(BASE, answer('ETag: "1"', status="404 Not Found"))) == (None, None, None)
+
+
+@pytest.mark.parametrize("sent", SENT[:4], ids=lambda sent: sent.url)
+def test_an_earlier_answer_is_given_again_whole(sqlite: Database, config: Config, sent: Exchange) -> None:
+    archive(sqlite, config)
+    urn = archive(sqlite, config, [], months=1)
+    (earlier,) = recall(sqlite, config, urn, entries(sent.url))
+    assert earlier is not None
+    said = exchange(sent.url, NOT_MODIFIED.head)
+    again = recalled(config.items, earlier, said)
+    assert (again.head, again.raw_body, again.body) == (sent.head, sent.raw_body, sent.body)
+    assert (again.status, again.started_at, again.not_modified) == (200, said.started_at, said)
+
+
+def test_another_body_is_not_given(sqlite: Database, config: Config) -> None:
+    archive(sqlite, config)
+    urn = archive(sqlite, config, [], months=1)
+    one, other = recall(sqlite, config, urn, entries(BASE, SENT[3].url))
+    assert one is not None
+    assert other is not None
+    with pytest.raises(DamagedRecord, match=f"has another body at {other.offset} than the one that was collected"):
+        recalled(config.items, replace(one, offset=other.offset), NOT_MODIFIED)
+    with pytest.raises(DamagedRecord, match="has no whole record at 3"):
+        recalled(config.items, replace(one, offset=3), NOT_MODIFIED)

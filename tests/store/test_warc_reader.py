@@ -1,0 +1,104 @@
+"""Records read back, and files mended after a crash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarantula.core.errors import TarantulaError
+from tarantula.store.warc_reader import read_record, repair, unchunk
+from tarantula.store.warc_writer import Stored, WarcWriter
+from tests.support.exchanges import ANSWERS, BINARY, PACKED, PAGE, answer, chunked, exchange
+
+
+def written(directory: Path, *names: str) -> tuple[Path, list[Stored]]:
+    with WarcWriter(directory, "fcul", {}) as writer:
+        stored = [writer.write(ANSWERS[name], b"<p>rendered") for name in names]
+    return directory / stored[0].file, stored
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_comes_back_as_it_was_sent(tmp_path: Path, name: str) -> None:
+    path, (stored,) = written(tmp_path, name)
+    record = read_record(path, stored.offset)
+    assert record.fields["WARC-Target-URI"] == ANSWERS[name].url
+    assert (record.head, record.raw_body) == (ANSWERS[name].head, ANSWERS[name].raw_body)
+    assert stored.rendered_offset is not None
+    rendered = read_record(path, stored.rendered_offset)
+    assert (rendered.head, rendered.raw_body) == (b"", b"<p>rendered")
+
+
+def test_a_place_without_a_record(tmp_path: Path) -> None:
+    path, (stored,) = written(tmp_path, "identity")
+    with pytest.raises(TarantulaError, match="has no whole record at 7"):
+        read_record(path, 7)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert stored.rendered_offset is not None
+    with pytest.raises(TarantulaError, match=rf"has no whole record at {stored.rendered_offset}: the file ends there"):
+        read_record(path, stored.rendered_offset)
+
+
+@given(st.binary(), st.lists(st.integers(0, 100), unique=True).map(sorted))
+def test_chunks_are_put_together(body: bytes, cuts: list[int]) -> None:
+    assert unchunk(chunked(body, *cuts)) == body
+
+
+@pytest.mark.parametrize("body", [b"", PAGE, PACKED, b"-5\r\nabc", b"\r\n"])
+def test_what_is_not_in_chunks_stays(body: bytes) -> None:
+    assert unchunk(body) == body
+
+
+def test_repair_finds_the_last_whole_record_whatever_the_crash_left(tmp_path: Path) -> None:
+    path, (first, last) = written(tmp_path, "redirect", "redirect")
+    whole = path.read_bytes()
+    for size in range(last.offset, last.offset + last.length):
+        path.write_bytes(whole[:size])
+        assert repair(path) == size - last.offset
+        assert path.read_bytes() == whole[: last.offset]
+    path.write_bytes(whole)
+    assert repair(path, first.offset) == 0
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("rubbish", [b"\0" * 5000, b"\x1f\x8b", BINARY, PACKED[:-1], PACKED[:-8] + b"\0" * 8])
+def test_repair_cuts_rubbish(tmp_path: Path, rubbish: bytes) -> None:
+    path, (stored,) = written(tmp_path, "identity")
+    whole = path.read_bytes()
+    for good in (0, stored.offset, len(whole)):
+        path.write_bytes(whole + rubbish)
+        assert repair(path, good) == len(rubbish)
+        assert path.read_bytes() == whole
+
+
+def test_repair_of_a_file_that_lost_more_than_its_end(tmp_path: Path) -> None:
+    path, (stored,) = written(tmp_path, "identity")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: stored.offset + 9])
+    assert repair(path, good=len(whole)) == 9
+    assert path.read_bytes() == whole[: stored.offset]
+
+
+def test_repair_walks_records_larger_than_its_reads(tmp_path: Path) -> None:
+    large = exchange("http://ul.pt/large", answer(), BINARY * 100)
+    with WarcWriter(tmp_path, "fcul", {}) as writer:
+        for _ in range(3):
+            stored = writer.write(large)
+    path = tmp_path / stored.file
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:100])
+    assert repair(path) == 100
+    assert path.read_bytes() == whole
+
+
+def test_repair_leaves_alone_what_is_being_written(tmp_path: Path) -> None:
+    with WarcWriter(tmp_path, "fcul", {}) as writer:
+        stored = writer.write(ANSWERS["identity"])
+        writer.flush()
+        path = tmp_path / stored.file
+        with path.open("ab") as file:
+            file.write(b"half a record")
+        assert repair(path) == 0
+    assert repair(path) == len(b"half a record")

@@ -1,0 +1,160 @@
+"""What one WARC record says, byte for byte."""
+
+from __future__ import annotations
+
+import gzip
+from base64 import b32encode
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha1
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarantula.items import Earlier
+from tarantula.store.warc_records import digest_of, payload_digest, revisit
+from tarantula.store.warc_writer import WarcWriter
+from tests.support.exchanges import CHUNKED, HTML, answer, chunked, exchange
+
+
+def test_whole_records(tmp_path: Path) -> None:
+    numbers = count(1)
+    info = {"software": "Tarantula/0.1.0", "description": "Faculdade\nde Ciências"}
+    with WarcWriter(
+        tmp_path,
+        "fcul-20260612T220000",
+        info,
+        new_id=lambda: f"<urn:uuid:{next(numbers)}>",
+        now=lambda: datetime(2026, 6, 12, 22, tzinfo=UTC),
+    ) as writer:
+        page = exchange(
+            "https://ul.pt/a", answer("Content-Type: text/html"), b"<p>a", tls="TLSv1.3 TLS_X", address="::1"
+        )
+        stored = writer.write(page, b"<p>b")
+    assert gzip.decompress((tmp_path / stored.file).read_bytes()).decode() == (
+        "WARC/1.1\r\n"
+        "WARC-Type: warcinfo\r\n"
+        "WARC-Record-ID: <urn:uuid:1>\r\n"
+        "WARC-Date: 2026-06-12T22:00:00.000000Z\r\n"
+        f"WARC-Filename: {stored.file}\r\n"
+        "Content-Type: application/warc-fields\r\n"
+        "WARC-Block-Digest: sha1:6OMKQIOABKLDMPJTLW3HP3UUQYPEWH6C\r\n"
+        "Content-Length: 186\r\n"
+        "\r\n"
+        "format: WARC File Format 1.1\r\n"
+        "conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n"
+        "software: Tarantula/0.1.0\r\n"
+        "description: Faculdade de Ciências\r\n"
+        "\r\n\r\n"
+        "WARC/1.1\r\n"
+        "WARC-Type: response\r\n"
+        "WARC-Record-ID: <urn:uuid:2>\r\n"
+        "WARC-Date: 2026-06-12T22:00:01.234567Z\r\n"
+        "WARC-Target-URI: https://ul.pt/a\r\n"
+        "WARC-IP-Address: ::1\r\n"
+        "WARC-Warcinfo-ID: <urn:uuid:1>\r\n"
+        "WARC-Protocol: tls/1.3\r\n"
+        "WARC-Cipher-Suite: TLS_X\r\n"
+        "WARC-Payload-Digest: sha1:CFOGPAY55CXZY3KEUHG3V5BKMHMZCX7R\r\n"
+        "Content-Type: application/http; msgtype=response\r\n"
+        "WARC-Block-Digest: sha1:ZYCRRWQQK67RGROZHKFZAFGEPRKNOB4O\r\n"
+        "Content-Length: 48\r\n"
+        "\r\n"
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>a"
+        "\r\n\r\n"
+        "WARC/1.1\r\n"
+        "WARC-Type: request\r\n"
+        "WARC-Record-ID: <urn:uuid:3>\r\n"
+        "WARC-Date: 2026-06-12T22:00:01.234567Z\r\n"
+        "WARC-Target-URI: https://ul.pt/a\r\n"
+        "WARC-IP-Address: ::1\r\n"
+        "WARC-Warcinfo-ID: <urn:uuid:1>\r\n"
+        "WARC-Concurrent-To: <urn:uuid:2>\r\n"
+        "Content-Type: application/http; msgtype=request\r\n"
+        "WARC-Block-Digest: sha1:IDVC5GYWUGRWXBIWNFC77P37ZS34K2KA\r\n"
+        "Content-Length: 45\r\n"
+        "\r\n"
+        "GET /a HTTP/1.1\r\nHost: ul.pt\r\nAccept: */*\r\n\r\n"
+        "\r\n\r\n"
+        "WARC/1.1\r\n"
+        "WARC-Type: conversion\r\n"
+        "WARC-Record-ID: <urn:uuid:4>\r\n"
+        "WARC-Date: 2026-06-12T22:00:01.234567Z\r\n"
+        "WARC-Target-URI: https://ul.pt/a\r\n"
+        "WARC-Warcinfo-ID: <urn:uuid:1>\r\n"
+        "WARC-Refers-To: <urn:uuid:2>\r\n"
+        "Content-Type: text/html; charset=utf-8\r\n"
+        "WARC-Block-Digest: sha1:YFYEAXYWWJWI34CYGFVGBYKN2V75QG7Z\r\n"
+        "Content-Length: 4\r\n"
+        "\r\n"
+        "<p>b"
+        "\r\n\r\n"
+    )
+
+
+@given(st.binary(), st.lists(st.integers(0, 100), unique=True).map(sorted))
+def test_the_digest_does_not_know_of_chunks(body: bytes, cuts: list[int]) -> None:
+    plain = exchange("http://ul.pt/", answer(HTML), body)
+    framed = exchange("http://ul.pt/", answer(HTML, CHUNKED), chunked(body, *cuts), body)
+    assert payload_digest(plain) == payload_digest(framed) == digest_of(body)
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip", "x"])
+def test_a_body_that_only_looks_chunked_keeps_its_digest(coding: str) -> None:
+    looks_chunked = b"0\r\n\r\na"
+    assert payload_digest(
+        exchange("http://ul.pt/", answer(f"Transfer-Encoding: {coding}"), looks_chunked)
+    ) == digest_of(looks_chunked)
+
+
+@given(st.lists(st.binary()))
+def test_digests_are_sha1_in_base32(pieces: list[bytes]) -> None:
+    assert digest_of(*pieces) == "sha1:" + b32encode(sha1(b"".join(pieces)).digest()).decode()
+
+
+EARLIER = Earlier(
+    7,
+    "https://ul.pt/a",
+    datetime(2026, 5, 12, 22, 0, 1, 5, tzinfo=UTC),
+    "fcul-20260512T220000",
+    "a.warc.gz",
+    9,
+    "sha1:CFOGPAY55CXZY3KEUHG3V5BKMHMZCX7R",
+    4,
+    "text/html",
+    None,
+)
+
+
+@pytest.mark.parametrize("unmodified", [False, True])
+def test_a_whole_revisit(unmodified: bool) -> None:
+    page = exchange("https://ul.pt/a", answer("Content-Type: text/html"), b"<p>a", address="::1")
+    if unmodified:
+        page = replace(page, not_modified=exchange("https://ul.pt/a", answer(status="304 Not Modified")))
+    profile, block = (
+        ("server-not-modified", "")
+        if unmodified
+        else ("identical-payload-digest", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+    )
+    record = revisit("<urn:uuid:1>", page, EARLIER.digest, EARLIER)
+    digest = "" if unmodified else f"WARC-Block-Digest: {digest_of(block.encode())}\r\n"
+    assert gzip.decompress(record).decode() == (
+        "WARC/1.1\r\n"
+        "WARC-Type: revisit\r\n"
+        "WARC-Record-ID: <urn:uuid:1>\r\n"
+        "WARC-Date: 2026-06-12T22:00:01.234567Z\r\n"
+        "WARC-Target-URI: https://ul.pt/a\r\n"
+        "WARC-IP-Address: ::1\r\n"
+        f"WARC-Profile: http://netpreserve.org/warc/1.1/revisit/{profile}\r\n"
+        "WARC-Refers-To-Target-URI: https://ul.pt/a\r\n"
+        "WARC-Refers-To-Date: 2026-05-12T22:00:01.000005Z\r\n"
+        "WARC-Payload-Digest: sha1:CFOGPAY55CXZY3KEUHG3V5BKMHMZCX7R\r\n"
+        "Content-Type: application/http; msgtype=response\r\n"
+        f"{digest}"
+        f"Content-Length: {len(block)}\r\n"
+        "\r\n"
+        f"{block}\r\n\r\n"
+    )

@@ -1,0 +1,1 @@
+"""Tests of streams: values, sources, adapters, picker, ingest, history, alerts and views."""

@@ -1,0 +1,104 @@
+"""RSS and Atom: each new entry is an event with its own time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tarantula.streams.adapters.base import Answer, CannotRead, Memory, Reading
+from tarantula.streams.adapters.rows import MOST_SEEN, New, only_new
+from tests.support.stream_answers import NOW, reading, source
+
+PLACES = {"title": {"part": "title"}, "link": {"part": "link"}, "summary": {"part": "summary"}}
+CONFIG = source("feed", PLACES)
+
+
+def item(number: int, day: int = 1, guid: bool = True) -> str:
+    known = f"<guid>urn:{number}</guid>" if guid else ""
+    return (
+        f"<item><title>Entry {number} &amp; more</title><link>http://stream.example/{number}</link>{known}"
+        f"<description>&lt;p&gt;About &lt;b&gt;{number}&lt;/b&gt;&lt;/p&gt;</description>"
+        f"<pubDate>{day:02d} Nov 2026 10:00:00 GMT</pubDate></item>"
+    )
+
+
+def rss(*items: str) -> str:
+    return f'<?xml version="1.0"?><rss version="2.0"><channel><title>NASA</title>{"".join(items)}</channel></rss>'
+
+
+def titles(got: Reading) -> list[str]:
+    return [row.texts["title"] for row in got.rows]
+
+
+def test_every_entry_is_an_event_with_its_own_time() -> None:
+    got = reading(CONFIG, rss(item(2, 12), item(1, 11)))
+    assert got.news
+    assert titles(got) == ["Entry 1 & more", "Entry 2 & more"]
+    assert got.rows[0].at == datetime(2026, 11, 11, 10, tzinfo=UTC)
+    assert got.rows[0].texts == {"title": "Entry 1 & more", "link": "http://stream.example/1", "summary": "About 1"}
+
+
+def test_only_what_was_not_there_before_is_new() -> None:
+    first = reading(CONFIG, rss(item(1)))
+    assert reading(CONFIG, rss(item(1)), first.memory).rows == []
+    second = reading(CONFIG, rss(item(2, 2), item(1)), first.memory)
+    assert titles(second) == ["Entry 2 & more"]
+    gone = reading(CONFIG, rss(item(2, 2)), second.memory)
+    assert reading(CONFIG, rss(item(1)), gone.memory).rows == []
+
+
+def test_an_entry_without_an_id_is_known_by_its_link() -> None:
+    first = reading(CONFIG, rss(item(1, guid=False)))
+    changed = rss(item(1, guid=False).replace("Entry 1", "Entry one"))
+    assert reading(CONFIG, changed, first.memory).rows == []
+
+
+def test_entries_of_one_second_stay_apart() -> None:
+    got = reading(CONFIG, rss(*(item(number) for number in range(20))))
+    assert len({row.at for row in got.rows}) == 20
+
+
+def test_an_entry_that_says_it_is_of_tomorrow_is_of_now() -> None:
+    assert reading(CONFIG, rss(item(1, 30))).rows[0].at == NOW
+
+
+def test_atom_is_read() -> None:
+    atom = """<feed xmlns="http://www.w3.org/2005/Atom"><title>x</title><entry><id>urn:a</id><title>Olá</title>
+    <link href="/a"/><updated>2026-11-10T08:00:00+01:00</updated>
+    <summary type="html">&lt;i&gt;s&lt;/i&gt;</summary></entry></feed>"""
+    row = reading(CONFIG, atom).rows[0]
+    assert row.texts == {"title": "Olá", "link": "http://stream.example/a", "summary": "s"}
+    assert row.at == datetime(2026, 11, 10, 7, tzinfo=UTC)
+
+
+def test_what_is_remembered_stays_small() -> None:
+    memory: Memory = {}
+    for start in range(0, 20_000, 500):
+        entries = [New(f"urn:{number}", {"title": str(number)}) for number in range(start, start + 500)]
+        rows, memory = only_new(entries, memory, Answer("", b"", at=NOW))
+        assert len(rows) == 500
+    assert 500 < len(memory["seen"]) <= MOST_SEEN
+    assert only_new(entries, memory, Answer("", b"", at=NOW))[0] == []
+
+
+BOMB = '<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("", "empty"),
+        ("<html><body>no feed</body></html>", "not a feed"),
+        ("12345", "not a feed"),
+        ("\x00\x01\x02", "not a feed"),
+        (BOMB + rss(item(1)).partition("?>")[2], "entities"),
+    ],
+)
+def test_what_is_no_feed_is_said_not_to_be_one(body: str, words: str) -> None:
+    with pytest.raises(CannotRead, match=words):
+        reading(CONFIG, body)
+
+
+def test_a_feed_that_is_broken_off_gives_what_there_is() -> None:
+    assert titles(reading(CONFIG, rss(item(1), item(2)).partition("<item><title>Entry 2")[0])) == ["Entry 1 & more"]

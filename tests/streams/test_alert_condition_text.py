@@ -1,0 +1,181 @@
+"""Conditions as people write them: understood, or refused with a place and what was expected; and written again."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from tarantula.streams.alerts.condition import (
+    All,
+    Changed,
+    Compare,
+    Condition,
+    Either,
+    Not,
+    Record,
+    Rows,
+    Rule,
+    Sign,
+    Silent,
+    Way,
+)
+from tarantula.streams.alerts.condition_text import NotUnderstood, read_rule
+from tarantula.streams.alerts.condition_text_part_writing import written
+
+HOT = Compare(field="temperature", sign=Sign.MORE, value="30")
+WINDY = Compare(field="wind", sign=Sign.MORE, value="50")
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("temperature > 30", HOT),
+        ("  Temperature>30 ", HOT),
+        ("temperature > 30 and not wind > 50", All(of=(HOT, Not(of=WINDY)))),
+        ("temperature > 30 or wind > 50 and temperature > 30", Either(of=(HOT, All(of=(WINDY, HOT))))),
+        ("(temperature > 30 or wind > 50) and temperature > 30", All(of=(Either(of=(HOT, WINDY)), HOT))),
+        ("not (temperature > 30 and wind > 50)", Not(of=All(of=(HOT, WINDY)))),
+        ("not temperature > 30 and wind > 50", All(of=(Not(of=HOT), WINDY))),
+        ("price ≠ 1.234,56 €", Compare(field="price", sign=Sign.OTHER, value="1.234,56 €")),
+        ("price != 3", Compare(field="price", sign=Sign.OTHER, value="3")),
+        ("price <> 3", Compare(field="price", sign=Sign.OTHER, value="3")),
+        ("price >= -3", Compare(field="price", sign=Sign.AT_LEAST, value="-3")),
+        ("price ≤ 3", Compare(field="price", sign=Sign.AT_MOST, value="3")),
+        ("price == 3", Compare(field="price", sign=Sign.EQUAL, value="3")),
+        ("state is open", Compare(field="state", sign=Sign.EQUAL, value="open")),
+        ("state is not open", Compare(field="state", sign=Sign.OTHER, value="open")),
+        ("starts > 12 June 2026 14:30", Compare(field="starts", sign=Sign.MORE, value="12 June 2026 14:30")),
+        ('title contains "war and peace"', Compare(field="title", sign=Sign.CONTAINS, value="war and peace")),
+        ("title contains “war (and) peace”", Compare(field="title", sign=Sign.CONTAINS, value="war (and) peace")),
+        ("title does not contain war", Compare(field="title", sign=Sign.LACKS, value="war")),
+        (r'title matches "^\\d+ \"x\"$"', Compare(field="title", sign=Sign.MATCHES, value=r'^\d+ "x"$')),
+        ("price changed", Changed(field="price")),
+        ("price changed by 5% in 1h", Changed(field="price", percent="5", within=3600)),
+        ("price rose by 2,50 %", Changed(field="price", way=Way.UP, percent="2.5")),
+        ("price fell by 5 € in 30 days", Changed(field="price", way=Way.DOWN, amount="5 €", within=30 * 86400)),
+        ("points is record high", Record(field="points", high=True)),
+        ("points is a record low in 1w", Record(field="points", high=False, within=604800)),
+        ("silent for 2h", Silent(seconds=7200)),
+        ("points silent for 1 hour 30 min", Silent(field="points", seconds=5400)),
+        ('"silent" > 3', Compare(field="silent", sign=Sign.MORE, value="3")),
+        ("Preço > 3", Compare(field="preco", sign=Sign.MORE, value="3")),
+    ],
+)
+def test_a_sentence_is_understood_and_written_again(text: str, meaning: Condition) -> None:
+    assert read_rule(text) == Rule(when=meaning)
+    assert read_rule(written(Rule(when=meaning))) == Rule(when=meaning)
+
+
+def test_rows_are_named_before_the_condition() -> None:
+    assert read_rule("any row: temperature > 30") == Rule(rows=Rows.ANY, when=HOT)
+    assert read_rule("each row: temperature > 30") == Rule(when=HOT)
+    assert read_rule('row "S. L. Benfica": temperature > 30') == Rule(rows=Rows.ONE, row="S. L. Benfica", when=HOT)
+    assert written(Rule(rows=Rows.ONE, row='a"b', when=HOT)) == 'row "a\\"b": temperature > 30'
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "sentence"),
+    [
+        ("", 0, "At the end of the condition: the name of a field was expected."),
+        ("temperature", 11, "At the end of the condition: one of = ≠ < ≤ > ≥, contains, matches, changed, rose, "
+         "fell, is or silent was expected."),
+        ("temperature >", 13, "At the end of the condition: a value was expected."),
+        ("temperature > and", 14, "At letter 15, before 'and': a value was expected."),
+        ("a > 1 and", 9, "At the end of the condition: the name of a field was expected."),
+        ("a > 1 and or b > 2", 10, "At letter 11, before 'or': the name of a field was expected."),
+        ("(a > 1", 6, "At the end of the condition: a closing parenthesis was expected."),
+        ("a > 1) and b > 2", 5, "At letter 6, before ')': the end, or “and” or “or”, was expected."),
+        ("a > 1 b > 2", 8, "At letter 9, before '>': “and” or “or” was expected, or quotes around the value."),
+        ('a = "open', 4, "At letter 5, before '\"': quotes stand at both ends of the whole value."),
+        ("a ~ 3", 2, "At letter 3, before '~': one of = ≠ < ≤ > ≥, contains, matches, changed, rose, fell, is "
+         "or silent was expected."),
+        ("silent for ever", 11, "At letter 12, before 'ever': a time was expected, as in 2h, 30 minutes or 1d."),
+        ("a silent 2h", 9, "At letter 10, before '2h': a time was expected, as in “for 2h”."),
+        ("a rose by -3%", 10, "At letter 11, before '-3%': a number above nothing was expected before the %."),
+        ("a is record", 11, "At the end of the condition: “high” or “low” was expected."),
+        ("any row a > 3", 8, "At letter 9, before 'a': a colon was expected after the row."),
+        ("__import__('os') = 1", 0, "At letter 1, before '__import__': the name of a field was expected."),
+        ("not " * 30 + "a > 1", 84, "At letter 85, before 'not': parentheses are too deep within one another."),
+        ("(" * 500 + "a > 1", 21, "At letter 22, before '(': parentheses are too deep within one another."),
+        (" or ".join(["a > 1"] * 80), 546, "At letter 547, before 'or': the condition has too many parts by now."),
+        ("a" * 2001, 2000, "The condition has 2001 letters, and 2000 is the limit."),
+    ],
+)  # fmt: skip
+def test_what_is_not_understood_is_said_with_its_place(text: str, position: int, sentence: str) -> None:
+    with pytest.raises(NotUnderstood) as refused:
+        read_rule(text)
+    assert (str(refused.value), refused.value.position) == (sentence, position)
+
+
+keys = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)
+seconds = st.integers(1, 36_500 * 86_400)
+amounts = st.from_regex(r"[0-9]{1,5}( €| km/h|[,.][0-9]{1,3})?", fullmatch=True)
+leaf_parts = st.one_of(
+    st.builds(Compare, field=keys, sign=st.sampled_from(Sign), value=texts),
+    st.builds(Changed, field=keys, way=st.sampled_from(Way), amount=amounts, within=st.none() | seconds),
+    st.builds(Changed, field=keys, way=st.sampled_from(Way), percent=st.integers(1, 999).map(str)),
+    st.builds(Record, field=keys, high=st.booleans(), within=st.none() | seconds),
+    st.builds(Silent, field=st.none() | keys, seconds=seconds),
+)
+some_parts = st.recursive(
+    leaf_parts,
+    lambda part: st.one_of(
+        st.builds(Not, of=part),
+        st.builds(All, of=st.lists(part, min_size=2, max_size=3).map(tuple)),
+        st.builds(Either, of=st.lists(part, min_size=2, max_size=3).map(tuple)),
+    ),
+    max_leaves=6,
+)
+rules = st.one_of(
+    st.builds(Rule, rows=st.sampled_from([Rows.EACH, Rows.ANY]), when=some_parts),
+    st.builds(Rule, rows=st.just(Rows.ONE), row=texts, when=some_parts),
+)
+
+
+@given(rules)
+def test_every_condition_is_the_same_after_it_was_written_and_read(rule: Rule) -> None:
+    assert read_rule(written(rule)) == rule
+    assert Rule.model_validate_json(rule.model_dump_json()) == rule
+
+
+WORDS = 'a > 1 and or not ( ) silent for is record high : % in by " 2h'.split()
+
+
+@given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS)).map(" ".join))
+def test_whatever_is_written_is_understood_or_refused_with_a_sentence(text: str) -> None:
+    rule, refused = tried(text)
+    if rule is not None:
+        assert read_rule(written(rule)) == rule
+    else:
+        assert refused is not None
+        assert str(refused).endswith(".")
+        assert 0 <= refused.position <= len(text)
+
+
+def tried(text: str) -> tuple[Rule | None, NotUnderstood | None]:
+    try:
+        return read_rule(text), None
+    except NotUnderstood as error:
+        return None, error
+
+
+def test_parentheses_that_are_deeper_than_they_look_are_refused() -> None:
+    text = "a > 1"
+    for _ in range(12):
+        text = f"a > 1 or a > 2 and ({text})"
+    with pytest.raises(NotUnderstood, match="A condition has at most 60 parts, and 20 within one another"):
+        read_rule(text)
+
+
+def test_trees_that_programs_send_have_limits_too() -> None:
+    tree: dict[str, object] = {"kind": "silent", "seconds": 5}
+    for _ in range(30):
+        tree = {"kind": "not", "of": tree}
+    with pytest.raises(ValidationError, match="A condition has at most 60 parts, and 20 within one another"):
+        TypeAdapter(Rule).validate_python({"when": tree})
+    wide = {"kind": "all", "of": [{"kind": "silent", "seconds": 5}] * 60}
+    with pytest.raises(ValidationError, match="at most 60 parts"):
+        TypeAdapter(Rule).validate_python({"when": wide})

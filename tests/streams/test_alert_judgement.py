@@ -1,0 +1,202 @@
+"""Alerts judged where events are stored: state and firings are committed with them, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import func, select
+
+from tarantula.core.database import Database
+from tarantula.core.errors import NotNow, NotThere, TarantulaError
+from tarantula.streams.alerts import judge
+from tarantula.streams.alerts import registry as alerts
+from tarantula.streams.sources import registry
+from tarantula.tables.publications import Alert, AlertMemory
+from tests.support.alerts import BEGIN, came, change, come, firings, new_alert, new_source, stored, wait
+
+
+def test_it_fires_once_when_it_becomes_true_and_again_after_it_was_false(database: Database) -> None:
+    source = new_source(database)
+    new_alert(database, "temperature > 30 and not wind > 50")
+    assert come(database, source, 0, temperature=29.4, wind=10) == []
+    assert come(database, source, 1, temperature=30.2) == [
+        "temperature rose above 30: it was 29.4, it is 30.2.\nwind is 50 or less: it is 10."
+    ]
+    assert come(database, source, 2, temperature=31) == []
+    assert come(database, source, 3, wind=60) == []
+    assert come(database, source, 4, wind=50) == [
+        "temperature is above 30: it is 31.\nwind fell to 50 or less: it was 60, it is 50."
+    ]
+    assert [(one.at - BEGIN) / 1e6 for one in firings(database)] == [1, 4]
+
+
+def test_what_is_undone_has_not_fired_and_fires_when_it_is_done(database: Database) -> None:
+    source = new_source(database)
+    new_alert(database, "temperature > 30", hold="10s")
+    come(database, source, 0, temperature=20)
+    with pytest.raises(ZeroDivisionError):
+        judge_and_fail(database, source)
+    assert wait(database, 100) == []
+    come(database, source, 100, temperature=40)
+    assert wait(database, 109.9) == []
+    assert wait(database, 110) == ["temperature is above 30: it is 40."]
+    assert wait(database, 1000) == []
+
+
+def judge_and_fail(database: Database, source: int) -> None:
+    with database.session() as session:
+        judge(session, source, stored(session, source, 1, {"temperature": 40}), BEGIN)
+        raise ZeroDivisionError
+
+
+def test_an_alert_on_a_source_that_is_there_knows_its_past(database: Database) -> None:
+    source = new_source(database)
+    for second, value in enumerate([50, 20, 40]):
+        come(database, source, second, temperature=value)
+    for condition in ("temperature > 30", "temperature is record high", "temperature changed by 5 in 1h"):
+        new_alert(database, condition, second=2.5)
+    new_alert(database, "temperature > 35", second=2.5, at_first=True)
+    assert [one.why for one in firings(database)] == ["temperature is above 35: it is 40."]
+    # 40 is no news, and 45 is no record after 50.
+    assert come(database, source, 3, temperature=45) == []
+    assert come(database, source, 4, temperature=51) == [
+        "temperature is higher than ever: it is 51, and the highest before was 50."
+    ]
+
+
+def test_silence_is_judged_by_the_clock(database: Database) -> None:
+    source = new_source(database)
+    new_alert(database, "silent for 2h")
+    come(database, source, 0, wind=1)
+    assert wait(database, 7199) == []
+    assert wait(database, 7201) == ["Nothing happened for 2h."]
+    assert wait(database, 9000) == []
+    come(database, source, 9000, wind=2)
+    assert wait(database, 20000) == ["Nothing happened for 2h."]
+    assert [(one.at - BEGIN) // 1_000_000 for one in firings(database)] == [7200, 16200]
+
+
+def test_rows_each_on_their_own_or_together_or_one_by_name(database: Database) -> None:
+    source = new_source(database, keys="points")
+    each, some, one = (new_alert(database, f"{rows}points > 30") for rows in ("", "any row: ", 'row "Porto": '))
+    came(database, source, 0, {("points", "Porto"): 20, ("points", "Benfica"): 20, ("points", "Braga"): 40})
+    came(database, source, 1, {("points", "Porto"): 31})
+    came(database, source, 2, {("points", "Benfica"): 31})
+    came(database, source, 3, {("points", team): 1 for team in ("Porto", "Benfica", "Braga")})
+    came(database, source, 4, {("points", "Benfica"): 33})
+    fired = [(one.alert_id, one.row, (one.at - BEGIN) // 1_000_000) for one in firings(database)]
+    # Braga was above from the first: together they were true already.
+    assert sorted(fired) == sorted(
+        [(each, "Porto", 1), (each, "Benfica", 2), (each, "Benfica", 4), (some, "", 4), (one, "Porto", 1)]
+    )
+
+
+def test_a_source_that_becomes_private_silences_the_alerts_of_others(database: Database) -> None:
+    source = new_source(database, owner="ana")
+    mine, other = (new_alert(database, "temperature > 30", owner=name) for name in ("ana", "rui"))
+    silence = new_alert(database, "silent for 10s", owner="rui")
+    come(database, source, 0, temperature=20)
+    with database.session() as session:
+        registry.edit(session, "weather.lisboa", {"private": True})
+    come(database, source, 1, temperature=31)
+    wait(database, 100)
+    assert {one.alert_id for one in firings(database)} == {mine}
+    with database.reading() as session:
+        assert alerts.alerts(session, "rui") == []
+        with pytest.raises(NotThere):
+            alerts.get(session, other, "rui")
+    with database.session() as session, pytest.raises(NotThere, match="There is no source"):
+        alerts.add(session, "weather.lisboa", {"condition": "wind > 1"}, "rui", "rui")
+    with database.session() as session:
+        registry.edit(session, "weather.lisboa", {"private": False})
+    come(database, source, 200, temperature=10)
+    come(database, source, 201, temperature=31)
+    assert {one.alert_id for one in firings(database)} == {mine, other, silence}
+
+
+def test_an_alert_that_is_off_is_not_judged_and_begins_anew_when_it_is_on(database: Database) -> None:
+    source = new_source(database)
+    number = new_alert(database, "temperature > 30")
+    come(database, source, 0, temperature=20)
+    change(database, number, 0.5, on=False)
+    assert come(database, source, 1, temperature=31) == []
+    with database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(AlertMemory)) == 0
+    change(database, number, 1.5, on=True)
+    assert come(database, source, 2, temperature=32) == []
+    assert come(database, source, 3, temperature=20) == []
+    assert len(come(database, source, 4, temperature=31)) == 1
+    change(database, number, 4.5, name="Heat")
+    assert come(database, source, 5, temperature=33) == [], "another name does not begin anew"
+
+
+@pytest.mark.parametrize(
+    ("condition", "complaint"),
+    [
+        ("temperatur > 3", "The source has no field temperatur. Did you mean temperature? It has: temperature, wind"),
+        ("temperature > hot", "'hot' is no value of temperature: "),
+        ("sky > 3", "sky is no number: it can be equal or not, contain, match, change or be silent."),
+        ("sky is record high", "sky is no number"),
+        ("sky rose", "sky is no number"),
+        ("wind changed by -3", "'-3' is no amount by which wind could change: write a number above nothing."),
+        ('sky matches "("', "'(' is not a regular expression: "),
+        ("temperature", "At the end of the condition: one of "),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_watched_is_said(sqlite: Database, condition: str, complaint: str) -> None:
+    fields = [{"key": key, "kind": kind, "place": {"css": "b"}} for key, kind in
+              (("temperature", "quantity"), ("wind", "decimal"), ("sky", "text"))]  # fmt: skip
+    new_source(sqlite, fields=fields)
+    with pytest.raises(TarantulaError) as refused:
+        new_alert(sqlite, condition)
+    assert str(refused.value).startswith(complaint)
+
+
+def test_a_hold_for_what_is_over_at_once_is_refused(sqlite: Database) -> None:
+    new_source(sqlite)
+    with pytest.raises(TarantulaError, match="A change or a record is over at once"):
+        new_alert(sqlite, "temperature changed", hold="10m")
+    with pytest.raises(TarantulaError, match="is none that Apprise can send to"):
+        new_alert(sqlite, "temperature changed", notify="nowhere")
+
+
+@pytest.mark.parametrize(
+    ("field", "condition", "below", "above"),
+    [
+        ({"kind": "quantity", "unit": "°C"}, "v > 86 °F", 29.9, 30.1),
+        ({"kind": "quantity", "unit": "°C"}, "v > 30 °C", 29.9, 30.1),
+        ({"kind": "money", "unit": "EUR"}, "v > 1.234,56 €", 1234.56, 1234.57),
+        ({"kind": "integer"}, "v > 2.5", 2, 3),
+        ({"kind": "percentage"}, "v > 5 %", 5, 5.1),
+        ({"kind": "duration"}, "v > 1h30m", 5400, 5401),
+        ({"kind": "quantity", "unit": "°C"}, "v rose by 9 °F", 4.9, 10),
+        ({}, "v > 3", 3, 4),
+    ],
+)
+def test_limits_are_read_as_the_field_is(
+    sqlite: Database, field: dict[str, str], condition: str, below: float, above: float
+) -> None:
+    source = new_source(sqlite, fields=[{"key": "v", "place": {"css": "b"}, **field}])
+    new_alert(sqlite, condition)
+    assert come(sqlite, source, 0, v=0) == []
+    assert come(sqlite, source, 1, v=below) == []
+    assert len(come(sqlite, source, 2, v=above)) == 1
+
+
+def test_nobody_has_alerts_without_end(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_source(sqlite)
+    monkeypatch.setattr(alerts, "MOST_ALERTS", 1)
+    new_alert(sqlite, "wind > 3", owner="ana")
+    new_alert(sqlite, "wind > 3", owner="rui")
+    with pytest.raises(NotNow, match="Nobody has more than 1 alerts"):
+        new_alert(sqlite, "wind > 3", owner="ana")
+
+
+def test_alerts_go_with_their_source(database: Database) -> None:
+    source = new_source(database)
+    new_alert(database, "wind > 3")
+    come(database, source, 0, wind=1)
+    come(database, source, 1, wind=5)
+    with database.session() as session:
+        registry.remove(session, "weather.lisboa")
+        assert session.scalar(select(func.count()).select_from(Alert)) == 0
+    assert firings(database) == []

@@ -1,0 +1,130 @@
+"""Firings are told through Apprise: each to whom it may concern, later to who was away, and to the harm of nobody."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+from threading import Thread
+
+import pytest
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.publications.notifications import LEASE, PAUSE, TRIES
+from tarantula.streams.alerts import tell
+from tarantula.streams.alerts.notifications import _take
+from tarantula.streams.alerts.registry_part_firings import untold
+from tarantula.streams.sources import registry
+from tests.sites.listener import Listener
+from tests.sites.mailbox import Mailbox
+from tests.support.alerts import BEGIN, change, come, firings, new_alert, new_source
+
+NOW = datetime.fromtimestamp(BEGIN / 1e6 + 3600, UTC)
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+
+
+def fire(database: Database, source: int, second: int = 0) -> None:
+    """Let an alert on wind above 3 fire."""
+    come(database, source, second, wind=1)
+    come(database, source, second + 1, wind=5)
+
+
+def test_web_hooks_and_mail_are_told_once_with_the_reason(database: Database, database_config: Config) -> None:
+    with Listener() as hook, Mailbox() as mail:
+        source = new_source(database)
+        new_alert(database, "wind > 3", name="Storm", notify=[hook.address, mail.address])
+        fire(database, source)
+        tellers = [Thread(target=tell, args=(database_config, database, NOW)) for _ in range(3)]
+        for teller in tellers:
+            teller.start()
+        for teller in tellers:
+            teller.join()
+        (heard,) = hook.heard
+        assert heard["title"] == "weather.lisboa: Storm"
+        assert heard["message"].endswith("\nwind rose above 3: it was 1, it is 5.")
+        (letter,) = mail.received
+        assert (letter["Subject"], letter["To"]) == ("weather.lisboa: Storm", "ana@example.org")
+    (firing,) = firings(database)
+    assert (firing.news, firing.tell_at) == (None, None)
+
+
+def test_of_several_firings_there_is_one_message(sqlite: Database, config: Config) -> None:
+    with Listener() as hook:
+        source = new_source(sqlite)
+        new_alert(sqlite, "wind > 3", notify=[hook.address])
+        for second in range(0, 20, 2):
+            fire(sqlite, source, second)
+        assert tell(config, sqlite, NOW) == 1
+        (heard,) = hook.heard
+        assert heard["message"].count("wind rose above 3") == 10
+
+
+def test_an_address_that_refuses_harms_nobody_and_is_told_later(database: Database, database_config: Config) -> None:
+    with Listener() as friend, Listener(status=500) as deaf, Mailbox(refuses=True):
+        source = new_source(database)
+        new_alert(database, "wind > 3", notify=[deaf.address, friend.address])
+        fire(database, source)
+        assert tell(database_config, database, NOW) == 1
+        fire(database, source, 10)
+        assert len(firings(database)) == 2
+        assert tell(database_config, database, NOW + PAUSE / 2) == 1
+        deaf.status = 200
+        assert tell(database_config, database, NOW + PAUSE) == 1
+        assert tell(database_config, database, NOW + 10 * PAUSE) == 1
+        assert tell(database_config, database, NOW + 100 * PAUSE) == 0
+        assert len(friend.heard) == 2
+        assert len(deaf.heard) == 4
+    assert {firing.news for firing in firings(database)} == {None}
+
+
+def test_who_always_refuses_is_given_up_and_passwords_are_not_logged(
+    sqlite: Database, config: Config, caplog: pytest.LogCaptureFixture
+) -> None:
+    source, now, tries, said = new_source(sqlite), NOW, 0, list[str]()
+    with Mailbox(refuses=True) as mail:
+        secret = "json://user:secret@127.0.0.1:1/"
+        new_alert(sqlite, "wind > 3", notify=[mail.address, secret])
+        fire(sqlite, source)
+        with caplog.at_level(logging.WARNING, logger="tarantula"):
+            while firings(sqlite)[0].tell_at is not None:
+                now += timedelta(hours=1)
+                tries += tell(config, sqlite, now)
+                said.append(untold(firings(sqlite)[0]))
+        assert mail.received == []
+    assert tries == TRIES
+    assert said[0] == "json, mailto did not take it (1 of 6 tries so far)."
+    assert said[-1] == "json, mailto did not take it, and was given up after 6 tries."
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("tarantula")]
+    assert len([words for words in ours if "could not be told that weather.lisboa: wind > 3" in words]) == 2 * TRIES
+    assert not any("secret" in words for words in ours)
+
+
+def test_who_dies_while_telling_leaves_it_to_somebody_else(database: Database, database_config: Config) -> None:
+    with Listener() as hook:
+        source = new_source(database)
+        new_alert(database, "wind > 3", notify=[hook.address])
+        fire(database, source)
+        assert _take(database, NOW) is not None, "taken, and then killed"
+        assert tell(database_config, database, NOW) == 0
+        assert tell(database_config, database, NOW + LEASE) == 1
+        assert len(hook.heard) == 1
+
+
+def test_nobody_is_told_of_a_source_that_they_may_not_see_any_more(sqlite: Database, config: Config) -> None:
+    with Listener() as hook:
+        source = new_source(sqlite, owner="ana")
+        number = new_alert(sqlite, "wind > 3", owner="rui", notify=[hook.address])
+        fire(sqlite, source)
+        with sqlite.session() as session:
+            registry.edit(session, "weather.lisboa", {"private": True})
+        assert tell(config, sqlite, NOW) == 0
+        with sqlite.session() as session:
+            registry.edit(session, "weather.lisboa", {"private": False})
+        fire(sqlite, source, 10)
+        change(sqlite, number, 20, notify=[])
+        assert tell(config, sqlite, NOW) == 0
+        assert hook.heard == []

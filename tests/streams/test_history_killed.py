@@ -1,0 +1,102 @@
+"""Killed while storing, summing up and forgetting: levels are exact afterwards, and no event is there twice.
+
+With ``TARANTULA_FULL_SIZE=1`` it is killed forty times.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+
+from sqlalchemy import func, select
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.streams.history import forget
+from tarantula.tables.publications import Event, Forgotten, StaleLevel
+from tests.support.histories import FAR, calculated, levels, new_series, sum_up_all
+from tests.support.waits import PATIENCE
+
+KILLS = 40 if os.environ.get("TARANTULA_FULL_SIZE") else 4
+BEGIN = 1_767_225_600_000_000
+STEP = 7_300_000
+RETENTION = "events=1h minutes=6h"
+
+# Every value follows from its number, so whoever is killed goes on where the database says, and stores some again.
+CHILD = """
+import sys
+from sqlalchemy import func, select
+from tarantula.core.database import open_database
+from tarantula.tables.publications import Event
+from tarantula.streams.history import forget, store, sum_up
+from tests.support.histories import event
+from tests.streams.test_history_killed import BEGIN, STEP, value_of
+series = int(sys.argv[1])
+with open_database() as database:
+    with database.reading() as session:
+        last = session.scalar(select(func.max(Event.at)).where(Event.series_id == series))
+    number = 0 if last is None else (last - BEGIN) // STEP - 10
+    print("ready", flush=True)
+    while True:
+        with database.session() as session:
+            some = range(max(0, number), number + 40)
+            store(session, [event(series, BEGIN + one * STEP, value_of(one)) for one in some])
+        number += 40
+        now = BEGIN + number * STEP
+        sum_up(database, 5, now)
+        if number % 120 < 40:
+            sum_up(database, 50, now)
+            forget(database, now)
+"""
+
+
+def value_of(number: int) -> str:
+    return f"{(number * 7919) % 1000 / 100}"
+
+
+def test_killed_again_and_again_levels_are_exact(database: Database, database_config: Config) -> None:
+    dice = random.Random(11)
+    with database.session() as session:
+        series = new_series(session, "Europe/Lisbon", retention=RETENTION)
+    seen = 0
+    for _ in range(KILLS):
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, str(series)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n", child.communicate(timeout=PATIENCE)
+        wait_for_more(database, series, seen, child)
+        time.sleep(dice.uniform(0, 0.3))
+        assert child.poll() is None, child.communicate()
+        child.kill()
+        child.communicate()
+        seen = newest(database, series)
+    count = (newest(database, series) - BEGIN) // STEP + 1
+    sum_up_all(database, FAR)
+    forget(database, BEGIN + count * STEP)
+    expected = calculated([(BEGIN + one * STEP, value_of(one)) for one in range(count)], "Europe/Lisbon")
+    with database.reading() as session:
+        kept = levels(session, series)
+        assert kept == {place: expected[place] for place in kept}
+        assert {place for place in expected if place[0] in ("hour", "day", "month", "year")} <= kept.keys()
+        assert session.scalar(select(func.count()).select_from(StaleLevel)) == 0
+        forgotten = session.get(Forgotten, (series, 0))
+        events = session.scalar(select(func.count()).select_from(Event)) or 0
+    assert forgotten is not None
+    assert forgotten.rows + events == count
+
+
+def newest(database: Database, series: int) -> int:
+    with database.reading() as session:
+        return session.scalar(select(func.max(Event.at)).where(Event.series_id == series)) or 0
+
+
+def wait_for_more(database: Database, series: int, seen: int, child: subprocess.Popen[str]) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while newest(database, series) <= (seen or BEGIN + 900 * STEP):
+        assert child.poll() is None, child.communicate()
+        assert time.monotonic() < give_up
+        time.sleep(0.02)

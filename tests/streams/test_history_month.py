@@ -1,0 +1,26 @@
+"""Some hours of one value a second, as the benchmark has a month: right in every row, and quick to draw."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import update
+
+from benchmarks.history import compare, draw, fill, new_series, sum_up_all
+from tarantula.core.database import Database
+from tarantula.tables.publications import Level
+
+EVENTS = 8_000
+LIMIT = 50.0
+"""Milliseconds of a processor, for one drawing."""
+
+
+def test_levels_are_those_that_arrow_calculates_and_any_window_is_quick(database: Database) -> None:
+    pytest.importorskip("pyarrow")
+    series = new_series(database)
+    fill(database, series, EVENTS)
+    sum_up_all(database)
+    assert compare(database, series) == 0
+    assert draw(database, series, EVENTS, 40)["draw_cpu_p95_ms"] < LIMIT
+    with database.session() as session:
+        session.execute(update(Level).where(Level.grain == 2).values(sum="1"))
+    assert compare(database, series) == 3

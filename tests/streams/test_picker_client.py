@@ -1,0 +1,133 @@
+"""What is looked at is asked for by the collector's rules, also in a browser that takes steps."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import pytest
+
+from tarantula.core.errors import TarantulaError
+from tarantula.streams.adapters.base import Answer
+from tarantula.streams.picker.browser import Rendering
+from tarantula.streams.picker.client import PAUSE, Visitor, Wanted, address_of, is_private
+from tests.support.picker_sites import DOOR, Reply, behind_a_door, site_of, site_that
+
+AGENT = "Mozilla/5.0 (compatible; Tarantula/test)"
+Result = TypeVar("Result")
+
+
+def visiting(act: Callable[[Visitor], Awaitable[Result]]) -> Result:
+    """Do something with a visitor, and close it."""
+
+    async def whole() -> Result:
+        visitor = Visitor(AGENT)
+        try:
+            return await act(visitor)
+        finally:
+            await visitor.close()
+
+    return asyncio.run(whole())
+
+
+def got(url: str, **limits: object) -> bytes:
+    """Return the body of what is at an address of loopback."""
+    wanted = Wanted(url, **{"allow_private": True, **limits})  # type: ignore[arg-type]
+    return visiting(lambda visitor: visitor.get(wanted)).body
+
+
+def test_robots_are_asked_once_and_obeyed_at_every_redirect() -> None:
+    robots = ("text/plain", "User-agent: Tarantula\nDisallow: /no\n")
+    with site_of({"/robots.txt": robots, "/yes": ("text/plain", "1"), "/no": ("text/plain", "2")}) as site:
+        site.answers["/to-no"] = (f"{site.url}no", b"")
+
+        async def several(visitor: Visitor) -> list[str]:
+            said = []
+            for path in ("yes", "no", "to-no"):
+                try:
+                    said.append((await visitor.get(Wanted(f"{site.url}{path}", True))).body.decode())
+                except TarantulaError as error:
+                    said.append(str(error))
+            return said
+
+        excluded = f"{site.url}robots.txt excludes it."
+        assert visiting(several) == ["1", excluded, excluded]
+        assert [path for path, _ in site.asked] == ["/robots.txt", "/yes", "/to-no"]
+        assert {agent for _, agent in site.asked} == {AGENT}
+
+
+def test_private_addresses_are_not_reached_from_public_pages() -> None:
+    with site_of({"/": ("text/plain", "1")}) as site:
+        with pytest.raises(TarantulaError, match=r"at the private address 127\.0\.0\.1|at a private address"):
+            got(site.url, allow_private=False)
+        assert site.asked == []
+        assert is_private(site.url)
+
+
+def test_a_server_is_visited_once_at_a_time_with_pauses() -> None:
+    with site_of({"/a": ("text/plain", "1"), "/b": ("text/plain", "2")}) as site:
+
+        async def both(visitor: Visitor) -> float:
+            began = time.monotonic()
+            await asyncio.gather(*(visitor.get(Wanted(f"{site.url}{path}", True, robots=False)) for path in "ab"))
+            return time.monotonic() - began
+
+        assert visiting(both) >= PAUSE
+
+
+def test_a_server_that_asks_for_long_pauses_is_left_alone() -> None:
+    robots = ("text/plain", "User-agent: *\nCrawl-delay: 60\n")
+    with site_of({"/robots.txt": robots, "/": ("text/plain", "1")}) as site:
+
+        async def twice(visitor: Visitor) -> None:
+            await visitor.get(Wanted(site.url, True))
+            await visitor.get(Wanted(site.url, True))
+
+        with pytest.raises(TarantulaError, match="wants to be left alone for"):
+            visiting(twice)
+
+
+def test_limits_are_told_in_sentences() -> None:
+    with site_of({"/large": ("text/plain", "1" * 2000)}) as site:
+        site.answers["/round"] = (f"{site.url}round", b"")
+        with pytest.raises(TarantulaError, match=r"1,?000"):
+            got(f"{site.url}large", max_size=1000)
+        with pytest.raises(TarantulaError, match="from one address to the next"):
+            got(f"{site.url}round")
+    with pytest.raises(TarantulaError, match="could not be had"):
+        got("http://127.0.0.1:1/")
+    with site_that(lambda request: Reply(b"late", wait=5.0)) as url, pytest.raises(TarantulaError, match="longer than"):
+        got(url, timeout=0.5)
+
+
+@pytest.mark.parametrize("written", ["", "javascript:alert(1)", "file:///etc/passwd", "http://", "data:text/html,1"])
+def test_what_is_no_address_of_the_web_is_refused(written: str) -> None:
+    with pytest.raises(TarantulaError, match="no address of the web"):
+        address_of(written)
+
+
+def test_an_address_may_be_written_without_its_scheme() -> None:
+    assert address_of(" example.org/a b ") == "http://example.org/a%20b"
+
+
+@pytest.mark.usefixtures("chromium")
+def test_steps_lead_through_a_door_to_what_scripts_make() -> None:
+    with site_that(behind_a_door) as url:
+
+        async def go(visitor: Visitor) -> tuple[Answer, str, str]:
+            rendering = Rendering(visitor, AGENT)
+            variables = {"name": "ana", "word": "segredo"}
+            inside = await rendering.render(url, DOOR, variables, allow_private=True)
+            with pytest.raises(TarantulaError) as missing:
+                await rendering.render(url, DOOR[:1], {}, allow_private=True)
+            with pytest.raises(TarantulaError) as private:
+                await rendering.render(url, [], {}, allow_private=False)
+            return inside, str(missing.value), str(private.value)
+
+        inside, missing, private = visiting(go)
+    assert inside.url == f"{url}home"
+    assert b'<p id="v">42</p>' in inside.body
+    assert missing == "The variable name has no value. Give it one."
+    assert "private address" in private

@@ -1,0 +1,146 @@
+"""What is forgotten is forgotten on purpose, noted, and never before it is summed up above."""
+
+from __future__ import annotations
+
+import logging
+from random import Random
+
+import pytest
+from pydantic import ValidationError
+from sqlalchemy import func, select
+
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.streams.history import events, forget, last_values, store, store_telling
+from tarantula.streams.history.retention_part_told import kept_of
+from tarantula.streams.sources.retention import Grain, Limit, Retention
+from tarantula.tables.publications import Event, Forgotten, Level
+from tests.support.histories import at, calculated, event, levels, new_series, source_of, stored, sum_up_all
+
+SECOND = 1_000_000
+HOUR = 3600 * SECOND
+DAY = 24 * HOUR
+BEGIN = at("2026-03-01 00:00")
+
+
+def hourly(days: int) -> list[tuple[int, str]]:
+    dice = Random(9)
+    return [(BEGIN + hour * HOUR + dice.randrange(HOUR), str(dice.randrange(1000))) for hour in range(days * 24)]
+
+
+def test_what_is_old_is_forgotten_and_what_is_above_it_stays_exact(database: Database) -> None:
+    values = hourly(60)
+    now = BEGIN + 60 * DAY
+    with database.session() as session:
+        series = new_series(session, retention="events=10d minutes=20d hours=30d")
+        store(session, [event(series, *one) for one in values])
+    assert forget(database, now) == [], "nothing is summed up yet"
+    sum_up_all(database, now)
+    forgot = {one.grain: one for one in forget(database, now)}
+    assert forgot.keys() == {Grain.EVENT, Grain.MINUTE, Grain.HOUR}
+    assert forgot[Grain.EVENT].rows == sum(moment < now - 10 * DAY for moment, _ in values)
+    assert forget(database, now) == []
+    expected = calculated(values)
+    with database.reading() as session:
+        kept = levels(session, series)
+        assert all(kept[place] == expected[place] for place in kept)
+        assert sum(grain == "day" for grain, _ in kept) == 60
+        assert min(moment for moment, _ in stored(session, series)) >= now - 10 * DAY
+        told = " ".join(kept_of(session, series).sentences)
+    assert f"{forgot[Grain.EVENT].rows:,} events before" in told
+
+
+def test_a_late_event_is_refused_and_said(database: Database, caplog: pytest.LogCaptureFixture) -> None:
+    values = hourly(30)
+    now = BEGIN + 30 * DAY
+    with database.session() as session:
+        series = new_series(session, retention="events=10d")
+        store(session, [event(series, *one) for one in values])
+    sum_up_all(database, now)
+    forget(database, now)
+    late, good = event(series, BEGIN + 5, "1"), event(series, now - 3 * DAY, "2")
+    with database.session() as session:
+        assert store_telling(session, [late, good]).late == [late]
+    with caplog.at_level(logging.WARNING), database.session() as session:
+        assert store(session, [late]) == 0
+    assert "older than what was forgotten" in caplog.text
+    sum_up_all(database, now)
+    expected = calculated([*values, (good.at, good.value)])
+    with database.reading() as session:
+        kept = levels(session, series)
+        assert all(kept[place] == expected[place] for place in kept)
+        assert session.get_one(Forgotten, (series, Grain.EVENT)).refused == 2
+        assert "too late: 2 events." in " ".join(kept_of(session, series).sentences)
+
+
+def test_by_size_the_oldest_go_in_whole_buckets_and_the_newest_never(database: Database) -> None:
+    values = hourly(20)
+    now = BEGIN + 20 * DAY
+    with database.session() as session:
+        series = new_series(session, retention="events=50rows minutes=1y,100rows")
+        store(session, [event(series, *one) for one in values])
+    sum_up_all(database, now)
+    forget(database, now + 700 * DAY)
+    with database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(Event)) == 50
+        minutes = session.scalar(select(func.count()).select_from(Level).where(Level.grain == Grain.MINUTE))
+        assert minutes == 1, "minutes are older than a year, but for the last"
+        assert last_values(session, [series])[series].value == values[-1][1]
+    with database.session() as session:
+        session.execute(select(Event))
+        assert len(events(session, series, limit=1000)) == 50
+
+
+def test_what_was_removed_in_one_go_may_be_more_than_fits_in_one_transaction(
+    sqlite: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tarantula.streams.history.retention.AT_ONCE", 7)
+    values = [(BEGIN + place * SECOND, str(place)) for place in range(300)] + [(BEGIN + 9 * DAY, "1")]
+    with sqlite.session() as session:
+        series = new_series(session, retention="events=1d minutes=1d")
+        store(session, [event(series, *one) for one in values])
+    sum_up_all(sqlite)
+    assert {(one.grain, one.rows) for one in forget(sqlite, BEGIN + 9 * DAY)} == {(Grain.EVENT, 300), (Grain.MINUTE, 5)}
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("", "events=1y minutes=1y hours=forever days=forever months=forever years=forever"),
+        ("events=30d minutes=1y", "events=30d minutes=1y hours=forever days=forever months=forever years=forever"),
+        ("Events=90d,1000rows; minutes=forever", "events=90d,1000rows minutes=forever hours=forever days=forever "
+         "months=forever years=forever"),
+        ("events=36h minutes=2w days=10y", "events=1d12h minutes=14d hours=forever days=forever"),
+    ],
+)  # fmt: skip
+def test_people_write_how_long_things_are_kept(text: str, written: str) -> None:
+    if "days=10y" in text:
+        with pytest.raises(ValidationError, match="Days would be forgotten sooner than hours"):
+            Retention.model_validate(text)
+        return
+    read = Retention.model_validate(text)
+    assert str(read) == written
+    assert Retention.model_validate(read.model_dump(mode="json")) == read
+    assert Retention.model_validate(str(read)) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("event=30d", "Did you mean events"),
+        ("events", "names nothing"),
+        ("events=", "how long"),
+        ("events=-3d", "how long"),
+        ("events=0rows", "one row at least"),
+        ("events=soon", "'soon' does not say how long"),
+        ("events=1y minutes=30d", "Minutes would be forgotten sooner than events"),
+    ],
+)
+def test_what_cannot_be_is_answered_with_a_sentence(text: str, why: str) -> None:
+    with pytest.raises(TarantulaError, match=why):
+        source_of(retention=text)
+
+
+def test_limits_are_told_in_words() -> None:
+    read = Retention(events=Limit(30 * 86_400, 1000), minutes=Limit(rows=5))
+    assert read.sentence.startswith("events for 30d and at most the last 1,000; minutes the last 5; hours for good")

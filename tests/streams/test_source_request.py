@@ -1,0 +1,211 @@
+"""What a source sends to its server: written as it is meant, refused where it makes no sense, and nobody else's."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import parse_qs
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.streams.reading.servers import Turns
+from tarantula.streams.reading.visits import Followed, Visit
+from tarantula.streams.sources.request import LONGEST_BODY, MOST_HEADERS, Sent
+from tests.sites.server import Answer, Web
+from tests.support.crawls import SCRAPY, interrupt, start, wait_until
+from tests.support.sources import config, follow, state_of
+
+LETTERS = some.text(some.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=30)
+JSON_FIELD = {"key": "value", "place": {"path": "value"}}
+KEY = "wq7/ é+1"
+"""A secret that is written otherwise in every place."""
+
+
+def sent(**values: Any) -> Sent:
+    return config(**values).sent
+
+
+def refused(**values: Any) -> dict[str, str]:
+    """Return what is said of each field."""
+    with pytest.raises(TarantulaError) as caught:
+        config(**values)
+    return dict(caught.value.fields)
+
+
+@given(LETTERS)
+def test_variables_mean_in_a_body_what_they_say_whatever_they_have_in_them(value: str) -> None:
+    posting: dict[str, Any] = {"method": "POST", "variables": {"town": value, "days": "3"}}
+    as_json = sent(**posting, body='{"town": "{town}", "days": {days}}')
+    assert json.loads(as_json.body) == {"town": value, "days": 3}
+    as_form = sent(**posting, body="town={town}&days={days}")
+    assert parse_qs(as_form.body.decode(), keep_blank_values=True) == {"town": [value], "days": ["3"]}
+    as_xml = sent(**posting, body="<ask><town at='{days}'>{town}</town></ask>")
+    town = ElementTree.fromstring(as_xml.body)[0]
+    assert (town.text or "", town.attrib) == (value, {"at": "3"})
+    assert [dict(one.headers)["Content-Type"] for one in (as_json, as_form, as_xml)] == [
+        "application/json",
+        "application/x-www-form-urlencoded",
+        "text/xml; charset=utf-8",
+    ]
+
+
+def test_what_a_body_is_can_be_said_and_its_letters_stay() -> None:
+    graph = "{ weather { temperature } }"
+    said = sent(method="post", body=graph, headers={"Content-Type": "application/graphql"})
+    assert said == Sent("POST", (("Content-Type", "application/graphql"),), graph.encode())
+    assert sent(method="POST", body="nome=São João&x=1").body == b"nome=S%C3%A3o%20Jo%C3%A3o&x=1"
+    assert sent(method="POST") == Sent("POST")
+
+
+TOKEN = {"token": KEY}
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "sentence"),
+    [
+        ("method", {"method": "DELETE"}, "'DELETE' is no way to ask a server here. Choose GET or POST."),
+        ("headers", {"headers": {"X Key": "1"}}, "'X Key' is not the name of a header. Write it as X-API-Key."),
+        (
+            "headers",
+            {"headers": {"User-Agent": "x"}},
+            "The header User-Agent is not for a source to say.",
+        ),
+        ("headers", {"headers": {"host": "x"}}, "The header host is not for a source to say. Leave it out."),
+        ("headers", {"headers": {"X-A": "1", "x-a": "2"}}, "Two headers have the same name. Leave one of them out."),
+        ("headers", {"headers": {"X-A": "a\r\nHost: b"}}, "What the header X-A says cannot be sent"),
+        ("headers", {"headers": {"X-A": "{a}"}, "variables": {"a": "é\n"}}, "What the header X-A says cannot be sent"),
+        ("headers", {"headers": {"X-A": "…"}}, "What the header X-A says cannot be sent"),
+        ("headers", {"headers": {"X-A": "{none}"}}, "The variable none has no value. Give it one."),
+        ("headers", {"headers": {f"X-{n}": "1" for n in range(MOST_HEADERS + 1)}}, "A source has at most 20 headers."),
+        (
+            "headers",
+            {"headers": {"Authorization": "Bearer abc"}},
+            "The header Authorization is a secret: write",
+        ),
+        ("headers", {"headers": {"X-API-Key": "abc"}}, "The header X-API-Key is a secret: write {token} for it"),
+        ("headers", {"headers": {"Cookie": "{town}"}, "variables": {"town": "x"}}, "The header Cookie is a secret"),
+        ("body", {"body": "a=1"}, "What is sent to a server is sent with POST: choose that, or send nothing."),
+        ("body", {"method": "POST", "body": '{"a": }'}, "What is sent is not JSON (line 1, letter 7)."),
+        ("body", {"method": "POST", "body": "[" * 20_000}, "What is sent is nested too deep."),
+        ("body", {"method": "POST", "body": "a={none}"}, "The variable none has no value. Give it one. Braces that"),
+        ("body", {"method": "POST", "body": "a" * (LONGEST_BODY + 1)}, "What is sent has at most 20,000 letters."),
+        (
+            "body",
+            {"method": "POST", "body": '{"a": {"api_key": "x"}}'},
+            "The api_key in it is a secret: write",
+        ),
+        ("body", {"method": "POST", "body": "user=ana&password=x"}, "The password in it is a secret"),
+        ("body", {"method": "POST", "body": "<a><w:Password>x</w:Password></a>"}, "The Password in it is a secret"),
+        ("render", {"method": "POST", "render": True}, "A browser asks for a page with GET: choose that, or"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_at_its_field(field: str, values: dict[str, Any], sentence: str) -> None:
+    assert refused(**values)[field].startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"headers": {"Authorization": "Bearer {token}", "Accept": "application/json"}, "variables": TOKEN},
+        {"method": "POST", "body": '{"passengers": "2", "max_tokens": "3", "key": "t"}'},
+        {"method": "POST", "body": '{"password": "{token}"}', "variables": TOKEN},
+        {"method": "POST", "body": "<a><password>{token}</password></a>", "variables": TOKEN},
+    ],
+)
+def test_what_is_no_secret_or_is_a_variable_is_taken(values: dict[str, Any]) -> None:
+    config(**values)
+
+
+def visit(**values: Any) -> Visit:
+    """Return the visit of a source whose server was asked before."""
+    source = Followed(1, 1, config(url="http://a.example/", **values))
+    source.validators = {"url": source.url, "etag": '"one"'}
+    turns = Turns()
+    turns.add(source)
+    turns.hold("a.example", 0.0)
+    handed_out = turns.next(0.0)
+    assert handed_out is not None
+    return handed_out
+
+
+def test_conditions_go_with_what_is_asked_for_and_not_with_what_is_posted() -> None:
+    assert visit(headers={"X-A": "1"}).conditions == {"If-None-Match": '"one"'}
+    assert visit(method="POST", body="a=1").conditions == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "url", "expected"),
+    [
+        (302, "http://a.example/b", Sent("GET", (("X-A", "1"),))),
+        (303, "http://b.example/", Sent()),
+        (301, "https://a.example/", Sent()),
+        (307, "http://a.example/b", Sent("POST", (("X-A", "1"), ("Content-Type", "application/json")), b"[]")),
+        (308, "http://b.example/", None),
+        (307, "https://a.example/", None),
+    ],
+)
+def test_what_is_sent_is_for_its_own_server_alone(status: int, url: str, expected: Sent | None) -> None:
+    led = visit(method="POST", headers={"X-A": "1"}, body="[]")
+    if expected is None:
+        with pytest.raises(Exception, match="what is sent is for its own server alone"):
+            led.led_to(url, status, is_private=False)
+    else:
+        onward = led.led_to(url, status, is_private=False)
+        assert onward.sent == expected
+        # What was left out stays so, also where it leads back.
+        assert "X-A" in dict(onward.led_to("http://a.example/", 302, False).sent.headers) or not expected.headers
+
+
+def test_sources_are_read_together_only_if_they_send_the_same() -> None:
+    turns = Turns()
+    sending: list[dict[str, Any]] = [{}, {"headers": {"X-A": "1"}}, {"headers": {"X-A": "1"}}, {"method": "POST"}]
+    for number, said in enumerate(sending):
+        turns.add(Followed(number, 1, config(f"test.s{number}", url="http://a.example/", **said)))
+    assert [len(one.sources) for one in turns.at("a.example").waiting.values()] == [1, 2, 1]
+
+
+def test_services_are_asked_as_their_sources_say_and_secrets_stay_secret(database: Database) -> None:
+    quote = Answer('{"value": 12.5}', "application/json", headers={"ETag": '"one"'})
+    with Web({"/post": quote, "/get": quote, "/led": quote}, ["127.0.0.1", "127.0.0.2", "127.0.0.3"]) as web:
+        web.routes["127.0.0.2/led"] = Answer(status=302, headers={"Location": web.url("/led")})
+        web.routes["127.0.0.3/away"] = Answer(status=307, headers={"Location": web.url("/post")})
+        common: dict[str, Any] = {
+            "adapter": "json",
+            "fields": [JSON_FIELD],
+            "interval": 1,
+            "variables": {"api_key": KEY, "town": "Évora"},
+            "headers": {"X-API-Key": "{api_key}", "Accept": "application/json"},
+        }
+        posted = {"method": "POST", "body": '{"key": "{api_key}", "town": "{town}"}'}
+        follow(database, "test.post", url=web.url("/post"), **common, **posted)
+        follow(database, "test.get", url=web.url("/get"), **common)
+        follow(database, "test.led", url=web.url("/led", "127.0.0.2"), **common)
+        away = follow(database, "test.away", url=web.url("/away", "127.0.0.3"), **common, **posted, misses=1)
+        process = start([SCRAPY, "crawl", "streams", "-L", "DEBUG"])
+        wait_until(
+            lambda: (
+                all(len(web.visits_to(path)) > 2 for path in ("/post", "/get"))
+                and all(state_of(database, number).status != "new" for number in (3, 4))
+            ),
+            process,
+        )
+        log = interrupt(process)
+    post, get, led = (web.visits_to(path, "127.0.0.1") for path in ("/post", "/get", "/led"))
+    assert {(one.method, one.headers["x-api-key"], one.headers["accept"]) for one in post} == {
+        ("POST", KEY, "application/json")
+    }
+    assert json.loads(post[0].body) == {"key": KEY, "town": "Évora"}
+    assert not any("if-none-match" in one.headers for one in post)
+    assert {(one.method, one.body) for one in get} == {("GET", b"")}
+    assert get[1].headers["if-none-match"] == '"one"'
+    assert all("x-api-key" not in one.headers for one in led)
+    assert all("x-api-key" not in one.headers for one in web.visits_to("/robots.txt"))
+    state = state_of(database, away)
+    assert (state.status, "for its own server alone" in state.sentence) == ("unreached", True)
+    assert [state_of(database, number).status for number in (1, 2, 3)] == ["read", "read", "read"]
+    assert KEY not in log

@@ -1,0 +1,66 @@
+"""What there is in an answer that could be followed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tarantula.streams.adapters.base import Answer, CannotRead
+from tarantula.streams.suggest import Suggestions, suggest
+from tests.streams.test_adapter_feed import item, rss
+from tests.streams.test_adapter_ical import CALENDAR
+from tests.streams.test_adapter_services import LINES, RATES, WEATHER
+from tests.streams.test_adapter_table import LEAGUE
+from tests.support.stream_answers import URL, reading, source
+
+BODIES = {
+    "table": LEAGUE,
+    "json": WEATHER,
+    "xml": RATES.replace("ISO-8859-1", "utf-8"),
+    "csv": LINES,
+    "feed": rss(item(1), item(2)),
+    "ical": CALENDAR,
+}
+
+
+def suggested(adapter: str) -> list[Suggestions]:
+    return suggest(Answer(URL, BODIES[adapter].encode()), adapter)
+
+
+@pytest.mark.parametrize("adapter", BODIES)
+def test_whatever_is_suggested_can_be_read(adapter: str) -> None:
+    for offer in suggested(adapter):
+        assert offer.fields
+        places = {field.key: field.place for field in offer.fields}
+        assert len(places) == len(offer.fields)
+        got = reading(source(adapter, places, **offer.options), BODIES[adapter])
+        found = {key for row in got.rows for key in row.texts}
+        assert found == places.keys() - (got.missing.keys() if adapter in ("csv", "ical") else set())
+
+
+def test_titles_and_rows_of_the_largest_table_come_first() -> None:
+    first = suggested("table")[0]
+    assert [field.title for field in first.fields] == ["#", "Equipa", "Pts", "Golos Marcados", "Golos Sofridos"]
+    assert [field.key for field in first.fields] == ["field", "equipa", "pts", "golos_marcados", "golos_sofridos"]
+    assert first.fields[2].samples == ["31", "29", "28"]
+    assert first.rows == ["Sporting", "Porto", "Benfica"]
+
+
+def test_single_values_and_lists_of_json_are_both_offered() -> None:
+    single, rows = suggested("json")
+    assert [field.place["path"] for field in single.fields][:4] == ["main.temp", "main.wind", "main.note", "big"]
+    assert rows.options == {"rows": "quotes"}
+    assert [(field.key, field.samples) for field in rows.fields][:2] == [
+        ("s", ["EDP", "GALP", "NOS"]),
+        ("p", ["3.5", "17.25"]),
+    ]
+
+
+def test_keys_of_json_that_are_no_words_are_quoted() -> None:
+    answer = Answer(URL, b'{"a b": {"c-d": 1}}')
+    assert suggest(answer, "json")[0].fields[0].place == {"path": '"a b"."c-d"'}
+
+
+def test_a_page_of_something_else_is_said_to_be_it() -> None:
+    with pytest.raises(CannotRead, match="not JSON"):
+        suggest(Answer(URL, b"<p>"), "json")
+    assert suggest(Answer(URL, b"<p>no table</p>"), "table") == []

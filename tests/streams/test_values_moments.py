@@ -1,0 +1,120 @@
+"""Moments and durations: what is told from now, from the history, and what is nonsense."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tarantula.streams.kinds import Kind
+from tarantula.streams.values import read_text
+from tarantula.streams.values.value import NotRead
+
+NOW = datetime(2026, 6, 14, 12, 0, tzinfo=UTC)
+NO_MOMENTS = (
+    *"12 3-1 1.5 2026 May junho 12.5 1/2 25:00 12:60 31/02/2026 29/02/2025 13/13/2026 2026-13-01 00/00/2026".split(),
+    *("Windows 11", "há muito tempo", "sexta-feira", "3 gatos", "12 de 30", "quinta-feira, 12 de junho de 2026"),
+    *("99999999999", "há 99999999 anos", "32 de janeiro", "12 juno 26", "em Lisboa", "página 3 de 2026", "13 PM"),
+)
+NO_DURATIONS = (
+    "12",
+    "3-1",
+    "2 meses",
+    "1 ano",
+    "P1M",
+    "P",
+    "PT",
+    "12:60",
+    "5 km",
+    "abc",
+    "1 h 2 h",
+    "5 min 2 h",
+    "12/06",
+)
+
+
+def moment(text: str, *history: str, now: datetime = NOW) -> str:
+    return read_text(text, Kind.MOMENT, "", history, now=now).text
+
+
+@pytest.mark.parametrize("text", NO_MOMENTS)
+def test_nonsense_is_no_moment(text: str) -> None:
+    with pytest.raises(NotRead):
+        moment(text)
+
+
+@pytest.mark.parametrize("text", NO_DURATIONS)
+def test_nonsense_is_no_duration(text: str) -> None:
+    with pytest.raises(NotRead):
+        read_text(text, Kind.DURATION, "")
+
+
+def test_the_order_of_day_and_month_is_told_from_the_history() -> None:
+    assert moment("03/04/2026", "25/12/2025", "01/02/2026").startswith("2026-04-03")
+    assert moment("03/04/2026", "12/25/2025", "01/02/2026").startswith("2026-03-04")
+
+
+def test_without_a_history_the_day_comes_first_unless_the_clock_is_of_twelve_hours() -> None:
+    assert moment("03/04/2026").startswith("2026-04-03")
+    assert moment("03/04/2026 10:30 PM").startswith("2026-03-04T22:30")
+
+
+def test_the_day_of_the_week_tells_the_order_and_has_to_be_right() -> None:
+    assert moment("Fri 06/12/2026").startswith("2026-06-12")
+    assert moment("Sat 06/12/2025").startswith("2025-12-06")
+    with pytest.raises(NotRead, match="not the day of the week"):
+        moment("Mon 12 June 2026")
+
+
+def test_dates_in_both_orders_leave_a_doubt() -> None:
+    with pytest.raises(NotRead, match="more than one order"):
+        moment("03/04/2026", "25/12/2025", "12/26/2025")
+    assert moment("13/04/2026", "25/12/2025", "12/26/2025").startswith("2026-04-13")
+
+
+def test_clocks_are_those_of_whoever_asks_unless_a_zone_is_named() -> None:
+    lisbon = datetime(2026, 6, 14, 12, 0, tzinfo=ZoneInfo("Europe/Lisbon"))
+
+    assert moment("2026-06-12 22:30", now=lisbon) == "2026-06-12T21:30:00+00:00"
+    assert moment("2026-01-12 22:30", now=lisbon) == "2026-01-12T22:30:00+00:00"
+    assert moment("12 June 2026 22:30 CEST", now=lisbon) == "2026-06-12T20:30:00+00:00"
+    assert moment("12 June 2026 22:30 UTC-3", now=lisbon) == "2026-06-13T01:30:00+00:00"
+
+
+def test_a_time_alone_is_the_nearest_one() -> None:
+    midnight = datetime(2026, 6, 15, 0, 5, tzinfo=UTC)
+
+    assert moment("23:58", now=midnight) == "2026-06-14T23:58:00+00:00"
+    assert moment("00:15", now=midnight) == "2026-06-15T00:15:00+00:00"
+
+
+def test_a_day_without_a_year_is_the_nearest_one() -> None:
+    january = datetime(2026, 1, 3, tzinfo=UTC)
+
+    assert moment("30 de dezembro", now=january).startswith("2025-12-30")
+    assert moment("12/02", now=january).startswith("2026-02-12")
+
+
+def test_other_languages_are_told_by_a_package() -> None:
+    assert moment("12 giugno 2026") == "2026-06-12T00:00:00+00:00"
+    assert moment("12 июня 2026") == "2026-06-12T00:00:00+00:00"
+    assert moment("12 de junio de 2026") == "2026-06-12T00:00:00+00:00"
+
+
+def test_a_moment_is_also_a_number_of_seconds() -> None:
+    value = read_text("2026-06-12T22:00:00.250Z", Kind.MOMENT, "", now=NOW)
+
+    assert value.number == Decimal("1781301600.25")
+
+
+def test_two_parts_of_a_clock_are_minutes_unless_the_field_is_in_hours() -> None:
+    assert read_text("7:30", Kind.DURATION, "").number == 450
+    assert read_text("7:30", Kind.DURATION, "h").number == 27000
+    assert read_text("90", Kind.DURATION, "min").number == 5400
+
+
+def test_a_delay_may_be_below_zero() -> None:
+    assert read_text("−0:05", Kind.DURATION, "").number == -5
+    assert read_text("-2 min", Kind.DURATION, "").number == -120

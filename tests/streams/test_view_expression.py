@@ -1,0 +1,107 @@
+"""Arithmetic on values: what it comes to, and what it cannot do."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as given_by
+
+from tarantula.streams.views.cells_part_summary import Summary
+from tarantula.streams.views.expression import LONGEST, NotAnExpression, parsed
+
+WINDOW = {"a": Summary(4, 10.0, 1.0, 5.0, 2.0, 5.0), "b": Summary(3)}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1 + 2 * 3", 7),
+        ("(1 + 2) * 3", 9),
+        ("2 - 3 - 4", -5),
+        ("24 / 4 / 2", 3),
+        ("2 ^ 3 ^ 2", 512),
+        ("-2 ^ 2", -4),
+        ("2 ^ -1", 0.5),
+        ("--3", 3),
+        ("((a))", 8),
+        ("A * b", 16),
+        ("(a − b) ÷ b × 100", 300),
+        ("mean(a) + count(a)", 6.5),
+        ("max(a) - min(a)", 4),
+        ("max(a, b, 20)", 20),
+        ("change(a)", 3),
+        ("round(a / 3, 2)", 2.67),
+        ("abs(b - a) + sqrt(4) + log(100)", 10),
+        (".5 * 2.", 1),
+    ],
+)
+def test_it_comes_to_what_mathematics_says(text: str, value: float) -> None:
+    found = parsed(text).value({"a": 8.0, "b": 2.0}, WINDOW)
+    assert found == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "text", ["a / 0", "c + 1", "sqrt(0 - a)", "10 ^ 400", "(0 - 8) ^ 0.5", "mean(b)", "count(c)", "log(0)", "0 ^ -1"]
+)
+def test_what_is_no_number_is_nothing(text: str) -> None:
+    assert parsed(text).value({"a": 8.0, "c": None}, WINDOW) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "ends too early"),
+        ("1 +", "ends too early"),
+        ("(1", "is missing"),
+        ("1 2", "from '2' on"),
+        ("2 (3)", "from '(' on"),
+        ("a.b", "The sign '.'"),
+        ("__import__('os')", "The sign '_'"),
+        ("eval(a)", "There is no function 'eval'"),
+        ("price", "where a number or a letter should"),
+        ("mean(a + 1)", "Write it as mean(a)"),
+        ("a ** b", "'*' stands in the formula"),
+        ("(" * 100 + "a" + ")" * 100, "too many brackets"),
+        ("2" + " ^ 2" * 100, "too many powers"),
+        ("1" * (LONGEST + 1), f"at most {LONGEST}"),
+    ],
+)
+def test_what_is_none_is_refused_with_a_sentence(text: str, said: str) -> None:
+    with pytest.raises(NotAnExpression) as refused:
+        parsed(text)
+    assert said in str(refused.value)
+
+
+def test_it_says_which_values_it_needs() -> None:
+    expression = parsed("(a - mean(b)) / C")
+    assert sorted(expression.letters) == ["a", "b", "c"]
+    assert sorted(expression.windowed) == ["b"]
+
+
+TEXTS = given_by.recursive(
+    given_by.sampled_from(["a", "b", "1", "2.5", "10"]),
+    lambda inner: given_by.builds("({} {} {})".format, inner, given_by.sampled_from("+-*/"), inner),
+    max_leaves=12,
+)
+
+
+@given(text=TEXTS, a=given_by.integers(-9, 9), b=given_by.integers(-9, 9))
+def test_it_agrees_with_python(text: str, a: int, b: int) -> None:
+    try:
+        wanted = eval(text, {}, {"a": float(a), "b": float(b)})
+    except ZeroDivisionError:
+        wanted = None
+    found = parsed(text).value({"a": float(a), "b": float(b)}, {})
+    assert found == wanted or math.isclose(found or 0, wanted or 0)
+
+
+@given(text=given_by.text(alphabet="ab1.+-*/^(), meanxu", max_size=30))
+def test_whatever_is_written_is_worked_out_or_refused(text: str) -> None:
+    try:
+        expression = parsed(text)
+    except NotAnExpression:
+        return
+    found = expression.value({"a": 3.0, "b": -1.0}, WINDOW)
+    assert found is None or math.isfinite(found)

@@ -1,0 +1,35 @@
+"""A process that stores events and judges alerts until it is killed: ``python -m tests.support.alert_writer SOURCE``."""
+
+from __future__ import annotations
+
+import sys
+
+from sqlalchemy import func, select
+
+from tarantula.core.database import open_database
+from tarantula.streams.alerts import judge, judge_silence
+from tarantula.tables.publications import Event
+from tests.support.alerts import BEGIN, SECOND, stored
+
+
+def value(number: int) -> int:
+    """What comes at a second: up and down, and the same whoever asks."""
+    return number * 7 % 10
+
+
+def feed(source: int) -> None:
+    """Go on where the one before was killed."""
+    with open_database() as database:
+        while True:
+            with database.session() as session:
+                last = session.scalar(select(func.max(Event.at)))
+                number = 0 if last is None else (last - BEGIN) // SECOND + 1
+                events = stored(session, source, number, {"wind": value(number)})
+                judge(session, source, events, BEGIN + number * SECOND)
+            with database.session() as session:
+                judge_silence(session, BEGIN + number * SECOND + SECOND // 2)
+            print(number, flush=True)
+
+
+if __name__ == "__main__":
+    feed(int(sys.argv[1]))

@@ -1,0 +1,88 @@
+"""Sources with alerts on them, for tests: what comes is stored and judged in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tarantula.core.database import Database
+from tarantula.streams.alerts import judge, judge_silence
+from tarantula.streams.alerts import registry as alerts
+from tarantula.streams.history import NewEvent, series_of, store
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.config import read
+from tarantula.tables.publications import Firing
+
+SECOND = 1_000_000
+BEGIN = 1_790_000_000 * SECOND
+"""A moment in microseconds since 1970."""
+
+
+def new_source(
+    database: Database, name: str = "weather.lisboa", owner: str = "", keys: str = "temperature wind", **values: Any
+) -> int:
+    """Add a source with some fields of numbers; return its number."""
+    fields = [{"key": key, "kind": "decimal", "place": {"css": f"#{key}"}} for key in keys.split()]
+    said = {"name": name, "url": "http://example.org/", "fields": fields, **values}
+    with database.session() as session:
+        return registry.add(session, read(said), owner).id
+
+
+def new_alert(
+    database: Database,
+    condition: str,
+    source: str = "weather.lisboa",
+    owner: str = "",
+    second: float = -1,
+    **values: Any,
+) -> int:
+    """Add an alert, so many seconds after the beginning; return its number."""
+    said, now = {"condition": condition, **values}, BEGIN + round(second * SECOND)
+    with database.session() as session:
+        return alerts.add(session, source, said, owner, owner or None, now).id
+
+
+def change(database: Database, number: int, second: float, **changes: Any) -> None:
+    """Change an alert, so many seconds after the beginning."""
+    with database.session() as session:
+        alerts.edit(session, number, changes, now=BEGIN + round(second * SECOND))
+
+
+def stored(session: Session, source_id: int, second: float, values: Mapping[Any, Any]) -> list[NewEvent]:
+    """Store what came, and return it; a key may be a field, or a field and a row."""
+    places = {key if isinstance(key, tuple) else (key, ""): value for key, value in values.items()}
+    series = series_of(session, source_id, places)
+    at = BEGIN + round(second * SECOND)
+    events = [
+        NewEvent(series[place], at, str(value), None if isinstance(value, str) else float(value), None)
+        for place, value in places.items()
+    ]
+    store(session, events)
+    return events
+
+
+def come(database: Database, source_id: int, second: float, **values: Any) -> list[str]:
+    """Let values come; return why what fired."""
+    return came(database, source_id, second, values)
+
+
+def came(database: Database, source_id: int, second: float, values: Mapping[Any, Any]) -> list[str]:
+    """Let values come, of whatever rows; return why what fired."""
+    with database.session() as session:
+        events = stored(session, source_id, second, values)
+        return [firing.why for firing in judge(session, source_id, events, BEGIN + round(second * SECOND))]
+
+
+def wait(database: Database, second: float) -> list[str]:
+    """Let time pass; return why what fired."""
+    with database.session() as session:
+        return [firing.why for firing in judge_silence(session, BEGIN + round(second * SECOND))]
+
+
+def firings(database: Database) -> list[Firing]:
+    """Return all that ever fired."""
+    with database.reading() as session:
+        return list(session.scalars(select(Firing).order_by(Firing.id)))

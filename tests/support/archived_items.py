@@ -1,0 +1,105 @@
+"""Items as collections would have left them, files and rows, without collecting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.states import ItemState
+from tarantula.core.urls import key_of
+from tarantula.fetch.exchange import Exchange
+from tarantula.fetch.media_types import media_type
+from tarantula.items import Earlier
+from tarantula.lifecycle.schedule import create_item
+from tarantula.publications import registry
+from tarantula.publications.config import read
+from tarantula.store.cdxj_part_index import index_item
+from tarantula.store.previous_captures_part_unmodified import headers_to_keep
+from tarantula.store.warc_records import payload_digest
+from tarantula.store.warc_writer import Stored, WarcWriter
+from tarantula.tables.publications import Document, Item, Publication
+from tests.support.deposit import BEGAN
+from tests.support.exchanges import ANSWERS, HTML, PAGE, answer, exchange
+
+BASE = "http://www.fc.ul.pt/"
+NAMES = ("identity", "gzip", "chunked", "binary", "redirect")
+SENT = [ANSWERS[name] for name in NAMES]
+
+
+def page(path: str, body: bytes) -> Exchange:
+    """Return an exchange with a page."""
+    return exchange(BASE + path, answer(HTML, 'ETag: "1"'), body or PAGE)
+
+
+def archive(
+    database: Database, config: Config, sent: Iterable[Exchange] = SENT, after: str = "", months: int = 0
+) -> str:
+    """Store an archived item of the publication *fcul*; bodies that item *after* has are revisits. Return its urn."""
+    when = BEGAN + timedelta(days=30 * months)
+    with database.session() as session:
+        item = create_item(session, _publication(session), when)
+        item.state, item.started_at, item.finished_at = ItemState.ARCHIVED, when, when
+        base = session.scalars(select(Document).where(Document.item_id == item.id)).one()
+        with WarcWriter(config.items / item.urn / "archive", item.urn, {}) as warc:
+            for number, one in enumerate(sent):
+                moment = replace(one, started_at=when + timedelta(seconds=number))
+                row = base if one.url == BASE else Document(item_id=item.id, server_id=base.server_id)
+                _fill(row, moment, _store(session, warc, moment, after), when)
+                session.add(row)
+        session.flush()
+        index_item(session, item, config.items / item.urn)
+        return item.urn
+
+
+def _publication(session: Session) -> Publication:
+    known = session.scalar(select(Publication).where(Publication.name == "fcul"))
+    return known or registry.add(session, read({"name": "fcul", "base_url": BASE, "description": "Uma faculdade"}))
+
+
+def _store(session: Session, warc: WarcWriter, sent: Exchange, after: str) -> Stored:
+    digest = payload_digest(sent)
+    earlier = session.scalar(
+        select(Document)
+        .join(Item, Item.id == Document.item_id)
+        .where(Item.urn == after, Document.url == sent.url, Document.digest == digest)
+    )
+    if earlier is None or not sent.raw_body:
+        return warc.write(sent, None, digest)
+    kept = session.get(Document, earlier.refers_to_id) if earlier.refers_to_id else earlier
+    assert kept is not None
+    assert kept.collected_at is not None
+    place = Earlier(kept.id, kept.url, kept.collected_at, after, "", 0, digest, None, None, None)
+    return warc.write_revisit(sent, digest, place)
+
+
+def _fill(row: Document, sent: Exchange, stored: Stored, when: datetime) -> None:
+    headers = headers_to_keep(sent)
+    values = {
+        "key": key_of(sent.url),
+        "url": sent.url,
+        "depth": 0,
+        "kind": 0,
+        "redirects": 0,
+        "rank": 0,
+        "tries": 1,
+        "state": sent.status,
+        "reason": "Because.",
+        "type": media_type(sent.get(b"content-type")),
+        "size": len(sent.body),
+        "digest": stored.digest,
+        "links": 0,
+        "collected_at": sent.started_at,
+        "warc": stored.file,
+        "warc_offset": stored.offset,
+        "warc_length": stored.length,
+        "refers_to_id": stored.refers_to_id,
+        **headers._asdict(),
+    }
+    for name, value in values.items():
+        setattr(row, name, value)

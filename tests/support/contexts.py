@@ -1,0 +1,24 @@
+"""People at their desks, for tests of what they do."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from tarantula.accounts.roles import Role
+from tarantula.accounts.roles_part_person import Person
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.services.context import Desk
+from tarantula.tables.publications import AuditEntry
+
+
+def desk_of(database: Database, role: Role = Role.CURATOR, name: str = "ana") -> Desk:
+    """Return the desk of somebody, in the installation that the environment names."""
+    return Desk(Config(), database, Person(name, role))
+
+
+def noted(database: Database) -> list[tuple[str, str, str]]:
+    """Return who did what to what, oldest first."""
+    with database.reading() as session:
+        rows = session.scalars(select(AuditEntry).order_by(AuditEntry.id))
+        return [(row.who, row.action, row.subject) for row in rows]

@@ -1,0 +1,106 @@
+"""Collections from the outside: a publication is described, a process collects it, the tables tell."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from tarantula.core.database import Database
+from tarantula.publications import registry
+from tarantula.publications.config import read
+from tarantula.tables.publications import Document, Item
+from tests.support.waits import PATIENCE, PAUSE
+from tests.support.warm_processes import WarmProcess, is_warm
+
+ROOT = Path(__file__).parent.parent
+SCRAPY = str(Path(sys.executable).with_name("scrapy"))
+TARANTULA = str(Path(sys.executable).with_name("tarantula"))
+
+started: list[subprocess.Popen[str]] = []
+
+
+def describe(database: Database, name: str, **values: Any) -> None:
+    """Add a publication."""
+    with database.session() as session:
+        registry.add(session, read({"name": name, "delay": 0, **values}))
+
+
+def start(command: Sequence[str], **environment: str) -> subprocess.Popen[str]:
+    """Start a command in the project's folder."""
+    process = (WarmProcess if is_warm(command) else subprocess.Popen)(
+        command,
+        cwd=ROOT,
+        # A proxy of this machine does not lead to its loopback.
+        env={**os.environ, "no_proxy": "*", **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    started.append(process)
+    return process
+
+
+def end_started() -> None:
+    """End what a test that failed left running."""
+    while started:
+        with started.pop() as process:
+            process.kill()
+
+
+def run(*command: str, **environment: str) -> tuple[int, str, str]:
+    """Run a command; return its exit code and what it said."""
+    process = start(command, **environment)
+    try:
+        out, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    return process.returncode, out, err
+
+
+def collect(name: str, *options: str, **environment: str) -> str:
+    """Collect a publication as the README says, to its end; return the log."""
+    code, _, log = run(SCRAPY, "crawl", "publication", "-a", f"name={name}", *options, **environment)
+    assert code == 0, log
+    assert "Traceback" not in log, log
+    return log
+
+
+def states(database: Database) -> dict[str, int]:
+    """Return the state of every document."""
+    with database.session() as session:
+        return dict(session.execute(select(Document.url, Document.state)).all())
+
+
+def reasons(database: Database) -> dict[str, str]:
+    """Return the reason of every document."""
+    with database.session() as session:
+        return {url: reason or "" for url, reason in session.execute(select(Document.url, Document.reason))}
+
+
+def only_item(database: Database) -> Item:
+    """Return the one item that there is."""
+    with database.session() as session:
+        return session.scalars(select(Item)).one()
+
+
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Wait for something that a running process brings about."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < end, "it never came"
+        time.sleep(PAUSE)
+
+
+def interrupt(process: subprocess.Popen[str], how: signal.Signals = signal.SIGINT) -> str:
+    """Send a signal, wait for the end, and return the log."""
+    process.send_signal(how)
+    return process.communicate(timeout=PATIENCE)[1]

@@ -1,0 +1,36 @@
+"""Fetching one document, or several in a row, from a test that is not asynchronous itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import uvloop
+
+from tarantula.fetch.client import Client
+from tarantula.fetch.exchange import Ask, Exchange
+from tests.support.waits import PATIENCE
+
+T = TypeVar("T")
+Runner = Callable[[Coroutine[Any, Any, T]], T]
+RUNNERS: dict[str, Runner[Any]] = {"asyncio": asyncio.run, "uvloop": uvloop.run}
+
+
+def fetch_all(asks: list[Ask], run: Runner[Any] = asyncio.run, **options: Any) -> list[Exchange]:
+    """Fetch one after the other with one client."""
+
+    async def main() -> list[Exchange]:
+        client = Client(**options)
+        try:
+            return [await client.fetch(ask) for ask in asks]
+        finally:
+            await client.close()
+
+    exchanges: list[Exchange] = run(main())
+    return exchanges
+
+
+def fetch(url: str, run: Runner[Any] = asyncio.run, *, client: dict[str, Any] | None = None, **limits: Any) -> Exchange:
+    """Fetch one document with a client of its own, in at most 10 seconds if nothing else is said."""
+    return fetch_all([Ask(url, **{"timeout": PATIENCE} | limits)], run, **client or {})[0]

@@ -1,0 +1,67 @@
+"""Sources that somebody follows, and what was read of them, for tests of what people see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tarantula.core.database import Database
+from tarantula.streams import history
+from tarantula.streams.adapters.base import Doubt, Reading, Row
+from tarantula.streams.ingest.readings import keep
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.config import read
+from tarantula.tables.publications import Source
+
+SECOND = 1_000_000
+HOUR = 3600 * SECOND
+
+
+def now() -> int:
+    """Return the present, in microseconds since 1970."""
+    return int(time.time() * SECOND)
+
+
+def followed(database: Database, name: str, fields: Mapping[str, str], owner: str = "", **values: Any) -> int:
+    """Add a source with fields of these kinds; return its number."""
+    said = [{"key": key, "kind": kind, "place": {"css": f".{key}"}} for key, kind in fields.items()]
+    config = read({"name": name, "url": "http://127.0.0.1:9/", "fields": said, "delay": 0, **values})
+    with database.session() as session:
+        return registry.add(session, config, owner).id
+
+
+def was_read(database: Database, source: int, at: int, rows: Mapping[str, Mapping[str, str]]) -> None:
+    """Keep a reading: texts by the keys of fields, by rows."""
+    made = Reading(rows=[Row(dict(texts), row) for row, texts in rows.items()])
+    with database.session() as session:
+        found = session.get_one(Source, source)
+        keep(session, found, registry.config_of(found), made, at)
+
+
+def was_news(database: Database, source: int, rows: Sequence[Mapping[str, str]]) -> None:
+    """Keep a reading of which every row is news."""
+    with database.session() as session:
+        found = session.get_one(Source, source)
+        keep(session, found, registry.config_of(found), Reading([Row(dict(texts)) for texts in rows], news=True), now())
+
+
+def was_doubted(database: Database, source: int, field: str, row: str, text: str) -> None:
+    """Keep a reading that is put aside."""
+    with database.session() as session:
+        found = session.get_one(Source, source)
+        made = Reading(doubts=[Doubt(field, text, "It may be another.", row)])
+        keep(session, found, registry.config_of(found), made, now())
+
+
+def were_read(database: Database, source: int, field: str, values: Sequence[tuple[int, float]]) -> None:
+    """Keep many values of a field, with when each was read."""
+    with database.session() as session:
+        series = history.series_of(session, source, [(field, "")])[field, ""]
+        history.store(session, [history.NewEvent(series, at, f"{value:g}", value, None) for at, value in values])
+
+
+def all_summed_up(database: Database) -> None:
+    """Sum up everything that is stale."""
+    while history.sum_up(database):
+        pass

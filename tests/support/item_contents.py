@@ -1,0 +1,64 @@
+"""What an item keeps, looked at from outside."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from sqlalchemy import delete, select
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.lifecycle.removal import Handover, hand_over
+from tarantula.store.captures import capture_of
+from tarantula.store.listings import find_item
+from tarantula.store.warc_reader_part_answer import read_answer
+from tarantula.tables.publications import Document, Item, LinkRow
+
+
+def bodies(database: Database, config: Config, urn: str) -> dict[str, bytes]:
+    """Return the body of every document of an item that has one, by its URL."""
+    with database.reading() as session:
+        item = find_item(session, urn)
+        found = {}
+        for document in session.scalars(select(Document).where(Document.item_id == item.id)):
+            capture = capture_of(session, config.items, document)
+            if capture is not None:
+                found[document.url] = read_answer(capture.path, capture.offset).body
+    return found
+
+
+def documents(database: Database, urn: str) -> dict[str, Document]:
+    """Return an item's rows, by their URLs."""
+    with database.reading() as session:
+        rows = session.scalars(select(Document).join(Item, Item.id == Document.item_id).where(Item.urn == urn))
+        return {row.url: row for row in rows}
+
+
+def urns(database: Database) -> list[str]:
+    """Return the items, oldest first."""
+    with database.reading() as session:
+        return list(session.scalars(select(Item.urn).order_by(Item.id)))
+
+
+def files(config: Config, urn: str) -> list[Path]:
+    """Return an item's WARC files."""
+    return sorted((config.items / urn / "archive").glob("*.warc.gz"))
+
+
+def warc_bytes(config: Config, urn: str) -> int:
+    """Return how large an item's WARC files are."""
+    return sum(path.stat().st_size for path in files(config, urn))
+
+
+def remove(database: Database, config: Config, urn: str) -> Handover:
+    """Remove an item, after the later ones got what they need of it."""
+    with database.session() as session:
+        item = find_item(session, urn)
+        handover = hand_over(session, config, item)
+        own = select(Document.id).where(Document.item_id == item.id)
+        session.execute(delete(LinkRow).where(LinkRow.document_id.in_(own)))
+        session.execute(delete(Document).where(Document.item_id == item.id))
+        session.execute(delete(Item).where(Item.id == item.id))
+    shutil.rmtree(config.items / urn)
+    return handover

@@ -1,0 +1,70 @@
+"""Items for tests of their life, without any process."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import insert, update
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.states import ItemState
+from tarantula.lifecycle.coordinator import prepare_item
+from tarantula.store.listings import find_item
+from tarantula.tables.publications import Collector, Document, Item
+from tests.support.crawls import describe
+
+NOON = datetime(2027, 6, 1, 12, tzinfo=UTC)
+
+
+class Noted:
+    """Starts nothing, and notes what it was asked for; what it is told is gone, is."""
+
+    def __init__(self) -> None:
+        self.started: list[tuple[str, ItemState]] = []
+        self.gone: dict[str, bool] = {}
+
+    def start(self, publication: str, urn: str, state: ItemState) -> None:
+        """Note it."""
+        self.started.append((urn, state))
+        self.gone[urn] = False
+
+    def is_gone(self, urn: str) -> bool | None:
+        """Whether the test said so."""
+        return self.gone.get(urn)
+
+
+def new_item(installation: Config, database: Database, name: str = "fcul", **fields: Any) -> str:
+    """Make an item of a new publication; return its urn."""
+    describe(database, name, base_url=f"http://{name}.example/", **fields)
+    return prepare_item(installation, name)
+
+
+def item(database: Database, urn: str) -> Item:
+    """Return an item as it is now."""
+    with database.reading() as session:
+        return find_item(session, urn)
+
+
+def change(database: Database, urn: str, **values: Any) -> None:
+    """Bring an item into the situation of which a test speaks."""
+    with database.session() as session:
+        session.execute(update(Item).where(Item.urn == urn).values(**values))
+
+
+def finish_documents(database: Database, urn: str) -> None:
+    """Leave nothing to be collected."""
+    with database.session() as session:
+        identity = find_item(session, urn).id
+        session.execute(update(Document).where(Document.item_id == identity).values(state=200))
+
+
+def join(database: Database, urn: str, host: str = "elsewhere", pid: int = 1) -> None:
+    """Let a collector of another machine be at work on an item."""
+    now = datetime.now(UTC)
+    with database.session() as session:
+        identity = find_item(session, urn).id
+        session.execute(
+            insert(Collector).values(item_id=identity, host=host, pid=pid, started_at=now, heartbeat_at=now)
+        )

@@ -1,0 +1,106 @@
+"""Items that follow each other: pages that change at random, plans that are made one after the other, what they saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tarantula.revisit.experiments.experiment_part_worlds import zipf
+from tarantula.revisit.model import Floats, mean
+from tarantula.revisit.optimum import optimum, steady_freshness
+from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.planning.policies_part_choosers import Chooser
+from tarantula.revisit.planning.uncertain_pages import Believed, Pauses, freshness_of, gaps_of
+from tarantula.revisit.rates.estimates import beliefs_of
+from tarantula.revisit.rates.history import Ledger, Wanted
+from tarantula.revisit.rates.observations import FIRST_BODY, Sights
+from tarantula.revisit.schedule import Schedule
+
+DAY = 86_400.0
+BEGIN = 1.7e9
+BUSY = 0.8
+"""Of the time between two visits is the pause of a server."""
+
+
+def archive_news_counters(chance: np.random.Generator, pages: int) -> Floats:
+    """Return rates of three fifths that hardly ever change, a fifth that does daily, and one that always does."""
+    powers = [(-3.0, -2.0)] * 3 + [(0.0, 0.6), (1.4, 2.8)]
+    return 10 ** chance.permutation(np.concatenate([chance.uniform(*ends, pages // 5) for ends in powers]))
+
+
+WORLDS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "a Gamma distribution": lambda chance, pages: chance.gamma(0.5, 2.0, pages) + 1e-9,
+    "0.01 to 100, each power as likely": lambda chance, pages: 10 ** chance.uniform(-2.0, 2.0, pages),
+    "archive, news and counters": archive_news_counters,
+    "nearly alike": lambda chance, pages: chance.gamma(8.0, 1 / 8, pages),
+}
+"""Changes a day."""
+
+
+def pages_of(world: str, count: int, *, weighed: bool = False, servers: int = 1) -> Pages:
+    """Return the pages of a world, which weigh the same or by Zipf's law."""
+    chance = np.random.default_rng(5)
+    rates = WORLDS[world](chance, count) / DAY
+    weights = chance.permutation(zipf(count, 0.7)) if weighed else None
+    return Pages.of(rates, chance.integers(0, servers, count), weights)
+
+
+def pauses_of(pages: Pages, horizon: float, visits_a_day: float) -> Pauses:
+    """Return limits for so many visits a day to each page; servers may be asked a little more often."""
+    visits, servers = round(len(pages) * visits_a_day * horizon / DAY), len(pages.starts) - 1
+    return Pauses(horizon, np.full(servers, BUSY * servers * horizon / visits), visits)
+
+
+def best(pages: Pages, pauses: Pauses) -> float:
+    """Return how fresh pages can be kept for ever."""
+    limits = Limits(pauses.horizon, float(pauses.of_servers[0]), pauses.visits)
+    return mean(steady_freshness(pages, optimum(pages, limits).frequencies), pages.weights)
+
+
+class Kept:
+    """Pages that are kept fresh by items; all of them were just collected at first."""
+
+    def __init__(self, pages: Pages, seed: int = 3) -> None:
+        self.pages, self.chance = pages, np.random.default_rng(seed)
+        count = len(pages)
+        self.last, self.versions = np.zeros(count), np.full(count, FIRST_BODY)
+        self.seen = [(np.arange(count), np.zeros(count), self.versions.copy())]
+
+    def known(self, now: float) -> Believed:
+        """Return what is known of pages by whoever knows their rates."""
+        sure = Believed.known(self.pages)
+        return Believed(self.pages, sure.shapes, sure.scales, now - self.last)
+
+    def learned(self, now: float) -> Believed:
+        """Return what is believed of them by what visits saw."""
+        pages, times, faces = (np.concatenate(column) for column in zip(*self.seen, strict=True))
+        unsaid, nowhere = np.full(len(pages), np.nan), np.zeros(len(self.pages), dtype=np.int64)
+        sights = Sights.of(pages, times + BEGIN, faces, unsaid, np.zeros(len(pages), dtype=np.bool_))
+        ledger = Ledger()
+        ledger.add(sights, self.pages.servers, nowhere, Wanted(np.arange(len(self.pages)), nowhere, nowhere))
+        beliefs = beliefs_of(ledger)
+        return Believed.of(beliefs.shapes, beliefs.scales, now - self.last, self.pages.servers, self.pages.weights)
+
+    def keep(self, choose: Chooser, pauses: Pauses, items: int, *, is_known: bool) -> Floats:
+        """Plan item after item, and return how fresh pages were in each."""
+        fresh = np.empty(items)
+        for item in range(items):
+            now = item * pauses.horizon
+            schedule = choose(self.known(now) if is_known else self.learned(now), pauses)
+            assert schedule.closest() >= pauses.of_servers[0]
+            fresh[item] = mean(freshness_of(schedule, self.known(now), pauses.horizon), self.pages.weights)
+            self._visit(schedule, now)
+        return fresh
+
+    def _visit(self, schedule: Schedule, now: float) -> None:
+        order = np.lexsort((schedule.times, schedule.pages))
+        pages, times = schedule.pages[order], now + schedule.times[order]
+        gaps = gaps_of(schedule, self.known(now))[order]
+        changed = self.chance.random(len(pages)) < -np.expm1(-self.pages.rates[pages] * gaps)
+        before = np.searchsorted(pages, pages)
+        counted = np.concatenate([[0], np.cumsum(changed)])
+        versions = self.versions[pages] + counted[1:] - counted[before]
+        self.seen.append((pages, times, versions))
+        # Of several visits to a page the last one stays.
+        self.last[pages], self.versions[pages] = times, versions

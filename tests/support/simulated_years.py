@@ -1,0 +1,172 @@
+"""Years on a false clock: daemons in processes of their own, killed at random moments, on publications of every period.
+
+``python -m tests.support.simulated_years KILLS DAEMONS FIRST LAST`` runs the days from FIRST to LAST. Whatever is started is written
+to ``started.txt`` in the home, a line each.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import struct
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from mmap import mmap
+from pathlib import Path
+
+from sqlalchemy import update
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database, open_database
+from tarantula.core.states import ItemState
+from tarantula.lifecycle.coordinator import Coordinator
+from tarantula.store.transitions import News, announce, hold, move
+from tarantula.tables.publications import Document
+from tests.support.crawls import describe
+
+SUMMER = (datetime(2027, 3, 28, 1, tzinfo=UTC), datetime(2027, 10, 31, 1, tzinfo=UTC))
+"""When the clocks of Lisbon change in 2027."""
+LATER = (timedelta(0), timedelta(seconds=90), timedelta(minutes=10), timedelta(hours=2))
+"""When the clock stops after a due time: whoever was killed then is tried again."""
+
+
+def lisbon(day: date, hour: int, minute: int) -> datetime:
+    """Return a time in Lisbon in UTC, by hand; on days on which clocks change, only for hours that do not."""
+    moment = datetime(day.year, day.month, day.day, hour, minute, tzinfo=UTC)
+    is_summer = SUMMER[0] <= moment < SUMMER[1]
+    return moment - timedelta(hours=1) if is_summer else moment
+
+
+def days(first: date, last: date) -> Iterator[date]:
+    """Yield every day from the first to the last."""
+    for number in range((last - first).days + 1):
+        yield first + timedelta(days=number)
+
+
+def expected(first: date, last: date) -> dict[str, list[datetime]]:
+    """Return when each publication is due, counted on a calendar."""
+    all_days = list(days(first, last))
+    month_ends = [day for day in all_days if (day + timedelta(days=1)).day == 1]
+    return {
+        "daily": [lisbon(day, 22, 0) for day in all_days],
+        "weekly": [lisbon(day, 8, 0) for day in all_days[::7]],
+        "monthly": [lisbon(day, 23, 15) for day in month_ends],
+        "cron": [lisbon(day, 7, 30) for day in all_days if day.isoweekday() <= 5],
+        "once": [lisbon(all_days[len(all_days) // 2], 12, 0)],
+    }
+
+
+def describe_all(database: Database, first: date, last: date) -> None:
+    """Add a publication of every period."""
+    middle = list(days(first, last))[((last - first).days + 1) // 2]
+    for name, every, start in (
+        ("daily", "daily", f"{first} 22:00"),
+        ("weekly", "weekly", f"{first} 08:00"),
+        ("monthly", "monthly", f"{first.year}-01-31 23:15" if first.month == 1 else f"{first:%Y-%m}-31 23:15"),
+        ("cron", "30 7 * * mon-fri", f"{first} 00:00"),
+        ("once", "once", f"{middle} 12:00"),
+    ):
+        convert = name in ("weekly", "monthly")
+        describe(
+            database, name, base_url=f"http://{name}.example/", every=every, start=start, zone="Europe/Lisbon",
+            convert=convert,
+        )  # fmt: skip
+
+
+class AtOnce:
+    """Starts nothing, but finishes items at once in the database."""
+
+    def __init__(self, installation: Config, database: Database) -> None:
+        self._database = database
+        self._log = os.open(installation.home / "started.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self.now = datetime(1970, 1, 1, tzinfo=UTC)
+
+    def start(self, publication: str, urn: str, state: ItemState) -> None:
+        """Take an item on from its state to the next."""
+        os.write(self._log, f"{urn} {state}\n".encode())
+        with self._database.session() as session:
+            item = hold(session, urn)
+            if item.state == ItemState.CONVERTING:
+                move(item, ItemState.ARCHIVED, self.now)
+                announce(item, News.ENDED)
+                return
+            if item.state == ItemState.WAITING:
+                move(item, ItemState.COLLECTING, self.now)
+            item.started_at = self.now
+            session.execute(update(Document).where(Document.item_id == item.id).values(state=200))
+            if item.configuration["convert"]:
+                move(item, ItemState.CONVERTING, self.now)
+                item.retry_at = self.now
+            else:
+                move(item, ItemState.ARCHIVED, self.now)
+
+    def is_gone(self, urn: str) -> bool | None:
+        """Nothing was started."""
+        return None
+
+
+def moments(first: date, last: date) -> list[datetime]:
+    """Return when the daemon looks: at due times, and some time after each."""
+    dues = [due for known in expected(first, last).values() for due in known]
+    return sorted({due + later for due in dues for later in LATER})
+
+
+def live(clock: mmap, calendar: list[datetime]) -> None:
+    """Go through the calendar from where the clock stands."""
+    installation = Config()
+    with open_database(installation) as database:
+        starter = AtOnce(installation, database)
+        coordinator = Coordinator(installation, database, starter)
+        while (position := struct.unpack("q", clock[:8])[0]) < len(calendar):
+            starter.now = calendar[position]
+            coordinator.round(starter.now)
+            coordinator.round(starter.now)
+            # Of two daemons the faster one has the clock.
+            clock[:8] = struct.pack("q", max(position + 1, struct.unpack("q", clock[:8])[0]))
+
+
+def kill_at(pids: list[int], clock: mmap, position: int, dice: random.Random) -> None:
+    """Kill one of the daemons when the clock stands somewhere, or a little later."""
+    while struct.unpack("q", clock[:8])[0] < position:
+        time.sleep(0.0005)
+    time.sleep(dice.uniform(0, 0.01))
+    os.kill(pids[0], signal.SIGKILL)
+    os.waitpid(pids.pop(0), 0)
+
+
+def begin(clock: mmap, calendar: list[datetime]) -> int:
+    """Begin a daemon in a process of its own; return its id."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            live(clock, calendar)
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)
+    return pid
+
+
+def main(kills: int, daemons: int, first: date, last: date) -> int:
+    """Run daemons through the calendar; return how many were killed, or leave with the code of one that failed."""
+    Config().make_home()
+    calendar, clock, dice = moments(first, last), mmap(-1, 8), random.Random(kills)
+    pids = [begin(clock, calendar) for _ in range(daemons)]
+    for position in sorted(dice.sample(range(len(calendar) - 1), kills)):
+        kill_at(pids, clock, position, dice)
+        pids.append(begin(clock, calendar))
+    codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
+    return max(codes)
+
+
+def started(home: Path) -> list[str]:
+    """Return what was started, a line each."""
+    return (home / "started.txt").read_text().splitlines()
+
+
+if __name__ == "__main__":
+    kills, daemons, first, last = sys.argv[1:]
+    sys.exit(main(int(kills), int(daemons), date.fromisoformat(first), date.fromisoformat(last)))

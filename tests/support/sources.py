@@ -1,0 +1,109 @@
+"""Sources for tests, and what was kept of them."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from tarantula.core.database import Database
+from tarantula.streams.adapters.base import Doubt, Reading, Row
+from tarantula.streams.ingest.outcome import Kept, NotMade, Unchanged
+from tarantula.streams.ingest.readings import keep
+from tarantula.streams.sources import registry
+from tarantula.streams.sources.config import SourceConfig, read
+from tarantula.tables.publications import Event, PutAside, Series, Source, SourceState
+from tests.sites.server import Answer, Manner, Visit
+from tests.support.crawls import SCRAPY, interrupt, start
+
+SECOND = 1_000_000
+BEGIN = 1_790_000_000 * SECOND
+"""A moment in microseconds since 1970."""
+
+
+def follow(database: Database, name: str = "weather.lisboa", **values: Any) -> int:
+    """Add a source; return its number."""
+    with database.session() as session:
+        return registry.add(session, config(name, **values)).id
+
+
+def config(name: str = "weather.lisboa", **values: Any) -> SourceConfig:
+    """Describe a source; its values are in elements with their keys as identities, unless told."""
+    said: dict[str, Any] = {"url": "http://example.org/", "fields": [{"key": "value"}], "delay": 0, **values}
+    if said.get("adapter", "page") == "page":
+        said["fields"] = [{"place": {"css": f"#{field['key']}"}, **field} for field in said["fields"]]
+    return read({"name": name, **said})
+
+
+def one(text: str, key: str = "value", row: str = "") -> Reading:
+    """A reading of one text."""
+    return Reading(rows=[Row({key: text}, row)])
+
+
+def doubted(text: str, why: str = "It may be another.", key: str = "value") -> Reading:
+    """A reading of one doubtful text."""
+    return Reading(doubts=[Doubt(key, text, why)])
+
+
+def kept(database: Database, source_id: int, reading: Reading | NotMade | Unchanged, second: float = 0) -> Kept:
+    """Keep a reading made so many seconds after the beginning."""
+    with database.session() as session:
+        source = session.get_one(Source, source_id)
+        return keep(session, source, registry.config_of(source), reading, BEGIN + round(second * SECOND))
+
+
+def texts(database: Database, *texts: str, source_id: int = 1) -> list[Kept]:
+    """Keep readings of texts, a second apart."""
+    return [kept(database, source_id, one(text), second) for second, text in enumerate(texts)]
+
+
+def values(session: Session, key: str = "value", row: str = "") -> list[str]:
+    """Return the values of a series, the first one first."""
+    chosen = select(Event.value).join(Series, Series.id == Event.series_id)
+    return list(session.scalars(chosen.where(Series.field == key, Series.row == row).order_by(Event.at)))
+
+
+def all_values(database: Database, key: str = "value", row: str = "") -> list[str]:
+    """Return the values of a series, the first one first."""
+    with database.reading() as session:
+        return values(session, key, row)
+
+
+def state_of(database: Database, source_id: int = 1) -> SourceState:
+    """Return how reading a source goes."""
+    with database.reading() as session:
+        return session.get_one(SourceState, source_id)
+
+
+def put_aside(database: Database) -> list[PutAside]:
+    """Return all that was ever put aside."""
+    with database.reading() as session:
+        return list(session.scalars(select(PutAside).order_by(PutAside.id)))
+
+
+@contextmanager
+def reading(**environment: str) -> Iterator[subprocess.Popen[str]]:
+    """Read streams in a process of its own, meanwhile."""
+    process = start([SCRAPY, "crawl", "streams"], **environment)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            log = interrupt(process)
+            assert "Traceback" not in log, log
+
+
+def counting(text: str = '<p id="value">{}</p>') -> Manner:
+    """Answer with a page whose value is one more every time."""
+    numbers = count(1)
+
+    async def manner(_visit: Visit, _connection: asyncio.Transport) -> Answer:
+        return Answer(text.format(next(numbers)))
+
+    return manner

@@ -1,0 +1,22 @@
+"""A page that writes its values in one way, and when it is read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from tarantula.streams.kinds import Kind
+
+NOW = datetime(2026, 6, 14, 12, 0, tzinfo=ZoneInfo("Europe/Lisbon"))
+
+
+class Habit(NamedTuple):
+    """A page that writes its values in one way."""
+
+    where: str
+    kind: Kind
+    unit: str
+    history: tuple[str, str, str, str, str]
+    texts: dict[str, str]
+    """What each text means."""

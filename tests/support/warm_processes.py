@@ -1,0 +1,231 @@
+"""Processes that start quickly: they are forked from one that has read the program's modules already.
+
+Everything else of them is as when they are typed: arguments, environment, folder, pipes, signals, exit code. A test run
+starts hundreds of processes, and most of what each does is to read the same modules, and to take them apart again at
+its end, which these leave to the system. With ``COLD_STARTS`` in the environment each is started from nothing, and
+ends as any other.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import pickle
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+ROOT = Path(__file__).parent.parent
+LARGEST = 1 << 20
+"""Of what is told of a process that is to be started, in bytes."""
+LINES = 1
+"""Of a stream that is written line by line."""
+COLLECTING = (
+    "scrapy.cmdline",
+    "scrapy.commands.crawl",
+    "scrapy.crawler",
+    "tarantula.cli.nouns",
+    "tarantula.commands.crawl",
+    "tarantula.engine.downloader_part_downloader",
+    "tarantula.extensions",
+    "tarantula.engine.scheduler_part_due_scheduler",
+    "tarantula.engine.scheduler",
+    "tarantula.engine.downloader",
+    "tarantula.middlewares",
+    "tarantula.pipelines",
+    "tarantula.middlewares_part_spidermiddlewares",
+    "tarantula.spiders.publication",
+    "tarantula.spiders.streams",
+)
+SERVING = ("tarantula.cli.web_part_serve", "tarantula.cli.web", "tarantula.web.app", "tarantula.web.app_part_serving")
+
+SEARCHING = (
+    "tarantula.cli.barrel",
+    "tarantula.cli.barrel_part_gateway",
+    "tarantula.search.barrels.barrel_part_barrel_process",
+    "tarantula.search.barrels.gateway_part_gateway_process",
+)
+NEEDED = {"web": SERVING, "serve": SERVING, "barrel": SEARCHING, "gateway": SEARCHING}
+"""What is read beside the rest, when a noun is asked for that needs it."""
+
+
+class Start(NamedTuple):
+    """A process that is to be started."""
+
+    arguments: list[str]
+    folder: str
+    environment: dict[str, str]
+
+
+class WarmProcess(subprocess.Popen[str]):
+    """A process whose parent is another, which tells how it ended."""
+
+    _told: int
+
+    def _execute_child(self, args: Sequence[str], *rest: Any) -> None:
+        cwd, env = rest[4], rest[5]
+        into, _, _, out, _, err = rest[9:15]
+        self._told, telling = os.pipe()
+        asking = _warm_parent()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        files = [nothing if into == -1 else into, out, err, telling]
+        socket.send_fds(asking, [pickle.dumps(Start(list(args), str(cwd), dict(env)))], files)
+        for file in {nothing, *files}:
+            os.close(file)
+        self.pid = int(asking.recv(32))
+        self._child_created = True
+
+    def _internal_poll(self, *_: Any, **__: Any) -> int | None:
+        if self.returncode is None:
+            ended, status = self._try_wait(os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if ended else None
+        return self.returncode
+
+    def _try_wait(self, wait_flags: int) -> tuple[int, int]:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._told, selectors.EVENT_READ)
+            if not selector.select(0 if wait_flags & os.WNOHANG else None):
+                return 0, 0
+        status = int(os.read(self._told, 32))
+        os.close(self._told)
+        return self.pid, status
+
+
+def is_warm(command: Sequence[str]) -> bool:
+    """Return whether a command can be forked."""
+    return Path(command[0]).name in ENTRIES and "COLD_STARTS" not in os.environ
+
+
+@cache
+def _warm_parent() -> socket.socket:
+    """Start the process from which others are forked; it ends when this one does."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LARGEST)
+    with theirs:
+        parent = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.warm_processes", str(theirs.fileno())],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+        )
+    atexit.register(parent.wait)
+    atexit.register(ours.close)
+    return ours
+
+
+def _scrapy() -> None:
+    from scrapy.cmdline import execute
+
+    execute()
+
+
+def _tarantula() -> None:
+    from tarantula.cli import main
+
+    main()
+
+
+ENTRIES: dict[str, Callable[[], None]] = {"scrapy": _scrapy, "tarantula": _tarantula}
+
+
+def _fork_for_ever(asked: socket.socket) -> Callable[[], None]:
+    """Fork a process for each that is asked for. Returns in these alone."""
+    _read_modules(COLLECTING)
+    # Nobody asks how those ended that only wait for others.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        told, files, *_ = socket.recv_fds(asked, LARGEST, 4)
+        if not told:
+            sys.exit()
+        start: Start = pickle.loads(told)
+        for noun in start.arguments[1:2]:
+            _read_modules(NEEDED.get(noun, ()))
+        if os.fork() == 0:
+            return _fork_and_wait(start, files, asked)
+        for file in files:
+            os.close(file)
+
+
+def _fork_and_wait(start: Start, files: list[int], asked: socket.socket) -> Callable[[], None]:
+    """Fork a process, wait for its end, and tell how it ended."""
+    *standard, telling = files
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    process = os.fork()
+    if process == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.close(telling)
+        asked.close()
+        return _become(start, standard)
+    for file in standard:
+        os.close(file)
+    asked.send(str(process).encode())
+    asked.close()
+    os.write(telling, str(os.waitpid(process, 0)[1]).encode())
+    os._exit(0)
+
+
+def _become(start: Start, standard: list[int]) -> Callable[[], None]:
+    """Be the process that was asked for."""
+    for number, file in enumerate(standard):
+        os.dup2(file, number)
+        os.close(file)
+    sys.stdin, sys.stdout, sys.stderr = _stream(0, "r"), _stream(1, "w"), _stream(2, "w", LINES)
+    os.chdir(start.folder)
+    os.environ.clear()
+    os.environ.update(start.environment)
+    sys.argv = start.arguments
+    return ENTRIES[Path(start.arguments[0]).name]
+
+
+def _stream(number: int, mode: str, buffering: int = -1) -> TextIOWrapper:
+    return cast(TextIOWrapper, open(number, mode, buffering, encoding="utf-8", closefd=False))
+
+
+def _read_modules(names: Sequence[str]) -> None:
+    for name in names:
+        import_module(name)
+    own = {"tarantula.settings", "twisted.internet.reactor"} & sys.modules.keys()
+    if own:
+        raise RuntimeError(f"A process makes its {' and '.join(own)} of its own environment.")
+    # Whoever looks for garbage writes on all that is looked at, and what is shared by those that are forked is copied.
+    gc.freeze()
+
+
+def _exit_code(entry: Callable[[], None]) -> int:
+    """Do what a process does; return its exit code, as Python tells it."""
+    try:
+        entry()
+    except SystemExit as left:
+        if left.code is None or isinstance(left.code, int):
+            return (left.code or 0) & 0xFF
+        print(left.code, file=sys.stderr)
+        return 1
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+def _end(code: int) -> None:
+    """End as a process does, but do not take apart one by one what the system takes back at once."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    _end(_exit_code(_fork_for_ever(socket.socket(fileno=int(sys.argv[1])))))

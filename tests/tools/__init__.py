@@ -1,0 +1,1 @@
+"""Tests of the tools, the lock file and the loopback sites."""

@@ -1,0 +1,1 @@
+"""Tests of the management pages, the search pages and the HTTP API."""

@@ -1,0 +1,101 @@
+"""Who sees badly, uses no mouse, or has only a telephone: what axe-core and a narrow window find on every page."""
+
+from __future__ import annotations
+
+import getpass
+import re
+from datetime import UTC, datetime
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, TimeoutError, expect
+from sqlalchemy import update
+
+from tarantula.accounts.roles import Role
+from tarantula.core.config import Config
+from tarantula.core.database import Database, open_database
+from tarantula.search.index.updater import Following
+from tarantula.services.streams import views
+from tarantula.streams.views.config import ViewKind
+from tarantula.tables.publications import Document
+from tests.search.test_index_updater import catch_up, tell
+from tests.support.contexts import desk_of
+from tests.support.crawls import ROOT
+from tests.support.followed_sources import HOUR, followed, now, was_doubted, was_read
+from tests.support.monthly_items import Page as Stored
+from tests.support.monthly_items import archive
+from tests.support.web_server import office
+
+GRAVE = ("serious", "critical")
+DESK, TELEPHONE = 1200, 390
+"""Pixels across."""
+PAGE = re.compile(r'@page\("([^"]+)"')
+
+
+def pages(urn: str) -> list[str]:
+    """Return the addresses of all pages: wherever a publication, an item or a document is named, one that is there."""
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "tarantula" / "web" / "pages").glob("*.py"))
+    paths = sorted(path for source in sources for path in PAGE.findall(source))
+    assert "/items/{urn}/documents/{number}" in paths
+    plain = ["/login", "/search", "/search?q=base", "/search/suggest", f"/search/suggested/{urn}/1"]
+    return [*plain, *(path.format(urn=urn, name="fcul", number=1) for path in paths)]
+
+
+def test_no_page_has_a_serious_fault_and_all_fit_a_telephone(sqlite_config: Config, window: Page) -> None:
+    with open_database(sqlite_config) as database:
+        images = {f"http://www.fc.ul.pt/{n}.gif": Stored(b"GIF89a" * n, "image/gif") for n in range(30)}
+        urn = archive(sqlite_config, database, 6, images, every="monthly", start="2026-06-12 22:00")
+        with database.session() as session:
+            session.execute(update(Document).values(collected_at=datetime.now(UTC)))
+        tell(database, urn)
+        _follow(database)
+        catch_up(Following(sqlite_config, database))
+    with office() as place:
+        place.enter(window)
+        assert "button-name" in " ".join(_violations_of_a_bad_page(window))
+        found = {address: _faults(window, place.address + address) for address in pages(urn)}
+    assert {address: faults for address, faults in found.items() if faults} == {}
+
+
+def _follow(database: Database) -> None:
+    """Follow a source that is called as the publication is, and put it on the dashboard in several ways."""
+    source = followed(database, "fcul", {"students": "integer", "lat": "decimal", "lon": "decimal", "dean": "text"})
+    for hour in range(3):
+        rows = {
+            name: {"students": str(100 + hour), "lat": "38.7", "lon": "-9.1", "dean": "Ana"} for name in ("LEI", "MAT")
+        }
+        was_read(database, source, now() - (3 - hour) * HOUR, rows)
+    was_doubted(database, source, "students", "LEI", "many")
+    desk = desk_of(database, Role.READER, getpass.getuser())
+    for kind in ViewKind:
+        views.edit(desk, views.add_source(desk, "fcul").id, {"kind": kind})
+
+
+def _violations_of_a_bad_page(window: Page) -> list[str]:
+    """Return what is found of a button that nobody could name."""
+    window.evaluate("document.querySelector('main').append(document.createElement('button'))")
+    return _violations(window)
+
+
+def _faults(window: Page, address: str) -> list[str]:
+    window.set_viewport_size({"width": DESK, "height": 800})
+    window.goto(address, wait_until="load")
+    window.get_by_role("heading", level=1).wait_for()
+    # What takes a while to be counted has come.
+    expect(window.locator(".q-spinner")).to_have_count(0)
+    faults = _violations(window)
+    window.set_viewport_size({"width": TELEPHONE, "height": 800})
+    return [*faults, *_too_wide(window)]
+
+
+def _too_wide(window: Page) -> list[str]:
+    try:
+        # Menus fold, and charts are drawn anew.
+        window.wait_for_function(f"document.documentElement.scrollWidth <= {TELEPHONE}", timeout=5000)
+    except TimeoutError:
+        return [f"it is {window.evaluate('document.documentElement.scrollWidth')} pixels wide"]
+    return []
+
+
+def _violations(window: Page) -> list[str]:
+    found = Axe().run(window).response["violations"]
+    return [f"{one['id']}: {node['html'][:200]}" for one in found if one["impact"] in GRAVE for node in one["nodes"]]

@@ -1,0 +1,87 @@
+"""The API against its own OpenAPI document: whatever is sent, no 5xx, and every answer as it is described."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from tarantula.accounts import accounts, sessions
+from tarantula.accounts.roles import Role
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.search.index.updater import Following
+from tarantula.web.auth_part_gate import SESSION_COOKIE
+from tests.search.test_index_updater import catch_up
+from tests.sites.drawing import page
+from tests.sites.server import Answer, Web
+from tests.support.crawls import ROOT, collect, describe, only_item
+from tests.support.web_server import office
+
+FULL = bool(os.environ.get("TARANTULA_FULL_SIZE"))
+# PostgreSQL refuses more of what strangers send.
+KINDS = ["sqlite", "postgresql"] if FULL else ["postgresql"]
+PHASES, EXAMPLES = ("coverage,fuzzing", "100") if FULL else ("fuzzing", "3")
+CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+STARTING = "collect_publication|resume_item|convert_item|export_item|live|suggest_url"
+"""What starts processes, or goes on without end, is tried elsewhere; as is what removes what the rest looks at."""
+REMOVING = "remove_item"
+SETTINGS = """
+[parameters]
+urn = "{urn}"
+
+[generation]
+with-security-parameters = false
+
+# Whoever asks stays an administrator.
+[[operations]]
+include-path = "/api/people/{{name}}"
+parameters = {{ name = "ivo" }}
+"""
+SCHEMATHESIS = str(Path(sys.executable).with_name("schemathesis"))
+SITE = {"/": Answer(page("Base", ["/b", "http://other.example/"])), "/b": Answer(page("B"))}
+
+
+def way_in(database: Database) -> str:
+    """Make an administrator, who has logged in; return the cookie."""
+    with database.session() as session:
+        account = accounts.add(session, "ana", Role.ADMINISTRATOR, "correct horse battery")
+        accounts.add(session, "ivo", Role.READER, "correct horse battery")
+        return f"{SESSION_COOKIE}={sessions.begin(session, account, 'ana')}"
+
+
+@pytest.mark.parametrize("database_config", KINDS, indirect=True)
+def test_nothing_that_is_sent_breaks_the_api(
+    database: Database, database_config: Config, tmp_path: Path, quick_passwords: None
+) -> None:
+    cookie = way_in(database)
+    with Web(SITE) as web:
+        describe(database, "fcul", base_url=web.url(), robots=False)
+        collect("fcul")
+    catch_up(Following(database_config, database))
+    urn = only_item(database).urn
+    settings = tmp_path / "schemathesis.toml"
+    settings.write_text(SETTINGS.format(urn=urn))
+    with office() as place:
+        # It is put together when it is asked for first, which takes its time where much else is under way.
+        urlopen(f"{place.address}/api/openapi.json").close()
+        command = [
+            SCHEMATHESIS, "--config-file", str(settings), "run", f"{place.address}/api/openapi.json",
+            "--checks", CHECKS, "--phases", PHASES, "--max-examples", EXAMPLES, "--seed", "1", "--continue-on-failure",
+            "--exclude-operation-id-regex", f"^({STARTING}|{REMOVING})$", "--header", f"Cookie: {cookie}",
+        ]  # fmt: skip
+        told = {
+            "SCHEMATHESIS_HOOKS": "tests.support.schemathesis_hooks",
+            "PYTHONPATH": str(ROOT),
+            "NO_COLOR": "1",
+            "no_proxy": "*",
+        }
+        # It writes down what it did where it is started.
+        done = subprocess.run(command, cwd=tmp_path, env={**os.environ, **told}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr
+    assert "Authentication failed" not in done.stdout, done.stdout
+    assert only_item(database).urn == urn

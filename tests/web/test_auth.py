@@ -1,0 +1,244 @@
+"""Who comes in, who does not, and what a browser is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from tarantula.accounts.roles import Role
+from tarantula.accounts.roles_part_person import Person
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.services import accounts, tokens
+from tarantula.services.context import Desk
+from tests.support.crawls import TARANTULA, run, start, started
+from tests.support.waits import PATIENCE
+from tests.support.web_server import Office, asking
+
+PASSWORD = "correct horse battery"
+NAMES = {"ana": Role.ADMINISTRATOR, "rui": Role.CURATOR, "eva": Role.READER}
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory, quick_passwords: None) -> Iterator[Desk]:
+    """The desk of whoever typed a command, with an administrator, a curator and a reader."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TARANTULA_HOME", str(tmp_path_factory.mktemp("office")))
+        patch.delenv("TARANTULA_DATABASE_URL", raising=False)
+        with open_database(Config()) as database:
+            made = Desk(Config(), database, Person("root", Role.ADMINISTRATOR))
+            for name, role in NAMES.items():
+                accounts.add(made, name, role, PASSWORD)
+            yield made
+
+
+@pytest.fixture(scope="module")
+def place(desk: Desk) -> Iterator[Office]:
+    """The pages of that installation; one for all tests, which leave these accounts as they are."""
+    process = start([TARANTULA, "web", "--port", "0", "--replay-port", "0"])
+    started.remove(process)
+    assert process.stdout is not None
+    yield Office(process.stdout.readline().strip().rstrip("/"), "")
+    process.terminate()
+    process.communicate(timeout=PATIENCE)
+
+
+@pytest.fixture
+def ivo(desk: Desk) -> Iterator[str]:
+    """A curator with whom a test does what it likes."""
+    accounts.add(desk, "ivo", Role.CURATOR, PASSWORD)
+    yield "ivo"
+    accounts.remove(desk, "ivo")
+
+
+def shows(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+def token(desk: Desk, name: str, role: Role | None = None) -> dict[str, str]:
+    return shows(tokens.new_token(desk, "test", role or NAMES[name], account=name).secret)
+
+
+def log_in(client: httpx.Client, name: str, password: str = PASSWORD, **headers: str) -> httpx.Response:
+    return client.post("/login", data={"name": name, "password": password}, headers=headers)
+
+
+def knock(place: Office, cookies: httpx.Cookies | None = None, **headers: str) -> int:
+    """Ask for the connection over which a page is told what is new; return the status."""
+    path = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    }
+    with asking(place.address, cookies=cookies) as client, client.stream(
+        "GET", path, headers={**upgrade, **headers}
+    ) as answer:  # fmt: skip
+        return answer.status_code
+
+
+def test_another_site_gets_nowhere(place: Office, desk: Desk) -> None:
+    elsewhere: list[dict[str, str]] = [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": place.address.replace("http://", "https://")},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": f"{place.address}.evil.example"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"},
+        {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
+    ]
+    with asking(place.address) as client:
+        assert log_in(client, "ana", Origin="https://evil.example").status_code == 403
+        assert log_in(client, "ana", Origin=place.address).headers["location"] == "/"
+        wishes: list[tuple[str, str, Any]] = [
+            ("POST", "/api/people", {"name": "ivo", "role": "reader", "password": PASSWORD}),
+            ("GET", "/api/people", None),
+            ("GET", "/_nicegui_ws/socket.io/?EIO=4&transport=polling", None),
+            ("POST", "/logout", None),
+            ("GET", "/metrics", None),
+        ]
+        for headers in elsewhere:
+            for method, path, body in wishes:
+                answer = client.request(method, path, json=body, headers=headers)
+                assert (answer.status_code, "another site" in answer.text) == (403, True), (method, path, headers)
+                assert "access-control-allow-origin" not in answer.headers
+            assert knock(place, client.cookies, **headers) == 403
+        assert knock(place, client.cookies, Origin=place.address) == 101
+        assert knock(place) == 403
+        form = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+        assert client.post("/logout", headers=form).status_code == 403
+        assert client.get("/", headers=form).status_code == 200
+        assert client.get("/api/me").json() == {"name": "ana", "role": "administrator", "token": None}
+    assert [row.name for row in accounts.accounts(desk)] == ["ana", "eva", "rui"]
+
+
+def test_a_token_does_what_its_role_allows_and_opens_no_page(place: Office, desk: Desk, ivo: str) -> None:
+    reader, curator, lesser = token(desk, "eva"), token(desk, "rui"), token(desk, "ana", Role.READER)
+    publication = {"name": "fcul", "base_url": "http://www.fc.ul.pt/"}
+    with asking(place.address) as client:
+        for headers in (reader, lesser):
+            assert client.get("/api/publications", headers=headers).json()["rows"] == []
+            for method, path, body in (
+                ("POST", "/api/publications", publication),
+                ("POST", "/api/tokens", {"name": "more", "role": "reader"}),
+                ("POST", "/api/types", {"mime": "a/b", "extensions": []}),
+                ("GET", "/api/people", None),
+                ("GET", "/api/audit", None),
+            ):
+                answer = client.request(method, path, json=body, headers=headers)
+                assert answer.status_code == 403, (method, path, answer.text)
+        assert client.post("/api/publications", json=publication, headers=curator).status_code == 201
+        assert client.post("/api/publications", json=publication, headers=curator).status_code == 409
+        assert client.get("/", headers=curator).headers["location"] == "/login?next=/"
+        for headers in ({}, shows("tarantula_wrong"), {"Authorization": "Basic eDp5"}):
+            answer = client.get("/api/publications", headers=headers)
+            assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+            assert client.get("/metrics", headers=headers).status_code == 401
+        own = token(desk, ivo, Role.CURATOR)
+        assert client.get("/api/publications", headers=own).status_code == 200
+        accounts.edit(desk, ivo, disabled=True)
+        assert client.get("/api/publications", headers=own).status_code == 401
+    with desk.reading() as session:
+        assert session.connection().exec_driver_sql("SELECT count(*) FROM publication").scalar() == 1
+
+
+def test_every_answer_tells_the_browser_what_not_to_do(place: Office) -> None:
+    with asking(place.address) as client:
+        for path in ("/login", "/", "/api/me", "/api/nowhere", "/health", "/favicon.ico", "/nowhere"):
+            answer = client.get(path)
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.headers["x-frame-options"] == "DENY"
+            policy = dict(
+                part.split(" ", 1) for part in answer.headers.get_list("content-security-policy")[0].split("; ")
+            )
+            assert policy["default-src"] == "'self'"
+            assert policy["frame-ancestors"] == policy["object-src"] == "'none'"
+        assert client.get("/login").headers["cache-control"] == "no-store"
+        for host in (b"x; script-src *", b"[", b"a b", b"\xe9", b"[::1", b"a:b:c"):
+            answer = client.get("/login", headers=[(b"Host", host)])
+            assert answer.status_code in (200, 400), host
+            assert "script-src *" not in answer.headers.get("content-security-policy", "")
+
+
+def test_a_cookie_is_kept_from_scripts_and_from_other_sites(place: Office) -> None:
+    with asking(place.address) as client:
+        cookie = log_in(client, "ana").headers["set-cookie"]
+        behind = log_in(client, "ana", **{"X-Forwarded-Proto": "https"}).headers["set-cookie"]
+    assert "; HttpOnly; " in cookie
+    assert cookie.endswith("SameSite=Strict")
+    assert "Secure" not in cookie
+    assert "; Secure" in behind
+
+
+def test_requests_that_cannot_be_read_are_refused(place: Office, desk: Desk) -> None:
+    headers = token(desk, "ana")
+    with asking(place.address, headers=headers) as client:
+        for path in ("/api/people/a%00b", "/api/items?publication=%00", "/%00"):
+            assert client.get(path).status_code == 400
+        assert client.post("/api/people", content=b"x" * (16 * 1024 * 1024 + 1)).status_code == 413
+        broken = client.post("/api/people", content=b"{", headers={"Content-Type": "application/json"})
+        assert broken.status_code == 422
+        assert broken.json()["detail"].startswith("This is not JSON: ")
+        for text in (b"\\u0000", b"\\ud800"):
+            body = b'{"fields": {"description": "%s"}}' % text
+            answer = client.post("/api/checks/publication", content=body, headers={"Content-Type": "application/json"})
+            assert (answer.status_code, "no text" in answer.text) == (400, True)
+        assert client.post("/api/checks/publication", content=b'{"fields": {"x": 1e999}}').status_code in (400, 422)
+        assert client.get("/api/nowhere").json() == {"detail": "There is nothing at /api/nowhere."}
+        answer = client.delete("/api/publications")
+        assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
+
+
+def test_somebody_logs_in_and_out(place: Office, window: Page) -> None:
+    window.goto(f"{place.address}/publications?x=1")
+    expect(window).to_have_url(f"{place.address}/login?next=/publications%3Fx%3D1")
+    for password, complaint in (("wrong wrong wrong", "The name or the password is wrong."), (PASSWORD, "")):
+        window.get_by_label("Name").fill("eva")
+        window.get_by_label("Password").fill(password)
+        window.get_by_role("button", name="Log in").click()
+        if complaint:
+            expect(window.get_by_role("alert")).to_have_text(complaint)
+    expect(window).to_have_url(f"{place.address}/publications?x=1")
+    expect(window.get_by_text("eva · reader")).to_be_visible()
+    expect(window.get_by_role("link", name="People")).to_have_count(0)
+    window.goto(f"{place.address}/people")
+    expect(window.get_by_role("alert")).to_contain_text("eva is a reader, and this needs an administrator.")
+    window.get_by_role("button", name="Log out").click()
+    expect(window).to_have_url(f"{place.address}/login")
+    window.goto(f"{place.address}/login?next=//evil.example/")
+    assert window.locator("input[name=next]").get_attribute("value") == "/"
+
+
+def test_logins_that_fail_are_slowed_down(place: Office, ivo: str) -> None:
+    with asking(place.address) as client:
+        codes = [log_in(client, ivo, "wrong wrong wrong").status_code for _ in range(12)]
+        answer = log_in(client, ivo)
+    assert codes[:5] == [401] * 5
+    assert 429 in codes[5:]
+    assert answer.status_code in (429, 303)
+    assert answer.status_code == 303 or int(answer.headers["retry-after"]) >= 1
+
+
+def test_it_refuses_to_be_reached_from_elsewhere_while_there_is_no_account(config: Config) -> None:
+    code, out, err = run(TARANTULA, "web", "--host", "0.0.0.0", "--port", "0", "--replay-port", "0")
+    assert (code, out) == (2, "")
+    assert err.startswith("There is no account yet, and 0.0.0.0 can be reached from elsewhere.")
+
+
+def test_an_open_page_is_cut_off_when_its_session_ends(place: Office, desk: Desk, ivo: str, window: Page) -> None:
+    window.goto(f"{place.address}/login")
+    window.get_by_label("Name").fill(ivo)
+    window.get_by_label("Password").fill(PASSWORD)
+    window.get_by_role("button", name="Log in").click()
+    expect(window.get_by_text("ivo · curator")).to_be_visible()
+    with window.expect_event("websocket"):
+        # Its connection is closed, and it tries to open another one.
+        accounts.edit(desk, ivo, disabled=True)
+    window.goto(f"{place.address}/")
+    expect(window).to_have_url(f"{place.address}/login?next=/")

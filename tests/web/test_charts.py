@@ -1,0 +1,177 @@
+"""Views as charts: what strangers wrote is a value in them, never a key and never code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tarantula.streams.kinds import Kind
+from tarantula.streams.views.cells import Cell, Column, Point, Record, Track
+from tarantula.streams.views.cells_part_summary import Summary
+from tarantula.streams.views.config import ViewKind, read
+from tarantula.streams.views.projection_part_sight import Seen, Sight
+from tarantula.web.charts.base_part_common import LOCALES, NUMBER
+from tarantula.web.charts.categories_part_cloud import tags
+from tarantula.web.charts.categories_part_gauges import limits
+from tarantula.web.charts.map import bounds_of, net
+from tarantula.web.charts.map_part_places import Place, places
+from tarantula.web.charts.timeline import in_time, scatter_pairs
+from tarantula.web.dashboard.bodies_part_chart import SHARES
+from tarantula.web.dashboard.pane_part_window import MICRO, Window, now
+from tarantula.web.format import shown
+from tarantula.web.i18n import speaking
+
+HOSTILE = ":formatter</script><img src=x onerror=alert(1)>"
+CODE = {NUMBER.format(locale=locale) for locale in LOCALES.values()}
+PRICE, COUNT, PLACE = (
+    Column("a", HOSTILE, Kind.DECIMAL, HOSTILE, "s"),
+    Column("b", "Lon", Kind.DECIMAL, "", "s"),
+    Column("c", "Words", Kind.TEXT, "", "s"),
+)
+
+
+def point(at: int, value: float) -> Point:
+    """Return a point of one value."""
+    return Point(at, value, Summary(1, value, value, value, value, value))
+
+
+def sight(kind: ViewKind) -> Sight:
+    """Return what somebody sees of a hostile source."""
+    view = read({"kind": kind, "parts": [{"source": "s", "field": "x"}]})
+    cells = {"a": Cell("12.5", 12.5), "b": Cell("3", 3.0), "c": Cell(HOSTILE)}
+    tracks = [Track(PRICE, HOSTILE, [point(1, 5), point(3, 7)]), Track(COUNT, HOSTILE, [point(2, 1), point(4, 2)])]
+    seen = Seen(1, "s", HOSTILE, "read", HOSTILE, None, 1)
+    records = [Record(HOSTILE, cells), Record("other", {"a": Cell("-1", -1.0)})]
+    return Sight(view, 0, 10, [seen], 0, [PRICE, COUNT, PLACE], records, tracks, "event")
+
+
+def keys(options: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every key with its value, however deep."""
+    if isinstance(options, dict):
+        for key, value in options.items():
+            yield key, value
+            yield from keys(value)
+    elif isinstance(options, list):
+        for value in options:
+            yield from keys(value)
+
+
+@pytest.mark.parametrize("kind", [*SHARES, ViewKind.LINE, ViewKind.AREA, ViewKind.SCATTER])
+def test_what_strangers_wrote_is_never_code(kind: ViewKind) -> None:
+    seen = sight(kind)
+    options = SHARES[kind](seen) if kind in SHARES else in_time(seen)
+    found = list(keys(options))
+    assert {value for key, value in found if key.startswith(":")} <= CODE
+    assert not [key for key, _value in found if HOSTILE in key]
+    assert HOSTILE in str(options)
+    assert options["tooltip"]["renderMode"] == "richText"
+
+
+def test_each_unit_has_a_scale_and_more_than_two_have_panels() -> None:
+    units = ("°C", "%", "°C", "hPa")
+    columns = [
+        Column(letter, letter.upper(), Kind.DECIMAL, unit, "s") for letter, unit in zip("abcd", units, strict=True)
+    ]
+    view = read({"kind": "line", "parts": [{"source": "s", "field": "x"}]})
+
+    def drawn(number: int) -> dict[str, Any]:
+        return in_time(Sight(view, 0, 10, tracks=[Track(column, "", [point(1, 5)]) for column in columns[:number]]))
+
+    both, many = drawn(2), drawn(4)
+    assert [axis["name"] for axis in both["yAxis"]] == ["A (°C)", "B (%)"]
+    assert ([one["yAxisIndex"] for one in both["series"]], len(both["grid"])) == ([0, 1], 1)
+    assert [axis["name"] for axis in many["yAxis"]] == ["°C", "B (%)", "D (hPa)"]
+    assert [(one["xAxisIndex"], one["yAxisIndex"]) for one in many["series"]] == [(0, 0), (1, 1), (0, 0), (2, 2)]
+    assert (len(many["grid"]), many["dataZoom"][0]["xAxisIndex"]) == (3, [0, 1, 2])
+
+
+def test_a_network_of_rows_knows_which_column_only_names_them() -> None:
+    start, end = Column("d", "from", Kind.TEXT, "", "s"), Column("e", "to", Kind.TEXT, "", "s")
+    flights = {"TP1": ("LIS", "OPO"), "TP2": ("LIS", "FNC")}
+    records = [Record(row, {"c": Cell(row), "d": Cell(one), "e": Cell(two)}) for row, (one, two) in flights.items()]
+    view = read({"kind": "network", "parts": [{"source": "s", "field": "x"}]})
+    (graph,) = SHARES[ViewKind.NETWORK](Sight(view, 0, 1, columns=[PLACE, start, end], records=records))["series"]
+    names = {node["id"]: node["name"] for node in graph["data"]}
+    assert [(names[one["source"]], names[one["target"]]) for one in graph["links"]] == list(flights.values())
+
+
+@pytest.mark.parametrize(
+    ("found", "labels"),
+    [
+        ([(38.7, -9.1), (41.1, -8.6), (32.6, -16.9)], {"35° N", "40° N", "10° W"}),
+        ([(38.71, -9.13)], {"38.70° N", "9.12° W"}),
+        ([(-80, -170), (80, 170)], {"0°", "60° S", "90° E"}),
+    ],
+)
+def test_a_net_of_degrees_fits_the_places(found: list[tuple[float, float]], labels: set[str]) -> None:
+    lines = net(bounds_of([Place(up, across, "", "") for up, across in found]))
+    assert labels <= {line.label for line in lines}
+    assert len(lines) < 60
+    assert all(abs(up) <= 85 and abs(across) <= 180 for line in lines for up, across in line.ends)
+
+
+def test_two_values_are_held_against_each_other_at_the_same_moment() -> None:
+    pairs = scatter_pairs(sight(ViewKind.SCATTER))
+    assert pairs is not None
+    assert pairs[2] == [(HOSTILE, [[5, 1], [7, 1], [7, 2]])]
+
+
+def test_what_is_less_than_nothing_has_no_place_in_a_pie() -> None:
+    (pie,) = SHARES[ViewKind.PIE](sight(ViewKind.PIE))["series"]
+    assert [one["value"] for one in pie["data"]] == [12.5, 3.0]
+
+
+def test_words_are_larger_the_more_they_count() -> None:
+    cloud = tags(sight(ViewKind.TAG_CLOUD))
+    assert max(cloud, key=lambda tag: tag.size).weight == 12.5
+    text = read({"kind": "tag cloud", "parts": [{"source": "s", "field": "x"}]})
+    records = [Record("1", {"c": Cell("Lisboa e Porto")}), Record("2", {"c": Cell("LISBOA outra vez")})]
+    words = tags(Sight(text, 0, 1, columns=[PLACE], records=records))
+    assert [(tag.word, tag.weight) for tag in words] == [("Lisboa", 2), ("outra", 1), ("Porto", 1)]
+
+
+def test_rows_that_say_where_they_are_have_a_place() -> None:
+    (place,) = places(sight(ViewKind.MAP))
+    assert (place.latitude, place.longitude, place.name) == (12.5, 3.0, HOSTILE)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "between"),
+    [
+        (72.5, Kind.PERCENTAGE, (0, 100)),
+        (130, Kind.PERCENTAGE, (0, 200)),
+        (41, Kind.DECIMAL, (0, 50)),
+        (-3, Kind.DECIMAL, (-5, 5)),
+        (0, Kind.DECIMAL, (0, 1)),
+        (9, Kind.DECIMAL, (0, 20)),
+    ],
+)
+def test_a_gauge_goes_to_a_round_number(value: float, kind: Kind, between: tuple[float, float]) -> None:
+    assert limits(value, Column("a", "", kind)) == between
+
+
+def test_values_are_written_in_the_language_of_the_reader() -> None:
+    worked = Column("d", "a / b", Kind.DECIMAL)
+    assert shown(Cell("2.34615384615", 2.34615384615), worked) == "2.3462"
+    assert shown(None, worked) == "–"
+    with speaking("pt"):
+        assert shown(Cell("1234567.891", 1234567.891), worked).endswith("567,89")
+
+
+def test_a_window_follows_the_present_until_it_is_dragged_away() -> None:
+    window = Window(3600)
+    assert window.follows
+    window.move(-2)
+    assert (window.follows, window.end < now() - 3600 * MICRO) == (False, True)
+    end = window.end
+    window.zoom(2)
+    assert (window.end, window.seconds) == (end, 7200)
+    window.move(100)
+    assert window.follows
+    window.drag(5, 6)
+    assert (window.seconds, window.span) == (10, (0, 10 * MICRO))
+    window.follow()
+    begin, end = window.span
+    assert end - begin == 10 * MICRO

@@ -1,0 +1,106 @@
+"""The gate: what it remembers of those who come in."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import select, update
+from starlette.types import Message, Receive, Scope, Send
+
+from tarantula.accounts import accounts, sessions, tokens
+from tarantula.accounts.roles import Role
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.tables.publications import LoginSession, Token
+from tarantula.web import auth
+from tarantula.web.auth import Doorkeeper
+from tarantula.web.auth_part_gate import SESSION_COOKIE, Gate
+
+PASSWORD = "correct horse battery"
+
+pytestmark = pytest.mark.usefixtures("quick_passwords")
+
+
+@pytest.fixture
+def gate(database: Database, database_config: Config) -> Gate:
+    return Gate(database_config, database)
+
+
+def seen(gate: Gate) -> datetime:
+    with gate.database.reading() as session:
+        return session.scalars(select(LoginSession.seen_at)).one()
+
+
+def test_of_many_who_have_the_printed_code_one_comes_in(gate: Gate) -> None:
+    code = gate.open_once()
+    assert gate.take_code("wrong") is None
+    with ThreadPoolExecutor(8) as pool:
+        secrets = [secret for secret in pool.map(gate.take_code, [code] * 8) if secret is not None]
+    (secret,) = secrets
+    person = gate.person(secret)
+    assert person is not None
+    assert (person.role, person.account_id) == (Role.ADMINISTRATOR, None)
+
+
+def test_the_printed_code_ends_with_the_first_account(gate: Gate) -> None:
+    inside, code = gate.take_code(gate.open_once()), gate.open_once()
+    with gate.database.session() as session:
+        accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
+    assert gate.take_code(code) is None
+    assert gate.person(inside) is None
+
+
+def test_only_what_somebody_does_keeps_a_session_going(gate: Gate) -> None:
+    with gate.database.session() as session:
+        accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
+    secret = gate.log_in("ana", PASSWORD, "192.0.2.7")
+    before = datetime.now(UTC) - sessions.IDLE + timedelta(minutes=5)
+    with gate.database.session() as session:
+        session.execute(update(LoginSession).values(seen_at=before))
+    assert gate.person(secret, present=False) is not None
+    assert seen(gate) == before
+    assert gate.person(secret) is not None
+    assert seen(gate) > before
+    assert secret is not None
+    gate.log_out(secret)
+    assert gate.person(secret) is None
+
+
+def test_it_is_known_when_a_token_was_last_used(gate: Gate) -> None:
+    with gate.database.session() as session:
+        account = accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
+        _, secret = tokens.new(session, account, "harvest", Role.READER, None)
+    assert gate.program(secret) is not None
+    with gate.database.reading() as session:
+        assert session.scalars(select(Token.used_at)).one() is not None
+    for wrong in ("", "\udc80", "x" * 10_000, f"{secret} "):
+        assert gate.program(wrong) is None
+
+
+def test_an_answer_that_goes_on_and_on_ends_with_its_session(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auth, "LOOK_AGAIN", 0.0)
+    secret = gate.take_code(gate.open_once())
+    assert secret is not None
+    sent: list[bytes] = []
+
+    async def news(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for number in range(4):
+            if number == 2:
+                gate.log_out(secret)
+            await send({"type": "http.response.body", "body": b"%d" % number, "more_body": True})
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            sent.append(message["body"] if message["more_body"] else b"end")
+
+    headers = [(b"host", b"127.0.0.1"), (b"cookie", f"{SESSION_COOKIE}={secret}".encode())]
+    request = {"type": "http", "method": "GET", "path": "/api/items/x/live", "query_string": b"", "scheme": "http"}
+    asyncio.run(Doorkeeper(news, gate)({**request, "headers": headers}, receive, send))
+    assert sent == [b"0", b"1", b"end"]

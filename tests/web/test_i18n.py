@@ -1,0 +1,157 @@
+"""The words of the pages, in English and Portuguese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.publications.toml import from_toml
+from tarantula.scope.limits_part_too_deep import TooDeep
+from tarantula.services import publications
+from tarantula.web.format_part_figures import moment, number, percent, size
+from tarantula.web.i18n import LANGUAGES, _, speaking, translations, wanted_language
+from tarantula.web.i18n_part_retelling import retold
+from tests.support import interface_texts
+from tests.support.contexts import desk_of
+
+PLACE = re.compile(r"\{[a-z_]*\}")
+
+
+@pytest.fixture
+def _portuguese() -> Iterator[None]:
+    with speaking("pt"):
+        yield
+
+
+def test_every_text_is_translated_and_no_other() -> None:
+    wanted = interface_texts.marked() | interface_texts.words() | interface_texts.sentences()
+    for language in LANGUAGES.keys() - {"en"}:
+        there = translations(language).keys()
+        assert sorted(wanted - there) == [], f"these have no translation in locale/{language}.po"
+        assert sorted(there - wanted) == [], f"these are in locale/{language}.po, and nowhere in the code"
+
+
+def test_texts_are_found_wherever_they_stand() -> None:
+    assert {"Publications", "Menu", "Base document", "{name} is stored."} <= interface_texts.marked()
+    assert {"monthly", "archived", "reader", "Seconds for one document."} <= interface_texts.words()
+    assert {"{} must be {} or more, and {} is not.", "Somebody stopped it.", "The depth"} <= interface_texts.sentences()
+
+
+def test_translations_have_the_places_of_the_english_text() -> None:
+    for language in LANGUAGES.keys() - {"en"}:
+        for text, words in translations(language).items():
+            if "{0}" not in words:
+                assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(words)), text
+
+
+@pytest.mark.usefixtures("_portuguese")
+def test_complaints_of_the_model_are_retold_with_their_values(sqlite: Database) -> None:
+    fields = {
+        "name": "fc ul",
+        "base_url": "http://a.example/",
+        "depth": -1,
+        "delay": "fast",
+        "profile": "HTML_sem_IMAGENS",
+    }
+    complaints = publications.checked(desk_of(sqlite), fields)
+    assert {field: retold(said).partition(":")[0] for field, said in complaints.items()} == {
+        "name": "O nome 'fc ul' não pode ser usado",
+        "depth": "A profundidade tem de ser 0 ou mais, e -1 não é.",
+        "delay": "O campo delay não pode ser 'fast'",
+        "profile": "Não existe o perfil 'HTML_sem_IMAGENS'. Queria dizer HTML_com_IMAGENS? "
+        "`tarantula profile list` mostra-os.",
+    }
+    assert retold(complaints["delay"]).endswith(": deve ser um número.")
+
+
+@pytest.mark.usefixtures("_portuguese")
+def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None:
+    (tried,) = publications.tried(
+        desk_of(sqlite), {"name": "fcul", "base_url": "http://a.example/", "depth": 2}, ["http://a.example/x"], depth=3
+    )
+    assert tried.rule == TooDeep.__name__
+    assert retold(tried.reason) == "Está a 3 ligações do documento base, e fcul vai até à profundidade 2."
+
+
+@pytest.mark.usefixtures("_portuguese")
+@pytest.mark.parametrize(
+    ("said", "retold_as"),
+    [
+        ("The server answered 404 Not Found.", "O servidor respondeu 404 Not Found."),
+        (
+            "The server answered 301 Moved Permanently: it redirects to http://a.example/.",
+            "O servidor respondeu 301 Moved Permanently: redireciona para http://a.example/.",
+        ),
+        ("http://a.example/robots.txt excludes it.", "http://a.example/robots.txt exclui-o."),
+        (
+            "http://a.example/robots.txt could not be had: The server a.example refused the connection.",
+            "Não se conseguiu obter http://a.example/robots.txt: O servidor a.example recusou a ligação.",
+        ),
+        (
+            "There is no source 'user.ana.x'. Did you mean user.ana.y? `tarantula stream list` shows them.",
+            "Não existe a fonte 'user.ana.x'. Queria dizer user.ana.y? `tarantula stream list` mostra-as.",
+        ),
+        (
+            "Address of the feed cannot be 'nasa'. Write it as in https://www.nasa.gov/feed/.",
+            "Endereço do feed não pode ser 'nasa'. Escreva como em https://www.nasa.gov/feed/.",
+        ),
+        (
+            "t: The selector fits 1,000 elements, not one. Write a narrower one, or say which by nth.\nAnd 3 more.",
+            "t: O seletor corresponde a 1,000 elementos, e não a um. Escreva um mais estreito, ou diga qual com nth.\n"
+            "E mais 3.",
+        ),
+        ("wind: 'n/a' is no number.", "wind: 'n/a' não é um número."),
+        (
+            "30.5% of the documents that were asked for could not be had (errors > 20%).",
+            "30.5% dos documentos pedidos não puderam ser obtidos (errors > 20%).",
+        ),
+    ],
+)
+def test_what_became_of_documents_is_retold(said: str, retold_as: str) -> None:
+    assert retold(said) == retold_as
+
+
+def test_english_and_what_nobody_knows_stay_as_they_are() -> None:
+    said = "The depth must be 0 or more, and -1 is not."
+    assert retold(said) == said
+    with speaking("pt"):
+        assert retold("Nobody has said this before.") == "Nobody has said this before."
+        assert retold(f"{said}\nNobody.") == "A profundidade tem de ser 0 ou mais, e -1 não é.\nNobody."
+
+
+@pytest.mark.usefixtures("_portuguese")
+def test_a_long_text_of_a_stranger_is_retold_in_no_time() -> None:
+    hostile = "is not a {} and {} is the limit " * 3000
+    assert retold(hostile) == hostile
+    with pytest.raises(TarantulaError) as refused:
+        from_toml("= " * 50)
+    assert retold(str(refused.value)).startswith("Isto não é TOML: ")
+
+
+@pytest.mark.parametrize(
+    ("cookie", "accepted", "language"),
+    [
+        (None, "pt-PT,pt;q=0.9,en;q=0.8", "pt"),
+        (None, "pt-BR", "pt"),
+        (None, "de,en;q=0.5", "en"),
+        (None, "fr", "en"),
+        (None, "", "en"),
+        ("en", "pt-PT", "en"),
+        ("xx", "pt-PT", "pt"),
+    ],
+)
+def test_the_language_is_the_one_that_was_chosen_or_else_the_browsers(
+    cookie: str | None, accepted: str, language: str
+) -> None:
+    assert wanted_language(cookie, accepted) == language
+
+
+def test_numbers_and_moments_are_written_as_the_language_has_them() -> None:
+    assert (number(1234567), percent(72.5), size(1_234_567), moment(None)) == ("1,234,567", "72.5 %", "1.2 MB", "–")
+    with speaking("pt"):
+        assert _("Items") == "Itens"
+        assert (number(1234567), percent(72.5), size(999)) == ("1\xa0234\xa0567", "72,5 %", "999 B")

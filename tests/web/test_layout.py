@@ -1,0 +1,43 @@
+"""The frame that every page has."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tarantula.core.config import Config
+from tests.support.browser import launched, window_of
+from tests.support.web_server import office, settled
+
+MOVES = """async (folded, frames) => {
+  folded.click();
+  for (let frame = 0; frame < frames; frame += 1) {
+    await new Promise(requestAnimationFrame);
+    if (document.getAnimations().some((one) => one.effect.getComputedTiming().endTime > 20)) return true;
+  }
+  return false;
+}"""
+"""Whether anything moves after something was unfolded, for more than a frame, in so many frames."""
+
+
+def test_whoever_has_the_printed_link_comes_in_once(config: Config, window: Page) -> None:
+    with office() as place:
+        place.enter(window)
+        expect(window.get_by_role("heading", level=1)).to_have_text("Overview")
+        window.context.clear_cookies()
+        window.goto(place.way_in)
+        expect(window.get_by_role("alert")).to_contain_text("This link was used already")
+        window.goto(f"{place.address}/")
+        expect(window).to_have_url(f"{place.address}/login?next=/")
+
+
+@pytest.mark.parametrize(("wish", "moves", "frames"), [("reduce", False, 30), ("no-preference", True, 600)])
+def test_nothing_moves_for_those_whom_that_makes_ill(
+    sqlite_config: Config, chromium: str, wish: str, moves: bool, frames: int
+) -> None:
+    with office() as place, launched(chromium) as browser, window_of(browser, reduced_motion=wish) as window:
+        place.enter(window)
+        window.goto(f"{place.address}/streams/new")
+        folded = settled(window).get_by_role("button", name="Steps to get there, and variables")
+        assert folded.evaluate(MOVES, frames) is moves
+        expect(window.get_by_role("button", name="Add a step")).to_be_visible()

@@ -1,0 +1,329 @@
+"""Pointing at values in a real browser: a league, a list of news, a page that tries everything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from time import sleep
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Frame, FrameLocator, Locator, Page, Route, expect
+
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.streams.sources import registry
+from tarantula.web.pages.picker_part_way_there import ACTIONS
+from tests.sites.server import Answer, Web
+from tests.support.picker_pages import HOSTILE, LEAGUE, NEWS
+from tests.support.picker_sites import DOOR, PICTURE, Site, behind_a_door, open_to_point_at, site_of, site_that
+from tests.support.web_server import Office, office, settled
+
+CSS = "h1 { color: rgb(1, 2, 3) } td { background: url(http://elsewhere.example/x.png) }"
+JSON = '{"main": {"temp": 21.5, "wind": 3}, "stations": [{"name": "Lisboa", "t": 21}, {"name": "Porto", "t": 17}]}'
+FEED = (
+    "<?xml version='1.0'?><rss version='2.0'><channel><title>NASA</title>"
+    "<item><title>Launch</title><link>http://a.example/1</link><description>Soon.</description></item></channel></rss>"
+)
+ANSWERS: dict[str, tuple[str, str | bytes]] = {
+    "/league": ("text/html; charset=utf-8", LEAGUE),
+    "/news": ("text/html; charset=utf-8", NEWS),
+    "/hostile": ("text/html; charset=utf-8", HOSTILE),
+    "/weather.json": ("application/json", JSON),
+    "/feed": ("application/rss+xml", FEED),
+    "/league.css": ("text/css", CSS),
+    "/logo.png": ("image/png", PICTURE),
+    "/robots.txt": ("text/plain", "User-agent: *\nDisallow: /secret\n"),
+    "/secret": ("text/html", "<p>1"),
+}
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A small web."""
+    with site_of(ANSWERS) as served:
+        yield served
+
+
+@pytest.fixture
+def place(sqlite_config: Config) -> Iterator[Office]:
+    """The pages of an installation with an empty database."""
+    with office() as opened:
+        yield opened
+
+
+def lit(frame: FrameLocator, state: str = "lit") -> Locator:
+    """Return what is lit, or chosen, or like it."""
+    return frame.locator(f"[data-tarantula-state={state}]")
+
+
+def test_the_first_of_the_league_is_pointed_at_and_followed(
+    place: Office, site: Site, window: Page, sqlite_config: Config
+) -> None:
+    place.enter(window)
+    frame = open_to_point_at(place, window, f"{site.url}league")
+    the_page_is_seen_as_it_is(frame, site)
+    what_can_be_chosen_lights_up(frame)
+
+    frame.get_by_text("SL Benfica").click()
+    expect(window.get_by_role("group", name="Value 1")).to_contain_text("SL Benfica")
+    frame.get_by_role("cell", name="61").click()
+    expect(window.get_by_role("group", name="Value 2")).to_contain_text("61")
+    keys_choose(frame, window)
+    frame.get_by_role("cell", name="20", exact=True).click()
+    expect(window.get_by_role("group", name="Value 4")).to_contain_text("20")
+    expect(lit(frame, "picked")).to_have_text(["SL Benfica", "61", "22"])
+
+    expect(window.get_by_role("radio", name="Row 1 of the table, whoever is there")).to_be_checked()
+    rows_like_it_are_shown(frame, window)
+    assert _faults(window) == []
+    window.get_by_label("Name", exact=True).nth(3).fill("Wins")
+    window.get_by_label("Name of the source").fill("user.root.hoquei")
+    window.get_by_label("Tags").fill("hóquei, desporto")
+    window.get_by_role("button", name="Save").click()
+
+    window.wait_for_url(f"{place.address}/dashboard")
+    for text in ("SL Benfica", "61", "22", "20"):
+        expect(window.get_by_text(text, exact=True).first).to_be_visible()
+    with open_database(sqlite_config) as database, database.reading() as session:
+        config = registry.config_of(registry.get(session, "user.root.hoquei"))
+    assert (config.adapter, config.options["rows"], config.options["only"]) == ("table", "places", ["1"])
+    assert [(one.key, one.title, one.kind) for one in config.fields] == [
+        ("equipa", "Equipa", "text"),
+        ("pontos", "Pontos", "integer"),
+        ("jogos", "Jogos", "integer"),
+        ("wins", "Wins", "integer"),
+    ]
+
+
+def test_nothing_can_be_clicked_before_the_page_listens(place: Office, site: Site, window: Page) -> None:
+    def late(route: Route) -> None:
+        sleep(1)
+        route.continue_()
+
+    place.enter(window)
+    window.route("**/pick.js", late)
+    window.goto(f"{place.address}/streams/new?url={site.url}league")
+    window.frame_locator("iframe").get_by_role("cell", name="61").click()
+    expect(window.get_by_role("group", name="Value 1")).to_contain_text("61")
+
+
+def test_a_text_that_is_too_long_to_be_a_value_is_said_to_be_so(place: Office, window: Page) -> None:
+    place.enter(window)
+    with site_of({"/": ("text/html", f"<p id=long>{'palavra ' * 2000}</p><p id=short>7</p>")}) as site:
+        window.goto(f"{place.address}/streams/new?url={site.url}")
+        frame = window.frame_locator("iframe")
+        frame.locator("#long").click(position={"x": 20, "y": 8})
+        expect(window.get_by_text("The text is longer than 10,000 letters, and no value.")).to_be_visible()
+        expect(lit(frame)).to_have_count(0)
+        frame.locator("#short").click()
+        expect(window.get_by_role("group", name="Value 1")).to_contain_text("7")
+
+
+def _faults(window: Page) -> list[str]:
+    found = Axe().run(window).response["violations"]
+    grave = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [f"{one['id']}: {node['html'][:200]}" for one in grave for node in one["nodes"]]
+
+
+def the_page_is_seen_as_it_is(frame: FrameLocator, site: Site) -> None:
+    """Styles and pictures are there, and it was our server that asked for them."""
+    expect(frame.get_by_role("heading", name="Classificação")).to_have_css("color", "rgb(1, 2, 3)")
+    expect(frame.get_by_role("img", name="Logo")).to_have_js_property("naturalWidth", 1)
+    assert {path for path, _ in site.asked} == {"/robots.txt", "/league", "/league.css", "/logo.png"}
+    assert all("Tarantula/" in agent for _, agent in site.asked)
+
+
+def what_can_be_chosen_lights_up(frame: FrameLocator) -> None:
+    """The mouse lights up one element at a time."""
+    frame.get_by_role("cell", name="58").hover()
+    expect(lit(frame)).to_have_text(["58"])
+    frame.get_by_text("FC Porto").hover()
+    expect(lit(frame)).to_have_text(["FC Porto"])
+
+
+def keys_choose(frame: FrameLocator, window: Page) -> None:
+    """Whoever has no mouse moves by keys, takes more or less, and chooses."""
+    frame.locator("html").press("ArrowRight")
+    expect(lit(frame)).to_have_text(["22"])
+    frame.locator("html").press("ArrowUp")
+    expect(lit(frame)).to_have_text([re.compile(r"^\s*1\s*SL Benfica\s*61\s*22\s*20\s*$")])
+    frame.locator("html").press("ArrowDown")
+    expect(lit(frame)).to_have_text(["1"])
+    for _ in range(3):
+        frame.locator("html").press("ArrowRight")
+    expect(window.get_by_role("status").filter(has_text="22")).to_be_visible()
+    frame.locator("html").press("Enter")
+    expect(window.get_by_role("group", name="Value 3")).to_contain_text("22")
+
+
+def rows_like_it_are_shown(frame: FrameLocator, window: Page) -> None:
+    """The other rows are marked, and read, when all of them are wanted."""
+    window.get_by_role("radio", name="Every row of the table, 3 now").click()
+    expect(window.get_by_role("cell", name="OC Barcelos").first).to_be_visible()
+    expect(frame.locator("[data-tarantula-state=like]")).to_have_count(9)
+    window.get_by_role("radio", name="Row 1 of the table, whoever is there").click()
+    expect(window.get_by_role("cell", name="OC Barcelos")).to_have_count(0)
+
+
+def test_blocks_documents_and_hostile_pages(place: Office, site: Site, window: Page) -> None:
+    requests: list[str] = []
+    window.on("request", lambda request: requests.append(request.url))
+    place.enter(window)
+    blocks_are_found(open_to_point_at(place, window, f"{site.url}news"), window)
+    values_of_json_are_ticked(window, f"{site.url}weather.json")
+    a_feed_is_one_field(window, f"{site.url}feed")
+    what_cannot_be_shown_is_said(window, site)
+    steps_lead_to_a_page(place, window)
+    a_service_is_asked_with_a_body(place, window)
+    a_hostile_page_reaches_nothing(open_to_point_at(place, window, f"{site.url}hostile"), window)
+    ours = (place.address, "data:", "blob:", f"http://127.0.0.1:{_port_of_frame(window)}/")
+    assert [url for url in requests if not url.startswith(ours)] == []
+
+
+def _port_of_frame(window: Page) -> str:
+    return window.locator("iframe").get_attribute("src").split(":")[2].split("/")[0]  # type: ignore[union-attr]
+
+
+def blocks_are_found(frame: FrameLocator, window: Page) -> None:
+    """One story is pointed at, the others are found; a part of a text is marked with the mouse."""
+    frame.get_by_role("heading", name="Segunda").click()
+    frame.get_by_text("7 votos").click()
+    votes = window.get_by_role("group", name="Value 2")
+    votes.get_by_label("What of it").click()
+    window.get_by_role("option", name="only 7").click()
+    # All that was chosen is shown anew; who clicks before that means what was there before.
+    expect(votes.get_by_role("paragraph")).to_have_text("7")
+    expect(votes.get_by_label("What it is")).to_have_value("whole number")
+    window.get_by_role("radio", name="Every block like this one by its name, 3 now").click()
+    expect(window.get_by_role("cell", name="Terceira").first).to_be_visible()
+    expect(window.get_by_role("cell", name="12", exact=True)).to_be_visible()
+    window.get_by_role("button", name="Leave out 2").click()
+    expect(votes).to_have_count(0)
+
+
+def values_of_json_are_ticked(window: Page, url: str) -> None:
+    """A document that is no page is told by its type, and its values are offered."""
+    window.get_by_label("Address of the page").fill(url)
+    window.get_by_role("button", name="Open").click()
+    window.get_by_role("checkbox", name="main.temp: 21.5").click()
+    expect(window.get_by_role("group", name="Value 1")).to_contain_text("21.5")
+    window.get_by_role("radio", name="Every row of stations, by its name").click()
+    window.get_by_role("checkbox", name="t: 21").click()
+    expect(window.get_by_role("cell", name="Porto").first).to_be_visible()
+
+
+def a_feed_is_one_field(window: Page, url: str) -> None:
+    """A ready-made category asks for the address, and suggests the rest."""
+    window.get_by_text("Ready-made: a feed, the weather, a quote").click()
+    window.get_by_label("Address of the feed").fill(url)
+    window.get_by_role("button", name="Read it").click()
+    expect(window.get_by_role("cell", name="Launch")).to_be_visible()
+    expect(window.get_by_label("Name of the source")).to_have_value("feeds.127-0-0-1")
+    expect(window.get_by_label("Tags")).to_have_value("feed, news")
+
+
+def steps_lead_to_a_page(place: Office, window: Page) -> None:
+    """Somebody says how to log in, the browser of the server does so, and the page behind the door is pointed at."""
+    with site_that(behind_a_door) as door:
+        window.goto(f"{place.address}/streams/new")
+        settled(window)
+        window.get_by_text("Steps to get there, and variables").click()
+        for number, step in enumerate(DOOR, 1):
+            window.get_by_role("button", name="Add a step").click()
+            row = window.get_by_role("group", name=f"Step {number}", exact=True)
+            row.get_by_label("What is done").click()
+            window.get_by_role("option", name=ACTIONS[step.action], exact=True).click()
+            row.get_by_label("Where: a CSS selector, or an address").fill(step.where)
+            row.get_by_label("With what").fill(step.value)
+        window.get_by_label("Variables, one on each line").fill("name=ana\nword=segredo")
+        window.get_by_label("Address of the page").fill(door)
+        window.get_by_role("button", name="Open").click()
+        frame = window.frame_locator("iframe")
+        expect(frame.locator("html[tabindex]")).to_be_attached()
+        frame.get_by_text("42").click()
+        expect(window.get_by_role("group", name="Value 1")).to_contain_text("42")
+
+
+def a_service_is_asked_with_a_body(place: Office, window: Page) -> None:
+    """Something is sent with a key, the answer is offered, and what is followed is asked in the same way."""
+    with Web({"/ask": Answer('{"now": {"temperature": 21.5}}', "application/json")}) as web:
+        window.goto(f"{place.address}/streams/new")
+        settled(window)
+        window.get_by_text("What is sent to the server").click()
+        window.get_by_label("How the server is asked").click()
+        window.get_by_role("option", name="POST").click()
+        window.get_by_label("Headers, one on each line").fill("X-API-Key: {key}")
+        window.get_by_label("What is sent", exact=True).fill('{"town": "Lisboa"}')
+        window.get_by_label("Address of the page").fill(web.url("/ask"))
+        window.get_by_role("button", name="Open").click()
+        expect(window.get_by_role("alert").filter(has_text="The variable key has no value.")).to_be_visible()
+        window.get_by_text("Steps to get there, and variables").click()
+        window.get_by_label("Variables, one on each line").fill("key=abc")
+        window.get_by_role("button", name="Open").click()
+        window.get_by_role("checkbox", name="now.temperature: 21.5").click()
+        expect(window.get_by_role("group", name="Value 1")).to_contain_text("21.5")
+        window.get_by_label("Name of the source").fill("weather.asked")
+        window.get_by_role("button", name="Save").click()
+        window.wait_for_url("**/dashboard")
+        (visit,) = web.visits_to("/ask")
+    assert (visit.method, visit.headers["x-api-key"], visit.body) == ("POST", "abc", b'{"town": "Lisboa"}')
+    with open_database() as database, database.reading() as session:
+        config = registry.config_of(registry.get(session, "weather.asked"))
+    assert (config.url, config.sent.body) == (web.url("/ask"), visit.body)
+
+
+def what_cannot_be_shown_is_said(window: Page, site: Site) -> None:
+    """robots.txt, a page that is not there, and what is no address are told in a sentence."""
+    for address, sentence in (
+        (f"{site.url}secret", "robots.txt excludes it."),
+        (f"{site.url}nowhere", "The server answered 404"),
+        ("ftp://a.example/", "is no address of the web"),
+        ("http://127.0.0.1:1/", "127.0.0.1"),
+    ):
+        window.get_by_label("Address of the page").fill(address)
+        window.get_by_role("button", name="Open").click()
+        expect(window.get_by_text(sentence).last).to_be_visible()
+    assert "/secret" not in {path for path, _ in site.asked}
+
+
+def a_hostile_page_reaches_nothing(frame: FrameLocator, window: Page) -> None:
+    """Nothing of it runs, nothing of ours can be reached from it, and nobody speaks for it."""
+    inside = _frame(window)
+    assert inside.evaluate("typeof evil") == "undefined"
+    for reach in ("document.cookie", "parent.document", "top.location.href", "localStorage", "indexedDB.open('x')"):
+        outcome = inside.evaluate(
+            f"(() => {{ try {{ return String({reach}) }} catch (error) {{ return error.name }} }})()"
+        )
+        assert outcome == "SecurityError", reach
+    led = inside.evaluate("(() => { try { top.location = 'about:blank' } catch (error) { return error.name } })()")
+    assert led == "SecurityError"
+    assert inside.evaluate("fetch('/pick.js').then(() => 'reached', (error) => error.name)") == "TypeError"
+    assert (
+        inside.evaluate(
+            "new Promise((done) => { const s = document.createElement('script'); s.textContent = "
+            "'window.ran = 1'; document.body.append(s); done(window.ran || 0) })"
+        )
+        == 0
+    )
+    # Whoever speaks from elsewhere, or in other words, is not heard.
+    window.evaluate("window.postMessage({ pick: 20, part: '' }, '*')")
+    for said in (
+        "{ pick: 'x' }",
+        "{ pick: -1, part: '' }",
+        "{ pick: 1e9, part: '' }",
+        "'pick'",
+        "null",
+        "{ open: 'x' }",
+    ):
+        inside.evaluate(f"parent.postMessage({said}, '*')")
+    expect(window.get_by_text("This is no element of the page.")).to_be_visible()
+    expect(window.get_by_text("Nothing was chosen yet.")).to_be_visible()
+    frame.get_by_text("42").click()
+    expect(window.get_by_role("group", name="Value 1")).to_contain_text("42")
+
+
+def _frame(window: Page) -> Frame:
+    found = window.locator("iframe").element_handle().content_frame()
+    assert found is not None
+    return found

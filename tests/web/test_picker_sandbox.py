@@ -1,0 +1,145 @@
+"""How pages that are pointed at are shown: sealed, to whoever has a ticket, for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+import uvicorn
+
+from tarantula.accounts.roles import NotAllowed, Role
+from tarantula.accounts.roles_part_person import Person
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.sockets import listen
+from tarantula.streams.picker.page_part_look import Look
+from tarantula.web.picker.frame import LONGEST, Pointed, heard
+from tarantula.web.picker.sandbox import ticket_for
+from tarantula.web.picker.sandbox_part_opened import LASTS, MOST_OF_ONE, MOST_PAGES, OpenPages
+from tarantula.web.picker.service import Picking, Wish
+from tarantula.web.replay.app import create_replay_app
+from tarantula.web.replay.security_part_tickets import Tickets
+from tests.support.picker_pages import HOSTILE, LEAGUE, answer_of
+from tests.support.picker_sites import PICTURE, site_of
+from tests.support.replay_server import Showing
+from tests.support.waits import eventually
+
+
+def look_at(html: str, url: str = "http://a.example/page") -> Look:
+    """Make a page ready to be looked at."""
+    return Look.at(answer_of(html, url), allow_private=True)
+
+
+@pytest.fixture
+def picking() -> Picking:
+    """What is open."""
+    return Picking("Tarantula/test")
+
+
+@pytest.fixture
+def shown(config: Config, sqlite: Database, picking: Picking) -> Iterator[Showing]:
+    """The other origin."""
+    tickets, taken = Tickets(), listen("127.0.0.1", 0)
+    app = create_replay_app(config, sqlite, tickets, picking.routes(tickets))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)
+    thread.start()
+    eventually(lambda: server.started)
+    yield Showing(taken.getsockname()[1], tickets)
+    server.should_exit = True
+    thread.join(30)
+
+
+def test_a_page_is_sealed_and_runs_one_script_which_is_ours(shown: Showing, picking: Picking) -> None:
+    key = picking.pages.put(look_at(HOSTILE), "ana")
+    begin = f"/{ticket_for(shown.tickets, key)}/picked/{key}"
+    first, second = shown.get(f"{begin}/page"), shown.get(f"{begin}/page")
+    policy = first.headers["content-security-policy"]
+    rules = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert rules["sandbox"] == "allow-scripts"
+    assert rules["default-src"] == rules["connect-src"] == rules["frame-src"] == rules["form-action"] == "'none'"
+    nonce = rules["script-src"].removeprefix("'nonce-").removesuffix("'")
+    assert first.body.count(b"<script") == first.body.count(f'<script nonce="{nonce}" src="/pick.js"'.encode()) == 1
+    assert policy != second.headers["content-security-policy"]
+    assert "set-cookie" not in first.headers
+    assert (first.headers["x-content-type-options"], first.headers["referrer-policy"]) == ("nosniff", "no-referrer")
+    assert shown.get("/pick.js").headers["content-type"].startswith("text/javascript")
+
+
+def test_only_a_ticket_for_the_page_opens_it(shown: Showing, picking: Picking) -> None:
+    first, second = (picking.pages.put(look_at(LEAGUE), "ana") for _ in range(2))
+    ticket = ticket_for(shown.tickets, first)
+    assert shown.get(f"/{ticket}/picked/{first}/page").status == 200
+    assert shown.get(f"/{ticket}/picked/{second}/page").status == 403
+    assert shown.get(f"/{shown.tickets.write(first)}/picked/{first}/page").status == 403
+    assert shown.get(f"/x/picked/{first}/image/0").status == 403
+    gone = ticket_for(shown.tickets, "gone")
+    assert shown.get(f"/{gone}/picked/gone/page").body == b"This page is not open any more. Open it again."
+
+
+def test_images_and_sheets_of_the_page_come_through_us_and_nothing_else_does(shown: Showing, picking: Picking) -> None:
+    css, secret = "td { background: url(http://e.example/) }", "<script>1</script>"
+    answers: dict[str, tuple[str, str | bytes]] = {
+        "/logo.png": ("image/png", PICTURE),
+        "/league.css": ("text/css", css),
+        "/page.html": ("text/html", secret),
+    }
+    with site_of(answers) as site:
+        html = f"{LEAGUE}<img src=page.html><img src=nowhere.png>"
+        key = picking.pages.put(look_at(html, site.url), "ana")
+        begin = f"/{ticket_for(shown.tickets, key)}/picked/{key}"
+        image, sheet = shown.get(f"{begin}/image/0"), shown.get(f"{begin}/sheet/0")
+        assert (image.body, image.headers["content-type"]) == (PICTURE, "image/png")
+        assert sheet.body == b"td { background: url(data:,) }"
+        for answer in (image, sheet):
+            assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+        refused = {
+            "image/1": b"This is no image.",
+            "image/2": b"The server answered 404.",
+            "image/9": b"There is nothing",
+        }
+        for path, sentence in refused.items():
+            reply = shown.get(f"{begin}/{path}")
+            assert (reply.status, reply.body.startswith(sentence)) == (404, True)
+
+
+def test_pages_are_forgotten_in_time_and_when_there_are_many() -> None:
+    now = 0.0
+    pages, look = OpenPages(lambda: now), look_at("<p>1")
+    own = [pages.put(look, "ana") for _ in range(MOST_OF_ONE + 1)]
+    with pytest.raises(TarantulaError, match="not open any more"):
+        pages.get(own[0])
+    assert pages.get(own[1]) is look
+    for number in range(MOST_PAGES):
+        pages.put(look, str(number))
+    assert len(pages) == MOST_PAGES
+    last = pages.put(look, "rui")
+    now = LASTS
+    with pytest.raises(TarantulaError, match="not open any more"):
+        pages.get(last)
+    assert len(pages) == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "pointed"),
+    [
+        ({"number": 3, "part": "12"}, Pointed(3, "12")),
+        ({"number": True, "part": ""}, None),
+        ({"number": -1, "part": ""}, None),
+        ({"number": "3", "part": ""}, None),
+        ({"number": 3, "part": None}, None),
+        ({"number": 3, "part": "x" * (LONGEST + 1)}, None),
+        ([3, ""], None),
+        (None, None),
+    ],
+)
+def test_what_a_frame_says_is_looked_at_for_its_form(said: object, pointed: Pointed | None) -> None:
+    assert heard(said) == pointed
+
+
+def test_whoever_may_not_add_sources_opens_no_page(picking: Picking) -> None:
+    with pytest.raises(NotAllowed):
+        asyncio.run(picking.ask(Person("rui", Role.READER), Wish("http://127.0.0.1:1/")))
