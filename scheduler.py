@@ -9,19 +9,19 @@ from threading import Event
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process_part_saying import say_what_is_done
-from tarantula.lifecycle.daemon_part_daemon import ticking
+from tarantula.core.process_part_saying import log_to_stdout
+from tarantula.lifecycle.daemon_part_daemon import running_daemon
 
 
 def main() -> None:
     """Run until somebody ends it."""
     ArgumentParser(description="The daemon: collects what is due, until Ctrl-C. docs/daemon.md says more.").parse_args()
-    say_what_is_done()
+    log_to_stdout()
     over = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: over.set())
     try:
-        with ticking(Config()):
+        with running_daemon(Config()):
             over.wait()
     except TarantulaError as error:
         print(error, file=sys.stderr)

@@ -16,13 +16,13 @@ from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
 from tarantula.lifecycle.schedule import create_item
 from tarantula.publications import registry
-from tarantula.publications.config import read
-from tarantula.search.ranks.pagerank_part_weights import BEST
-from tarantula.search.texts.content import Content
+from tarantula.publications.config import read_config
+from tarantula.search.ranks.pagerank_part_weights import BEST_PAGE_FACTOR
+from tarantula.search.texts.content import ExtractedText
 from tarantula.search.texts.reader import store_texts
-from tarantula.search.texts.similarity import BINS
-from tarantula.store.documents import DocumentTable, Outcome
-from tarantula.store.documents_part_found import Found
+from tarantula.search.texts.similarity import SIGNATURE_BYTES
+from tarantula.store.documents import DocumentOutcome, DocumentTable
+from tarantula.store.documents_part_found import DiscoveredUrl
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document, LinkWeight
 
@@ -32,7 +32,7 @@ LENGTH = 350
 """Words of a document, on the average."""
 LINKS = 10
 """Of a document."""
-HEAVIEST = 2**BEST - 2
+HEAVIEST = 2**BEST_PAGE_FACTOR - 2
 """What the best of all pages weighs in an index."""
 SERVERS = 50
 TOGETHER = 100
@@ -58,14 +58,14 @@ class Texts:
         drawn = np.searchsorted(self._up_to, self._random.random(number))
         return [str(word) for word in self._words[np.minimum(drawn, WORDS - 1)]]
 
-    def content(self) -> Content:
+    def content(self) -> ExtractedText:
         """Return what a document says."""
         length = int(np.clip(self._random.lognormal(np.log(LENGTH) - 0.18, 0.6), 50, 3000))
         words = self.words(length)
-        return Content(
+        return ExtractedText(
             *(" ".join(words[:6]), " ".join(words[6:12]), "", " ".join(words), " ".join(words[:30]), "en"),
             anchors=[(self._random.bytes(16).hex(), word) for word in words[:LINKS]],
-            likeness=self._random.bytes(BINS).hex(),
+            likeness=self._random.bytes(SIGNATURE_BYTES).hex(),
         )
 
     def question(self, number: int) -> str:
@@ -86,8 +86,8 @@ def fill(database: Database, documents: int) -> None:
     """Write documents into the tables, as they are when they were collected and read."""
     texts, numbers = Texts(), iter(range(documents))
     with database.session() as session:
-        registry.add(session, read({"name": "made-up", "base_url": "http://s0.example/"}))
-        urn = create_item(session, registry.get(session, "made-up"), datetime.now(UTC)).urn
+        registry.add_publication(session, read_config({"name": "made-up", "base_url": "http://s0.example/"}))
+        urn = create_item(session, registry.get_publication(session, "made-up"), datetime.now(UTC)).urn
     while chunk := list(islice(numbers, TOGETHER)):
         with database.session() as session:
             _write(session, find_item(session, urn).id, {_url(number): texts.content() for number in chunk})
@@ -97,13 +97,17 @@ def _url(number: int) -> str:
     return f"http://s{number % SERVERS}.example/section-{number % 7}/page-{number}.html"
 
 
-def _write(session: Any, item: int, contents: dict[str, Content]) -> None:
+def _write(session: Any, item: int, contents: dict[str, ExtractedText]) -> None:
     table, connection, now = DocumentTable(item), session.connection(), datetime.now(UTC)
     waiting = int(DocumentState.WAITING)
-    found = [Found(key_of(url), url, urlsplit(url).netloc, 1, 0, 0, 0, 1, waiting, None, None) for url in contents]
+    found = [
+        DiscoveredUrl(key_of(url), url, urlsplit(url).netloc, 1, 0, 0, 0, 1, waiting, None, None) for url in contents
+    ]
     table.insert_found(connection, found)
     ids = dict(connection.execute(select(Document.url, Document.id).where(Document.url.in_(contents))).all())
-    outcomes = [Outcome(ids[url], 200, type="text/html", digest=f"sha1:{url}", collected_at=now) for url in contents]
+    outcomes = [
+        DocumentOutcome(ids[url], 200, type="text/html", digest=f"sha1:{url}", collected_at=now) for url in contents
+    ]
     table.finish(connection, outcomes)
     weights = [_weight(number, item, ids[url]) for number, url in enumerate(contents)]
     connection.execute(insert(LinkWeight), weights)

@@ -21,7 +21,7 @@ from tarantula.accounts.roles_part_person import Person
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.services import documents_part_documents
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.documents_part_documents import DocumentFilters
 from tarantula.tables.publications import Item
 
@@ -102,7 +102,7 @@ def _ask_all(database: Database, rows: int) -> dict[str, Any]:
     filled = time.monotonic() - began
     with database.reading() as session:
         urn = session.get_one(Item, item).urn
-    desk = Desk(Config(), database, Person("bench", Role.READER))
+    desk = ServiceContext(Config(), database, Person("bench", Role.READER))
     answers = {name: _ask(desk, urn, filters) for name, filters in FILTERS.items()}
     return {
         "worst_answer_ms": max(answer["slowest_answer_ms"] for answer in answers.values()),
@@ -112,14 +112,14 @@ def _ask_all(database: Database, rows: int) -> dict[str, Any]:
     }
 
 
-def _ask(desk: Desk, urn: str, filters: DocumentFilters) -> dict[str, float]:
+def _ask(desk: ServiceContext, urn: str, filters: DocumentFilters) -> dict[str, float]:
     """Return the slowest answer of a search for fifty rows, and how long all its answers took together."""
     slowest, wholes, number = 0.0, [], 0
     for _ in range(TIMES):
         after, rows, whole, number = None, 0, 0.0, 0
         while number == 0 or (after is not None and rows < 50):
             began = time.perf_counter()
-            page = documents_part_documents.listed(desk, urn, filters, 50, after)
+            page = documents_part_documents.list_documents(desk, urn, filters, 50, after)
             taken = time.perf_counter() - began
             slowest, whole, number = max(slowest, taken), whole + taken, number + 1
             after, rows = page.next, rows + len(page.rows)

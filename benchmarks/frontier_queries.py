@@ -14,9 +14,9 @@ from benchmarks.large_items import fill, new_item, size_of
 from benchmarks.postgresql import postgresql
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
-from tarantula.frontier.queues import WINDOW
+from tarantula.frontier.queues import WINDOW_SIZE
 from tarantula.store.documents import DocumentTable
-from tarantula.store.leases import Leases
+from tarantula.store.leases import ItemLeases
 
 ROWS = 10_000_000
 SERVERS = 5000
@@ -30,7 +30,7 @@ def measure(rows: int = ROWS, servers: int = SERVERS) -> dict[str, Any]:
         began = time.monotonic()
         fill(database, item, rows, servers)
         filled = time.monotonic() - began
-        table, leases = DocumentTable(item), Leases(item)
+        table, leases = DocumentTable(item), ItemLeases(item)
         with database.engine.begin() as connection:
             leases.join(connection)
             size = size_of(connection)
@@ -56,12 +56,12 @@ def _median(database: Database, question: Callable[[Connection], object]) -> flo
     return round(median(times) * 1000, 2)
 
 
-def _ask_for_work(leases: Leases, servers: int) -> Callable[[Connection], object]:
+def _ask_for_work(leases: ItemLeases, servers: int) -> Callable[[Connection], object]:
     chance = Random(1)
     return lambda connection: leases._with_work(connection, chance.randrange(servers))
 
 
-def _lease(leases: Leases) -> Callable[[Connection], object]:
+def _lease(leases: ItemLeases) -> Callable[[Connection], object]:
     def lease(connection: Connection) -> None:
         taken = leases.seek(connection)
         leases.give_back(connection, dict.fromkeys((lease.server for lease in taken), 0.0))
@@ -73,6 +73,6 @@ def _refill(table: DocumentTable, servers: int) -> Callable[[Connection], object
     chance = Random(2)
 
     def refill(connection: Connection) -> None:
-        table.next_waiting(connection, f"s{chance.randrange(1, servers)}.example.org", set(), WINDOW)
+        table.next_waiting(connection, f"s{chance.randrange(1, servers)}.example.org", set(), WINDOW_SIZE)
 
     return refill

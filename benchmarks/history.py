@@ -20,11 +20,11 @@ from sqlalchemy import select, text
 
 from benchmarks.documents import on_postgresql, on_sqlite
 from tarantula.core.database import Database
-from tarantula.core.process_part_garbage import settle_memory
+from tarantula.core.process_part_garbage import collect_and_freeze
 from tarantula.store.bulk import chunks
-from tarantula.streams.history import NewEvent, points, series_of, store, sum_up
+from tarantula.streams.history import NewEvent, aggregate_levels, points, series_of, store_events
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import read
+from tarantula.streams.sources.config import parse_source
 from tarantula.tables.publications import Level, Series
 
 SECOND = 1_000_000
@@ -51,7 +51,7 @@ def _measured(opened: Any, events: int) -> dict[str, Any]:
         series = new_series(database)
         stored = _timed(lambda: fill(database, series, events))
         summed = _timed(lambda: sum_up_all(database))
-        settle_memory()
+        collect_and_freeze()
         know_sizes(database)
         drawing = draw(database, series, events)
         wrong = compare(database, series)
@@ -69,7 +69,7 @@ def values(events: int) -> Iterator[tuple[int, str]]:
 
 def new_series(database: Database) -> int:
     with database.session() as session:
-        source = registry.add(session, read({"name": "price", "url": "http://example.org/", "adapter": "page"}))
+        source = registry.add(session, parse_source({"name": "price", "url": "http://example.org/", "adapter": "page"}))
         series = series_of(session, source.id, [("value", "")])["value", ""]
         session.get_one(Series, series).zone = "UTC"
     return series
@@ -79,11 +79,11 @@ def fill(database: Database, series: int, events: int) -> None:
     rows = (NewEvent(series, at, value, float(value), None) for at, value in values(events))
     for some in chunks(rows, 20_000):
         with database.session() as session:
-            store(session, some)
+            store_events(session, some)
 
 
 def sum_up_all(database: Database) -> None:
-    while sum_up(database, 5000, BEGIN + 3 * 365 * 86_400 * SECOND):
+    while aggregate_levels(database, 5000, BEGIN + 3 * 365 * 86_400 * SECOND):
         pass
 
 

@@ -16,18 +16,18 @@ from benchmarks.large_items import fill, new_item
 from benchmarks.postgresql import postgresql
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
-from tarantula.core.process_part_garbage import settle_memory
+from tarantula.core.process_part_garbage import collect_and_freeze
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
-from tarantula.frontier.queues import WINDOW
-from tarantula.store.commit_group_part_group import Finished
-from tarantula.store.documents import DocumentTable, Outcome
-from tarantula.store.documents_part_found import Found
-from tarantula.store.leases import Leases
+from tarantula.frontier.queues import WINDOW_SIZE
+from tarantula.store.commit_group_part_group import FinishedDocument
+from tarantula.store.documents import DocumentOutcome, DocumentTable
+from tarantula.store.documents_part_found import DiscoveredUrl
+from tarantula.store.leases import ItemLeases
 from tarantula.store.warc_writer import WarcWriter
 from tarantula.store.writer import Writer
 from tarantula.store.writer_part_rows import RowWriter
-from tarantula.store.writer_part_shorter_ways import ShorterWays
+from tarantula.store.writer_part_shorter_ways import DepthUpdater
 from tarantula.tables.publications import Document, LinkRow
 from tests.sites.large import LINKS
 
@@ -40,7 +40,7 @@ def measure(pages: int = 8000) -> dict[str, Any]:
     """Store pages with 27 links each, every second one known to the database, and count rows a second."""
     finished = list(_pages(pages))
     # As a collector does when it begins.
-    settle_memory()
+    collect_and_freeze()
     with postgresql() as server, open_database(Config(database_url=server.url)) as database:
         item = new_item(database)
         fill(database, item, pages, SERVERS)
@@ -66,7 +66,7 @@ def measure(pages: int = 8000) -> dict[str, Any]:
     }
 
 
-def _pages(pages: int) -> Iterator[Finished]:
+def _pages(pages: int) -> Iterator[FinishedDocument]:
     """Make what discovery would: every second link of a page leads to what an earlier page named."""
     chance = Random(1)
     new = 0
@@ -78,19 +78,21 @@ def _pages(pages: int) -> Iterator[Finished]:
             else:
                 target, new = new, new + 1
             rows.append(_found(target, via=number + 2))
-        yield Finished(Outcome(number + 2, 200, reason="OK."), found=rows, links={row.key: row.kind for row in rows})
+        yield FinishedDocument(
+            DocumentOutcome(number + 2, 200, reason="OK."), found=rows, links={row.key: row.kind for row in rows}
+        )
 
 
-def _found(number: int, via: int) -> Found:
+def _found(number: int, via: int) -> DiscoveredUrl:
     server = f"s{number % SERVERS}.example.org"
     url = f"http://{server}/section-{number % 7}/page-{number}.html"
-    return Found(key_of(url), url, server, 3, 0, 0, 2, via, DocumentState.WAITING, None, None)
+    return DiscoveredUrl(key_of(url), url, server, 3, 0, 0, 2, via, DocumentState.WAITING, None, None)
 
 
-async def _store(database: Database, item: int, finished: list[Finished]) -> int:
+async def _store(database: Database, item: int, finished: list[FinishedDocument]) -> int:
     """Hand the pages to a writer, some hundred at a time, as a collector would; return how many groups it made."""
-    table, leases = DocumentTable(item), Leases(item)
-    rows = RowWriter(table, leases, ShorterWays(table, lambda entry, links: []), WINDOW)
+    table, leases = DocumentTable(item), ItemLeases(item)
+    rows = RowWriter(table, leases, DepthUpdater(table, lambda entry, links: []), WINDOW_SIZE)
     with database.engine.begin() as connection:
         rows.open_first(connection)
     with tempfile.TemporaryDirectory() as directory:

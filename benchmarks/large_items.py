@@ -37,7 +37,7 @@ def new_item(database: Database, name: str = "bench") -> int:
     """Make a publication and an item of it; return the item's id."""
     with database.session() as session:
         config = PublicationConfig(name=name, base_url="http://base.example.org/")
-        return create_item(session, registry.add(session, config), datetime.now(UTC)).id
+        return create_item(session, registry.add_publication(session, config), datetime.now(UTC)).id
 
 
 def fill(database: Database, item: int, rows: int, servers: int) -> None:

@@ -22,10 +22,10 @@ from benchmarks.large_items import fill, new_item
 from benchmarks.postgresql import Server, postgresql
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
-from tarantula.frontier.queues import WINDOW
+from tarantula.frontier.queues import WINDOW_SIZE
 from tarantula.store.documents import DocumentTable
-from tarantula.store.leases import Leases
-from tarantula.store.leases_part_server_leases import BEAT, SURE
+from tarantula.store.leases import ItemLeases
+from tarantula.store.leases_part_server_leases import HEARTBEAT_SECONDS, LEASE_SAFE_SECONDS
 from tarantula.tables.publications import Item
 
 COLLECTORS = (1, 10, 100, 200)
@@ -67,7 +67,7 @@ def measure(rows: int = ROWS) -> dict[str, Any]:
             fill(database, item, rows, SERVERS)
         return {
             name: {str(number): _run(server, item, number, pause) for number in COLLECTORS}
-            for name, pause in (("as_fast_as_possible", 0.0), ("one_round_a_second", BEAT))
+            for name, pause in (("as_fast_as_possible", 0.0), ("one_round_a_second", HEARTBEAT_SECONDS))
         } | {"rows": rows, "servers": SERVERS, "refills_a_round": REFILLS, "given_back_a_round": GIVEN_BACK}
 
 
@@ -136,7 +136,7 @@ class _Collector:
         self._chance = chance
         self._told = told
         self._table = DocumentTable(item)
-        self._leases = Leases(item)
+        self._leases = ItemLeases(item)
         self._taken: dict[str, float] = {}
         self._beaten = time.monotonic()
 
@@ -152,7 +152,7 @@ class _Collector:
             spent["beats"].append(self._transact(self._beat))
             self._beaten = began_to_beat
             for server in self._some(REFILLS):
-                refill = partial(self._table.next_waiting, server=server, held=frozenset(), limit=WINDOW)
+                refill = partial(self._table.next_waiting, server=server, held=frozenset(), limit=WINDOW_SIZE)
                 spent["refills"].append(self._transact(refill))
             spent["leases"].append(self._transact(self._exchange))
             time.sleep(max(began + pause - time.monotonic(), 0))
@@ -180,7 +180,7 @@ class _Collector:
 
     def _let_go(self, servers: Iterable[str]) -> None:
         # A collector that could not give a sign of life visits nobody.
-        until = min(time.monotonic(), self._beaten + SURE)
+        until = min(time.monotonic(), self._beaten + LEASE_SAFE_SECONDS)
         held = [Held(server, self._taken.pop(server), until) for server in servers]
         self._told.held.extend(one for one in held if one.taken < one.given)
 

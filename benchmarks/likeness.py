@@ -6,7 +6,7 @@ import time
 from random import Random
 from typing import Any
 
-from tarantula.search.texts.similarity import likeness_of
+from tarantula.search.texts.similarity import signature_of
 
 TEXTS = 1_000
 LETTERS = 8_192
@@ -16,10 +16,10 @@ def measure() -> dict[str, Any]:
     """Take texts of 8 KB, one in ten letters with an accent."""
     chance = Random(1)
     texts = [_text(chance) for _ in range(TEXTS)]
-    likeness_of(texts[0])
+    signature_of(texts[0])
     began = time.process_time()
     for text in texts:
-        likeness_of(text)
+        signature_of(text)
     return {"cpu_ms_per_text": round((time.process_time() - began) / TEXTS * 1e3, 3), "letters": LETTERS}
 
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.crawl import BIN, NAME, ROOT, environment, run
-from tarantula.crawl.discovery import REMEMBERED
+from tarantula.crawl.discovery import REMEMBERED_URLS
 from tests.sites.large import LINKS
 from tests.sites.server import Answer, Visit, Web
 
 SERVERS = 64
-PAGES = 4 * REMEMBERED // LINKS + 1000
+PAGES = 4 * REMEMBERED_URLS // LINKS + 1000
 LONGEST = 120
 """Seconds for which a collector is watched."""
 

@@ -17,9 +17,9 @@ from tarantula.core.database import Database
 from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of
 from tarantula.search.ranks.ranking import rank_items
-from tarantula.search.texts.content import Content
+from tarantula.search.texts.content import ExtractedText
 from tarantula.store.bulk import chunks
-from tarantula.store.journal import Entry, Happened
+from tarantula.store.journal import JournalKind, JournalRecord
 from tarantula.tables.publications import Document, Item, LinkRow, ReadText, Server
 
 LINKS = 10
@@ -39,7 +39,7 @@ def _weigh(opened: Any, pages: int) -> dict[str, float]:
         _fill(database, item, pages)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         began, own = time.monotonic(), time.process_time()
-        rank_items(database, [Entry(1, Happened.ENDED, item, [])])
+        rank_items(database, [JournalRecord(1, JournalKind.ENDED, item, [])])
         seconds, own = time.monotonic() - began, time.process_time() - own
         more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     return {
@@ -70,7 +70,7 @@ def _rows(item: int, server: int, pages: int) -> Iterator[tuple[dict[str, Any], 
         named = {0, 1, *(int(pages * chance.random() ** 2) for _ in range(LINKS - 2))}
         keys = {target: key_of(_url(target)) for target in named}
         anchors = [(key.hex(), f"Page {target} of the story" if target > 1 else "Home") for target, key in keys.items()]
-        content = Content(title=f"Page {page}", main="A story. " * 500, anchors=anchors).packed()
+        content = ExtractedText(title=f"Page {page}", main="A story. " * 500, anchors=anchors).packed()
         yield (
             {"id": number, "item_id": item, "key": key_of(_url(page)), "url": _url(page), "server_id": server, **same},
             [{"document_id": number, "target": key, "kind": 0} for key in keys.values()],

@@ -65,11 +65,11 @@ def _indexed(installation: Config, folder: Path) -> dict[str, Any]:
 
 def _index(installation: Config, folder: Path, told: Any) -> None:
     from tarantula.search.index.indexer import Indexer
-    from tarantula.search.index.storage import Index
+    from tarantula.search.index.storage import SearchIndex
 
     os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
     with open_database(installation) as database:
-        index = Index(folder, is_for_writing=True)
+        index = SearchIndex(folder, is_for_writing=True)
         indexer = Indexer(database, index, in_order=True)
         began, cpu, documents = time.monotonic(), time.process_time(), 0
         while not (step := indexer.step()).is_up_to_date:

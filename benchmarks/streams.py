@@ -25,10 +25,10 @@ from sqlalchemy import func, insert, select
 from benchmarks.crawl import BIN, ROOT, environment
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
-from tarantula.streams.reading.visits_part_due import SECOND, next_due
+from tarantula.streams.reading.visits_part_due import MICROSECONDS_PER_SECOND, next_due
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import read
-from tarantula.streams.sources.config_part_state import Status
+from tarantula.streams.sources.config import parse_source
+from tarantula.streams.sources.config_part_state import SourceStatus
 from tarantula.tables.publications import Event, Source, SourceState
 from tests.sites.server import Answer, Visit, Web
 
@@ -114,13 +114,13 @@ def _describe(database: Database, web: Web, number: int, intervals: tuple[float,
     """Add sources that have been read before; return the interval of each by its path."""
     paths = {f"/{index}": intervals[index % len(intervals)] for index in range(number)}
     moment = datetime.now(UTC)
-    now = int(moment.timestamp() * SECOND)
+    now = int(moment.timestamp() * MICROSECONDS_PER_SECOND)
     rows, states = [], []
     for index, (path, interval) in enumerate(paths.items()):
         url = web.url(path, web.addresses[index % SERVERS])
         field = {"key": "value", "kind": "integer", "place": {"css": "#value"}}
         said = {"url": url, "interval": interval, "delay": 0, "robots": False, "fields": [field]}
-        config = read({"name": f"bench.s{index}", **said})
+        config = parse_source({"name": f"bench.s{index}", **said})
         source = Source(name=config.name, owner="", revision=0)
         registry._write(source, config, moment)
         columns = (column.name for column in Source.__table__.columns)
@@ -129,7 +129,7 @@ def _describe(database: Database, web: Web, number: int, intervals: tuple[float,
         states.append(
             {
                 "source_id": index + 1,
-                "status": Status.READ,
+                "status": SourceStatus.READ,
                 "sentence": "",
                 "misses": 0,
                 "due_at": due,

@@ -9,8 +9,8 @@ from itertools import cycle, islice
 from random import Random
 from typing import Any, NamedTuple
 
-from tarantula.streams.kinds import Kind
-from tarantula.streams.values import read_text
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.values import parse_value
 
 TEXTS = 5000
 """Different ones of each kind: none is read twice."""
@@ -22,22 +22,24 @@ MONTHS = ("janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho")
 class Read(NamedTuple):
     """What is read: texts of one kind, made of a die."""
 
-    kind: Kind
+    kind: ValueKind
     unit: str
     text: Callable[[Random], str]
 
 
 READ = {
     "plain_number": Read(
-        Kind.DECIMAL, "", lambda dice: f"{dice.randrange(1, 9)}.{dice.randrange(100, 999)},{_two(dice)}"
+        ValueKind.DECIMAL, "", lambda dice: f"{dice.randrange(1, 9)}.{dice.randrange(100, 999)},{_two(dice)}"
     ),
-    "money": Read(Kind.MONEY, "EUR", lambda dice: f"{dice.randrange(1, 9)}.{dice.randrange(100, 999)},{_two(dice)} €"),
-    "quantity": Read(Kind.QUANTITY, "km/h", lambda dice: f"{dice.randrange(100, 9999)},{_two(dice)} nós"),
+    "money": Read(
+        ValueKind.MONEY, "EUR", lambda dice: f"{dice.randrange(1, 9)}.{dice.randrange(100, 999)},{_two(dice)} €"
+    ),
+    "quantity": Read(ValueKind.QUANTITY, "km/h", lambda dice: f"{dice.randrange(100, 9999)},{_two(dice)} nós"),
     "date_in_digits": Read(
-        Kind.MOMENT, "", lambda dice: f"{_day(dice)}/0{dice.randrange(1, 8)}/{_year(dice)} {_clock(dice)}"
+        ValueKind.MOMENT, "", lambda dice: f"{_day(dice)}/0{dice.randrange(1, 8)}/{_year(dice)} {_clock(dice)}"
     ),
     "date_in_words": Read(
-        Kind.MOMENT, "", lambda dice: f"{_day(dice)} de {dice.choice(MONTHS)} de {_year(dice)} às {_clock(dice)}"
+        ValueKind.MOMENT, "", lambda dice: f"{_day(dice)} de {dice.choice(MONTHS)} de {_year(dice)} às {_clock(dice)}"
     ),
 }
 
@@ -56,11 +58,11 @@ def measure() -> dict[str, Any]:
 
 
 def _took(one: Read, texts: Sequence[str], histories: Sequence[Sequence[str]]) -> float:
-    read_text(texts[0], one.kind, one.unit, histories[0], now=NOW)
+    parse_value(texts[0], one.kind, one.unit, histories[0], now=NOW)
     pairs = list(zip(texts[1:], islice(cycle(histories), len(texts) - 1), strict=True))
     began = time.process_time()
     for text, history in pairs:
-        read_text(text, one.kind, one.unit, history, now=NOW)
+        parse_value(text, one.kind, one.unit, history, now=NOW)
     return round((time.process_time() - began) / len(pairs) * 1e6, 1)
 
 

@@ -13,27 +13,27 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.corestats import CoreStats as ScrapyCoreStats
 
-from tarantula.core.process_part_garbage import settle_memory
+from tarantula.core.process_part_garbage import collect_and_freeze
 from tarantula.core.states import DocumentState
 from tarantula.crawl.responses import failed_document
-from tarantula.crawl.terminal import Progress
+from tarantula.crawl.terminal import TerminalProgress
 from tarantula.engine.component import Component
-from tarantula.fetch.errors import Refused
+from tarantula.fetch.errors import RefusedByRule
 from tarantula.items import CollectedDocument
 from tarantula.lifecycle.coordinator import end_item
 from tarantula.signals import collection_over, document_stored
-from tarantula.store.transitions import OVER, STOPPED
-from tarantula.streams.ingest.maintenance import Housekeeping
+from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON
+from tarantula.streams.ingest.maintenance import StreamMaintenance
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
-    from tarantula.streams.reading.reader import Reader
+    from tarantula.streams.reading.reader import StreamReader
 
-INTERRUPTIONS = {"shutdown": STOPPED, "cancelled": STOPPED, "closespider_timeout": OVER}
-OVER_REASON = "collection_over"
-LOOK = 0.2
+INTERRUPTION_REASONS = {"shutdown": STOPPED_REASON, "cancelled": STOPPED_REASON, "closespider_timeout": DEADLINE_REASON}
+COLLECTION_OVER = "collection_over"
+STOP_CHECK_SECONDS = 0.2
 """Seconds between two looks at whether the item may be collected any longer; the database is asked at every beat."""
 
 
@@ -61,17 +61,17 @@ class ItemLife(Component):
 
     def spider_opened(self) -> None:
         """Begin to look at the clock, and at what the database says."""
-        settle_memory()
+        collect_and_freeze()
         self._over: str | None = None
         self._look()
 
     def _look(self) -> None:
-        self._looking = asyncio.get_running_loop().call_later(LOOK, self._look)
+        self._looking = asyncio.get_running_loop().call_later(STOP_CHECK_SECONDS, self._look)
         self._over = self.collection.over
         if self._over is not None:
             self._looking.cancel()
             self.crawler.signals.send_catch_log(collection_over)
-            self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason=OVER_REASON))
+            self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason=COLLECTION_OVER))
 
     def spider_closed(self, reason: str) -> None:
         """Convert or archive what is finished; what is not is interrupted, with the reason."""
@@ -84,11 +84,11 @@ class ItemLife(Component):
     def _interruption(self, reason: str) -> str | None:
         if self.collection.trouble is not None:
             return str(self.collection.trouble)
-        if reason == OVER_REASON:
+        if reason == COLLECTION_OVER:
             return self._over
         if reason == "finished":
             return None
-        return INTERRUPTIONS.get(reason, f"The spider was closed: {reason}.")
+        return INTERRUPTION_REASONS.get(reason, f"The spider was closed: {reason}.")
 
 
 class ReadingLife(Component):
@@ -103,15 +103,15 @@ class ReadingLife(Component):
 
     def spider_opened(self) -> None:
         """Begin to look at whether there is a reason to end."""
-        settle_memory()
+        collect_and_freeze()
         self._parent = self.crawler.settings.getint("TARANTULA_BESIDE")
-        self._housekeeping = Housekeeping(self.collection.installation, self.collection.database)
+        self._housekeeping = StreamMaintenance(self.collection.installation, self.collection.database)
         self._housekeeping.start()
         self._look()
 
     def _look(self) -> None:
-        self._looking = asyncio.get_running_loop().call_later(LOOK, self._look)
-        reader = cast("Reader", self.collection)
+        self._looking = asyncio.get_running_loop().call_later(STOP_CHECK_SECONDS, self._look)
+        reader = cast("StreamReader", self.collection)
         self._housekeeping.is_wanted = reader.is_reading
         slot = self.engine._slot
         if slot is not None and slot.closing is not None:
@@ -122,7 +122,7 @@ class ReadingLife(Component):
             self._end("finished")
         elif self._parent and os.getppid() != self._parent:
             self.crawler.signals.send_catch_log(collection_over)
-            self._end(OVER_REASON)
+            self._end(COLLECTION_OVER)
 
     def _end(self, reason: str) -> None:
         self._looking.cancel()
@@ -133,7 +133,7 @@ class ReadingLife(Component):
         self._looking.cancel()
         self._housekeeping.close()
         self.publish()
-        reader = cast("Reader", self.collection)
+        reader = cast("StreamReader", self.collection)
         reader.end()
         reader.database.close()
 
@@ -159,7 +159,9 @@ class ProgressDisplay(Component):
 
     def spider_opened(self) -> None:
         """Begin to draw."""
-        self._progress = Progress(self.collection.urn, self.collection.frontier, lambda: self.collection.standing)
+        self._progress = TerminalProgress(
+            self.collection.urn, self.collection.frontier, lambda: self.collection.standing
+        )
         if self._console.is_terminal:
             self._live = Live(self._progress.draw(), console=self._console, auto_refresh=False)
             self._live.start()
@@ -217,5 +219,5 @@ class LostDocuments(Component):
             self._store(document, DocumentState.SYSTEM_ERROR, f"The spider failed: {failure.value!r}.", "SpiderError")
 
     def _store(self, document: CollectedDocument, state: DocumentState, reason: str, rule: str) -> None:
-        refused = failed_document(document.entry, Refused(state, reason, rule), datetime.now(UTC))
+        refused = failed_document(document.entry, RefusedByRule(state, reason, rule), datetime.now(UTC))
         asyncio.ensure_future(self.collection.store(refused))  # noqa: RUF006  ends before the writer does

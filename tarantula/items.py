@@ -10,7 +10,7 @@ from tarantula.links.link import Link
 
 
 @dataclass(slots=True, frozen=True)
-class Earlier:
+class PreviousCapture:
     """The newest capture of a URL in the earlier items of the publication."""
 
     id: int
@@ -36,7 +36,7 @@ class Earlier:
 
 
 @dataclass(slots=True)
-class Entry:
+class FrontierEntry:
     """A waiting document, as the frontier hands it out."""
 
     id: int
@@ -47,14 +47,14 @@ class Entry:
     rank: int = 0
     redirects: int = 0
     tries: int = 0
-    earlier: Earlier | None = None
+    earlier: PreviousCapture | None = None
 
 
 @dataclass(slots=True)
 class CollectedDocument:
     """A document with its final state, its bytes, and the links that it names."""
 
-    entry: Entry
+    entry: FrontierEntry
     state: int
     reason: str
     rule: str | None = None

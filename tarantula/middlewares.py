@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 from scrapy.exceptions import NotConfigured
 
-from tarantula.core.states import NOT_REACHED, DocumentState
+from tarantula.core.states import UNREACHED_STATES, DocumentState
 from tarantula.core.urls import redirect_target, server_of
 from tarantula.engine.component import Component
-from tarantula.fetch.errors import DownloadError, GivenUp, Refused
-from tarantula.fetch.robots import MAX_REDIRECTS, RobotsCache, RobotsRules, robots_url
-from tarantula.items import Entry
+from tarantula.fetch.errors import DownloadError, FetchAbandoned, RefusedByRule
+from tarantula.fetch.robots import MAX_ROBOTS_REDIRECTS, RobotsCache, RobotsRules, robots_url
+from tarantula.items import FrontierEntry
 from tarantula.scope.rule_part_candidate import Candidate
 from tarantula.signals import collection_over
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-ROBOTS_MAX_SIZE = 5_000_000
+ROBOTS_MAX_BYTES = 5_000_000
 """A longer robots.txt is none; RFC 9309 2.5 wants the first 500 KiB read."""
-PRIVATE_KEYS = ("allow_private",)
+PRIVATE_META_KEYS = ("allow_private",)
 """What a request says of private addresses; its server's robots.txt may be where it is."""
 
 
@@ -31,7 +31,7 @@ class ScopeMiddleware(Component):
     """Asks scope once more before a request leaves, and again when its headers have come."""
 
     def process_request(self, request: Request) -> None:
-        entry: Entry | None = request.meta.get("entry")
+        entry: FrontierEntry | None = request.meta.get("entry")
         if entry is None:
             return
         verdict = self.collection.scope.judge(
@@ -39,11 +39,11 @@ class ScopeMiddleware(Component):
         )
         if not verdict.accepted:
             self.count(f"scope/rejected_count/{verdict.rule}")
-            raise Refused(verdict.state or DocumentState.OVER_LIMIT, verdict.reason, verdict.rule)
+            raise RefusedByRule(verdict.state or DocumentState.OVER_LIMIT, verdict.reason, verdict.rule)
         request.meta["on_head"] = self.collection.check_head
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        if isinstance(exception, Refused) and "asked" in request.meta:
+        if isinstance(exception, RefusedByRule) and "asked" in request.meta:
             self.count(f"scope/rejected_count/{exception.rule}")
 
 
@@ -66,12 +66,12 @@ class RobotsMiddleware(Component):
             return
         if rules.state == DocumentState.EXCLUDED_BY_ROBOTS:
             self.count("robots/excluded_count")
-        raise Refused(rules.state, rules.reason, "Robots")
+        raise RefusedByRule(rules.state, rules.reason, "Robots")
 
     async def _ask_once(self, request: Request) -> RobotsRules:
         robots = robots_url(request.url)
         if robots not in self._asking:
-            private = {key: request.meta[key] for key in PRIVATE_KEYS if key in request.meta}
+            private = {key: request.meta[key] for key in PRIVATE_META_KEYS if key in request.meta}
             self._asking[robots] = asyncio.create_task(self._ask(robots, server_of(request.url), private))
             self._asking[robots].add_done_callback(lambda _: self._asking.pop(robots, None))
         asking = self._asking[robots]
@@ -79,7 +79,7 @@ class RobotsMiddleware(Component):
             return await asyncio.shield(asking)
         except asyncio.CancelledError:
             if asking.cancelled():
-                raise GivenUp("The collection is over.") from None
+                raise FetchAbandoned("The collection is over.") from None
             raise
 
     def _give_up(self) -> None:
@@ -90,13 +90,13 @@ class RobotsMiddleware(Component):
         politeness = self.collection.politeness
         try:
             rules = await self._fetch(url, server, private)
-        except GivenUp:
+        except FetchAbandoned:
             raise
         except DownloadError as error:
-            if error.state in NOT_REACHED:
+            if error.state in UNREACHED_STATES:
                 politeness.failed(server)
             # What cannot be parsed excludes nothing; what cannot be reached, everything.
-            rules = RobotsRules(error.state if error.state in NOT_REACHED else 404, b"", url, error.reason)
+            rules = RobotsRules(error.state if error.state in UNREACHED_STATES else 404, b"", url, error.reason)
         rules = self._cache.put(url, rules)
         politeness.ask_crawl_delay(server, rules.crawl_delay())
         # That was a visit, too.
@@ -109,7 +109,7 @@ class RobotsMiddleware(Component):
 
     async def _fetch(self, url: str, server: str, private: dict[str, bool]) -> RobotsRules:
         target = url
-        for _ in range(1 + MAX_REDIRECTS):
+        for _ in range(1 + MAX_ROBOTS_REDIRECTS):
             response = await self._download(target, server, private if server_of(target) == server else {})
             location = response.headers.get(b"Location")
             if not (300 <= response.status < 400 and location):
@@ -122,7 +122,7 @@ class RobotsMiddleware(Component):
     async def _download(self, url: str, server: str, private: dict[str, bool]) -> Response:
         self.count("robots/request_count")
         request = self.spider.side_request(url, server)
-        request.meta.update(is_robots=True, download_maxsize=ROBOTS_MAX_SIZE, **private)
+        request.meta.update(is_robots=True, download_maxsize=ROBOTS_MAX_BYTES, **private)
         return await self.engine.download_async(request)
 
 
@@ -134,7 +134,7 @@ class PolitenessMiddleware(Component):
         request.meta["asked"] = True
 
     def process_response(self, request: Request, response: Response) -> Response:
-        entry: Entry | None = request.meta.get("entry")
+        entry: FrontierEntry | None = request.meta.get("entry")
         if entry is not None:
             self.collection.politeness.answered(entry.server, response.status, _retry_after(response))
             if not self.collection.holds(entry):
@@ -143,15 +143,15 @@ class PolitenessMiddleware(Component):
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        entry: Entry | None = request.meta.get("entry")
+        entry: FrontierEntry | None = request.meta.get("entry")
         if entry is None:
             return
         if "asked" not in request.meta:
             self.collection.frontier.release(entry, not_before=0.0)
             return
-        if isinstance(exception, GivenUp):
+        if isinstance(exception, FetchAbandoned):
             return
-        if isinstance(exception, DownloadError) and exception.state in NOT_REACHED:
+        if isinstance(exception, DownloadError) and exception.state in UNREACHED_STATES:
             self.collection.politeness.failed(entry.server)
         self.collection.release(entry)
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tarantula import signals
 from tarantula.core.errors import TarantulaError
-from tarantula.crawl.responses_part_retrying import tried_again
+from tarantula.crawl.responses_part_retrying import retry_entry
 from tarantula.engine.component import Component
 from tarantula.items import CollectedDocument
-from tarantula.streams.reading.answers import Attempt
+from tarantula.streams.reading.answers import ReadAttempt
 
 if TYPE_CHECKING:
-    from tarantula.streams.reading.reader import Reader
+    from tarantula.streams.reading.reader import StreamReader
 
 
 class KeepPipeline(Component):
@@ -20,10 +20,10 @@ class KeepPipeline(Component):
 
     async def process_item(self, item: Any) -> Any:
         """Keep a reading; it is done with when it is committed."""
-        if not isinstance(item, Attempt):
+        if not isinstance(item, ReadAttempt):
             return item
         try:
-            await cast("Reader", self.collection).keep(item)
+            await cast("StreamReader", self.collection).keep(item)
         except TarantulaError as error:
             self.stop(error)
         return item
@@ -37,7 +37,7 @@ class StorePipeline(Component):
         self.count("item_scraped_count")
         if not isinstance(item, CollectedDocument):
             return item
-        again = tried_again(item, self.collection.politeness)
+        again = retry_entry(item, self.collection.politeness)
         try:
             await self.collection.store(item)
         except TarantulaError as error:

@@ -21,10 +21,10 @@ from typing import NamedTuple
 import bm25s
 import Stemmer
 
-from tarantula.search.index.storage import Index
-from tarantula.search.queries.builder_part_asking import Asking, Needed
-from tarantula.search.queries.parser import Asked, Words
-from tarantula.search.texts.words import STEMMERS, exact
+from tarantula.search.index.storage import SearchIndex
+from tarantula.search.queries.builder_part_asking import MatchMode, QueryBuilder
+from tarantula.search.queries.parser import ParsedQuery, QueryWords
+from tarantula.search.texts.words import STEMMERS, exact_analyzer
 from tests.support.index_entries import entry
 from tools.smart import text_of
 
@@ -81,18 +81,18 @@ def ndcg(found: list[int], judged: dict[int, float]) -> float:
 
 def with_tarantula(documents: list[Record], folder: Path, language: str) -> Search:
     """Index a collection as pages are, and search it by any of the words."""
-    index = Index(folder)
+    index = SearchIndex(folder)
     index.put(
         entry(document.number, document.text, title=document.title, language=language, path="")
         for document in documents
     )
     index.commit(0)
     searcher = index.searcher()
-    asking = Asking(index.schema, searcher)
+    asking = QueryBuilder(index.schema, searcher)
 
     def search(text: str) -> list[int]:
-        asked = Asked(wanted=[[Words(word)] for word in exact().analyze(text)])
-        hits = searcher.search(asking.query(asked, Needed.ANY), TOP, count=False).hits
+        asked = ParsedQuery(wanted=[[QueryWords(word)] for word in exact_analyzer().analyze(text)])
+        hits = searcher.search(asking.query(asked, MatchMode.ANY), TOP, count=False).hits
         return [int(number or 0) for number in searcher.fast_field_values("number", [where for _, where in hits])]
 
     return search

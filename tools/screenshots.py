@@ -22,7 +22,7 @@ from tarantula.accounts.roles import Role
 from tarantula.accounts.roles_part_person import Person
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import views
 from tarantula.streams.sources import registry
 from tests.sites.demo import LARGEST, DemoWeb
@@ -100,14 +100,14 @@ def follow(home: Path) -> None:
         league = followed(database, "hoquei.liga", {"pontos": "integer", "jogos": "integer"}, title="Liga de hóquei")
         rows = {team: {"pontos": str(points), "jogos": "26"} for team, points in POINTS.items()}
         was_read(database, league, now(), rows)
-        desk = Desk(Config(home=home), database, Person(getpass.getuser(), Role.READER))
+        desk = ServiceContext(Config(home=home), database, Person(getpass.getuser(), Role.READER))
         points = {"source": "hoquei.liga", "field": "pontos"}
         for view in ({"kind": "treemap", "parts": [points]}, {"kind": "bar", "parts": [points]}):
-            views.add(desk, view)
+            views.add_view(desk, view)
         both = [points, {**points, "field": "jogos"}]
-        views.add(desk, {"kind": "table", "parts": both, "order": "a", "descending": True,
+        views.add_view(desk, {"kind": "table", "parts": both, "order": "a", "descending": True,
                          "formulas": [{"text": "a / b", "title": "por jogo"}]})  # fmt: skip
-        views.add(desk, {"kind": "area", "parts": [{"source": "weather.lisboa", "field": "temperature"}]})
+        views.add_view(desk, {"kind": "area", "parts": [{"source": "weather.lisboa", "field": "temperature"}]})
 
 
 @contextmanager

@@ -18,11 +18,11 @@ import os
 import shutil
 from pathlib import Path
 
-from tarantula.archive.quality.validation import Decided
+from tarantula.archive.quality.validation import ItemDecision
 from tarantula.services.deposit import Deposit
 
 
-def receive(decided: Decided) -> None:
+def receive(decided: ItemDecision) -> None:
     """Take in what is valid, and withdraw what is not."""
     repository = Path(os.environ["DROP_REPOSITORY"])
     package, metadata = repository / decided.urn, repository / f"{decided.urn}.json"

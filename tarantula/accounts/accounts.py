@@ -8,15 +8,15 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from tarantula.accounts.credentials import hashed
+from tarantula.accounts.credentials import hash_password
 from tarantula.accounts.roles import Role
-from tarantula.core.errors import NotNow, NotThere, TarantulaError
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import did_you_mean
 from tarantula.publications.fields import check_name
 from tarantula.tables.publications import Account, Alert, LoginSession
 
 
-def accounts(session: Session) -> list[Account]:
+def all_accounts(session: Session) -> list[Account]:
     """Return every account, by name."""
     return list(session.scalars(select(Account).order_by(Account.name)))
 
@@ -31,16 +31,16 @@ def get(session: Session, name: str) -> Account:
     account = find(session, name)
     if account is None:
         near = did_you_mean(name, session.scalars(select(Account.name)))
-        raise NotThere(f"There is no account {name[:100]!r}.{near} `tarantula user list` shows them.")
+        raise NotFoundError(f"There is no account {name[:100]!r}.{near} `tarantula user list` shows them.")
     return account
 
 
 def find(session: Session, name: str) -> Account | None:
     """Return the account of that name."""
-    return session.scalar(select(Account).where(Account.name == name)) if can_be_named(name) else None
+    return session.scalar(select(Account).where(Account.name == name)) if is_valid_name(name) else None
 
 
-def can_be_named(name: str) -> bool:
+def is_valid_name(name: str) -> bool:
     """Whether somebody could have this name."""
     try:
         return check_name(name) == name
@@ -55,17 +55,17 @@ def add(session: Session, name: str, role: Role, password: str) -> Account:
     except ValueError as error:
         raise TarantulaError(str(error)) from error
     if role != Role.ADMINISTRATOR and not exist(session):
-        raise NotNow("The first account is an administrator's: nobody else could make the others.")
-    account = Account(name=name, role=role, password=hashed(password), created_at=datetime.now(UTC))
+        raise ConflictError("The first account is an administrator's: nobody else could make the others.")
+    account = Account(name=name, role=role, password=hash_password(password), created_at=datetime.now(UTC))
     try:
         with session.begin_nested():
             session.add(account)
     except IntegrityError as error:
-        raise NotNow(f"There is an account {name} already.") from error
+        raise ConflictError(f"There is an account {name} already.") from error
     return account
 
 
-def give_role(session: Session, account: Account, role: Role) -> None:
+def set_role(session: Session, account: Account, role: Role) -> None:
     """Give an account another role."""
     if role != Role.ADMINISTRATOR:
         _keep_an_administrator(session, account)
@@ -86,7 +86,7 @@ def enable(account: Account) -> None:
 
 def set_password(session: Session, account: Account, password: str, but: str | None = None) -> None:
     """Give an account another password, and end its sessions, perhaps but the one in which it was changed."""
-    account.password = hashed(password)
+    account.password = hash_password(password)
     _end_sessions(session, account, but)
 
 
@@ -114,4 +114,4 @@ def _keep_an_administrator(session: Session, leaving: Account) -> None:
         .with_for_update()
     ).all()
     if list(administrators) == [leaving.id]:
-        raise NotNow(f"{leaving.name} is the only administrator: make another one first.")
+        raise ConflictError(f"{leaving.name} is the only administrator: make another one first.")

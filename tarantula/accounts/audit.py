@@ -11,7 +11,7 @@ from tarantula.accounts.roles_part_person import Person
 from tarantula.tables.publications import AuditEntry
 
 
-def note(session: Session, person: Person, action: str, subject: str, **detail: Any) -> None:
+def record(session: Session, person: Person, action: str, subject: str, **detail: Any) -> None:
     """Write down a change, in the transaction that makes it."""
     now = datetime.now(UTC)
     if person.token is not None:

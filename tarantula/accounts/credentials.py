@@ -11,21 +11,21 @@ from tarantula.core.errors import TarantulaError
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
-SHORTEST = 10
+MIN_PASSWORD_LENGTH = 10
 """Characters of a password."""
-LONGEST = 1000
-AT_A_TIME = 2
+MAX_PASSWORD_LENGTH = 1000
+CONCURRENT_HASHES = 2
 """How many are hashed together: each takes 64 MB of memory, and anybody may ask for it."""
 
-_turn = BoundedSemaphore(AT_A_TIME)
+_turn = BoundedSemaphore(CONCURRENT_HASHES)
 
 
-def hashed(password: str) -> str:
+def hash_password(password: str) -> str:
     """Return what is stored of a password, or say why it will not do."""
-    if len(password) < SHORTEST:
-        raise TarantulaError(f"The password has {len(password)} characters, and {SHORTEST} is the least.")
-    if len(password) > LONGEST:
-        raise TarantulaError(f"The password has {len(password)} characters, and {LONGEST} is the most.")
+    if len(password) < MIN_PASSWORD_LENGTH:
+        raise TarantulaError(f"The password has {len(password)} characters, and {MIN_PASSWORD_LENGTH} is the least.")
+    if len(password) > MAX_PASSWORD_LENGTH:
+        raise TarantulaError(f"The password has {len(password)} characters, and {MAX_PASSWORD_LENGTH} is the most.")
     try:
         with _turn:
             return _hasher().hash(password)
@@ -33,18 +33,18 @@ def hashed(password: str) -> str:
         raise TarantulaError("The password holds bytes that are no text in UTF-8.") from error
 
 
-def fits(password: str, stored: str | None) -> bool:
+def verify_password(password: str, stored: str | None) -> bool:
     """Whether a password is the one that was stored; it takes as long when nothing was."""
     from argon2.exceptions import InvalidHashError, VerificationError
 
     try:
         with _turn:
-            return _hasher().verify(stored or _nobodys(), password[: LONGEST + 1]) and stored is not None
+            return _hasher().verify(stored or _nobodys(), password[: MAX_PASSWORD_LENGTH + 1]) and stored is not None
     except (VerificationError, InvalidHashError, UnicodeEncodeError):
         return False
 
 
-def is_old(stored: str) -> bool:
+def needs_rehash(stored: str) -> bool:
     """Whether a stored password was made with weaker parameters than are used now."""
     return _hasher().check_needs_rehash(stored)
 

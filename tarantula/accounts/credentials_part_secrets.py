@@ -11,6 +11,6 @@ def new_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def digest_of(secret: str) -> str:
+def secret_digest(secret: str) -> str:
     """Return what is stored of a secret. It is long and random, so one fast hash is enough."""
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session
 from tarantula.core.errors import TarantulaError
 from tarantula.tables.publications import FailedLogin
 
-FORGOTTEN = timedelta(hours=24)
+FAILURE_LIFETIME = timedelta(hours=24)
 """After which failures no longer count."""
 
 
-class Limit(NamedTuple):
+class LoginLimit(NamedTuple):
     """How often somebody may fail without a pause, and how long the pauses become."""
 
     free: int
@@ -24,13 +24,13 @@ class Limit(NamedTuple):
     """Seconds."""
 
 
-NAME = Limit(free=5, longest=60)
+NAME_LIMIT = LoginLimit(free=5, longest=60)
 """Of a name. Its owner, who is not to be kept out by others, waits a minute at most."""
-ADDRESS = Limit(free=20, longest=900)
+ADDRESS_LIMIT = LoginLimit(free=20, longest=900)
 """Of an address, from which many people may come."""
 
 
-class TooSoon(TarantulaError):
+class TooManyLogins(TarantulaError):
     """Somebody who failed tries again too soon."""
 
     def __init__(self, seconds: int) -> None:
@@ -38,21 +38,21 @@ class TooSoon(TarantulaError):
         self.seconds = seconds
 
 
-def begin(session: Session, name: str | None, address: str) -> None:
+def count_attempt(session: Session, name: str | None, address: str) -> None:
     """Count a try as failed before it is made, or refuse it: tries that come together do not slip through."""
-    session.execute(delete(FailedLogin).where(FailedLogin.at <= datetime.now(UTC) - FORGOTTEN))
+    session.execute(delete(FailedLogin).where(FailedLogin.at <= datetime.now(UTC) - FAILURE_LIFETIME))
     rows = [(_row(session, who), limit) for who, limit in _keys(name, address)]
     # Whoever waited for others here is as late as they.
     now = datetime.now(UTC)
     wait = max(_wait(row, limit, now) for row, limit in rows)
     if wait > 0:
-        raise TooSoon(wait)
+        raise TooManyLogins(wait)
     for row, _ in rows:
         row.failures += 1
         row.at = now
 
 
-def succeed(session: Session, name: str, address: str) -> None:
+def clear_failures(session: Session, name: str, address: str) -> None:
     """Forget the failures of a name; those of the address stay, but for this try, which was none."""
     session.execute(delete(FailedLogin).where(FailedLogin.who == _of_name(name)))
     row = session.get(FailedLogin, _of_address(address))
@@ -60,15 +60,15 @@ def succeed(session: Session, name: str, address: str) -> None:
         row.failures = max(0, row.failures - 1)
 
 
-def pause(failures: int, limit: Limit) -> int:
+def pause_seconds(failures: int, limit: LoginLimit) -> int:
     """Return the seconds that follow the last of some failures: 1, 2, 4 and so on once the free ones are used."""
     return min(limit.longest, 2 ** min(failures - limit.free, 20)) if failures >= limit.free else 0
 
 
-def _keys(name: str | None, address: str) -> list[tuple[str, Limit]]:
+def _keys(name: str | None, address: str) -> list[tuple[str, LoginLimit]]:
     # Always in this order, so that two who try at once wait for one another.
-    keys = [(_of_address(address), ADDRESS)]
-    return keys if name is None else [*keys, (_of_name(name), NAME)]
+    keys = [(_of_address(address), ADDRESS_LIMIT)]
+    return keys if name is None else [*keys, (_of_name(name), NAME_LIMIT)]
 
 
 def _of_name(name: str) -> str:
@@ -86,7 +86,7 @@ def _row(session: Session, who: str) -> FailedLogin:
     return session.execute(select(FailedLogin).where(FailedLogin.who == who).with_for_update()).scalar_one()
 
 
-def _wait(row: FailedLogin, limit: Limit, now: datetime) -> int:
-    seconds = pause(row.failures, limit)
+def _wait(row: FailedLogin, limit: LoginLimit, now: datetime) -> int:
+    seconds = pause_seconds(row.failures, limit)
     left = row.at + timedelta(seconds=seconds) - now
     return max(0, -(-left // timedelta(seconds=1))) if seconds else 0

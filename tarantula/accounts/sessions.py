@@ -8,30 +8,30 @@ from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from tarantula.accounts import accounts
-from tarantula.accounts.credentials_part_secrets import digest_of, new_secret
+from tarantula.accounts.credentials_part_secrets import new_secret, secret_digest
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.accounts.roles_part_person import Person
 from tarantula.tables.publications import Account, LoginSession
 
-LONGEST = timedelta(hours=12)
+MAX_SESSION_DURATION = timedelta(hours=12)
 """After which somebody logs in again."""
-IDLE = timedelta(hours=2)
+IDLE_TIMEOUT = timedelta(hours=2)
 """Without a request, after which somebody logs in again."""
-NOTED = timedelta(minutes=1)
+SEEN_RESOLUTION = timedelta(minutes=1)
 """How exactly it is known when somebody was last there."""
 
 
-def begin(session: Session, account: Account | None, name: str) -> str:
+def begin_session(session: Session, account: Account | None, name: str) -> str:
     """Begin a session; return the secret that goes into the cookie."""
     secret, now = new_secret(), datetime.now(UTC)
     session.execute(delete(LoginSession).where(LoginSession.expires_at <= now))
     session.add(
         LoginSession(
-            digest=digest_of(secret),
+            digest=secret_digest(secret),
             account_id=account.id if account else None,
             name=name,
             seen_at=now,
-            expires_at=now + LONGEST,
+            expires_at=now + MAX_SESSION_DURATION,
         )
     )
     return secret
@@ -41,7 +41,7 @@ def person_of(session: Session, digest: str) -> Person | None:
     """Return whose session it is, if it has not ended."""
     now = datetime.now(UTC)
     found = session.get(LoginSession, digest)
-    if found is None or found.expires_at <= now or found.seen_at <= now - IDLE:
+    if found is None or found.expires_at <= now or found.seen_at <= now - IDLE_TIMEOUT:
         return None
     if found.account_id is None:
         # Whoever came by the printed link is somebody only while there are no accounts.
@@ -52,7 +52,7 @@ def person_of(session: Session, digest: str) -> Person | None:
     return Person(account.name, Role(account.role), account.id, session=digest)
 
 
-def check_still(session: Session, person: Person, needed: Role) -> None:
+def check_session(session: Session, person: Person, needed: Role) -> None:
     """Refuse what somebody wants to do from a page that was opened before the session ended, or the role changed."""
     if person.session is None:
         return
@@ -65,7 +65,7 @@ def check_still(session: Session, person: Person, needed: Role) -> None:
 def is_stale(session: Session, digest: str) -> bool:
     """Whether it is time to note that somebody is still there."""
     found = session.get(LoginSession, digest)
-    return found is not None and found.seen_at <= datetime.now(UTC) - NOTED
+    return found is not None and found.seen_at <= datetime.now(UTC) - SEEN_RESOLUTION
 
 
 def touch(session: Session, digest: str) -> None:
@@ -75,6 +75,6 @@ def touch(session: Session, digest: str) -> None:
         found.seen_at = datetime.now(UTC)
 
 
-def end(session: Session, digest: str) -> None:
+def end_session(session: Session, digest: str) -> None:
     """End a session."""
     session.execute(delete(LoginSession).where(LoginSession.digest == digest))

@@ -7,31 +7,31 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.accounts.credentials_part_secrets import digest_of, new_secret
+from tarantula.accounts.credentials_part_secrets import new_secret, secret_digest
 from tarantula.accounts.roles import Role
 from tarantula.accounts.roles_part_person import Person
-from tarantula.accounts.sessions import NOTED
-from tarantula.core.errors import NotThere, TarantulaError
+from tarantula.accounts.sessions import SEEN_RESOLUTION
+from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.tables.publications import Account, Token
 
-BEGINNING = "tarantula_"
+TOKEN_PREFIX = "tarantula_"
 """So that whoever finds one knows what it is."""
-LONGEST_NAME = 100
-MOST_DAYS = 3660
+MAX_NAME_LENGTH = 100
+MAX_DAYS = 3660
 """After which a token ends, at the latest."""
 
 
-def new(session: Session, account: Account, name: str, role: Role, days: int | None) -> tuple[Token, str]:
+def create_token(session: Session, account: Account, name: str, role: Role, days: int | None) -> tuple[Token, str]:
     """Make a token; return it with its secret, which nobody sees again."""
-    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-        raise TarantulaError(f"Say in 1 to {LONGEST_NAME} letters what the token is for.")
-    if days is not None and not 1 <= days <= MOST_DAYS:
-        raise TarantulaError(f"A token lasts from 1 to {MOST_DAYS} days, or for good.")
-    secret, now = BEGINNING + new_secret(), datetime.now(UTC)
+    if not name.strip() or len(name) > MAX_NAME_LENGTH or not name.isprintable():
+        raise TarantulaError(f"Say in 1 to {MAX_NAME_LENGTH} letters what the token is for.")
+    if days is not None and not 1 <= days <= MAX_DAYS:
+        raise TarantulaError(f"A token lasts from 1 to {MAX_DAYS} days, or for good.")
+    secret, now = TOKEN_PREFIX + new_secret(), datetime.now(UTC)
     token = Token(
         account_id=account.id,
         name=name.strip(),
-        digest=digest_of(secret),
+        digest=secret_digest(secret),
         role=role,
         created_at=now,
         expires_at=now + timedelta(days=days) if days else None,
@@ -44,7 +44,9 @@ def new(session: Session, account: Account, name: str, role: Role, days: int | N
 def person_of(session: Session, secret: str) -> Person | None:
     """Return who shows a token, with the lesser role of the two: the token's and its account's."""
     row = session.execute(
-        select(Token, Account).join(Account, Account.id == Token.account_id).where(Token.digest == digest_of(secret))
+        select(Token, Account)
+        .join(Account, Account.id == Token.account_id)
+        .where(Token.digest == secret_digest(secret))
     ).one_or_none()
     if row is None or row.Account.disabled_at is not None or _is_over(row.Token):
         return None
@@ -55,18 +57,18 @@ def person_of(session: Session, secret: str) -> Person | None:
 
 def note_use(session: Session, secret: str) -> None:
     """Note that a token is used."""
-    token = session.scalar(select(Token).where(Token.digest == digest_of(secret)))
+    token = session.scalar(select(Token).where(Token.digest == secret_digest(secret)))
     if token is not None:
         token.used_at = datetime.now(UTC)
 
 
 def is_stale(session: Session, secret: str) -> bool:
     """Whether it is time to note that a token is used."""
-    token = session.scalar(select(Token).where(Token.digest == digest_of(secret)))
-    return token is not None and (token.used_at is None or token.used_at <= datetime.now(UTC) - NOTED)
+    token = session.scalar(select(Token).where(Token.digest == secret_digest(secret)))
+    return token is not None and (token.used_at is None or token.used_at <= datetime.now(UTC) - SEEN_RESOLUTION)
 
 
-def tokens(session: Session, account: Account | None = None) -> list[tuple[Token, str]]:
+def all_tokens(session: Session, account: Account | None = None) -> list[tuple[Token, str]]:
     """Return the tokens of an account, or of all, with the account's name."""
     found = select(Token, Account.name).join(Account, Account.id == Token.account_id).order_by(Account.name, Token.id)
     if account is not None:
@@ -74,11 +76,11 @@ def tokens(session: Session, account: Account | None = None) -> list[tuple[Token
     return [(token, name) for token, name in session.execute(found)]
 
 
-def get(session: Session, number: int) -> Token:
+def get_token(session: Session, number: int) -> Token:
     """Return a token, or say that there is none."""
     token = session.get(Token, number)
     if token is None:
-        raise NotThere(f"There is no token {number}. `tarantula user tokens` shows them.")
+        raise NotFoundError(f"There is no token {number}. `tarantula user tokens` shows them.")
     return token
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from tarantula.core.errors import TarantulaError
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PAGES = 4
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CONCURRENT_PAGES = 4
 """How many pages are rendered at a time."""
 
 
@@ -19,7 +19,7 @@ def find_browser() -> str | None:
     named = os.environ.get("TARANTULA_CHROMIUM")
     if named and not shutil.which(named):
         raise TarantulaError(f"TARANTULA_CHROMIUM names {named}, which cannot be run. Name a Chromium that is there.")
-    return named or next(filter(None, map(shutil.which, NAMES)), None)
+    return named or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
 
 
 def check_browser() -> None:
@@ -46,7 +46,7 @@ def browser_settings(user_agent: str) -> dict[str, Any]:
     return {
         "PLAYWRIGHT_BROWSER_TYPE": "chromium",
         "PLAYWRIGHT_LAUNCH_OPTIONS": options,
-        "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": PAGES,
+        "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": CONCURRENT_PAGES,
         "PLAYWRIGHT_CONTEXTS": {"default": page_settings(user_agent)},
     }
 

@@ -21,7 +21,7 @@ from scrapy_playwright.page import PageMethod
 
 from tarantula.core.urls import canonical, is_web, server_of
 from tarantula.engine.component import Component
-from tarantula.fetch.errors import DownloadError, GivenUp
+from tarantula.fetch.errors import DownloadError, FetchAbandoned
 from tarantula.items import CollectedDocument
 from tarantula.links.extract import extract_links
 from tarantula.links.link import LinkKind
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SETTLE = 10.0
+SETTLE_SECONDS = 10.0
 """Seconds that scripts get to come to rest after the page was loaded."""
-CACHED = 500
+MAX_CACHED_RESPONSES = 500
 """How many scripts and styles are remembered from page to page."""
-NOT_NEEDED = frozenset({"image", "media", "font"})
+SKIPPED_RESOURCES = frozenset({"image", "media", "font"})
 """Does not change what links a page has; the collector fetches them as documents."""
-HTML = frozenset({"text/html", "application/xhtml+xml"})
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 
-class Renderer(Component):
+class PageRenderer(Component):
     """Renders the pages of one collection."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -51,11 +51,11 @@ class Renderer(Component):
 
     async def render(self, document: CollectedDocument) -> None:
         """Add to a page what the browser made of it, and take its links from there."""
-        if document.type not in HTML or document.state != 200 or document.exchange is None:
+        if document.type not in HTML_TYPES or document.state != 200 or document.exchange is None:
             return
         try:
             document.rendered = await self._open(document)
-        except GivenUp:
+        except FetchAbandoned:
             raise
         except (DownloadError, PlaywrightError, TimeoutError) as error:
             problem = (str(error).strip() or type(error).__name__).splitlines()[0]
@@ -76,7 +76,7 @@ class Renderer(Component):
                         "download_slot": "browser",
                         "document": document,
                         "playwright_page_init_callback": self._prepare,
-                        "playwright_page_methods": [PageMethod(settle)],
+                        "playwright_page_methods": [PageMethod(wait_until_idle)],
                     },
                 )
             ),
@@ -92,7 +92,7 @@ class Renderer(Component):
                 await self._answer(route, document)
 
         await page.route("**", answer)
-        await page.route_web_socket("**", refuse_socket)
+        await page.route_web_socket("**", close_web_socket)
 
     async def _answer(self, route: Route, document: CollectedDocument) -> None:
         asked = route.request
@@ -100,12 +100,12 @@ class Renderer(Component):
         if asked.is_navigation_request() and asked.frame.parent_frame is None:
             if canonical(asked.url) == document.entry.url:
                 await route.fulfill(
-                    **as_answer(document.exchange.status, document.exchange.headers, document.exchange.body)
+                    **browser_response(document.exchange.status, document.exchange.headers, document.exchange.body)
                 )
             else:
                 # A script that leads elsewhere names a link; the page that it leaves is the one we want.
                 await route.abort()
-        elif asked.method != "GET" or asked.resource_type in NOT_NEEDED:
+        elif asked.method != "GET" or asked.resource_type in SKIPPED_RESOURCES:
             await route.abort()
         else:
             answer = await self._fetch(asked.url, document)
@@ -137,15 +137,15 @@ class Renderer(Component):
         finally:
             self.collection.frontier.postpone(server, asyncio.get_running_loop().time() + pause)
         exchange = request.meta["exchange"]
-        return as_answer(exchange.status, exchange.headers, exchange.body)
+        return browser_response(exchange.status, exchange.headers, exchange.body)
 
     def _remember(self, url: str, answer: dict[str, Any]) -> None:
         self._cache[url] = answer
-        if len(self._cache) > CACHED:
+        if len(self._cache) > MAX_CACHED_RESPONSES:
             self._cache.popitem(last=False)
 
 
-def as_answer(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> dict[str, Any]:
+def browser_response(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> dict[str, Any]:
     """Return an answer as the browser takes it; of headers that come twice it takes one, with their values in lines."""
     kept: dict[str, str] = {}
     for name, value in headers:
@@ -156,12 +156,12 @@ def as_answer(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> d
     return {"status": status, "headers": kept, "body": body}
 
 
-async def settle(page: Page) -> None:
+async def wait_until_idle(page: Page) -> None:
     """Give scripts some time to come to rest."""
     with suppress(PlaywrightError):
-        await page.wait_for_load_state("networkidle", timeout=SETTLE * 1000)
+        await page.wait_for_load_state("networkidle", timeout=SETTLE_SECONDS * 1000)
 
 
-def refuse_socket(socket: WebSocketRoute) -> None:
+def close_web_socket(socket: WebSocketRoute) -> None:
     """Let no page talk past us."""
     asyncio.ensure_future(socket.close())  # noqa: RUF006  the page ends it, if nothing else does

@@ -11,11 +11,11 @@ import uvloop
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process_part_saying import say_what_is_done
-from tarantula.core.sockets import address_of, listen
-from tarantula.search import check_possible
+from tarantula.core.process_part_saying import log_to_stdout
+from tarantula.core.sockets import listener_url, open_listener
+from tarantula.search import check_available
 
-ANYWHERE = ("0.0.0.0", "::", "")
+WILDCARD_HOSTS = ("0.0.0.0", "::", "")
 
 
 def barrel(
@@ -32,16 +32,16 @@ def barrel(
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Begin its index anew.")] = False,
 ) -> None:
     """Answer searches from an index of its own, for gateways, until Ctrl-C."""
-    check_possible()
-    from tarantula.search.barrels.barrel import Barrel
-    from tarantula.search.barrels.barrel_part_barrel_process import opened, run_barrel
+    check_available()
+    from tarantula.search.barrels.barrel import BarrelService
+    from tarantula.search.barrels.barrel_part_barrel_process import open_barrel_index, run_barrel
 
-    if host in ANYWHERE and not address:
+    if host in WILDCARD_HOSTS and not address:
         raise TarantulaError(f"No gateway finds a barrel at {host!r}. Say where it is found, with --address.")
     installation = Config()
-    index = opened(folder or installation.make_home() / "search" / "barrel", rebuild)
-    with open_database(installation) as database, listen(host, port) as taken:
-        address = address.rstrip("/") or address_of(host, taken)
-        say_what_is_done()
+    index = open_barrel_index(folder or installation.make_home() / "search" / "barrel", rebuild)
+    with open_database(installation) as database, open_listener(host, port) as taken:
+        address = address.rstrip("/") or listener_url(host, taken)
+        log_to_stdout()
         print(address, flush=True)
-        uvloop.run(run_barrel(Barrel(database, index, address), taken))
+        uvloop.run(run_barrel(BarrelService(database, index, address), taken))

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from tarantula.cli.crawl_part_collectors import run_collectors
-from tarantula.cli.entry_point import STOPPED, take_signals_back
+from tarantula.cli.entry_point import EXIT_INTERRUPTED, restore_signal_handlers
 from tarantula.cli.report import show_report
-from tarantula.cli.terminal import counting
+from tarantula.cli.terminal import progress_bar
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
-from tarantula.lifecycle.coordinator import check_can_begin, complete_item, give_up, prepare_item
+from tarantula.lifecycle.coordinator import abandon_item, check_can_begin, complete_item, prepare_item
 from tarantula.store.listings import find_item
 
 Collectors = Annotated[int, typer.Option("--collectors", min=1, help="How many processes share the item.")]
@@ -47,11 +47,11 @@ def collect(name: str, urn: str | None = None, collectors: int = 1) -> None:
 def complete(urn: str) -> None:
     """Convert and archive what was collected."""
     try:
-        with counting(f"Converting {urn}") as progress:
+        with progress_bar(f"Converting {urn}") as progress:
             complete_item(Config(), urn, progress)
     except KeyboardInterrupt:
         typer.echo(f"Its links are not converted. Go on with `tarantula item resume {urn}`.")
-        raise typer.Exit(STOPPED) from None
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 def _say_how_it_ended(urn: str, code: int) -> None:
@@ -62,13 +62,13 @@ def _say_how_it_ended(urn: str, code: int) -> None:
         raise TarantulaError(f"Another process is converting {urn}.")
     if state != ItemState.ARCHIVED:
         typer.echo(f"Interrupted: {reason} Go on with `tarantula item resume {urn}`.")
-        raise typer.Exit(code or STOPPED)
+        raise typer.Exit(code or EXIT_INTERRUPTED)
 
 
 def _collect_here(name: str, urn: str | None) -> tuple[str, list[int]]:
     collection, began = _run(name, urn)
     if not began:
-        give_up(collection)
+        abandon_item(collection)
         log = Config().home / "tarantula.log"
         raise TarantulaError(f"The collection of {name} could not begin. {log} says why.")
     return collection.urn, [0 if collection.trouble is None else 2]
@@ -90,5 +90,5 @@ def _run(name: str, urn: str | None) -> tuple[Any, bool]:
     crawler = process.create_crawler(spider_for(name))
     process.crawl(crawler, name=name, **({"item": urn} if urn else {}))
     process.start()
-    take_signals_back()
+    restore_signal_handlers()
     return getattr(crawler.spider, "collection", None), not process.bootstrap_failed

@@ -14,25 +14,25 @@ from types import FrameType
 from rich.console import Console
 from rich.live import Live
 
-from tarantula.archive.quality.report import report
+from tarantula.archive.quality.report import make_report
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.states import DocumentState, is_final
-from tarantula.crawl.terminal import Progress
+from tarantula.crawl.terminal import TerminalProgress
 from tarantula.store.listings import find_item
-from tarantula.store.visits import Standing, Visits
+from tarantula.store.visits import VisitProgress, VisitTable
 
-LOOK = 1.0
+POLL_SECONDS = 1.0
 """Seconds between two looks at the table."""
 
 
-class Tally:
+class PendingCounts:
     """What the table says is still to be done."""
 
     def __init__(self) -> None:
         self.waiting = 0
         self.in_flight = 0
-        self.standing: Standing | None = None
+        self.standing: VisitProgress | None = None
         """How far the visits of a refresh item are."""
 
     def waiting_at(self, server: str) -> int:
@@ -80,24 +80,24 @@ def _forwarding(processes: list[subprocess.Popen[bytes]]) -> Iterator[None]:
 
 
 def _watch(database: Database, urn: str, processes: list[subprocess.Popen[bytes]]) -> None:
-    console, tally = Console(stderr=True), Tally()
-    progress = Progress(urn, tally, lambda: tally.standing)
+    console, tally = Console(stderr=True), PendingCounts()
+    progress = TerminalProgress(urn, tally, lambda: tally.standing)
     with Live(console=console, auto_refresh=False, transient=not console.is_terminal) as live:
         while any(process.poll() is None for process in processes):
             _count(database, urn, progress, tally)
             if console.is_terminal:
                 live.update(progress.draw(), refresh=True)
-            time.sleep(LOOK)
+            time.sleep(POLL_SECONDS)
     _count(database, urn, progress, tally)
     console.print(progress.line(), highlight=False, soft_wrap=True)
 
 
-def _count(database: Database, urn: str, progress: Progress, tally: Tally) -> None:
+def _count(database: Database, urn: str, progress: TerminalProgress, tally: PendingCounts) -> None:
     with database.reading() as session:
         item = find_item(session, urn)
-        counted = report(session, item, servers=5)
+        counted = make_report(session, item, servers=5)
         if item.refreshes_id is not None:
-            tally.standing = Visits(item.id, item.planned_at).standing(session.connection())
+            tally.standing = VisitTable(item.id, item.planned_at).standing(session.connection())
     states = {row.state: row.documents for row in counted.states}
     tally.waiting = states.get(DocumentState.WAITING, 0)
     tally.in_flight = states.get(DocumentState.COLLECTING, 0)

@@ -13,24 +13,29 @@ from rich.console import Console
 from rich.text import Text
 from sqlalchemy.orm import Session
 
-from tarantula.archive.diff.items import Comparison, Difference, Summary, difference_at
-from tarantula.archive.diff.items_part_delta import Change
+from tarantula.archive.diff.items import DiffSummary, DocumentDifference, ItemComparison, difference_at
+from tarantula.archive.diff.items_part_delta import DocumentChange
 from tarantula.archive.diff.pages_part_page_diff import compare_documents
-from tarantula.archive.diff.text import Line, Piece, TextDiff
+from tarantula.archive.diff.text import DiffLine, DiffPiece, TextDiff
 from tarantula.cli.terminal import console
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Item
 
-STYLES = {Change.NEW: "green", Change.GONE: "red", Change.CHANGED: "yellow", Change.SAME: "dim"}
-SIGNS = {Change.NEW: "+", Change.GONE: "-", Change.CHANGED: "~", Change.SAME: " "}
-MARKS = {Change.NEW: ("{+", "+}"), Change.GONE: ("[-", "-]"), Change.SAME: ("", "")}
+STYLES = {
+    DocumentChange.NEW: "green",
+    DocumentChange.GONE: "red",
+    DocumentChange.CHANGED: "yellow",
+    DocumentChange.SAME: "dim",
+}
+SIGNS = {DocumentChange.NEW: "+", DocumentChange.GONE: "-", DocumentChange.CHANGED: "~", DocumentChange.SAME: " "}
+MARKS = {DocumentChange.NEW: ("{+", "+}"), DocumentChange.GONE: ("[-", "-]"), DocumentChange.SAME: ("", "")}
 """What stands around words that changed within a line, also where no colours are seen."""
 
 NO_FIGURES = {"by_url": None, "by_content": None}
 
-Row = tuple[Difference, TextDiff | None]
+DiffRow = tuple[DocumentDifference, TextDiff | None]
 
 
 def diff(
@@ -52,7 +57,7 @@ def diff(
             write(earlier, later, None, pages)
             return
         with _patience():
-            comparison = Comparison(session, earlier, later)
+            comparison = ItemComparison(session, earlier, later)
             summary = comparison.summary()
         rows = comparison.differences(same)
         write(earlier, later, summary, (_row(session, earlier, later, row, text) for row in rows))
@@ -63,18 +68,20 @@ def _patience() -> AbstractContextManager[object]:
     return Console(stderr=True).status("Comparing …") if sys.stderr.isatty() else nullcontext()
 
 
-def _page(session: Session, earlier: Item, later: Item, url: str) -> Row:
+def _page(session: Session, earlier: Item, later: Item, url: str) -> DiffRow:
     found, before, after = difference_at(session, earlier, later, url)
     compared = compare_documents(session, Config().items, before, after)
     session.expunge_all()
     return found, compared
 
 
-def _row(session: Session, earlier: Item, later: Item, found: Difference, text: bool) -> Row:
-    return _page(session, earlier, later, found.url) if text and found.change == Change.CHANGED else (found, None)
+def _row(session: Session, earlier: Item, later: Item, found: DocumentDifference, text: bool) -> DiffRow:
+    return (
+        _page(session, earlier, later, found.url) if text and found.change == DocumentChange.CHANGED else (found, None)
+    )
 
 
-def _write_json(earlier: Item, later: Item, summary: Summary | None, rows: Iterable[Row]) -> None:
+def _write_json(earlier: Item, later: Item, summary: DiffSummary | None, rows: Iterable[DiffRow]) -> None:
     """Write one object, a document a line: there may be a million."""
     figures = summary.as_dict() if summary else {"before": earlier.urn, "after": later.urn, **NO_FIGURES}
     head = json.dumps(figures, indent=2, ensure_ascii=False).removesuffix("\n}")
@@ -85,19 +92,19 @@ def _write_json(earlier: Item, later: Item, summary: Summary | None, rows: Itera
     print("\n  ]\n}")
 
 
-def _draw(earlier: Item, later: Item, summary: Summary | None, rows: Iterable[Row]) -> None:
+def _draw(earlier: Item, later: Item, summary: DiffSummary | None, rows: Iterable[DiffRow]) -> None:
     screen = console()
     screen.print(f"{earlier.urn} → {later.urn}", style="bold", soft_wrap=True)
     if summary is not None:
         screen.print(_told(summary), soft_wrap=True)
     for found, text in rows:
-        line = Text(f"{SIGNS[Change(found.change)]} {found.url}", style=STYLES[Change(found.change)])
+        line = Text(f"{SIGNS[DocumentChange(found.change)]} {found.url}", style=STYLES[DocumentChange(found.change)])
         screen.print(line.append(_remark(found), style="dim"), soft_wrap=True)
         if text is not None:
             _draw_text(screen, text)
 
 
-def _told(summary: Summary) -> str:
+def _told(summary: DiffSummary) -> str:
     by_url, by_content = summary.by_url, summary.by_content
     return (
         f"By URL: {by_url.new:,} new ({by_url.moved:,} moved), {by_url.changed:,} changed, {by_url.same:,} same, "
@@ -105,10 +112,10 @@ def _told(summary: Summary) -> str:
     )
 
 
-def _remark(found: Difference) -> str:
+def _remark(found: DocumentDifference) -> str:
     if found.moved_from is not None:
         return f" (was {found.moved_from})"
-    if found.change == Change.GONE:
+    if found.change == DocumentChange.GONE:
         return " (not found any more)" if found.state_after is None else f" (now {found.state_after})"
     return ""
 
@@ -123,16 +130,16 @@ def _draw_text(screen: Console, text: TextDiff) -> None:
         screen.print(f"    {text.note}", style="dim", soft_wrap=True)
 
 
-def _drawn(line: Line) -> Text:
-    change = Change(line.change)
+def _drawn(line: DiffLine) -> Text:
+    change = DocumentChange(line.change)
     drawn = Text(f"    {SIGNS[change]} ", style=STYLES[change])
     for piece in line.pieces:
-        begin, end = MARKS[Change(piece.change)] if change == Change.CHANGED else ("", "")
-        style = STYLES[Change(piece.change)] if change == Change.CHANGED else ""
+        begin, end = MARKS[DocumentChange(piece.change)] if change == DocumentChange.CHANGED else ("", "")
+        style = STYLES[DocumentChange(piece.change)] if change == DocumentChange.CHANGED else ""
         drawn.append(f"{begin}{_printable(piece)}{end}", style=style)
     return drawn
 
 
-def _printable(piece: Piece) -> str:
+def _printable(piece: DiffPiece) -> str:
     """Let no page move the cursor of a terminal."""
     return "".join(letter if letter.isprintable() else "\N{MIDDLE DOT}" for letter in piece.text)

@@ -17,9 +17,9 @@ from typing import NoReturn
 
 from tarantula.core.errors import TarantulaError
 
-REFUSED = 2
-BUG = 1
-STOPPED = 130
+EXIT_REFUSED = 2
+EXIT_BUG = 1
+EXIT_INTERRUPTED = 130
 """The exit code of a command that was stopped by Ctrl-C."""
 
 
@@ -33,30 +33,30 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         _run(arguments)
     except TarantulaError as error:
-        _leave(str(error), REFUSED)
+        _leave(str(error), EXIT_REFUSED)
     except BrokenPipeError:
         # Whoever was reading has seen enough.
         sys.exit(0)
     except OSError as error:
-        _leave(_of_the_system(error), REFUSED)
+        _leave(_of_the_system(error), EXIT_REFUSED)
     except Exception as error:
         if os.environ.get("TARANTULA_DEBUG"):
             raise
-        _leave(_of_a_bug(error), BUG)
+        _leave(_of_a_bug(error), EXIT_BUG)
     sys.exit(0)
 
 
-def take_signals_back() -> None:
+def restore_signal_handlers() -> None:
     """Let Ctrl-C mean what it usually does, once Scrapy is done with it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _run(arguments: Sequence[str] | None) -> None:
-    from tarantula.cli.nouns import command
+    from tarantula.cli.nouns import root_command
 
     try:
-        command()(args=arguments, prog_name="tarantula")
+        root_command()(args=arguments, prog_name="tarantula")
     finally:
         _flush()
 

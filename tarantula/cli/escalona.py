@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tarantula.frontier.escalona_part_escalona_file import run
+from tarantula.frontier.escalona_part_escalona_file import run_command_file
 
 
 def escalona(
@@ -18,4 +18,4 @@ def escalona(
     ] = "depth-first",
 ) -> None:
     """Execute a file of commands."""
-    print(f"{run(file, strategy)} is written.")
+    print(f"{run_command_file(file, strategy)} is written.")

@@ -11,12 +11,12 @@ import typer
 
 from tarantula.archive.mirror.conversion import convert_item
 from tarantula.cli.crawl import Collectors, collect, complete
-from tarantula.cli.entry_point import STOPPED
+from tarantula.cli.entry_point import EXIT_INTERRUPTED
 from tarantula.cli.item_part_decide import reject, show, validate
 from tarantula.cli.item_part_export import export
-from tarantula.cli.nouns import group
+from tarantula.cli.nouns import noun_group
 from tarantula.cli.report import show_report
-from tarantula.cli.terminal import counting, when, write_json
+from tarantula.cli.terminal import local_time, progress_bar, write_json
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.errors import TarantulaError
@@ -26,9 +26,9 @@ from tarantula.lifecycle.coordinator import reopen_item
 from tarantula.lifecycle.removal_part_removal import check_removable, remove_item
 from tarantula.store.listings import find_item
 
-app = group("item")
+app = noun_group("item")
 
-PATIENCE = 10.0
+STOP_TIMEOUT_SECONDS = 10.0
 """Seconds for which a stop is waited for."""
 
 Urn = Annotated[str, typer.Argument(metavar="URN", help="The item.")]
@@ -64,7 +64,7 @@ def extend(
         deadline = extend_item(Config(), database, urn, until, datetime.now(UTC))
         with database.reading() as session:
             state = find_item(session, urn).state
-    print(f"{urn} has time until {when(deadline)}.")
+    print(f"{urn} has time until {local_time(deadline)}.")
     if state == ItemState.INTERRUPTED:
         print(f"Go on with `tarantula item resume {urn}`.")
 
@@ -77,11 +77,11 @@ def convert(
     """Make a copy of an item that can be browsed without a server, or make it anew."""
     installation = Config()
     try:
-        with open_database(installation) as database, counting(f"Converting {urn}") as progress:
+        with open_database(installation) as database, progress_bar(f"Converting {urn}") as progress:
             made = convert_item(installation, database, urn, progress)
     except KeyboardInterrupt:
         typer.echo(f"Item {urn} is not converted yet. `tarantula item convert {urn}` goes on.", err=True)
-        raise typer.Exit(STOPPED) from None
+        raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
         write_json(made.as_dict())
         return
@@ -110,7 +110,7 @@ for verb in (show, validate, reject, export):
 
 
 def _wait_for_stop(database: Database, urn: str) -> bool:
-    give_up = time.monotonic() + PATIENCE
+    give_up = time.monotonic() + STOP_TIMEOUT_SECONDS
     while time.monotonic() < give_up:
         with database.reading() as session:
             if find_item(session, urn).state == ItemState.INTERRUPTED:

@@ -12,23 +12,23 @@ import typer
 from rich.console import Console
 from rich.filesize import decimal
 
-from tarantula.archive.quality.baseline import Before, Vanished
-from tarantula.archive.quality.indicators import Indicators, fired_rules, indicators_of
-from tarantula.archive.quality.validation import Decided, decisions
-from tarantula.cli.terminal import console, table, when, write_json
+from tarantula.archive.quality.baseline import BaselineComparison, Vanished
+from tarantula.archive.quality.indicators import Indicators, fired_rules, load_indicators
+from tarantula.archive.quality.validation import ItemDecision, list_decisions
+from tarantula.cli.terminal import console, local_time, table, write_json
 from tarantula.core.database import open_database
-from tarantula.publications.attention import Fired
+from tarantula.publications.attention import FiredRule
 from tarantula.publications.attention_part_attention import is_complete
 from tarantula.services.deposit import Deposit
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Item
 
-Urn = Annotated[str, typer.Argument(metavar="URN", help="The item.")]
+ItemUrn = Annotated[str, typer.Argument(metavar="URN", help="The item.")]
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who decides; your login name unless told.")]
 
 
 def validate(
-    urn: Urn,
+    urn: ItemUrn,
     by: By = None,
     why: Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason.")] = "",
     anyway: Annotated[bool, typer.Option("--anyway", help="Also if it is not complete.")] = False,
@@ -39,7 +39,7 @@ def validate(
 
 
 def reject(
-    urn: Urn,
+    urn: ItemUrn,
     why: Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason.")],
     by: By = None,
 ) -> None:
@@ -48,12 +48,12 @@ def reject(
         _say(deposit.reject(urn, _who(by), why))
 
 
-def show(urn: Urn, as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False) -> None:
+def show(urn: ItemUrn, as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False) -> None:
     """Show what helps to decide about an item, the rules that it breaks, and what was decided."""
     with open_database() as database, database.reading() as session:
         item = find_item(session, urn)
-        indicators = indicators_of(session, item)
-        history = decisions(session, item)
+        indicators = load_indicators(session, item)
+        history = list_decisions(session, item)
     fired = fired_rules(item, indicators)
     complete = is_complete(item.state, [one.effect for one in fired])
     if as_json:
@@ -87,11 +87,13 @@ def _who(by: str | None) -> str:
         return ""
 
 
-def _say(decided: Decided) -> None:
+def _say(decided: ItemDecision) -> None:
     print(f"{decided.urn} is {decided.validation}, says {decided.by}.")
 
 
-def _draw(item: Item, complete: bool, indicators: Indicators, fired: list[Fired], history: list[Decided]) -> None:
+def _draw(
+    item: Item, complete: bool, indicators: Indicators, fired: list[FiredRule], history: list[ItemDecision]
+) -> None:
     screen = console()
     called = "complete" if complete else "not complete"
     screen.print(f"{item.urn}: {item.state}, {called}, {item.validation}", style="bold")
@@ -101,7 +103,7 @@ def _draw(item: Item, complete: bool, indicators: Indicators, fired: list[Fired]
     if history:
         drawn = table("decided", "by", "when", "why", title="\nDecisions")
         for decided in history:
-            drawn.add_row(decided.validation, decided.by, when(decided.at), decided.why)
+            drawn.add_row(decided.validation, decided.by, local_time(decided.at), decided.why)
         screen.print(drawn)
 
 
@@ -126,7 +128,7 @@ def _draw_indicators(screen: Console, indicators: Indicators) -> None:
     screen.print(drawn)
 
 
-def _rows_of(before: Before) -> list[tuple[str, str]]:
+def _rows_of(before: BaselineComparison) -> list[tuple[str, str]]:
     return [
         ("compared with", ", ".join(before.items)),
         ("usual documents", f"{before.documents:,.0f}{_change(before.documents_change)}"),

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from tarantula.archive.export.exporter import Exported, Format, export_item
-from tarantula.archive.export.records_part_watching import Watcher
+from tarantula.archive.export.exporter import ExportFormat, ExportResult, export_item
+from tarantula.archive.export.records_part_watching import ExportProgress
 from tarantula.cli.terminal import write_json
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
@@ -19,7 +19,9 @@ from tarantula.core.database import open_database
 
 def export(
     urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")],
-    form: Annotated[Format, typer.Option("--format", help="As one WACZ file, or as a BagIt folder.")] = Format.WACZ,
+    form: Annotated[
+        ExportFormat, typer.Option("--format", help="As one WACZ file, or as a BagIt folder.")
+    ] = ExportFormat.WACZ,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to; the home's exports unless told.")
     ] = None,
@@ -28,7 +30,7 @@ def export(
 ) -> None:
     """Write an item for deposit, whole: with the bodies that earlier items have."""
     installation = Config()
-    with open_database(installation) as database, ShownProgress() as watcher:
+    with open_database(installation) as database, ExportProgressDisplay() as watcher:
         exported = export_item(installation, database, urn, form, output, force, watcher)
     if as_json:
         write_json(exported.as_dict())
@@ -36,12 +38,12 @@ def export(
         print(_sentence(exported))
 
 
-def _sentence(exported: Exported) -> str:
+def _sentence(exported: ExportResult) -> str:
     contents = ", ".join(f"{number:,} {what}" for what, number in exported.contents.items())
     return f"{exported.path}: {decimal(exported.bytes)}, {contents}."
 
 
-class ShownProgress(Watcher):
+class ExportProgressDisplay(ExportProgress):
     """Draws a bar in a terminal; says what is wrong wherever it is."""
 
     def __init__(self) -> None:
@@ -51,7 +53,7 @@ class ShownProgress(Watcher):
         self._bars = Progress(*columns, console=self._console, disable=not self._console.is_terminal)
         self._task: TaskID | None = None
 
-    def __enter__(self) -> ShownProgress:
+    def __enter__(self) -> ExportProgressDisplay:
         self._bars.start()
         return self
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.filesize import decimal
 
-from tarantula.cli.terminal import console, table, when, write_json
+from tarantula.cli.terminal import console, local_time, table, write_json
 from tarantula.core.database import open_database
 from tarantula.publications import registry
 from tarantula.store import listings
@@ -20,7 +20,7 @@ def items(
 ) -> None:
     """Show the items that were collected, one row each."""
     with open_database() as database, database.reading() as session:
-        rows = listings.items(session, registry.get(session, name) if name is not None else None)
+        rows = listings.list_items(session, registry.get_publication(session, name) if name is not None else None)
     if attention:
         rows = [row for row in rows if row.attention]
     if as_json:
@@ -35,8 +35,8 @@ def items(
             row.urn,
             row.state,
             row.validation,
-            when(row.started_at),
-            when(row.finished_at),
+            local_time(row.started_at),
+            local_time(row.finished_at),
             f"{row.documents:,}",
             f"{row.collected:,}",
             f"{row.waiting:,}",

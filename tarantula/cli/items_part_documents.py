@@ -18,7 +18,7 @@ def documents(
     """Show an item's documents, one row each."""
     show = _json_line if as_jsonl else _line
     with open_database() as database, database.reading() as session:
-        for row in listings.documents(session, listings.find_item(session, urn)):
+        for row in listings.list_documents(session, listings.find_item(session, urn)):
             print(show(row))
 
 

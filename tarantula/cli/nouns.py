@@ -49,15 +49,15 @@ class Nouns(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Put the real command in the place of the one that help shows."""
         name, found, rest = super().resolve_command(ctx, args)
-        return name, load(name) if name and found else found, rest
+        return name, load_noun(name) if name and found else found, rest
 
 
-def group(noun: str) -> typer.Typer:
+def noun_group(noun: str) -> typer.Typer:
     """Return an empty group of verbs, for the ``app`` of a noun's module."""
     return typer.Typer(help=NOUNS[noun], no_args_is_help=True, add_completion=False)
 
 
-def load(noun: str) -> Any:
+def load_noun(noun: str) -> Any:
     """Return a noun's command: the ``app`` of its module, or the function of that name."""
     module = import_module(f"tarantula.cli.{noun}")
     app = getattr(module, "app", None)
@@ -67,7 +67,7 @@ def load(noun: str) -> Any:
     return get_command(app)
 
 
-def command() -> Any:
+def root_command() -> Any:
     """Return the whole command."""
     app = typer.Typer(cls=Nouns, no_args_is_help=True)
     app.callback(help="Tarântula collects publications from the web and keeps them for good.")(_options)

@@ -14,7 +14,7 @@ from tarantula.publications.config import PublicationConfig
 from tarantula.publications.toml import read_setting
 
 FLAGS = {"settings": "--set"}
-TYPED = (bool, int, float)
+SCALAR_TYPES = (bool, int, float)
 
 Command = Callable[..., None]
 
@@ -32,7 +32,7 @@ def with_fields(*leaving_out: str, model: type[BaseModel] = PublicationConfig) -
     return decorate
 
 
-def given(fields: dict[str, Any]) -> dict[str, Any]:
+def typed_fields(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that were typed, as the model reads them."""
     typed = {name: value for name, value in fields.items() if value is not None}
     if "settings" in typed:
@@ -52,7 +52,7 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
 
 
 def _kind(annotation: Any) -> Any:
-    if annotation in TYPED:
+    if annotation in SCALAR_TYPES:
         return annotation
     return list[str] if get_origin(annotation) in (list, dict, tuple) else str
 

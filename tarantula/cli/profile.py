@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from tarantula.cli.nouns import group
+from tarantula.cli.nouns import noun_group
 from tarantula.cli.terminal import console, table, write_json
 from tarantula.core.database import open_database
 from tarantula.publications import document_types
 from tarantula.publications.fields import split_words
 
-app = group("profile")
+app = noun_group("profile")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The profile.")]
 Types = Annotated[str, typer.Argument(metavar="'A;B'", help="Its types, as 'text/html;image/*'.")]
@@ -55,7 +55,7 @@ def edit(
 def list_all(as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False) -> None:
     """Show every profile, with its types."""
     with open_database() as database, database.reading() as session:
-        rows = document_types.profiles(session)
+        rows = document_types.all_profiles(session)
     if as_json:
         write_json([{"name": row.name, "types": row.types, "description": row.description} for row in rows])
         return

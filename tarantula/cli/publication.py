@@ -7,19 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli.nouns import group
-from tarantula.cli.options import given, with_fields
-from tarantula.cli.terminal import console, table, when, write_json
-from tarantula.cli.terminal_part_files import text_in
+from tarantula.cli.nouns import noun_group
+from tarantula.cli.options import typed_fields, with_fields
+from tarantula.cli.terminal import console, local_time, table, write_json
+from tarantula.cli.terminal_part_files import read_text
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.times import format_duration
-from tarantula.lifecycle.schedule_part_planning import due_next
+from tarantula.lifecycle.schedule_part_planning import next_due_of
 from tarantula.publications import registry, toml
-from tarantula.publications.config import read
+from tarantula.publications.config import read_config
 from tarantula.tables.publications import Publication
 
-app = group("publication")
+app = noun_group("publication")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The publication.")]
 Json = Annotated[bool, typer.Option("--json", help="For a program to read.")]
@@ -33,9 +33,9 @@ def add(
     **fields: Any,
 ) -> None:
     """Describe a new publication."""
-    config = read({**given(fields), "name": name, "base_url": url})
+    config = read_config({**typed_fields(fields), "name": name, "base_url": url})
     with open_database() as database, database.session() as session:
-        registry.add(session, config)
+        registry.add_publication(session, config)
     print(f"{config.name} is stored. Collect it now with `tarantula crawl {config.name}`.")
 
 
@@ -43,7 +43,7 @@ def add(
 def list_all(as_json: Json = False) -> None:
     """Show every publication, one row each."""
     with open_database() as database, database.reading() as session:
-        rows = registry.all(session)
+        rows = registry.all_publications(session)
     installation = Config()
     if as_json:
         write_json([_as_dict(installation, row) for row in rows])
@@ -51,7 +51,7 @@ def list_all(as_json: Json = False) -> None:
     drawn = table("name", "base document", "depth", "every", "last scheduled", "next due", numbers=("depth",))
     for row in rows:
         config = registry.config_of(row)
-        moments = (when(row.last_scheduled_at), when(due_next(installation, row)))
+        moments = (local_time(row.last_scheduled_at), local_time(next_due_of(installation, row)))
         drawn.add_row(row.name, row.base_url, str(config.depth), config.every, *moments)
     console().print(drawn)
 
@@ -60,7 +60,7 @@ def list_all(as_json: Json = False) -> None:
 def show(name: Name, as_json: Json = False) -> None:
     """Show one publication, field by field."""
     with open_database() as database, database.reading() as session:
-        row = registry.get(session, name)
+        row = registry.get_publication(session, name)
     if as_json:
         write_json(_as_dict(Config(), row))
         return
@@ -79,13 +79,13 @@ def edit(
     **fields: Any,
 ) -> None:
     """Change what is said of a publication; items that were begun keep what they began with."""
-    changes = given(fields)
+    changes = typed_fields(fields)
     if url is not None:
         changes["base_url"] = url
     with open_database() as database, database.session() as session:
-        settings = registry.config_of(registry.get(session, name)).settings
+        settings = registry.config_of(registry.get_publication(session, name)).settings
         kept = {key: value for key, value in settings.items() if key not in (unset or ())}
-        registry.edit(session, name, {**changes, "settings": {**kept, **changes.get("settings", {})}})
+        registry.edit_publication(session, name, {**changes, "settings": {**kept, **changes.get("settings", {})}})
     print(f"{name} is changed.")
 
 
@@ -94,11 +94,11 @@ def remove(name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not a
     """Forget a publication that has no items."""
     with open_database() as database:
         with database.reading() as session:
-            registry.get(session, name)
+            registry.get_publication(session, name)
         if not yes:
             typer.confirm(f"Forget the publication {name} for good?", abort=True)
         with database.session() as session:
-            registry.remove(session, name)
+            registry.remove_publication(session, name)
     print(f"{name} is forgotten.")
 
 
@@ -108,8 +108,8 @@ def import_(
     replace: Annotated[bool, typer.Option("--replace", help="Also change publications that are there.")] = False,
 ) -> None:
     """Store the publications of TOML files: all of them, or none."""
-    configs = [config for file in files for config in toml.from_toml(text_in(file))]
-    store = registry.put if replace else registry.add
+    configs = [config for file in files for config in toml.from_toml(read_text(file))]
+    store = registry.put_publication if replace else registry.add_publication
     with open_database() as database, database.session() as session:
         for config in configs:
             store(session, config)
@@ -125,7 +125,9 @@ def export(
 ) -> None:
     """Write publications as TOML."""
     with open_database() as database, database.reading() as session:
-        rows = [registry.get(session, name) for name in names] if names else registry.all(session)
+        rows = (
+            [registry.get_publication(session, name) for name in names] if names else registry.all_publications(session)
+        )
         text = toml.to_toml(registry.config_of(row) for row in rows)
     if output is None:
         print(text, end="")
@@ -134,7 +136,7 @@ def export(
 
 
 def _as_dict(installation: Config, row: Publication) -> dict[str, Any]:
-    last, due = row.last_scheduled_at, due_next(installation, row)
+    last, due = row.last_scheduled_at, next_due_of(installation, row)
     return {
         **registry.config_of(row).model_dump(mode="json"),
         "created_at": row.created_at.isoformat(),

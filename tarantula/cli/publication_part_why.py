@@ -30,7 +30,7 @@ def why(
     if mime is not None:
         _check(mime)
     with open_database() as database, database.reading() as session:
-        publication = registry.get(session, name)
+        publication = registry.get_publication(session, name)
         scope = scope_of(session, registry.config_of(publication), publication.id)
     kind = LinkKind.REQUISITE if requisite else LinkKind.NAVIGATION
     verdict = scope.explain(url, depth=depth, kind=kind, media_type=mime, size=size)

@@ -10,18 +10,18 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.text import Text
 
-from tarantula.archive.quality.report import Report, Totals
-from tarantula.archive.quality.report import report as count
+from tarantula.archive.quality.report import ItemReport, ReportTotals
+from tarantula.archive.quality.report import make_report as count
 from tarantula.cli.terminal import console, table, write_json
 from tarantula.core.database import open_database
-from tarantula.freshness.report_part_standing import Standing
+from tarantula.freshness.report_part_standing import FreshnessReport
 from tarantula.store import listings
 
-BUSIEST = 20
-BAR = 30
-BLOCKS = " ▏▎▍▌▋▊▉█"
+DEFAULT_SERVERS = 20
+BAR_WIDTH = 30
+BAR_BLOCKS = " ▏▎▍▌▋▊▉█"
 
-Row = tuple[tuple[str, ...], int, float]
+ReportBar = tuple[tuple[str, ...], int, float]
 """What is said, how many documents, and how many of a hundred."""
 
 
@@ -34,10 +34,10 @@ def report(
     if as_json:
         write_json(_count(urn, servers).as_dict())
     else:
-        show_report(urn, BUSIEST if servers is None else servers)
+        show_report(urn, DEFAULT_SERVERS if servers is None else servers)
 
 
-def show_report(urn: str, servers: int = BUSIEST) -> None:
+def show_report(urn: str, servers: int = DEFAULT_SERVERS) -> None:
     """Draw an item's tables."""
     drawn, screen = _count(urn, servers), console()
     screen.print(f"{drawn.urn}: {drawn.state}", style="bold")
@@ -48,19 +48,19 @@ def show_report(urn: str, servers: int = BUSIEST) -> None:
         _draw_belief(screen, drawn.belief)
 
 
-def _count(urn: str, servers: int | None) -> Report:
+def _count(urn: str, servers: int | None) -> ItemReport:
     with open_database() as database, database.reading() as session:
         return count(session, listings.find_item(session, urn), servers, belief=True)
 
 
-def _summary(totals: Totals) -> str:
+def _summary(totals: ReportTotals) -> str:
     return (
         f"{totals.documents:,} documents, {totals.collected:,} collected from {totals.servers:,} servers, "
         f"{totals.waiting:,} waiting; {decimal(totals.bytes)}, {totals.links:,} links."
     )
 
 
-def _tables(drawn: Report) -> Iterable[tuple[str, tuple[str, ...], list[Row]]]:
+def _tables(drawn: ItemReport) -> Iterable[tuple[str, tuple[str, ...], list[ReportBar]]]:
     yield (
         "States",
         ("state", "meaning"),
@@ -75,7 +75,7 @@ def _tables(drawn: Report) -> Iterable[tuple[str, tuple[str, ...], list[Row]]]:
     yield "Servers", ("server",), [((row.server,), row.documents, row.percent) for row in drawn.servers]
 
 
-def _draw(screen: Console, title: str, headings: tuple[str, ...], rows: list[Row]) -> None:
+def _draw(screen: Console, title: str, headings: tuple[str, ...], rows: list[ReportBar]) -> None:
     if not rows:
         return
     drawn = table(*headings, "documents", "%", "", numbers=("state", "KB", "documents", "%"), title=f"\n{title}")
@@ -86,7 +86,7 @@ def _draw(screen: Console, title: str, headings: tuple[str, ...], rows: list[Row
     screen.print(drawn)
 
 
-def _draw_belief(screen: Console, belief: Standing) -> None:
+def _draw_belief(screen: Console, belief: FreshnessReport) -> None:
     screen.print("\nFreshness", style="bold")
     for sentence in belief.sentences:
         screen.print(sentence)
@@ -102,5 +102,5 @@ def _draw_belief(screen: Console, belief: Standing) -> None:
 
 def _bar(number: int, most: int) -> str:
     """Draw a bar in eighths of a column; whatever is there at all is seen."""
-    eighths = max(round(8 * BAR * number / most), 1) if number else 0
-    return (BLOCKS[8] * (eighths // 8) + BLOCKS[eighths % 8]).strip()
+    eighths = max(round(8 * BAR_WIDTH * number / most), 1) if number else 0
+    return (BAR_BLOCKS[8] * (eighths // 8) + BAR_BLOCKS[eighths % 8]).strip()

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tarantula.cli import revisit_options as options
-from tarantula.cli.nouns import group
-from tarantula.cli.revisit_options_part_needing import needing_numbers
+from tarantula.cli.nouns import noun_group
+from tarantula.cli.revisit_options_part_needing import require_numeric_packages
 from tarantula.cli.revisit_part_revisit_estimators import estimators
 from tarantula.cli.revisit_part_revisit_plan import plan
-from tarantula.cli.terminal import console, counting, table, write_json
+from tarantula.cli.terminal import console, progress_bar, table, write_json
 
 if TYPE_CHECKING:
-    from tarantula.revisit.experiments.experiment import Finding
+    from tarantula.revisit.experiments.experiment import ExperimentResult
 
-app = group("revisit")
+app = noun_group("revisit")
 app.command()(plan)
 app.command()(estimators)
 
@@ -28,7 +28,7 @@ def revisit() -> None:
 
 
 @app.command()
-@options.of_an_experiment()
+@options.with_experiment()
 def simulate(
     policy: Annotated[
         str, typer.Option("--policy", help="psp, mp2, m-wolf, slotted, lasting, aged or uniform.")
@@ -37,12 +37,12 @@ def simulate(
     **typed: Any,
 ) -> None:
     """Simulate a policy on a web that does not exist, and hold what it does against the bounds."""
-    with needing_numbers():
+    with require_numeric_packages():
         from tarantula.revisit.experiments import experiment as experiments
 
-        experiment = options.read(**typed)
-        with counting("Planning, then simulating") as count:
-            found = experiments.run(
+        experiment = options.read_experiment(**typed)
+        with progress_bar("Planning, then simulating") as count:
+            found = experiments.run_experiment(
                 experiment, policy, lambda moment: count(int(moment.seconds), int(experiment.horizon))
             )
     if as_json:
@@ -52,7 +52,7 @@ def simulate(
 
 
 @app.command()
-@options.of_an_experiment("reading")
+@options.with_experiment("reading")
 def figures(
     thetas: Annotated[str, typer.Option("--thetas", metavar="'A;B'", help="What is varied.")] = "0;0.5;1;1.5;2",
     output: Annotated[
@@ -61,23 +61,23 @@ def figures(
     **typed: Any,
 ) -> None:
     """Draw how stale every policy leaves a web, and write the numbers into revisit.md."""
-    with needing_numbers():
+    with require_numeric_packages():
         from tarantula.revisit.experiments import figures_part_figures_page
 
-        experiment, varied = options.read(**typed), options.numbers(thetas, "--thetas")
+        experiment, varied = options.read_experiment(**typed), options.increasing_numbers(thetas, "--thetas")
         done = 0
-        with counting("Measuring") as count:
+        with progress_bar("Measuring") as count:
 
             def tell() -> None:
                 nonlocal done
                 done += 1
-                count(done, figures_part_figures_page.steps(varied))
+                count(done, figures_part_figures_page.progress_steps(varied))
 
-            for path in figures_part_figures_page.write(output, experiment, varied, tell):
+            for path in figures_part_figures_page.write_figures(output, experiment, varied, tell):
                 print(f"{path} is written.")
 
 
-def _draw(policy: str, found: Finding) -> None:
+def _draw(policy: str, found: ExperimentResult) -> None:
     outcome = found.outcome
     stale = table("", "staleness", numbers=("staleness",))
     stale.add_row(policy, f"{outcome.staleness:.5f}")

@@ -9,7 +9,7 @@ from tarantula.core.errors import TarantulaError
 
 
 @contextmanager
-def needing_numbers() -> Iterator[None]:
+def require_numeric_packages() -> Iterator[None]:
     """Say what to install where the packages that count are missing."""
     try:
         yield

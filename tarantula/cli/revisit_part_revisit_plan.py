@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from tarantula.cli.revisit_options_part_needing import needing_numbers
+from tarantula.cli.revisit_options_part_needing import require_numeric_packages
 from tarantula.cli.terminal import console, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
@@ -17,9 +17,9 @@ from tarantula.core.times import format_duration, parse_duration
 from tarantula.publications import registry
 
 if TYPE_CHECKING:
-    from tarantula.freshness.plan_summary import ShownPlan
+    from tarantula.freshness.plan_summary import VisitPlanSummary
 
-SERVERS = 20
+MAX_SERVERS_SHOWN = 20
 """That are shown on a screen."""
 
 
@@ -46,20 +46,22 @@ def plan(
         _show(found)
 
 
-def _plan(name: str, horizon: float | None, visits: int | None, policy: str, weights: str, first: int) -> ShownPlan:
+def _plan(
+    name: str, horizon: float | None, visits: int | None, policy: str, weights: str, first: int
+) -> VisitPlanSummary:
     installation, now = Config(), datetime.now(UTC)
     with open_database(installation) as database, database.reading() as session:
-        publication = registry.get(session, name)
-        with needing_numbers():
+        publication = registry.get_publication(session, name)
+        with require_numeric_packages():
             from tarantula.freshness.limits import horizon_of
             from tarantula.freshness.plan import plan_visits
-            from tarantula.freshness.plan_summary import shown
+            from tarantula.freshness.plan_summary import summarize_plan
         visits = registry.config_of(publication).refresh_visits if visits is None else visits
         seconds = horizon_of(installation, publication, now) if horizon is None else horizon
         made = plan_visits(
             session, publication, horizon=seconds, begins_at=now, visits=visits, policy=policy, weights=weights
         )
-        return shown(session, made, first)
+        return summarize_plan(session, made, first)
 
 
 def _seconds(horizon: str | None) -> float | None:
@@ -70,7 +72,7 @@ def _seconds(horizon: str | None) -> float | None:
     return None if seconds is None else float(seconds)
 
 
-def _show(found: ShownPlan) -> None:
+def _show(found: VisitPlanSummary) -> None:
     screen = console()
     screen.print(f"{found.publication}: {found.visits:,} visits in {_duration(found.horizon)}", style="bold")
     screen.print(
@@ -81,13 +83,13 @@ def _show(found: ShownPlan) -> None:
     )
     screen.print(_freshness(found))
     screen.print(_servers(found))
-    if len(found.servers) > SERVERS:
-        screen.print(f"… and {len(found.servers) - SERVERS:,} servers more; --json has them all.")
+    if len(found.servers) > MAX_SERVERS_SHOWN:
+        screen.print(f"… and {len(found.servers) - MAX_SERVERS_SHOWN:,} servers more; --json has them all.")
     if found.first_visits:
         screen.print(_first_visits(found))
 
 
-def _freshness(found: ShownPlan) -> Table:
+def _freshness(found: VisitPlanSummary) -> Table:
     drawn = table("over that time", "fresh", numbers=("fresh",), title="\nFreshness")
     drawn.add_row(f"visited by this plan ({found.policy})", _percent(found.freshness))
     drawn.add_row("all visited in turn, by as many visits", _percent(found.freshness_uniform))
@@ -95,17 +97,17 @@ def _freshness(found: ShownPlan) -> Table:
     return drawn
 
 
-def _servers(found: ShownPlan) -> Table:
+def _servers(found: VisitPlanSummary) -> Table:
     numbers = ("pause", "pages", "visits", "fresh")
     drawn = table("server", *numbers, "Last-Modified", numbers=numbers, whole="server", title="\nServers")
-    for row in found.servers[:SERVERS]:
+    for row in found.servers[:MAX_SERVERS_SHOWN]:
         pause = "never" if row.pause is None else f"{row.pause:g} s"
         counts = (f"{row.pages:,}", f"{row.visits:,}", _percent(row.freshness))
         drawn.add_row(row.server, pause, *counts, row.last_modified)
     return drawn
 
 
-def _first_visits(found: ShownPlan) -> Table:
+def _first_visits(found: VisitPlanSummary) -> Table:
     numbers = ("changes a day", "chance")
     drawn = table("at", *numbers, "why", "page", numbers=numbers, whole="at", title="\nThe first visits")
     for visit in found.first_visits:

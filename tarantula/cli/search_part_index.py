@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from tarantula.cli.terminal import console, counting
+from tarantula.cli.terminal import console, progress_bar
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
-from tarantula.search import check_possible
+from tarantula.search import check_available
 
-PAUSE = 0.5
+IDLE_POLL_SECONDS = 0.5
 """Seconds between two looks, while nothing happens."""
 
 
@@ -24,21 +24,21 @@ def index(
     reread: Annotated[bool, typer.Option("--reread", help="Read every text from the archive again.")] = False,
 ) -> None:
     """Bring the index up to date with what was collected."""
-    check_possible()
-    from tarantula.search.index.updater import Following, forget_index, wish_all_read
+    check_available()
+    from tarantula.search.index.updater import IndexUpdater, discard_index, request_rereading
 
     installation = Config()
-    with open_database(installation) as database, counting("Indexing") as show:
+    with open_database(installation) as database, progress_bar("Indexing") as show:
         if rebuild:
-            forget_index(installation)
+            discard_index(installation)
         if reread:
-            wish_all_read(database)
-        following = Following(installation, database)
+            request_rereading(database)
+        following = IndexUpdater(installation, database)
         done = following.step()
         while _goes_on(follow, beside) or not done.is_everything:
             show(done.place, done.head)
             if done.is_everything:
-                time.sleep(PAUSE)
+                time.sleep(IDLE_POLL_SECONDS)
             done = following.step()
         number = following.index.searcher().num_docs
     console().print(f"{number:,} documents can be found.")

@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from tarantula.cli.nouns import group
-from tarantula.cli.server_part_servers import in_words
+from tarantula.cli.nouns import noun_group
+from tarantula.cli.server_part_servers import settings_text
 from tarantula.cli.terminal import console, table, write_json
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.publications import registry, servers
 from tarantula.store.listings import find_item
 
-app = group("server")
+app = noun_group("server")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The server, with its port if that is not the default.")]
-Within = Annotated[
+WithinPublication = Annotated[
     str | None, typer.Option("--publication", metavar="NAME", help="Only within this publication; in all unless told.")
 ]
 
@@ -25,7 +25,7 @@ Within = Annotated[
 @app.command("set")
 def put(
     name: Name,
-    publication: Within = None,
+    publication: WithinPublication = None,
     depth: Annotated[
         int | None, typer.Option("--depth", help="Links from the base document to its farthest one.")
     ] = None,
@@ -40,32 +40,32 @@ def put(
         raise TarantulaError("Nothing was decided: give --depth, --documents, --delay or --exclude.")
     server = servers.server_name(name)
     with open_database() as database, database.session() as session:
-        within = registry.get(session, publication) if publication is not None else None
-        settings = servers.put(session, server, within, changes)
-    print(f"{server}{_where(publication)}: {in_words(settings)}.")
+        within = registry.get_publication(session, publication) if publication is not None else None
+        settings = servers.put_server_settings(session, server, within, changes)
+    print(f"{server}{_where(publication)}: {settings_text(settings)}.")
 
 
 @app.command()
 def show(name: Name, as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False) -> None:
     """Show what was decided for one server."""
     with open_database() as database, database.reading() as session:
-        rows = servers.kept(session, servers.server_name(name))
+        rows = servers.stored_server_settings(session, servers.server_name(name))
     if as_json:
         write_json([{"publication": within, **settings.model_dump()} for within, settings in rows])
         return
     drawn = table("publication", "settings")
     for within, settings in rows:
-        drawn.add_row(within or "(all)", in_words(settings))
+        drawn.add_row(within or "(all)", settings_text(settings))
     console().print(drawn)
 
 
 @app.command()
-def clear(name: Name, publication: Within = None) -> None:
+def clear(name: Name, publication: WithinPublication = None) -> None:
     """Forget what was decided for one server."""
     server = servers.server_name(name)
     with open_database() as database, database.session() as session:
-        within = registry.get(session, publication) if publication is not None else None
-        found = servers.clear(session, server, within)
+        within = registry.get_publication(session, publication) if publication is not None else None
+        found = servers.clear_server_settings(session, server, within)
     if not found:
         raise TarantulaError(f"Nothing was decided for {server}{_where(publication)}.")
     print(f"What was decided for {server}{_where(publication)} is forgotten.")
@@ -76,7 +76,7 @@ def accept(urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")],
     """Take a server into an item, also while it is collected; its refused documents wait."""
     server = servers.server_name(name)
     with open_database() as database, database.session() as session:
-        number = servers.accept(session, find_item(session, urn), server)
+        number = servers.accept_server(session, find_item(session, urn), server)
     print(f"{server} is accepted in {urn}; {number:,} of its documents, refused before, wait now.")
 
 

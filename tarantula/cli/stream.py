@@ -7,25 +7,25 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli.nouns import group
+from tarantula.cli.nouns import noun_group
 from tarantula.cli.streams import alert as stream_alert
 from tarantula.cli.streams import history as stream_history
 from tarantula.cli.streams.categories import categories, make
 from tarantula.cli.streams.reading import poll, read
 from tarantula.cli.streams.reading_part_aside import aside
 from tarantula.cli.streams.source_options import fields_without
-from tarantula.cli.streams.source_options_part_options import changes, with_source
-from tarantula.cli.streams.source_options_part_shown import LISTED, as_dict, cells, text_of
-from tarantula.cli.terminal import console, counting, table, write_json, write_json_rows
-from tarantula.cli.terminal_part_files import text_in
-from tarantula.cli.terminal_part_long_table import write_rows
+from tarantula.cli.streams.source_options_part_options import source_changes, with_source
+from tarantula.cli.streams.source_options_part_shown import LIST_COLUMNS, list_cells, source_dict, value_text
+from tarantula.cli.terminal import console, progress_bar, table, write_json, write_json_rows
+from tarantula.cli.terminal_part_files import read_text
+from tarantula.cli.terminal_part_long_table import write_long_table
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.streams.sources import files, registry
-from tarantula.streams.sources.config import read as read_source
+from tarantula.streams.sources.config import parse_source as read_source
 from tarantula.tables.publications import Source, SourceState
 
-app = group("stream")
+app = noun_group("stream")
 app.add_typer(stream_alert.app, name="alert")
 stream_history.register(app)
 
@@ -44,7 +44,7 @@ def add(
     **typed: Any,
 ) -> None:
     """Describe a new source."""
-    config = read_source({**changes({}, typed), "name": name, "url": url})
+    config = read_source({**source_changes({}, typed), "name": name, "url": url})
     if not config.fields:
         raise TarantulaError("Say where a value is: --css FIELD=SELECTOR, --xpath, or --place for other adapters.")
     with open_database() as database, database.session() as session:
@@ -81,14 +81,14 @@ def edit(
 ) -> None:
     """Change what is said of a source; its history stays."""
     with open_database() as database:
-        with database.reading() as session, counting("Reading the past anew") as progress:
+        with database.reading() as session, progress_bar("Reading the past anew") as progress:
             before = registry.config_of(registry.get(session, name)).model_dump(mode="json")
             said = _said(before, url, typed)
             if without:
                 said["fields"] = fields_without(said.get("fields", before["fields"]), without)
             if not said:
                 raise TarantulaError("Say what is to change: --interval, --css, --kind, or another option.")
-            past = registry.understood(session, name, said, progress=progress)
+            past = registry.reparse_history(session, name, said, progress=progress)
         with database.session() as session:
             registry.edit(session, name, said, past=past)
     print(f"{name} is changed.")
@@ -104,9 +104,9 @@ def list_all(
     with open_database() as database, database.reading() as session:
         found = registry.with_states(session, " ".join(words or ()), below)
         if as_json:
-            write_json_rows(as_dict(source, state) for source, state in found)
+            write_json_rows(source_dict(source, state) for source, state in found)
         else:
-            write_rows(LISTED, (cells(source, state) for source, state in found))
+            write_long_table(LIST_COLUMNS, (list_cells(source, state) for source, state in found))
 
 
 @app.command()
@@ -114,13 +114,13 @@ def show(name: Name, as_json: Json = False) -> None:
     """Show one source, field by field; secrets are not shown."""
     with open_database() as database, database.reading() as session:
         source = registry.get(session, name)
-        values = as_dict(source, session.get_one(SourceState, source.id))
+        values = source_dict(source, session.get_one(SourceState, source.id))
     if as_json:
         write_json(values)
         return
     drawn = table("field", "value")
     for field, value in values.items():
-        drawn.add_row(field, text_of(value))
+        drawn.add_row(field, value_text(value))
     console().print(drawn)
 
 
@@ -158,10 +158,10 @@ def import_(
     owner: Owner = "",
 ) -> None:
     """Store the sources of files: all of them, or none."""
-    configs = [config for one in file for config in files.from_text(text_in(one))]
+    configs = [config for one in file for config in files.from_text(read_text(one))]
     with open_database() as database, database.session() as session:
         for config in configs:
-            if replace and registry.is_there(session, config.name):
+            if replace and registry.exists(session, config.name):
                 registry.edit(session, config.name, config.model_dump(mode="json"))
             else:
                 registry.add(session, config, owner)
@@ -177,7 +177,7 @@ def describe(
 ) -> None:
     """Write sources as TOML or JSON, for `tarantula stream import`."""
     with open_database() as database, database.reading() as session:
-        rows: list[Source] = [registry.get(session, name) for name in names] if names else registry.below(session)
+        rows: list[Source] = [registry.get(session, name) for name in names] if names else registry.list_under(session)
         write = files.to_json if as_json else files.to_toml
         text = write([registry.config_of(row) for row in rows], secrets)
     if output is None:
@@ -191,7 +191,7 @@ for verb in (make, categories, poll, read, aside):
 
 
 def _said(before: dict[str, Any], url: str | None, typed: dict[str, Any]) -> dict[str, Any]:
-    return changes(before, typed) | ({} if url is None else {"url": url})
+    return source_changes(before, typed) | ({} if url is None else {"url": url})
 
 
 def _set_paused(name: str, paused: bool) -> None:

@@ -12,14 +12,14 @@ from tarantula.cli.terminal import write_json
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.errors import TarantulaError
-from tarantula.core.states import ALIVE, ItemState
+from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState
 from tarantula.lifecycle.coordinator import check_can_begin
-from tarantula.lifecycle.processes_part_starting import ProcessStarter
-from tarantula.lifecycle.suggestions import Suggested, checked_suggestion, take_suggestion
-from tarantula.lifecycle.suggestions_part_suggested import Suggestion, what_became
+from tarantula.lifecycle.processes_part_starting import LocalProcessStarter
+from tarantula.lifecycle.suggestions import AcceptedSuggestion, accept_suggestion, check_suggestion
+from tarantula.lifecycle.suggestions_part_suggested import SuggestionStatus, suggestion_status
 from tarantula.store.listings import find_item
 
-LOOK = 0.2
+POLL_SECONDS = 0.2
 """Seconds between two looks at what became of it."""
 
 
@@ -41,27 +41,27 @@ def suggest(
         print(f"{found.url} {'is' if found.is_final else 'will be'} collected in {found.urn}.")
 
 
-def _take(installation: Config, database: Database, url: str) -> Suggested:
-    wanted = checked_suggestion(installation, database, url)
+def _take(installation: Config, database: Database, url: str) -> AcceptedSuggestion:
+    wanted = check_suggestion(installation, database, url)
     check_can_begin(installation, installation.suggestions)
     with database.session() as session:
-        taken = take_suggestion(session, installation.suggestions, wanted, datetime.now(UTC))
+        taken = accept_suggestion(session, installation.suggestions, wanted, datetime.now(UTC))
     if taken.is_left_alone:
-        ProcessStarter(installation).start(taken.publication, taken.urn, ItemState.WAITING)
+        LocalProcessStarter(installation).start(taken.publication, taken.urn, ItemState.WAITING)
     return taken
 
 
-def _awaited(database: Database, taken: Suggested) -> Suggestion:
+def _awaited(database: Database, taken: AcceptedSuggestion) -> SuggestionStatus:
     """Look until it is done with; an item that ends without it says why."""
     while not (found := _became(database, taken)).is_final:
         with database.reading() as session:
             item = find_item(session, taken.urn)
-        if item.state not in ALIVE:
+        if item.state not in ACTIVE_ITEM_STATES:
             raise TarantulaError(f"{taken.urn} has ended without it. {item.reason or ''}".strip())
-        time.sleep(LOOK)
+        time.sleep(POLL_SECONDS)
     return found
 
 
-def _became(database: Database, taken: Suggested) -> Suggestion:
+def _became(database: Database, taken: AcceptedSuggestion) -> SuggestionStatus:
     with database.reading() as session:
-        return what_became(session, taken.urn, taken.document)
+        return suggestion_status(session, taken.urn, taken.document)

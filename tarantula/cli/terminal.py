@@ -15,13 +15,13 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-WIDE = 1000
+FILE_WIDTH = 1000
 """Columns, where nobody looks at a screen: nothing is cut short on its way to a file."""
 
 
 def console() -> Console:
     """Return what is written to: as wide as the terminal, or as the longest line."""
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else FILE_WIDTH
     return Console(width=width, markup=False, highlight=False, emoji=False)
 
 
@@ -49,13 +49,13 @@ def write_json_rows(rows: Iterable[Any]) -> None:
     print("[]" if between == "[\n" else "\n]")
 
 
-def when(moment: datetime | None) -> str:
+def local_time(moment: datetime | None) -> str:
     """Write a moment in the time zone of this machine."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else ""
 
 
 @contextmanager
-def counting(title: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
     """Give what shows how many are done, and of how many, while somebody looks at a screen."""
     screen = Console(stderr=True)
     with Progress(

@@ -8,7 +8,7 @@ from pathlib import Path
 from tarantula.core.errors import TarantulaError
 
 
-def text_in(file: Path) -> str:
+def read_text(file: Path) -> str:
     """Return the text of a file; ``-`` is what comes in."""
     try:
         return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")

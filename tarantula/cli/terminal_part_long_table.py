@@ -10,18 +10,18 @@ from rich.cells import cell_len
 
 from tarantula.cli.terminal import console
 
-BETWEEN = 2
+COLUMN_GAP = 2
 """Spaces between two columns."""
-NARROWEST = 20
+MIN_LAST_COLUMN_WIDTH = 20
 """Letters of the last column, however little room there is."""
 
 
-def write_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def write_long_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Write a table; what is too long for the last column goes on in the next line."""
     written = list(rows)
-    widths = [max(map(cell_len, cells)) + BETWEEN for cells in zip(columns, *written, strict=True)][:-1]
+    widths = [max(map(cell_len, cells)) + COLUMN_GAP for cells in zip(columns, *written, strict=True)][:-1]
     screen = console()
-    left = max(screen.width - sum(widths), NARROWEST)
+    left = max(screen.width - sum(widths), MIN_LAST_COLUMN_WIDTH)
     screen.print(_line(columns, widths), style="dim", no_wrap=True, overflow="ignore", crop=False)
     for cells in written:
         first, *others = wrap(cells[-1], left) or [""]

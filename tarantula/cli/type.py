@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from tarantula.cli.nouns import group
+from tarantula.cli.nouns import noun_group
 from tarantula.cli.terminal import console, table, write_json
 from tarantula.core.database import open_database
 from tarantula.publications import document_types
 from tarantula.publications.fields import split_words
 
-app = group("type")
+app = noun_group("type")
 
 
 @app.command()
@@ -33,7 +33,7 @@ def add(
 def list_all(as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False) -> None:
     """Show every type, with its extensions."""
     with open_database() as database, database.reading() as session:
-        rows = document_types.types(session)
+        rows = document_types.all_types(session)
     if as_json:
         write_json([{"mime": row.mime, "extensions": row.extensions, "description": row.description} for row in rows])
         return

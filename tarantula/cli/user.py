@@ -13,16 +13,16 @@ import typer
 from tarantula.accounts import accounts
 from tarantula.accounts.roles import Role, parse_role
 from tarantula.accounts.roles_part_person import Person
-from tarantula.cli.nouns import group
-from tarantula.cli.terminal import console, table, when, write_json
+from tarantula.cli.nouns import noun_group
+from tarantula.cli.terminal import console, local_time, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.services import accounts as people
 from tarantula.services import tokens
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 
-app = group("user")
+app = noun_group("user")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The account.")]
 Json = Annotated[bool, typer.Option("--json", help="For a program to read.")]
@@ -41,7 +41,7 @@ def add(
     """Make an account; its password is asked for, or read from what comes in."""
     with _desk() as desk:
         chosen = parse_role(role) if role is not None else _usual_role(desk)
-        row = people.add(desk, name, chosen, _password())
+        row = people.add_account(desk, name, chosen, _password())
     print(f"{row.name} is {row.role.somebody}.")
 
 
@@ -49,13 +49,13 @@ def add(
 def list_all(as_json: Json = False) -> None:
     """Show every account."""
     with _desk() as desk:
-        rows = people.accounts(desk)
+        rows = people.list_accounts(desk)
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
         return
     drawn = table("name", "role", "since", "disabled since")
     for row in rows:
-        drawn.add_row(row.name, row.role, when(row.created_at), when(row.disabled_at))
+        drawn.add_row(row.name, row.role, local_time(row.created_at), local_time(row.disabled_at))
     console().print(drawn)
 
 
@@ -73,8 +73,10 @@ def edit(
     if chosen is None and not password and disabled is None:
         raise TarantulaError("Say what is to change: --role, --password, --disable or --enable.")
     with _desk() as desk:
-        people.shown(desk, name)
-        row = people.edit(desk, name, role=chosen, password=_password() if password else None, disabled=disabled)
+        people.get_account(desk, name)
+        row = people.edit_account(
+            desk, name, role=chosen, password=_password() if password else None, disabled=disabled
+        )
     print(f"{row.name} is {row.role.somebody}{', and disabled' if row.disabled_at else ''}.")
 
 
@@ -82,10 +84,10 @@ def edit(
 def remove(name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask once more.")] = False) -> None:
     """Remove an account, with its sessions and tokens."""
     with _desk() as desk:
-        people.shown(desk, name)
+        people.get_account(desk, name)
         if not yes:
             typer.confirm(f"Remove the account {name}?", abort=True)
-        people.remove(desk, name)
+        people.remove_account(desk, name)
     print(f"{name} is removed.")
 
 
@@ -98,7 +100,7 @@ def token(
 ) -> None:
     """Make a token, with which a program uses the API as that account; it is shown this once."""
     with _desk() as desk:
-        made = tokens.new_token(desk, purpose, parse_role(role), days, account=name)
+        made = tokens.add_token(desk, purpose, parse_role(role), days, account=name)
     print(made.secret)
 
 
@@ -111,26 +113,26 @@ def list_tokens(
     with _desk() as desk:
         if remove is not None:
             tokens.remove_token(desk, remove)
-        rows = tokens.tokens(desk)
+        rows = tokens.list_tokens(desk)
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
         return
     drawn = table("number", "account", "purpose", "role", "since", "until", "last used", numbers=("number",))
     for row in rows:
         moments = (row.created_at, row.expires_at, row.used_at)
-        drawn.add_row(str(row.id), row.account, row.name, row.role, *(when(moment) for moment in moments))
+        drawn.add_row(str(row.id), row.account, row.name, row.role, *(local_time(moment) for moment in moments))
     console().print(drawn)
 
 
 @contextmanager
-def _desk() -> Iterator[Desk]:
+def _desk() -> Iterator[ServiceContext]:
     """Give the desk of whoever can read the database anyway."""
     installation = Config()
     with open_database(installation) as database:
-        yield Desk(installation, database, Person(getpass.getuser(), Role.ADMINISTRATOR))
+        yield ServiceContext(installation, database, Person(getpass.getuser(), Role.ADMINISTRATOR))
 
 
-def _usual_role(desk: Desk) -> Role:
+def _usual_role(desk: ServiceContext) -> Role:
     with desk.reading() as session:
         return Role.CURATOR if accounts.exist(session) else Role.ADMINISTRATOR
 

@@ -10,7 +10,7 @@ import typer
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.errors import TarantulaError
-from tarantula.core.sockets import address_of, is_loopback
+from tarantula.core.sockets import is_loopback, listener_url
 
 Host = Annotated[str, typer.Option("--host", help="The address to listen on; only this machine reaches 127.0.0.1.")]
 Port = Annotated[int, typer.Option("--port", help="The port of the pages; 0 is any that is free.")]
@@ -28,7 +28,7 @@ ReplayAddress = Annotated[
 ]
 
 
-class Where(NamedTuple):
+class ListenAddress(NamedTuple):
     """Where the pages are, and the archived ones."""
 
     host: str = "127.0.0.1"
@@ -37,34 +37,36 @@ class Where(NamedTuple):
     replay_address: str = ""
 
 
-USUAL = Where()
+DEFAULT_ADDRESS = ListenAddress()
 
 
 def web(
-    host: Host = USUAL.host,
-    port: Port = USUAL.port,
-    replay_port: ReplayPort = USUAL.replay_port,
-    replay_address: ReplayAddress = USUAL.replay_address,
+    host: Host = DEFAULT_ADDRESS.host,
+    port: Port = DEFAULT_ADDRESS.port,
+    replay_port: ReplayPort = DEFAULT_ADDRESS.replay_port,
+    replay_address: ReplayAddress = DEFAULT_ADDRESS.replay_address,
 ) -> None:
     """Start the management pages, until Ctrl-C."""
-    run_pages(Config(), Where(host, port, replay_port, replay_address))
+    run_pages(Config(), ListenAddress(host, port, replay_port, replay_address))
 
 
-def run_pages(installation: Config, where: Where, meanwhile: AbstractContextManager[None] | None = None) -> None:
+def run_pages(
+    installation: Config, where: ListenAddress, meanwhile: AbstractContextManager[None] | None = None
+) -> None:
     """Serve the pages until Ctrl-C; *meanwhile* something else goes on."""
     try:
-        from tarantula.web.app_part_origins import both_origins
+        from tarantula.web.app_part_origins import create_apps
         from tarantula.web.app_part_serving import serve
-        from tarantula.web.auth_part_gate import Gate
+        from tarantula.web.auth_part_gate import Authenticator
     except ModuleNotFoundError as error:
         raise TarantulaError(f"The pages need {error.name}. Install them with: pip install 'tarantula[web]'") from error
     installation.make_home()
     with open_database(installation) as database:
         has_accounts = _check_accounts(database, where.host)
-        gate = Gate(installation, database)
-        served = both_origins(gate, *where)
+        gate = Authenticator(installation, database)
+        served = create_apps(gate, *where)
         way_in = "" if has_accounts else f"begin?code={gate.open_once()}"
-        print(f"{address_of(where.host, served[0][1])}/{way_in}", flush=True)
+        print(f"{listener_url(where.host, served[0][1])}/{way_in}", flush=True)
         with meanwhile or nullcontext():
             serve(served)
 

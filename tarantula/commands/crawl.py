@@ -10,10 +10,10 @@ from collections.abc import Awaitable
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.exceptions import UsageError
 
-from tarantula.cli.entry_point import STOPPED, take_signals_back
+from tarantula.cli.entry_point import EXIT_INTERRUPTED, restore_signal_handlers
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.lifecycle.coordinator import check_can_begin, complete_item, give_up
+from tarantula.lifecycle.coordinator import abandon_item, check_can_begin, complete_item
 from tarantula.spiders.publication import PublicationSpider
 from tarantula.spiders.streams import StreamsSpider
 
@@ -38,7 +38,7 @@ class Command(ScrapyCrawl):
             self.exitcode = 0 if is_well and not self.crawler_process.bootstrap_failed else 2
             return
         if self.crawler_process.bootstrap_failed:
-            give_up(collection)
+            abandon_item(collection)
         if self.crawler_process.bootstrap_failed or collection is None or collection.trouble is not None:
             self.exitcode = 2
         if collection is not None:
@@ -54,7 +54,7 @@ class Command(ScrapyCrawl):
             logger.error("The spider could not be made.", exc_info=error)
 
     def _complete(self, urn: str) -> None:
-        take_signals_back()
+        restore_signal_handlers()
         try:
             complete_item(Config(), urn)
         except TarantulaError as error:
@@ -62,7 +62,7 @@ class Command(ScrapyCrawl):
             self.exitcode = 2
         except KeyboardInterrupt:
             logger.warning("%s is not converted; `tarantula item resume %s` goes on.", urn, urn)
-            self.exitcode = STOPPED
+            self.exitcode = EXIT_INTERRUPTED
 
     def _check(self, spider: str, arguments: dict[str, str]) -> None:
         if spider == StreamsSpider.name:

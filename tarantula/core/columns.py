@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, DateTime, Dialect, Integer, MetaData, TypeDec
 from sqlalchemy.orm import DeclarativeBase
 
 
-class Moment(TypeDecorator[datetime]):
+class UtcDateTime(TypeDecorator[datetime]):
     """A point in time, always in UTC, on databases that know time zones and on those that do not."""
 
     impl = DateTime(timezone=True)
@@ -45,6 +45,6 @@ class Base(DeclarativeBase):
     )
 
 
-def storable(text: str) -> str:
+def storable_text(text: str) -> str:
     """Leave out what no database takes: NUL, and halves of characters."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()

@@ -16,7 +16,7 @@ from tarantula import __version__
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times_part_zones import parse_zone, zone_named
 
-REPLAY = """\
+PYWB_CONFIG = """\
 # So that pywb, started in this directory, serves every item as a collection, and all of them as another.
 collections_root: items
 collections:
@@ -104,7 +104,7 @@ class Config(BaseSettings):
             probe.touch()
             probe.unlink(missing_ok=True)
             if not (replay := self.home / "config.yaml").exists():
-                replay.write_text(REPLAY)
+                replay.write_text(PYWB_CONFIG)
         except OSError as error:
             raise TarantulaError(
                 f"The home {self.home} cannot be written ({error.strerror}). "

@@ -13,14 +13,14 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session, sessionmaker
 
 from tarantula.core.config import Config
-from tarantula.core.database_errors import told
+from tarantula.core.database_errors import translate_errors
 from tarantula.core.errors import TarantulaError
 from tarantula.migrations import migrate
 
-PATIENCE = 30.0
+LOCK_TIMEOUT_SECONDS = 30.0
 """Seconds to wait for a lock, or for a server to answer."""
 
-PRIMARY_CODE = 0xFF
+SQLITE_PRIMARY_CODE_MASK = 0xFF
 """The part of an SQLite error code that is not its extension."""
 
 
@@ -42,24 +42,24 @@ class Database:
     @contextmanager
     def session(self) -> Iterator[Session]:
         """Give a session that is committed at the end, or undone if anything goes wrong."""
-        with told(self.engine.url), self._write.begin() as session:
+        with translate_errors(self.engine.url), self._write.begin() as session:
             yield session
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """Give a session that keeps nobody from writing, however long it lasts."""
-        with told(self.engine.url), self._read() as session:
+        with translate_errors(self.engine.url), self._read() as session:
             yield session
 
     @contextmanager
     def looking(self) -> Iterator[Connection]:
         """Give a connection for a quick look; it keeps nobody from writing either."""
-        with told(self.engine.url), self._reading.connect() as connection:
+        with translate_errors(self.engine.url), self._reading.connect() as connection:
             yield connection
 
     def watching(self) -> Connection:
         """Return a connection without transactions, to be closed: each look shows what is committed by then."""
-        with told(self.engine.url):
+        with translate_errors(self.engine.url):
             return self.engine.execution_options(isolation_level="AUTOCOMMIT", sqlite_begin="").connect()
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ def open_database(config: Config | None = None) -> Database:
     url = _database_url(config)
     engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
     try:
-        with told(url):
+        with translate_errors(url):
             migrate(engine)
     except BaseException:
         engine.dispose()
@@ -103,12 +103,12 @@ def _postgresql(url: URL) -> Engine:
         url,
         # Updates of many rows travel together.
         executemany_mode="values_plus_batch",
-        connect_args={"connect_timeout": int(PATIENCE), "application_name": "tarantula"},
+        connect_args={"connect_timeout": int(LOCK_TIMEOUT_SECONDS), "application_name": "tarantula"},
     )
 
 
 def _sqlite(url: URL) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": PATIENCE})
+    engine = create_engine(url, connect_args={"timeout": LOCK_TIMEOUT_SECONDS})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -123,13 +123,13 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
     """Switch a new file over; SQLite does not wait for others who are doing the same, so we do."""
-    give_up = monotonic() + PATIENCE
+    give_up = monotonic() + LOCK_TIMEOUT_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & PRIMARY_CODE != sqlite3.SQLITE_BUSY or monotonic() > give_up:
+            if error.sqlite_errorcode & SQLITE_PRIMARY_CODE_MASK != sqlite3.SQLITE_BUSY or monotonic() > give_up:
                 raise
             sleep(0.01)
 

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from sqlalchemy import URL
 from sqlalchemy.exc import DBAPIError
 
-from tarantula.core.errors import NotReached
+from tarantula.core.errors import DatabaseUnavailableError
 
 FULL = "There is no room left for the database {name}. Free some room and try again; what was stored before is kept."
 READ_ONLY = "The database {name} cannot be written: it is read-only. Mend its permissions, or name another."
 LOCKED = "The database {name} is locked by another program. Try again when that one is done."
 LOST = "The connection to the database {name} was lost. Try again when its server is up."
 
-SQLITE = {
+SQLITE_MESSAGES = {
     "SQLITE_FULL": FULL,
     "SQLITE_READONLY": READ_ONLY,
     "SQLITE_BUSY": LOCKED,
@@ -29,7 +29,7 @@ SQLITE = {
 }
 """By primary code: the first two words of an extended one such as SQLITE_READONLY_DIRECTORY."""
 
-POSTGRESQL = {
+POSTGRESQL_MESSAGES = {
     "25006": READ_ONLY,
     "42501": "The user of the database {name} may not do this: {detail}.",
     "53100": FULL,
@@ -39,7 +39,7 @@ POSTGRESQL = {
 }
 """By SQLSTATE."""
 
-NOT_CONNECTED = (
+CONNECTION_MESSAGES = (
     ("could not translate host name", "The server of the database {name} is not known: {detail}."),
     (
         "password authentication failed|no password supplied",
@@ -57,7 +57,7 @@ NOT_CONNECTED = (
 
 
 @contextmanager
-def told(url: URL) -> Iterator[None]:
+def translate_errors(url: URL) -> Iterator[None]:
     """Turn what a database complains of into a sentence; what is a fault of ours passes as it is."""
     try:
         yield
@@ -65,10 +65,12 @@ def told(url: URL) -> Iterator[None]:
         template = _template(error.orig) if error.orig else None
         if template is None:
             raise
-        raise NotReached(template.format(name=shown(url), detail=_first_line(error.orig))) from error
+        raise DatabaseUnavailableError(
+            template.format(name=display_name(url), detail=_first_line(error.orig))
+        ) from error
 
 
-def shown(url: URL) -> str:
+def display_name(url: URL) -> str:
     """Return how a database is named to people: never with its password."""
     if url.get_backend_name() == "sqlite":
         return url.database or "in memory"
@@ -78,12 +80,12 @@ def shown(url: URL) -> str:
 def _template(error: BaseException) -> str | None:
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorname", "")
-        return SQLITE.get("_".join(code.split("_")[:2]))
+        return SQLITE_MESSAGES.get("_".join(code.split("_")[:2]))
     state = getattr(error, "pgcode", None)
     if state is not None:
-        return POSTGRESQL.get(state)
+        return POSTGRESQL_MESSAGES.get(state)
     message = str(error)
-    return next((template for pattern, template in NOT_CONNECTED if re.search(pattern, message)), None)
+    return next((template for pattern, template in CONNECTION_MESSAGES if re.search(pattern, message)), None)
 
 
 def _first_line(error: BaseException | None) -> str:

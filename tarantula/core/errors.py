@@ -17,17 +17,17 @@ class TarantulaError(Exception):
         self.fields = dict(fields or {})
 
 
-class NotThere(TarantulaError):
+class NotFoundError(TarantulaError):
     """What was asked for does not exist."""
 
 
-class NotNow(TarantulaError):
+class ConflictError(TarantulaError):
     """It cannot be done as things are: a name is taken, an item is in another state."""
 
 
-class NotUsable(TarantulaError):
+class UnusableError(TarantulaError):
     """What is needed cannot be used as it is: somebody must mend it first."""
 
 
-class NotReached(TarantulaError):
+class DatabaseUnavailableError(TarantulaError):
     """The database cannot be used at the moment."""

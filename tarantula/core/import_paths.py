@@ -8,7 +8,7 @@ from typing import Any
 from tarantula.core.errors import TarantulaError
 
 
-def load(path: str, what: str) -> Any:
+def load_object(path: str, what: str) -> Any:
     """Return what an import path names, or say that *what* it should be is not there."""
     module, _, attribute = path.rpartition(".")
     try:

@@ -19,18 +19,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
-def of_validation(error: ValidationError, fields: Iterable[str]) -> list[str]:
+def validation_messages(error: ValidationError, fields: Iterable[str]) -> list[str]:
     """Return what is wrong, one sentence a field."""
-    return of_details(error.errors(include_url=False), fields)
+    return detail_messages(error.errors(include_url=False), fields)
 
 
-def of_details(errors: Iterable[ErrorDetails], fields: Iterable[str]) -> list[str]:
+def detail_messages(errors: Iterable[ErrorDetails], fields: Iterable[str]) -> list[str]:
     """Return what is wrong, one sentence each."""
     known = tuple(fields)
     return list(dict.fromkeys(_of_field(details, known) for details in errors))
 
 
-def by_field(error: ValidationError, fields: Iterable[str]) -> dict[str, str]:
+def messages_by_field(error: ValidationError, fields: Iterable[str]) -> dict[str, str]:
     """Return the first thing that is wrong with each field; under no name, what is wrong with all of them together."""
     known, complaints = tuple(fields), dict[str, str]()
     for details in error.errors(include_url=False):
@@ -38,12 +38,12 @@ def by_field(error: ValidationError, fields: Iterable[str]) -> dict[str, str]:
     return complaints
 
 
-def not_valid(error: ValidationError, fields: Iterable[str]) -> TarantulaError:
+def validation_error(error: ValidationError, fields: Iterable[str]) -> TarantulaError:
     """Return the error that says what is wrong, one sentence a field, and in which of them it is."""
     known, places = tuple(fields), dict[str, str]()
     for details in error.errors(include_url=False):
         places.setdefault(".".join(str(part) for part in details["loc"]), _of_field(details, known))
-    return TarantulaError("\n".join(of_validation(error, known)), fields=places)
+    return TarantulaError("\n".join(validation_messages(error, known)), fields=places)
 
 
 def _of_field(details: ErrorDetails, known: tuple[str, ...]) -> str:

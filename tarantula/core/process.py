@@ -8,7 +8,7 @@ from logging import Logger
 from tarantula.core.errors import TarantulaError
 
 
-class Patient:
+class PeriodicJob:
     """Does something, and goes on when it could not be done: the next round comes soon. The same is said once."""
 
     def __init__(self, job: Callable[[], None], logger: Logger) -> None:

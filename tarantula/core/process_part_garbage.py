@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import gc
 
-THRESHOLDS = (20_000, 10, 5)
+GC_THRESHOLDS = (20_000, 10, 5)
 """How much is made before they are looked for."""
 
 
-def settle_memory() -> None:
+def collect_and_freeze() -> None:
     """Look for garbage only in what comes from now on, and not after every few objects."""
     gc.collect()
-    look_rarely()
+    freeze_and_relax_gc()
 
 
-def look_rarely() -> None:
+def freeze_and_relax_gc() -> None:
     """Do so without looking for garbage in what there is, which takes a moment."""
     gc.freeze()
-    gc.set_threshold(*THRESHOLDS)
+    gc.set_threshold(*GC_THRESHOLDS)

@@ -6,7 +6,7 @@ import logging
 import sys
 
 
-def say_what_is_done() -> None:
+def log_to_stdout() -> None:
     """Print a line for everything that this process does."""
     logging.basicConfig(
         stream=sys.stdout, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S", level=logging.INFO

@@ -16,7 +16,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def listen(host: str, port: int, option: str = "--port") -> socket.socket:
+def open_listener(host: str, port: int, option: str = "--port") -> socket.socket:
     """Take a port, or say why it cannot be had, and with which option to choose another; 0 is any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     taken = socket.socket(family, socket.SOCK_STREAM)
@@ -34,7 +34,7 @@ def listen(host: str, port: int, option: str = "--port") -> socket.socket:
     return taken
 
 
-def address_of(host: str, taken: socket.socket) -> str:
+def listener_url(host: str, taken: socket.socket) -> str:
     """Return the address of what listens on a port of a host."""
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{taken.getsockname()[1]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from http import HTTPStatus
 
-from tarantula.core.errors import NotNow
+from tarantula.core.errors import ConflictError
 
 
 class DocumentState(IntEnum):
@@ -25,13 +25,13 @@ class DocumentState(IntEnum):
     SYSTEM_ERROR = -11
 
 
-COLLECTED = range(200, 300)
+COLLECTED_STATES = range(200, 300)
 """The states of what a server gave."""
 
-NOT_REACHED = frozenset({DocumentState.TIMEOUT, DocumentState.SYSTEM_ERROR})
+UNREACHED_STATES = frozenset({DocumentState.TIMEOUT, DocumentState.SYSTEM_ERROR})
 """The states that say nothing of the document, only of the way to it."""
 
-MEANINGS: dict[int, str] = {
+STATE_MEANINGS: dict[int, str] = {
     DocumentState.COLLECTING: "being collected",
     DocumentState.INVALID_RESPONSE: "invalid HTTP response",
     DocumentState.NO_CODE: "code could not be told",
@@ -47,10 +47,10 @@ MEANINGS: dict[int, str] = {
 }
 
 
-def meaning(state: int) -> str:
+def state_meaning(state: int) -> str:
     """What a document's state says, in words."""
-    if state in MEANINGS:
-        return MEANINGS[state]
+    if state in STATE_MEANINGS:
+        return STATE_MEANINGS[state]
     try:
         return f"HTTP: {HTTPStatus(state).phrase}"
     except ValueError:
@@ -80,7 +80,7 @@ class Validation(StrEnum):
     REJECTED = "rejected"
 
 
-MOVES: dict[ItemState, frozenset[ItemState]] = {
+ITEM_TRANSITIONS: dict[ItemState, frozenset[ItemState]] = {
     ItemState.WAITING: frozenset({ItemState.COLLECTING, ItemState.INTERRUPTED}),
     ItemState.COLLECTING: frozenset({ItemState.CONVERTING, ItemState.ARCHIVED, ItemState.INTERRUPTED}),
     ItemState.CONVERTING: frozenset({ItemState.ARCHIVED, ItemState.INTERRUPTED}),
@@ -88,17 +88,17 @@ MOVES: dict[ItemState, frozenset[ItemState]] = {
     ItemState.ARCHIVED: frozenset(),
 }
 
-ALIVE = frozenset({ItemState.WAITING, ItemState.COLLECTING, ItemState.CONVERTING})
+ACTIVE_ITEM_STATES = frozenset({ItemState.WAITING, ItemState.COLLECTING, ItemState.CONVERTING})
 """The states in which something is still to be done, by whoever comes."""
 
-EXTENSIBLE = frozenset({ItemState.WAITING, ItemState.COLLECTING, ItemState.INTERRUPTED})
+EXTENSIBLE_ITEM_STATES = frozenset({ItemState.WAITING, ItemState.COLLECTING, ItemState.INTERRUPTED})
 """The states in which a deadline means something."""
 
-REMOVABLE = frozenset({ItemState.INTERRUPTED, ItemState.ARCHIVED})
+REMOVABLE_ITEM_STATES = frozenset({ItemState.INTERRUPTED, ItemState.ARCHIVED})
 """The states in which nobody is at work on an item."""
 
 
-def check_move(urn: str, old: ItemState, new: ItemState) -> None:
+def check_transition(urn: str, old: ItemState, new: ItemState) -> None:
     """Refuse a move that is not in the table."""
-    if new not in MOVES[old]:
-        raise NotNow(f"Item {urn} is {old} and cannot become {new}.")
+    if new not in ITEM_TRANSITIONS[old]:
+        raise ConflictError(f"Item {urn} is {old} and cannot become {new}.")

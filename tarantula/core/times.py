@@ -10,10 +10,10 @@ from tarantula.core.times_part_zones import local_zone
 
 PERIODS = ("once", "hourly", "daily", "weekly", "monthly", "yearly")
 CRON_FIELDS = 5
-YEARS = range(1990, 3000)
+ALLOWED_YEARS = range(1990, 3000)
 
-UNITS = {"w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1, "": 1}
-LONGEST = timedelta(days=36_500)
+SECONDS_PER_UNIT = {"w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1, "": 1}
+LONGEST_DURATION = timedelta(days=36_500)
 
 _DURATION = re.compile(r"(?:\d{1,12}[wdhms])+|\d{1,12}", re.IGNORECASE | re.ASCII)
 _PART = re.compile(r"(\d+)([wdhms]?)", re.IGNORECASE | re.ASCII)
@@ -29,8 +29,8 @@ def parse_duration(value: object) -> int | None:
         return None
     if not _DURATION.fullmatch(text):
         raise ValueError(f"{text[:40]!r} is not a duration. Write it as 10d, 3h, 90m, 1h30m or a number of seconds.")
-    seconds = sum(int(number) * UNITS[unit.lower()] for number, unit in _PART.findall(text))
-    if not 0 < seconds <= LONGEST.total_seconds():
+    seconds = sum(int(number) * SECONDS_PER_UNIT[unit.lower()] for number, unit in _PART.findall(text))
+    if not 0 < seconds <= LONGEST_DURATION.total_seconds():
         raise ValueError(f"A duration is longer than nothing and shorter than a century; {text[:40]!r} is not.")
     return seconds
 
@@ -39,7 +39,7 @@ def format_duration(seconds: int) -> str:
     """Write seconds as `parse_duration` reads them: ``10d``, ``1h30m``."""
     parts = []
     for unit in "dhms":
-        number, seconds = divmod(seconds, UNITS[unit])
+        number, seconds = divmod(seconds, SECONDS_PER_UNIT[unit])
         if number:
             parts.append(f"{number}{unit}")
     return "".join(parts)
@@ -52,7 +52,7 @@ def parse_moment(value: object, zone: tzinfo | None = None) -> datetime | None:
     moment = value if isinstance(value, date) else _read_moment(str(value).strip())
     if not isinstance(moment, datetime):
         moment = datetime.combine(moment, time())
-    if moment.year not in YEARS:
+    if moment.year not in ALLOWED_YEARS:
         raise ValueError(f"The year {moment.year} is too far away.")
     # Written and read again, a moment keeps its offset from UTC and not its zone's rules: so from the start.
     return datetime.fromisoformat((moment if moment.tzinfo else _local(moment, zone)).isoformat())

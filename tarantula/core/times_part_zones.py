@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from tarantula.core.messages import did_you_mean
 
-LOCALTIME = Path("/etc/localtime")
+LOCALTIME_FILE = Path("/etc/localtime")
 
 
 def parse_zone(value: object) -> str:
@@ -31,7 +31,7 @@ def local_zone() -> tzinfo:
     if zone := _named(os.environ.get("TZ", "").lstrip(":")):
         return zone
     try:
-        with LOCALTIME.open("rb") as rules:
+        with LOCALTIME_FILE.open("rb") as rules:
             return ZoneInfo.from_file(rules, key="localtime")
     except (OSError, ValueError):
         return UTC

@@ -11,40 +11,40 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from tarantula import __version__
-from tarantula.core.columns import storable
+from tarantula.core.columns import storable_text
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import DocumentState
-from tarantula.crawl.collection_part_current_wishes import CurrentWishes
+from tarantula.crawl.collection_part_current_wishes import ItemControl
 from tarantula.crawl.discovery import Discovery
-from tarantula.fetch.errors import Refused
-from tarantula.fetch.exchange import Exchange, Head
+from tarantula.fetch.errors import RefusedByRule
+from tarantula.fetch.exchange import Exchange, ResponseHead
 from tarantula.fetch.media_types import media_type
 from tarantula.fetch.politeness import Politeness
 from tarantula.frontier.frontier import Frontier
-from tarantula.frontier.queues import WINDOW
-from tarantula.frontier.strategies import strategy
-from tarantula.items import CollectedDocument, Entry
+from tarantula.frontier.queues import WINDOW_SIZE
+from tarantula.frontier.strategies import load_strategy
+from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.links.link import Link
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.scope import may_visit_private
 from tarantula.scope.scope import Scope
-from tarantula.store.commit_group_part_group import Finished, News, Refill
-from tarantula.store.documents import DocumentTable, Outcome
-from tarantula.store.leases import Leases
-from tarantula.store.previous_captures import EarlierCaptures
-from tarantula.store.previous_captures_part_unmodified import NO_HEADERS, headers_to_keep, recall
-from tarantula.store.visits import Standing, Visits
-from tarantula.store.visits_part_visited import Visited
+from tarantula.store.commit_group_part_group import CommitResult, FinishedDocument, RefillRequest
+from tarantula.store.documents import DocumentOutcome, DocumentTable
+from tarantula.store.leases import ItemLeases
+from tarantula.store.previous_captures import PreviousCaptures
+from tarantula.store.previous_captures_part_unmodified import NO_KEPT_HEADERS, headers_to_keep, restore_or_forget
+from tarantula.store.visits import VisitProgress, VisitTable
+from tarantula.store.visits_part_visited import VisitSettlement
 from tarantula.store.warc_writer import WarcWriter
 from tarantula.store.writer import Writer
 from tarantula.store.writer_part_rows import RowWriter
-from tarantula.store.writer_part_shorter_ways import ShorterWays
+from tarantula.store.writer_part_shorter_ways import DepthUpdater
 
-PATIENCE = 0.5
+IDLE_POLL_SECONDS = 0.5
 """Seconds between two looks for work, while others have all of it."""
-LONG = timedelta(minutes=5)
+MAX_IDLE_WAIT = timedelta(minutes=5)
 """For a longer time no process of a daemon's waits until the next visit is due."""
 
 
@@ -60,7 +60,7 @@ class Collection:
         urn: str,
         item_id: int,
         deadline: datetime | None = None,
-        visits: Visits | None = None,
+        visits: VisitTable | None = None,
         may_leave: bool = False,
     ) -> None:
         self.installation = installation
@@ -68,17 +68,17 @@ class Collection:
         self.config = config
         self.scope = scope
         self.urn = urn
-        self.frontier = Frontier(strategy(config.strategy), config.per_server, config.delay)
+        self.frontier = Frontier(load_strategy(config.strategy), config.per_server, config.delay)
         self.politeness = Politeness(config.delay)
         self.discovery = Discovery(scope, config.keep_refused)
         self._table = DocumentTable(item_id)
-        self._leases = Leases(item_id)
+        self._leases = ItemLeases(item_id)
         self._item_id = item_id
         self.visits = visits
         """Those of a refresh item."""
         self._may_leave = may_leave
-        self._visited = Visited(visits) if visits is not None else None
-        self._wishes = CurrentWishes(item_id, deadline, self._leases, scope, self.politeness, self.discovery)
+        self._visited = VisitSettlement(visits) if visits is not None else None
+        self._wishes = ItemControl(item_id, deadline, self._leases, scope, self.politeness, self.discovery)
         self._writer: Writer | None = None
         self.counts: Counter[str] = Counter()
         """What is counted for the stats."""
@@ -112,11 +112,11 @@ class Collection:
         """Take the first servers, and be ready to store."""
         self._loop = loop
         self._on_work = on_work
-        ways = ShorterWays(self._table, self.discovery.judge_again)
-        earlier = EarlierCaptures(self.installation.items, self.config)
+        ways = DepthUpdater(self._table, self.discovery.judge_again)
+        earlier = PreviousCaptures(self.installation.items, self.config)
         unusual = self.politeness.unusual
         rows = RowWriter(
-            self._table, self._leases, ways, WINDOW, self._wishes.read, earlier.recall, unusual, self._visited
+            self._table, self._leases, ways, WINDOW_SIZE, self._wishes.read, earlier.recall, unusual, self._visited
         )
         with self.database.session() as session:
             earlier.begin(session.connection(), self._item_id)
@@ -127,7 +127,7 @@ class Collection:
         self._writer = Writer(self.database.engine, rows, warc, loop, self._hear)
         self._writer.start()
 
-    def _hear(self, news: News) -> None:
+    def _hear(self, news: CommitResult) -> None:
         """Take in what a group brought about."""
         for server in news.lost:
             self.frontier.close(server)
@@ -140,12 +140,12 @@ class Collection:
         if news.waiting or news.nearer or news.opened:
             self._on_work()
 
-    def _open(self, news: News) -> None:
+    def _open(self, news: CommitResult) -> None:
         now = self._loop.time()
         for lease, entries in news.opened:
             # Whoever read a stream there kept to its own pauses; ours may be longer.
             wait = max(lease.wait, self.politeness.pause(lease.server) - lease.read_ago)
-            self.frontier.open(lease.server, now + wait, entries, exhausted=len(entries) < WINDOW)
+            self.frontier.open(lease.server, now + wait, entries, exhausted=len(entries) < WINDOW_SIZE)
 
     def tidy(self) -> None:
         """Give back the servers that have nothing left, and those that others wait for."""
@@ -171,10 +171,10 @@ class Collection:
             self.tidy()
             if not await self.writer.seek() or not self.frontier.is_empty() or self._is_long_to_next_visit():
                 return
-            await sleep(PATIENCE)
+            await sleep(IDLE_POLL_SECONDS)
 
     @property
-    def standing(self) -> Standing | None:
+    def standing(self) -> VisitProgress | None:
         """How far the visits of a refresh item are."""
         return self._visited.standing if self._visited is not None else None
 
@@ -183,13 +183,13 @@ class Collection:
         if self._visited is None or not (self._may_leave and self._visited.nothing_waits):
             return False
         due = self._visited.standing.next_due
-        return due is not None and due > datetime.now(UTC) + LONG
+        return due is not None and due > datetime.now(UTC) + MAX_IDLE_WAIT
 
-    def holds(self, entry: Entry) -> bool:
+    def holds(self, entry: FrontierEntry) -> bool:
         """Whether the server is kept until a browser is done with the page."""
         return self.config.render
 
-    def release(self, entry: Entry) -> None:
+    def release(self, entry: FrontierEntry) -> None:
         """Hear that a visit is over; the server is left alone for a while."""
         pause = self.politeness.pause(entry.server)
         self.frontier.release(entry, get_running_loop().time() + pause)
@@ -202,7 +202,7 @@ class Collection:
         found, links = self.discovery.discover(document.entry, document.links)
         entry = document.entry
         await self.writer.finish(
-            Finished(
+            FinishedDocument(
                 _outcome(document),
                 depth=entry.depth,
                 exchange=document.exchange,
@@ -216,14 +216,14 @@ class Collection:
         )
         self.frontier.stored(entry)
 
-    async def recall(self, entry: Entry, answer: Exchange) -> Exchange | None:
+    async def recall(self, entry: FrontierEntry, answer: Exchange) -> Exchange | None:
         """Return the earlier capture that a server says is still good; nothing, after a pause, if it cannot be read."""
-        whole = await to_thread(recall, self.installation.items, entry, answer)
+        whole = await to_thread(restore_or_forget, self.installation.items, entry, answer)
         if whole is None:
             await sleep(self.politeness.pause(entry.server))
         return whole
 
-    async def discover(self, via: Entry, url: str) -> None:
+    async def discover(self, via: FrontierEntry, url: str) -> None:
         """Take a URL that no page named, as if *via* had."""
         found, _ = self.discovery.discover(via, [Link(url)])
         await self.writer.discover(found)
@@ -231,14 +231,14 @@ class Collection:
     async def refill(self) -> None:
         """Fetch the next waiting documents for servers whose window runs dry."""
         for queue in self.frontier.wanting_refill():
-            entries = await self.writer.refill(Refill(queue.name, frozenset(queue.held), WINDOW))
-            self.frontier.refill(queue.name, entries, exhausted=len(entries) < WINDOW)
+            entries = await self.writer.refill(RefillRequest(queue.name, frozenset(queue.held), WINDOW_SIZE))
+            self.frontier.refill(queue.name, entries, exhausted=len(entries) < WINDOW_SIZE)
 
-    def check_head(self, head: Head) -> None:
+    def check_head(self, head: ResponseHead) -> None:
         """Refuse a document by its headers, before its body is read."""
         verdict = self.scope.judge_head(head.url, media_type(head.get(b"content-type")), head.length, head.status)
         if not verdict.accepted:
-            raise Refused(verdict.state or DocumentState.TYPE_NOT_WANTED, verdict.reason, verdict.rule)
+            raise RefusedByRule(verdict.state or DocumentState.TYPE_NOT_WANTED, verdict.reason, verdict.rule)
 
     def end(self) -> None:
         """Store what is left."""
@@ -276,13 +276,13 @@ class Collection:
         }
 
 
-def _outcome(document: CollectedDocument) -> Outcome:
-    headers = headers_to_keep(document.exchange) if document.exchange is not None else NO_HEADERS
-    return Outcome(
+def _outcome(document: CollectedDocument) -> DocumentOutcome:
+    headers = headers_to_keep(document.exchange) if document.exchange is not None else NO_KEPT_HEADERS
+    return DocumentOutcome(
         id=document.entry.id,
         state=document.state,
         rule=document.rule,
-        reason=storable(document.reason),
+        reason=storable_text(document.reason),
         type=document.type,
         size=document.size,
         links=len(document.links),

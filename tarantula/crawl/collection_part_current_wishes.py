@@ -12,19 +12,19 @@ from tarantula.fetch.politeness import Politeness
 from tarantula.publications import servers
 from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
-from tarantula.store.leases import Leases
-from tarantula.store.transitions import OVER, STOPPED
+from tarantula.store.leases import ItemLeases
+from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON
 from tarantula.tables.publications import Item
 
 
-class CurrentWishes:
+class ItemControl:
     """Reads them from the database, and sees that the stages go by them."""
 
     def __init__(
         self,
         item_id: int,
         deadline: datetime | None,
-        leases: Leases,
+        leases: ItemLeases,
         scope: Scope,
         politeness: Politeness,
         discovery: Discovery,
@@ -43,8 +43,8 @@ class CurrentWishes:
     def over(self) -> str | None:
         """Why the item may not be collected any longer, if it may not."""
         if self._stop_wanted:
-            return STOPPED
-        return OVER if self._deadline is not None and self._deadline <= datetime.now(UTC) else None
+            return STOPPED_REASON
+        return DEADLINE_REASON if self._deadline is not None and self._deadline <= datetime.now(UTC) else None
 
     def read(self, connection: Connection) -> None:
         """Go by what was decided meanwhile: the deadline, a wish to stop, the servers and their settings."""
@@ -54,7 +54,7 @@ class CurrentWishes:
             )
         ).one()
         self._deadline, self._stop_wanted = found.deadline, found.stop_wanted_at is not None
-        settings = servers.in_force(connection, found.publication_id)
+        settings = servers.effective_server_settings(connection, found.publication_id)
         self._count_asked(connection, {name for name, own in settings.items() if own.documents is not None})
         if (found.configuration, settings) == self._known:
             return
@@ -67,5 +67,5 @@ class CurrentWishes:
         """Count what others asked of servers that have a number of documents, when they come on lease."""
         held = limited & self._leases.held.keys()
         if new := held - self._counted:
-            self._scope.servers.budget.count(servers.asked(connection, self._item_id, sorted(new)))
+            self._scope.servers.budget.count(servers.requested_counts(connection, self._item_id, sorted(new)))
         self._counted = held

@@ -7,16 +7,16 @@ from inspect import isasyncgenfunction
 from typing import Any
 
 from tarantula.core.errors import TarantulaError
-from tarantula.core.import_paths import load
-from tarantula.publications.fields import COMPONENTS
+from tarantula.core.import_paths import load_object
+from tarantula.publications.fields import COMPONENT_SETTINGS
 
 
 def check_components(settings: Mapping[str, Any]) -> None:
     """Say which component is not there, or cannot work here."""
-    for setting in sorted(COMPONENTS & settings.keys()):
+    for setting in sorted(COMPONENT_SETTINGS & settings.keys()):
         for path, order in settings[setting].items():
             if order is not None:
-                component = load(path, "component")
+                component = load_object(path, "component")
                 if setting == "SPIDER_MIDDLEWARES":
                     _check_spider_middleware(path, component)
 

@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of, path_depth, server_of
-from tarantula.items import Entry
+from tarantula.items import FrontierEntry
 from tarantula.links.link import Link, LinkKind
-from tarantula.scope.limits_part_too_deep import STEPS_PAST
-from tarantula.scope.paths_part_url_not_sane import LONGEST_SERVER
+from tarantula.scope.limits_part_too_deep import EXTRA_DEPTH
+from tarantula.scope.paths_part_url_not_sane import MAX_SERVER_LENGTH
 from tarantula.scope.rule_part_candidate import Candidate
 from tarantula.scope.scope import Scope
-from tarantula.store.documents_part_found import Found
+from tarantula.store.documents_part_found import DiscoveredUrl
 
-REMEMBERED = 50_000
+REMEMBERED_URLS = 50_000
 """How many URLs are remembered, to spare the database those that every page of a site names; and as many older ones."""
 
 
@@ -38,13 +38,13 @@ class Discovery:
         self.refused: Counter[str] = Counter()
         """How often each rule refused a URL that was not seen before."""
 
-    def discover(self, entry: Entry, links: Iterable[Link]) -> tuple[list[Found], dict[bytes, int]]:
+    def discover(self, entry: FrontierEntry, links: Iterable[Link]) -> tuple[list[DiscoveredUrl], dict[bytes, int]]:
         """Return the rows of what *entry* names for the first time, and the keys and kinds of all that it names."""
-        found: list[Found] = []
+        found: list[DiscoveredUrl] = []
         named: dict[bytes, int] = {}
         for url, kind in links:
             depth = _depth(entry, kind)
-            past = depth - STEPS_PAST[kind]
+            past = depth - EXTRA_DEPTH[kind]
             known = self._seen.get(url) or self._recall(url)
             is_news = known is None or known.depth > depth or known.past > past
             known = known or _Seen(key_of(url), depth, past)
@@ -55,7 +55,7 @@ class Discovery:
                     found.append(row)
         return found, named
 
-    def judge_again(self, entry: Entry, links: Iterable[Link]) -> list[Found]:
+    def judge_again(self, entry: FrontierEntry, links: Iterable[Link]) -> list[DiscoveredUrl]:
         """Return the rows of all that *entry* names, seen before or not."""
         rows = (self._judge(entry, key_of(url), url, kind, _depth(entry, kind)) for url, kind in links)
         return [row for row in rows if row is not None]
@@ -65,7 +65,7 @@ class Discovery:
         self._seen.clear()
         self._seen_before.clear()
 
-    def _judge(self, entry: Entry, key: bytes, url: str, kind: LinkKind, depth: int) -> Found | None:
+    def _judge(self, entry: FrontierEntry, key: bytes, url: str, kind: LinkKind, depth: int) -> DiscoveredUrl | None:
         server = server_of(url)
         is_redirect = kind == LinkKind.REDIRECT
         redirects = entry.redirects + 1 if is_redirect else 0
@@ -80,8 +80,10 @@ class Discovery:
                 return None
             state, rule, reason = verdict.state, verdict.rule, verdict.reason
         # What has a longer name than a server can have was refused: the table keeps its beginning.
-        server = server[:LONGEST_SERVER]
-        return Found(key, url, server, depth, stored_kind, redirects, path_depth(url), entry.id, state, rule, reason)
+        server = server[:MAX_SERVER_LENGTH]
+        return DiscoveredUrl(
+            key, url, server, depth, stored_kind, redirects, path_depth(url), entry.id, state, rule, reason
+        )
 
     def _recall(self, url: str) -> _Seen | None:
         """Remember anew what was seen before and is named again."""
@@ -91,10 +93,10 @@ class Discovery:
         return seen
 
     def _remember(self, url: str, seen: _Seen) -> None:
-        if len(self._seen) >= REMEMBERED:
+        if len(self._seen) >= REMEMBERED_URLS:
             self._seen_before, self._seen = self._seen, {}
         self._seen[url] = seen
 
 
-def _depth(entry: Entry, kind: LinkKind) -> int:
+def _depth(entry: FrontierEntry, kind: LinkKind) -> int:
     return entry.depth if kind == LinkKind.REDIRECT else entry.depth + 1

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tarantula.core.states import meaning
+from tarantula.core.states import state_meaning
 from tarantula.core.urls import is_web, redirect_target
-from tarantula.fetch.errors import DownloadError, Refused
+from tarantula.fetch.errors import DownloadError, RefusedByRule
 from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.media_types import charset_of
-from tarantula.items import CollectedDocument, Earlier, Entry
+from tarantula.items import CollectedDocument, FrontierEntry, PreviousCapture
 from tarantula.links.extract import extract_links
 from tarantula.links.link import Link, LinkKind
 from tarantula.scope.scope import Scope
 
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
+REDIRECT_CODES = frozenset({301, 302, 303, 307, 308})
 
 
-def document_of(entry: Entry, exchange: Exchange, scope: Scope) -> CollectedDocument:
+def document_of(entry: FrontierEntry, exchange: Exchange, scope: Scope) -> CollectedDocument:
     """Make a document of a whole answer."""
     media_type = scope.type_of(exchange.get(b"content-type"), entry.url, exchange.body[:1024])
     document = CollectedDocument(
@@ -29,29 +29,31 @@ def document_of(entry: Entry, exchange: Exchange, scope: Scope) -> CollectedDocu
         collected_at=exchange.started_at,
         exchange=exchange,
     )
-    if exchange.status in REDIRECTS:
+    if exchange.status in REDIRECT_CODES:
         document.links = _redirect(exchange)
     elif 200 <= exchange.status < 300:
         verdict = scope.judge_type(entry.url, media_type)
         if exchange.body and not verdict.accepted:
             assert verdict.state is not None
-            return failed_document(entry, Refused(verdict.state, verdict.reason, verdict.rule), exchange.started_at)
+            return failed_document(
+                entry, RefusedByRule(verdict.state, verdict.reason, verdict.rule), exchange.started_at
+            )
         document.links = extract_links(exchange.body, media_type, entry.url, charset_of(exchange.get(b"content-type")))
     return document
 
 
-def failed_document(entry: Entry, error: DownloadError, at: datetime) -> CollectedDocument:
+def failed_document(entry: FrontierEntry, error: DownloadError, at: datetime) -> CollectedDocument:
     """Make a document of an exchange that failed, or that a rule ended."""
-    rule = error.rule if isinstance(error, Refused) else None
+    rule = error.rule if isinstance(error, RefusedByRule) else None
     return CollectedDocument(entry, error.state, error.reason, rule=rule, collected_at=at)
 
 
-def _sentence(exchange: Exchange, earlier: Earlier | None) -> str:
+def _sentence(exchange: Exchange, earlier: PreviousCapture | None) -> str:
     if exchange.not_modified is not None and earlier is not None:
         return f"Not modified since {earlier.collected_at:%Y-%m-%d %H:%M:%S} UTC, when {earlier.urn} collected it."
-    phrase = meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
+    phrase = state_meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
     answered = f"{exchange.status}{phrase}"
-    if exchange.status in REDIRECTS:
+    if exchange.status in REDIRECT_CODES:
         if not exchange.get(b"location"):
             return f"The server answered {answered}, without saying where to."
         target = _target(exchange)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from tarantula.core.states import DocumentState
 from tarantula.fetch.politeness import Politeness
-from tarantula.items import CollectedDocument, Entry
+from tarantula.items import CollectedDocument, FrontierEntry
 
 
-def tried_again(document: CollectedDocument, politeness: Politeness) -> Entry | None:
+def retry_entry(document: CollectedDocument, politeness: Politeness) -> FrontierEntry | None:
     """Make a document wait again if that may help; return the entry that then waits."""
     if not politeness.should_retry(document.state, document.entry.tries + 1):
         return None

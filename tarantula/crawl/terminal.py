@@ -13,14 +13,14 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from tarantula.core.states import DocumentState, meaning
+from tarantula.core.states import DocumentState, state_meaning
 from tarantula.core.times import format_duration
 from tarantula.items import CollectedDocument
-from tarantula.store.visits import Standing
+from tarantula.store.visits import VisitProgress
 
-SECONDS = 10.0
+SPEED_WINDOW_SECONDS = 10.0
 """Over how long the speed is measured."""
-BUSIEST = 5
+BUSIEST_SERVERS = 5
 
 
 class _Tick(NamedTuple):
@@ -28,7 +28,7 @@ class _Tick(NamedTuple):
     documents: int
 
 
-class Waiting(Protocol):
+class FrontierCounts(Protocol):
     """Knows what is still to be done."""
 
     waiting: int
@@ -38,14 +38,14 @@ class Waiting(Protocol):
         """Return how many documents wait at a server."""
 
 
-class Progress:
+class TerminalProgress:
     """Counts documents as they are stored, and draws them."""
 
     def __init__(
         self,
         urn: str,
-        frontier: Waiting,
-        standing: Callable[[], Standing | None] = lambda: None,
+        frontier: FrontierCounts,
+        standing: Callable[[], VisitProgress | None] = lambda: None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._urn = urn
@@ -79,7 +79,7 @@ class Progress:
         now = self._clock()
         self._ticks.append(_Tick(now, self.done))
         # One that is older stays: whoever asks seldom is told of all the time since.
-        while len(self._ticks) > 2 and self._ticks[1].at <= now - SECONDS:
+        while len(self._ticks) > 2 and self._ticks[1].at <= now - SPEED_WINDOW_SECONDS:
             self._ticks.popleft()
         first = self._ticks[0]
         return (self.done - first.documents) / max(now - first.at, 0.001) if now > first.at else 0.0
@@ -124,13 +124,13 @@ class Progress:
         table = Table("state", "meaning", "documents", box=None, header_style="dim")
         table.columns[2].justify = "right"
         for state, number in self._states.most_common(8):
-            table.add_row(str(state), meaning(state), f"{number:,}")
+            table.add_row(str(state), state_meaning(state), f"{number:,}")
         return table
 
     def _server_table(self) -> Table:
         table = Table("busiest servers", "done", "waiting", box=None, header_style="dim")
         for column in table.columns[1:]:
             column.justify = "right"
-        for server, number in self._servers.most_common(BUSIEST):
+        for server, number in self._servers.most_common(BUSIEST_SERVERS):
             table.add_row(server, f"{number:,}", f"{self._frontier.waiting_at(server):,}")
         return table

@@ -15,9 +15,9 @@ from scrapy.exceptions import NotSupported, StopDownload
 from scrapy.http import Headers, HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 from scrapy.utils.misc import build_from_crawler, load_object
 
-from tarantula.fetch.client import Client
-from tarantula.fetch.errors import GivenUp
-from tarantula.fetch.exchange import Ask, Exchange, Head
+from tarantula.fetch.client import HttpClient
+from tarantula.fetch.errors import FetchAbandoned
+from tarantula.fetch.exchange import Exchange, FetchRequest, ResponseHead
 from tarantula.fetch.media_types import media_type
 from tarantula.signals import collection_over
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 NOT_MODIFIED = 304
-CONDITIONS = frozenset({b"if-none-match", b"if-modified-since"})
+CONDITIONAL_HEADERS = frozenset({b"if-none-match", b"if-modified-since"})
 BROWSER_HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
-OVER = "The collection is over."
-RESPONSES: dict[str, type[Response]] = {
+COLLECTION_OVER_REASON = "The collection is over."
+RESPONSE_CLASSES: dict[str, type[Response]] = {
     "text/html": HtmlResponse,
     "application/xhtml+xml": HtmlResponse,
     "text/xml": XmlResponse,
@@ -52,14 +52,14 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         self._allow_private = settings.getbool("TARANTULA_ALLOW_PRIVATE", True)
         # Two, each with connections of its own: none that one may have is used by the other.
         self._clients = {
-            allow: Client(
+            allow: HttpClient(
                 allow_private=allow,
                 verify=settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
                 bind_address=_host_of(settings.get("DOWNLOAD_BIND_ADDRESS")),
             )
             for allow in (False, True)
         }
-        self._browser = Browser.of(crawler)
+        self._browser = BrowserHandler.of(crawler)
         self._under_way: set[asyncio.Task[Any]] = set()
         self._over = False
         crawler.signals.connect(self._give_up, collection_over)
@@ -67,7 +67,7 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
     async def download_request(self, request: Request) -> Response:
         """Ask for a document; a request with ``playwright`` in its meta goes to the browser."""
         if self._over:
-            raise GivenUp(OVER)
+            raise FetchAbandoned(COLLECTION_OVER_REASON)
         task = asyncio.current_task()
         assert task is not None
         self._under_way.add(task)
@@ -75,7 +75,7 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
             return await self._download(request)
         except asyncio.CancelledError:
             if self._over:
-                raise GivenUp(OVER) from None
+                raise FetchAbandoned(COLLECTION_OVER_REASON) from None
             raise
         finally:
             self._under_way.discard(task)
@@ -112,13 +112,13 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
             return exchange
         earlier: Exchange | None = await recall(exchange)
         if earlier is None:
-            ask.headers = [field for field in ask.headers if field[0].lower() not in CONDITIONS]
+            ask.headers = [field for field in ask.headers if field[0].lower() not in CONDITIONAL_HEADERS]
             return await client.fetch(ask)
         return earlier
 
-    def _ask(self, request: Request) -> Ask:
+    def _ask(self, request: Request) -> FetchRequest:
         meta = request.meta
-        return Ask(
+        return FetchRequest(
             request.url,
             headers=[(name, value) for name, values in request.headers.items() for value in values],
             method=request.method,
@@ -129,19 +129,19 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
             proxy=meta.get("proxy") or "",
         )
 
-    def _on_head(self, request: Request) -> Callable[[Head], None] | None:
-        own: Callable[[Head], None] | None = request.meta.get("on_head")
+    def _on_head(self, request: Request) -> Callable[[ResponseHead], None] | None:
+        own: Callable[[ResponseHead], None] | None = request.meta.get("on_head")
         if not any(getAllReceivers(self.crawler, signals.headers_received)):
             return own
 
-        def on_head(head: Head) -> None:
+        def on_head(head: ResponseHead) -> None:
             if own is not None:
                 own(head)
             self._announce(head, request)
 
         return on_head
 
-    def _announce(self, head: Head, request: Request) -> None:
+    def _announce(self, head: ResponseHead, request: Request) -> None:
         results = self.crawler.signals.send_catch_log(
             signals.headers_received,
             headers=Headers(head.headers),
@@ -154,10 +154,10 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
                 raise _Stopped(head, stop)
 
 
-class Browser:
+class BrowserHandler:
     """The handler of scrapy-playwright: one for both schemes, and none before a page wants it."""
 
-    _known: ClassVar[dict[Crawler, Browser]] = {}
+    _known: ClassVar[dict[Crawler, BrowserHandler]] = {}
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -165,7 +165,7 @@ class Browser:
         self._starting = asyncio.Lock()
 
     @classmethod
-    def of(cls, crawler: Crawler) -> Browser:
+    def of(cls, crawler: Crawler) -> BrowserHandler:
         """The browser of a crawler."""
         if crawler not in cls._known:
             cls._known[crawler] = cls(crawler)
@@ -199,7 +199,7 @@ class Browser:
 class _Stopped(Exception):
     """A receiver of ``headers_received`` wants no body."""
 
-    def __init__(self, head: Head, stop: StopDownload) -> None:
+    def __init__(self, head: ResponseHead, stop: StopDownload) -> None:
         super().__init__(str(stop))
         self._head = head
         self._stop = stop
@@ -236,8 +236,8 @@ def response_of(exchange: Exchange, request: Request) -> Response:
 def _class_for(content_type: str | None) -> type[Response]:
     mime = media_type(content_type) or ""
     if mime.endswith("+xml"):
-        return RESPONSES.get(mime, XmlResponse)
-    return RESPONSES.get(mime) or (TextResponse if mime.startswith("text/") else Response)
+        return RESPONSE_CLASSES.get(mime, XmlResponse)
+    return RESPONSE_CLASSES.get(mime) or (TextResponse if mime.startswith("text/") else Response)
 
 
 def _host_of(bind_address: str | tuple[str, int] | None) -> str:

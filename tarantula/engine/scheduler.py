@@ -12,15 +12,15 @@ from scrapy.http import Headers
 
 from tarantula.core.errors import TarantulaError
 from tarantula.engine.scheduler_part_turn_scheduler import TurnScheduler
-from tarantula.items import Entry
+from tarantula.items import FrontierEntry
 from tarantula.links.link import LinkKind
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-TICK = 0.5
+LEASE_CHECK_SECONDS = 0.5
 """Seconds between two looks at the servers on lease."""
-ROOT = Entry(id=0, url="", server="", depth=0, kind=LinkKind.NAVIGATION)
+ROOT_ENTRY = FrontierEntry(id=0, url="", server="", depth=0, kind=LinkKind.NAVIGATION)
 """What stands for the naming document, when a request comes from elsewhere than a page."""
 
 
@@ -54,7 +54,7 @@ class FrontierScheduler(TurnScheduler):
         if "entry" in request.meta:
             self._due.append(request)
         else:
-            self._run_errand(self.collection.discover(ROOT, request.url))
+            self._run_errand(self.collection.discover(ROOT_ENTRY, request.url))
         return True
 
     def take_turn(self) -> Request | None:
@@ -68,7 +68,7 @@ class FrontierScheduler(TurnScheduler):
         """When the first pause is over."""
         return self._frontier.next_due() if self.collection.writer.has_leases else None
 
-    def _request(self, entry: Entry) -> Request:
+    def _request(self, entry: FrontierEntry) -> Request:
         self.collection.writer.started(entry)
         if self._frontier.is_dry:
             self._run_errand(self.collection.refill())
@@ -94,7 +94,7 @@ class FrontierScheduler(TurnScheduler):
 
     def _tick(self) -> None:
         """Give back what is not needed, and look for more when there is nothing to do."""
-        self._ticking = self._loop.call_later(TICK, self._tick)
+        self._ticking = self._loop.call_later(LEASE_CHECK_SECONDS, self._tick)
         self.publish()
         self.collection.tidy()
         if not self._errands and (self._hungry or self._frontier.is_empty()):

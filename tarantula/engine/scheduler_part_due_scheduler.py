@@ -12,22 +12,22 @@ from scrapy.http import Headers
 from tarantula.engine.scheduler_part_turn_scheduler import TurnScheduler
 
 if TYPE_CHECKING:
-    from tarantula.streams.reading.reader import Reader
-    from tarantula.streams.reading.visits import Visit
+    from tarantula.streams.reading.reader import StreamReader
+    from tarantula.streams.reading.visits import StreamVisit
 
 logger = logging.getLogger(__name__)
 
-TICK = 0.25
+SOURCE_CHECK_SECONDS = 0.25
 """Seconds between two looks at the servers that will be needed."""
 
 
-class DueScheduler(TurnScheduler):
+class StreamScheduler(TurnScheduler):
     """Never comes to an end: there is always a source that will be due."""
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> StreamReader:
         """Whoever reads."""
-        return cast("Reader", self.collection)
+        return cast("StreamReader", self.collection)
 
     def open(self, spider: Any) -> None:
         """Begin to read."""
@@ -62,14 +62,14 @@ class DueScheduler(TurnScheduler):
         return self.reader.next_time()
 
     def _tick(self) -> None:
-        self._ticking = self._loop.call_later(TICK, self._tick)
+        self._ticking = self._loop.call_later(SOURCE_CHECK_SECONDS, self._tick)
         self.reader.tick()
         self.publish()
         if self.reader.keeper.failure is not None:
             self.stop(self.reader.keeper.failure)
         self.work_came()
 
-    def _request(self, visit: Visit) -> Request:
+    def _request(self, visit: StreamVisit) -> Request:
         config = visit.config
         request = Request(
             visit.url,

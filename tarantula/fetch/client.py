@@ -6,24 +6,24 @@ import asyncio
 from datetime import UTC, datetime
 from time import monotonic
 
-from tarantula.fetch.connection import Connection
+from tarantula.fetch.connection import HttpConnection
 from tarantula.fetch.connection_part_connect import Connector
-from tarantula.fetch.connection_part_pool import Pool
-from tarantula.fetch.connection_part_progress import Progress
-from tarantula.fetch.content_coding_part_decode import Decoded, decode
-from tarantula.fetch.errors import DownloadError, TookTooLong
-from tarantula.fetch.exchange import Ask, Exchange
-from tarantula.fetch.request import Request, write_request
+from tarantula.fetch.connection_part_pool import ConnectionPool
+from tarantula.fetch.connection_part_progress import FetchProgress
+from tarantula.fetch.content_coding_part_decode import DecodedBody, decode_body
+from tarantula.fetch.errors import DownloadError, FetchTimeout
+from tarantula.fetch.exchange import Exchange, FetchRequest
+from tarantula.fetch.request import WireRequest, write_request
 from tarantula.fetch.resolver import Resolver
-from tarantula.fetch.response import AnswerReader
+from tarantula.fetch.response import ResponseReader
 
-DECODED_AT_ONCE = 64 * 1024
+INLINE_DECODE_BYTES = 64 * 1024
 """Packed bytes that are unpacked on the event loop; more go to a thread."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 """RFC 9110, 9.2.1: asking twice does no harm."""
 
 
-class Client:
+class HttpClient:
     """Asks servers for documents; belongs to the event loop that it is first used on."""
 
     def __init__(
@@ -38,15 +38,17 @@ class Client:
         bind_address: str = "",
     ) -> None:
         self._max_head = max_head
-        self._pool = Pool(max_idle=max_idle, max_idle_per_server=max_idle_per_server, idle_seconds=idle_seconds)
+        self._pool = ConnectionPool(
+            max_idle=max_idle, max_idle_per_server=max_idle_per_server, idle_seconds=idle_seconds
+        )
         self._resolver = Resolver(allow_private=allow_private)
         self._connector = Connector(
             self._resolver, verify=verify, bind_address=bind_address, on_close=self._pool.forget
         )
 
-    async def fetch(self, ask: Ask) -> Exchange:
+    async def fetch(self, ask: FetchRequest) -> Exchange:
         """Ask for one document; every failure is a `DownloadError`, or what ``ask.on_head`` raised."""
-        progress = Progress()
+        progress = FetchProgress()
         try:
             async with asyncio.timeout(ask.timeout or None) as limit:
                 return await self._fetch(ask, progress)
@@ -54,7 +56,7 @@ class Client:
             if not limit.expired():
                 raise
             seconds = "1 second" if ask.timeout == 1 else f"{ask.timeout:g} seconds"
-            raise TookTooLong(f"It took longer than {seconds}; it was {progress.stage}.") from None
+            raise FetchTimeout(f"It took longer than {seconds}; it was {progress.stage}.") from None
 
     async def close(self) -> None:
         """Close what is open; fetches that are still under way are the caller's to cancel."""
@@ -63,10 +65,10 @@ class Client:
         # Transports close in the next turn of the loop.
         await asyncio.sleep(0)
 
-    async def _fetch(self, ask: Ask, progress: Progress) -> Exchange:
+    async def _fetch(self, ask: FetchRequest, progress: FetchProgress) -> Exchange:
         started_at, started = datetime.now(UTC), monotonic()
         request = write_request(ask)
-        reader = AnswerReader(ask, self._max_head)
+        reader = ResponseReader(ask, self._max_head)
         connection = await self._exchange(ask, request, reader, progress)
         assert reader.body is not None
         raw_body, payload = reader.body.raw(), reader.body.payload()
@@ -88,7 +90,9 @@ class Client:
             note=note,
         )
 
-    async def _exchange(self, ask: Ask, request: Request, reader: AnswerReader, progress: Progress) -> Connection:
+    async def _exchange(
+        self, ask: FetchRequest, request: WireRequest, reader: ResponseReader, progress: FetchProgress
+    ) -> HttpConnection:
         is_repeatable = ask.is_repeatable or ask.method in SAFE_METHODS
         rested = self._pool.take(request.origin) if is_repeatable else None
         if rested is not None:
@@ -104,8 +108,8 @@ class Client:
         return await self._converse(fresh, request, reader, progress)
 
     async def _converse(
-        self, connection: Connection, request: Request, reader: AnswerReader, progress: Progress
-    ) -> Connection:
+        self, connection: HttpConnection, request: WireRequest, reader: ResponseReader, progress: FetchProgress
+    ) -> HttpConnection:
         progress.follow(reader)
         try:
             await connection.exchange(request.wire, reader)
@@ -115,10 +119,10 @@ class Client:
         return connection
 
 
-async def _decode(payload: bytes, codings: list[bytes], max_size: int, progress: Progress) -> Decoded:
+async def _decode(payload: bytes, codings: list[bytes], max_size: int, progress: FetchProgress) -> DecodedBody:
     if not codings:
-        return Decoded(payload)
-    if len(payload) <= DECODED_AT_ONCE:
-        return decode(payload, codings, max_size)
+        return DecodedBody(payload)
+    if len(payload) <= INLINE_DECODE_BYTES:
+        return decode_body(payload, codings, max_size)
     progress.enter("unpacking the body")
-    return await asyncio.to_thread(decode, payload, codings, max_size)
+    return await asyncio.to_thread(decode_body, payload, codings, max_size)

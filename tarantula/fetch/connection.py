@@ -6,18 +6,18 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from tarantula.fetch.connection_part_failures import not_reached
-from tarantula.fetch.errors import DownloadError, NotReached
+from tarantula.fetch.connection_part_failures import unreachable_error
+from tarantula.fetch.errors import DownloadError, ServerUnreachable
 from tarantula.fetch.request import Origin
-from tarantula.fetch.response import AnswerReader
+from tarantula.fetch.response import ResponseReader
 
-MOST_EARLY = 64 * 1024
+MAX_EARLY_BYTES = 64 * 1024
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """Carries one exchange at a time; what comes outside of one closes it."""
 
-    def __init__(self, origin: Origin, on_close: Callable[[Connection], None]) -> None:
+    def __init__(self, origin: Origin, on_close: Callable[[HttpConnection], None]) -> None:
         self.origin = origin
         self.open = False
         self.reused = False
@@ -27,9 +27,9 @@ class Connection(asyncio.Protocol):
         self._on_close = on_close
         self._fresh = True
         self._early = b""
-        self._loss: NotReached | None = None
+        self._loss: ServerUnreachable | None = None
         self._transport: asyncio.Transport | None = None
-        self._reader: AnswerReader | None = None
+        self._reader: ResponseReader | None = None
         self._waiter: asyncio.Future[None] | None = None
 
     @property
@@ -42,7 +42,7 @@ class Connection(asyncio.Protocol):
         """Carry the bytes with *transport* from now on."""
         self._transport = transport
 
-    async def exchange(self, request: bytes, reader: AnswerReader) -> None:
+    async def exchange(self, request: bytes, reader: ResponseReader) -> None:
         """Send a request and have *reader* read the answer, until it is whole or something is wrong."""
         self._reader = reader
         self._waiter = asyncio.get_running_loop().create_future()
@@ -101,7 +101,7 @@ class Connection(asyncio.Protocol):
         """It is gone, with or without a reason."""
         if isinstance(exc, OSError):
             self.open = False
-            self._loss = not_reached(self.origin.server, exc)
+            self._loss = unreachable_error(self.origin.server, exc)
             self._end(self._loss)
         else:
             # Some event loops tell nothing else of a TLS stream that ends without a good-bye.
@@ -111,7 +111,7 @@ class Connection(asyncio.Protocol):
     def _take_early(self, data: bytes) -> None:
         """Keep what a server says before it is asked, as those of mail do; after an answer it has no say."""
         self._early += data
-        if not self._fresh or len(self._early) > MOST_EARLY:
+        if not self._fresh or len(self._early) > MAX_EARLY_BYTES:
             self.drop()
 
     def _catch_up(self) -> None:

@@ -8,23 +8,23 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
-from tarantula.fetch.connection import Connection
-from tarantula.fetch.connection_part_failures import not_reached
-from tarantula.fetch.connection_part_progress import Progress
-from tarantula.fetch.errors import NotReached
-from tarantula.fetch.exchange import Ask, Head
+from tarantula.fetch.connection import HttpConnection
+from tarantula.fetch.connection_part_failures import unreachable_error
+from tarantula.fetch.connection_part_progress import FetchProgress
+from tarantula.fetch.errors import ServerUnreachable
+from tarantula.fetch.exchange import FetchRequest, ResponseHead
 from tarantula.fetch.request import Origin, authorization_field
 from tarantula.fetch.resolver import Resolver
-from tarantula.fetch.response import AnswerReader
-from tarantula.fetch.tls import describe, make_context
+from tarantula.fetch.response import ResponseReader
+from tarantula.fetch.tls import describe_tls, make_tls_context
 
-PATIENCE = 10.0
+CONNECT_TIMEOUT_SECONDS = 10.0
 """Seconds for an address that takes no connection, when there is another to try."""
-TLS_SECONDS = 60.0
-LARGEST_TUNNEL_HEAD = 64 * 1024
+TLS_TIMEOUT_SECONDS = 60.0
+MAX_TUNNEL_HEAD_BYTES = 64 * 1024
 
 
-class Point(NamedTuple):
+class Endpoint(NamedTuple):
     """One address and port to connect to."""
 
     address: str
@@ -35,7 +35,7 @@ class Connector:
     """Opens connections to the very addresses that the resolver allowed."""
 
     def __init__(
-        self, resolver: Resolver, *, verify: bool, bind_address: str, on_close: Callable[[Connection], None]
+        self, resolver: Resolver, *, verify: bool, bind_address: str, on_close: Callable[[HttpConnection], None]
     ) -> None:
         self._resolver = resolver
         self._verify = verify
@@ -44,9 +44,9 @@ class Connector:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        return make_context(verify=self._verify)
+        return make_tls_context(verify=self._verify)
 
-    async def connect(self, origin: Origin, progress: Progress) -> Connection:
+    async def connect(self, origin: Origin, progress: FetchProgress) -> HttpConnection:
         """Open a connection to an origin, or say why there is none."""
         progress.enter("looking up the name")
         points = await self._points(origin)
@@ -56,20 +56,20 @@ class Connector:
             if origin.secure and origin.proxy is not None:
                 await self._pass_proxy(connection, origin)
         except OSError as error:
-            raise not_reached(origin.server, error) from error
-        connection.tls = describe(connection.transport.get_extra_info("ssl_object"))
+            raise unreachable_error(origin.server, error) from error
+        connection.tls = describe_tls(connection.transport.get_extra_info("ssl_object"))
         return connection
 
-    async def _points(self, origin: Origin) -> list[Point]:
+    async def _points(self, origin: Origin) -> list[Endpoint]:
         if origin.proxy is not None:
             addresses = await self._resolver.addresses(origin.proxy.host)
-            return [Point(address, origin.proxy.port) for address in addresses]
-        return [Point(address, origin.port) for address in await self._resolver.visitable(origin.host)]
+            return [Endpoint(address, origin.proxy.port) for address in addresses]
+        return [Endpoint(address, origin.port) for address in await self._resolver.visitable(origin.host)]
 
-    async def _first_that_answers(self, origin: Origin, points: list[Point]) -> Connection:
+    async def _first_that_answers(self, origin: Origin, points: list[Endpoint]) -> HttpConnection:
         for point in points[:-1]:
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                     return await self._open(origin, point)
             except ssl.SSLError:
                 raise
@@ -77,19 +77,19 @@ class Connector:
                 continue
         return await self._open(origin, points[-1])
 
-    async def _open(self, origin: Origin, point: Point) -> Connection:
+    async def _open(self, origin: Origin, point: Endpoint) -> HttpConnection:
         secure = origin.secure and origin.proxy is None
         _, connection = await asyncio.get_running_loop().create_connection(
-            lambda: Connection(origin, self._on_close),
+            lambda: HttpConnection(origin, self._on_close),
             *point,
             local_addr=self._local,
             ssl=self._tls if secure else None,
             server_hostname=_name_for_tls(origin) if secure else None,
-            ssl_handshake_timeout=TLS_SECONDS if secure else None,
+            ssl_handshake_timeout=TLS_TIMEOUT_SECONDS if secure else None,
         )
         return connection
 
-    async def _pass_proxy(self, connection: Connection, origin: Origin) -> None:
+    async def _pass_proxy(self, connection: HttpConnection, origin: Origin) -> None:
         try:
             await connection.exchange(*_ask_for_tunnel(origin))
             transport = await asyncio.get_running_loop().start_tls(
@@ -97,13 +97,13 @@ class Connector:
                 connection,
                 self._tls,
                 server_hostname=_name_for_tls(origin),
-                ssl_handshake_timeout=TLS_SECONDS,
+                ssl_handshake_timeout=TLS_TIMEOUT_SECONDS,
             )
         except BaseException:
             connection.drop()
             raise
         if transport is None:
-            raise NotReached(f"The proxy closed the connection to {origin.server}.")
+            raise ServerUnreachable(f"The proxy closed the connection to {origin.server}.")
         connection.use(transport)
 
 
@@ -111,14 +111,14 @@ def _name_for_tls(origin: Origin) -> str:
     return origin.host.rstrip(".")
 
 
-def _ask_for_tunnel(origin: Origin) -> tuple[bytes, AnswerReader]:
-    def check(head: Head) -> None:
+def _ask_for_tunnel(origin: Origin) -> tuple[bytes, ResponseReader]:
+    def check(head: ResponseHead) -> None:
         if not 200 <= head.status < 300:
-            raise NotReached(f"The proxy answered {head.status} when asked for {origin.server}.")
+            raise ServerUnreachable(f"The proxy answered {head.status} when asked for {origin.server}.")
 
     authority = f"[{origin.host}]:{origin.port}" if ":" in origin.host else f"{origin.host}:{origin.port}"
     lines = [f"CONNECT {authority} HTTP/1.1".encode(), f"Host: {authority}".encode()]
     if origin.proxy is not None and origin.proxy.authorization:
         lines.append(b"%s: %s" % authorization_field(origin.proxy))
-    ask = Ask(f"https://{authority}/", method="CONNECT", on_head=check)
-    return b"\r\n".join([*lines, b"", b""]), AnswerReader(ask, LARGEST_TUNNEL_HEAD)
+    ask = FetchRequest(f"https://{authority}/", method="CONNECT", on_head=check)
+    return b"\r\n".join([*lines, b"", b""]), ResponseReader(ask, MAX_TUNNEL_HEAD_BYTES)

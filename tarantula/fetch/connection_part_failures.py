@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import ssl
 
-from tarantula.fetch.errors import NotReached
-from tarantula.fetch.tls import problem
+from tarantula.fetch.errors import ServerUnreachable
+from tarantula.fetch.tls import tls_problem
 
 
-def not_reached(server: str, error: OSError) -> NotReached:
+def unreachable_error(server: str, error: OSError) -> ServerUnreachable:
     """Say why a server could not be connected to, or why the connection ended."""
-    return NotReached(_sentence(server, error))
+    return ServerUnreachable(_sentence(server, error))
 
 
 def _sentence(server: str, error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
-        return f"The server {server} was reached, but {problem(error)}."
+        return f"The server {server} was reached, but {tls_problem(error)}."
     if isinstance(error, ConnectionRefusedError):
         return f"The server {server} refused the connection."
     if isinstance(error, ConnectionResetError | BrokenPipeError):

@@ -5,25 +5,25 @@ from __future__ import annotations
 import asyncio
 from time import monotonic
 
-from tarantula.fetch.connection import Connection
+from tarantula.fetch.connection import HttpConnection
 from tarantula.fetch.request import Origin
 
 
-class Pool:
+class ConnectionPool:
     """Keeps idle connections, not too many and not for too long; the latest is used first."""
 
     def __init__(self, *, max_idle: int, max_idle_per_server: int, idle_seconds: float) -> None:
         self._max_idle = max_idle
         self._max_idle_per_server = max_idle_per_server
         self._idle_seconds = idle_seconds
-        self._idle: dict[Connection, None] = {}
-        self._of: dict[Origin, list[Connection]] = {}
+        self._idle: dict[HttpConnection, None] = {}
+        self._of: dict[Origin, list[HttpConnection]] = {}
         self._sweeper: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
         return len(self._idle)
 
-    def take(self, origin: Origin) -> Connection | None:
+    def take(self, origin: Origin) -> HttpConnection | None:
         """A connection to an origin that has been used before, if one is open."""
         while origin in self._of:
             connection = self._of[origin][-1]
@@ -34,7 +34,7 @@ class Pool:
             connection.drop()
         return None
 
-    def give(self, connection: Connection) -> None:
+    def give(self, connection: HttpConnection) -> None:
         """Keep a connection for later, at the cost of the one that has rested longest."""
         connection.idle_since = monotonic()
         self._idle[connection] = None
@@ -47,7 +47,7 @@ class Pool:
         if self._sweeper is None:
             self._sweep_in(self._idle_seconds)
 
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: HttpConnection) -> None:
         """Know nothing more of a connection, because it is used or because it is closed."""
         if connection not in self._idle:
             return
@@ -65,7 +65,7 @@ class Pool:
         for connection in list(self._idle):
             self._close(connection)
 
-    def _close(self, connection: Connection) -> None:
+    def _close(self, connection: HttpConnection) -> None:
         self.forget(connection)
         connection.drop()
 

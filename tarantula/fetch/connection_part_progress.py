@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from tarantula.fetch.response import AnswerReader
+from tarantula.fetch.response import ResponseReader
 
 
-class Progress:
+class FetchProgress:
     """The stage that a download is in."""
 
     __slots__ = ("_reader", "_stage")
 
     def __init__(self) -> None:
         self._stage = "beginning"
-        self._reader: AnswerReader | None = None
+        self._reader: ResponseReader | None = None
 
     @property
     def stage(self) -> str:
@@ -24,6 +24,6 @@ class Progress:
         self._stage = stage
         self._reader = None
 
-    def follow(self, reader: AnswerReader) -> None:
+    def follow(self, reader: ResponseReader) -> None:
         """It reads an answer, which knows best how far it is."""
         self._reader = reader

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Protocol
 
-PIECE = 64 * 1024
+OUTPUT_CHUNK_BYTES = 64 * 1024
 """Bytes that an engine gives at a time, roughly."""
-LARGEST_WINDOW = 23
+MAX_WINDOW_LOG = 23
 """RFC 9659: 8 MiB, as a power of two."""
 
 
-class Engine(Protocol):
+class Decompressor(Protocol):
     """Unpacks one stream."""
 
     eof: bool
@@ -26,7 +26,7 @@ class Engine(Protocol):
         """Take some input, give at most about a `PIECE` of output; raise one of `ERRORS` if it is broken."""
 
 
-class Inflate:
+class InflateDecompressor:
     """Gzip and deflate, with and without the zlib header."""
 
     def __init__(self, window_bits: int) -> None:
@@ -37,14 +37,14 @@ class Inflate:
 
     def unpack(self, data: bytes) -> bytes:
         """Take some input, give some output."""
-        output = self._stream.decompress(self._stream.unconsumed_tail + data, PIECE)
+        output = self._stream.decompress(self._stream.unconsumed_tail + data, OUTPUT_CHUNK_BYTES)
         self.eof = self._stream.eof
-        self.hungry = len(output) < PIECE and not self._stream.unconsumed_tail
+        self.hungry = len(output) < OUTPUT_CHUNK_BYTES and not self._stream.unconsumed_tail
         self.unused = self._stream.unused_data
         return output
 
 
-class Brotli:
+class BrotliDecompressor:
     """RFC 7932."""
 
     def __init__(self, module: Any) -> None:
@@ -55,38 +55,38 @@ class Brotli:
 
     def unpack(self, data: bytes) -> bytes:
         """Take some input, give some output."""
-        output: bytes = self._stream.process(data, output_buffer_limit=PIECE)
+        output: bytes = self._stream.process(data, output_buffer_limit=OUTPUT_CHUNK_BYTES)
         self.eof = self._stream.is_finished()
-        self.hungry = len(output) < PIECE and self._stream.can_accept_more_data()
+        self.hungry = len(output) < OUTPUT_CHUNK_BYTES and self._stream.can_accept_more_data()
         return output
 
 
-class Zstandard:
+class ZstandardDecompressor:
     """RFC 8878."""
 
     def __init__(self, module: Any) -> None:
-        self._stream = module.ZstdDecompressor(options={module.DecompressionParameter.window_log_max: LARGEST_WINDOW})
+        self._stream = module.ZstdDecompressor(options={module.DecompressionParameter.window_log_max: MAX_WINDOW_LOG})
         self.eof = False
         self.hungry = True
         self.unused = b""
 
     def unpack(self, data: bytes) -> bytes:
         """Take some input, give some output."""
-        output: bytes = self._stream.decompress(data, PIECE)
+        output: bytes = self._stream.decompress(data, OUTPUT_CHUNK_BYTES)
         self.eof = self._stream.eof
         self.hungry = self._stream.needs_input
         self.unused = self._stream.unused_data
         return output
 
 
-def _deflate(payload: bytes) -> Engine:
+def _deflate(payload: bytes) -> Decompressor:
     # RFC 9110 means zlib by "deflate"; some servers send the bare stream.
     has_zlib_header = len(payload) > 1 and payload[0] & 15 == 8 and (payload[0] << 8 | payload[1]) % 31 == 0
-    return Inflate(zlib.MAX_WBITS if has_zlib_header else -zlib.MAX_WBITS)
+    return InflateDecompressor(zlib.MAX_WBITS if has_zlib_header else -zlib.MAX_WBITS)
 
 
-def _gzip(_payload: bytes) -> Engine:
-    return Inflate(zlib.MAX_WBITS + 16)
+def _gzip(_payload: bytes) -> Decompressor:
+    return InflateDecompressor(zlib.MAX_WBITS + 16)
 
 
 def _installed(*names: str, having: str) -> Any:
@@ -103,17 +103,17 @@ def _installed(*names: str, having: str) -> Any:
 _brotli = _installed("brotli", having="Decompressor")
 _zstd = _installed("compression.zstd", "backports.zstd", having="ZstdDecompressor")
 
-ENGINES: dict[bytes, Callable[[bytes], Engine]] = {
+DECOMPRESSORS: dict[bytes, Callable[[bytes], Decompressor]] = {
     b"gzip": _gzip,
     b"x-gzip": _gzip,
     b"deflate": _deflate,
 }
-ERRORS: tuple[type[Exception], ...] = (zlib.error,)
+DECOMPRESSION_ERRORS: tuple[type[Exception], ...] = (zlib.error,)
 
 # Before 1.2, brotli could not be told how much to give at once.
 if _brotli is not None and hasattr(_brotli.Decompressor, "can_accept_more_data"):
-    ENGINES[b"br"] = lambda _payload: Brotli(_brotli)
-    ERRORS += (_brotli.error,)
+    DECOMPRESSORS[b"br"] = lambda _payload: BrotliDecompressor(_brotli)
+    DECOMPRESSION_ERRORS += (_brotli.error,)
 if _zstd is not None:
-    ENGINES[b"zstd"] = lambda _payload: Zstandard(_zstd)
-    ERRORS += (_zstd.ZstdError,)
+    DECOMPRESSORS[b"zstd"] = lambda _payload: ZstandardDecompressor(_zstd)
+    DECOMPRESSION_ERRORS += (_zstd.ZstdError,)

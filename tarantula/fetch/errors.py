@@ -22,37 +22,37 @@ class InvalidResponse(DownloadError):
     state = DocumentState.INVALID_RESPONSE
 
 
-class NoCode(DownloadError):
+class NoStatusCode(DownloadError):
     """It looks like HTTP, but has no status code."""
 
     state = DocumentState.NO_CODE
 
 
-class TooLarge(DownloadError):
+class BodyTooLarge(DownloadError):
     """The body is, or unpacks to, more than is allowed."""
 
     state = DocumentState.TOO_LARGE
 
 
-class TookTooLong(DownloadError):
+class FetchTimeout(DownloadError):
     """The document's time is over."""
 
     state = DocumentState.TIMEOUT
 
 
-class NotReached(DownloadError):
+class ServerUnreachable(DownloadError):
     """DNS, refused, reset, TLS."""
 
     state = DocumentState.SYSTEM_ERROR
 
 
-class CannotAsk(DownloadError):
+class InvalidRequest(DownloadError):
     """The request itself cannot be written: its URL, a header, its proxy."""
 
     state = DocumentState.SYSTEM_ERROR
 
 
-class GivenUp(DownloadError):
+class FetchAbandoned(DownloadError):
     """The collection is over: the document waits until it goes on."""
 
 
@@ -62,7 +62,7 @@ class PrivateAddress(DownloadError):
     state = DocumentState.SERVER_NOT_ACCEPTED
 
 
-class Refused(DownloadError):
+class RefusedByRule(DownloadError):
     """A rule refused the document when its headers were read."""
 
     def __init__(self, state: DocumentState, reason: str, rule: str = "") -> None:

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-Headers = list[tuple[bytes, bytes]]
+RawHeaders = list[tuple[bytes, bytes]]
 
 
 @dataclass(slots=True)
-class Head:
+class ResponseHead:
     """Status line and headers of an answer, before its body is read."""
 
     url: str
     status: int
-    headers: Headers
+    headers: RawHeaders
 
     def get(self, name: bytes) -> str | None:
         """Return the first header of that (lower-case) name, decoded as latin-1."""
@@ -32,18 +32,18 @@ class Head:
 
 
 @dataclass(slots=True)
-class Ask:
+class FetchRequest:
     """A request, with the limits that its answer must keep."""
 
     url: str
-    headers: Headers = field(default_factory=list)
+    headers: RawHeaders = field(default_factory=list)
     method: str = "GET"
     body: bytes = b""
     timeout: float = 300.0
     """Seconds for the whole document, from looking up the name to the last byte."""
     max_size: int = 0
     """Largest body in bytes, on the wire and unpacked; 0 sets no limit."""
-    on_head: Callable[[Head], None] | None = None
+    on_head: Callable[[ResponseHead], None] | None = None
     """Called before the body is read; what it raises ends the download there."""
     proxy: str = ""
     """The URL of an HTTP proxy, with user and password if it wants them; empty asks the server itself."""
@@ -64,7 +64,7 @@ class Exchange:
     body: bytes
     """The body without transfer coding and content coding."""
     status: int
-    headers: Headers
+    headers: RawHeaders
     address: str
     """The peer's address: the proxy's, if there was one."""
     started_at: datetime
@@ -80,4 +80,4 @@ class Exchange:
 
     def get(self, name: bytes) -> str | None:
         """Return the first header of that (lower-case) name, decoded as latin-1."""
-        return Head(self.url, self.status, self.headers).get(name)
+        return ResponseHead(self.url, self.status, self.headers).get(name)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-Types = Mapping[str, Sequence[str]]
+ExtensionsByType = Mapping[str, Sequence[str]]
 """The extensions of each known type, without the dot."""
-Extensions = Mapping[str, tuple[str, ...]]
+TypesByExtension = Mapping[str, tuple[str, ...]]
 """The types that each extension may mean."""
 
-LONGEST = 127
+MAX_TYPE_CHARACTERS = 127
 _TOKEN = r"[a-z0-9!#$&^_.+-]+"
 _TYPE = re.compile(rf"\s*({_TOKEN}/{_TOKEN})(?:[;,\s]|$)", re.IGNORECASE)
 _CHARSET = re.compile(r""";\s*charset\s*=\s*["']?\s*([a-z0-9_.:+-]{1,40})""", re.IGNORECASE)
@@ -41,7 +41,7 @@ def media_type(content_type: str | None) -> str | None:
     if found is None:
         return None
     mime = found[1].lower()
-    return None if mime in _SAYING_NOTHING or len(mime) > LONGEST else mime
+    return None if mime in _SAYING_NOTHING or len(mime) > MAX_TYPE_CHARACTERS else mime
 
 
 @lru_cache(4096)
@@ -51,12 +51,12 @@ def charset_of(content_type: str | None) -> str | None:
     return found[1].lower() if found else None
 
 
-def preferred(mime: str) -> str:
+def preferred_type(mime: str) -> str:
     """Return the one name for types that go by several."""
     return _PREFERRED.get(mime, mime)
 
 
-def by_extension(types: Types) -> dict[str, tuple[str, ...]]:
+def types_by_extension(types: ExtensionsByType) -> dict[str, tuple[str, ...]]:
     """Turn the extensions of each type into the types of each extension."""
     turned: dict[str, tuple[str, ...]] = {}
     for mime, extensions in types.items():
@@ -72,14 +72,14 @@ def extension_of(url: str) -> str:
     return extension.lower() if stem else ""
 
 
-def guess(content_type: str | None, url: str, extensions: Extensions, start: bytes = b"") -> str | None:
+def guess_type(content_type: str | None, url: str, extensions: TypesByExtension, start: bytes = b"") -> str | None:
     """Return a document's type: what its header says, else its extension, else its first bytes.
 
     Where the extension has several meanings, the bytes choose among them, or the first is taken.
     """
     if mime := media_type(content_type):
         return mime
-    shown, meanings = sniff(start), extensions.get(extension_of(url), ())
+    shown, meanings = sniff_type(start), extensions.get(extension_of(url), ())
     return shown if not meanings or shown in meanings else meanings[0]
 
 
@@ -124,7 +124,7 @@ _ROOTS = {
 }
 
 
-def sniff(start: bytes) -> str | None:
+def sniff_type(start: bytes) -> str | None:
     """Return the type that a document's first bytes show, or ``None``."""
     start = start[:1445]
     for magic, mime in _MAGIC:

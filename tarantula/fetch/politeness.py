@@ -11,22 +11,22 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from tarantula.core.states import DocumentState
-from tarantula.fetch.robots import MAX_CRAWL_DELAY
+from tarantula.fetch.robots import MAX_CRAWL_DELAY_SECONDS
 
-MAX_RETRY_AFTER = 3600.0
+MAX_RETRY_AFTER_SECONDS = 3600.0
 """Seconds; a server that asks for more is asked again after this."""
 OVERLOADED_FIRST, OVERLOADED_MOST = 1.0, 300.0
 """Seconds added to the pause when a server says it has too much to do: the least at first, and the most ever."""
 TROUBLED_FIRST, TROUBLED_MOST = 0.25, 60.0
 """The same when it is not reached, or its gateway does not reach it."""
-FORGOTTEN = 0.05
+MIN_PENALTY_SECONDS = 0.05
 """Seconds; a smaller penalty is none."""
 
-OVERLOADED = frozenset({429, 503})
-TROUBLED = frozenset({408, 502, 504})
+OVERLOAD_STATUSES = frozenset({429, 503})
+TEMPORARY_ERROR_STATUSES = frozenset({408, 502, 504})
 _TRIES = {
-    **dict.fromkeys(OVERLOADED, 3),
-    **dict.fromkeys(TROUBLED, 2),
+    **dict.fromkeys(OVERLOAD_STATUSES, 3),
+    **dict.fromkeys(TEMPORARY_ERROR_STATUSES, 2),
     int(DocumentState.SYSTEM_ERROR): 2,
 }
 
@@ -35,16 +35,16 @@ def retry_after_seconds(header: str | None, now: datetime) -> float | None:
     """Return the seconds that a Retry-After header asks for, up to `MAX_RETRY_AFTER`; ``None`` if it asks nothing."""
     text = (header or "").strip()[:100]
     if text.isascii() and text.isdigit():
-        return min(float(text), MAX_RETRY_AFTER)
+        return min(float(text), MAX_RETRY_AFTER_SECONDS)
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return min(max((moment - now).total_seconds(), 0.0), MAX_RETRY_AFTER)
+    return min(max((moment - now).total_seconds(), 0.0), MAX_RETRY_AFTER_SECONDS)
 
 
-class Pause(NamedTuple):
+class ServerPause(NamedTuple):
     """Seconds between two visits."""
 
     seconds: float
@@ -86,17 +86,17 @@ class Politeness:
             return self.delays.get(server, self._delay)
         return max(self._base(server, memory) + memory.penalty, memory.not_before - self._clock())
 
-    def unusual(self, server: str) -> Pause | None:
+    def unusual(self, server: str) -> ServerPause | None:
         """Return the pause of a server for others to see; nothing if it is as the publication says."""
         memory = self._memories.get(server)
         if memory is None:
-            return Pause(self.delays[server], 0.0) if server in self.delays else None
-        return Pause(round(self._base(server, memory) + memory.penalty, 2), round(memory.penalty, 2))
+            return ServerPause(self.delays[server], 0.0) if server in self.delays else None
+        return ServerPause(round(self._base(server, memory) + memory.penalty, 2), round(memory.penalty, 2))
 
     def ask_crawl_delay(self, server: str, seconds: float | None) -> None:
         """Take note of what a server's robots.txt asks for."""
         if seconds and seconds > min(self.delays.get(server, self._delay), self._delay):
-            self._remember(server).crawl_delay = min(seconds, MAX_CRAWL_DELAY)
+            self._remember(server).crawl_delay = min(seconds, MAX_CRAWL_DELAY_SECONDS)
         elif server in self._memories:
             self._memories[server].crawl_delay = 0.0
 
@@ -107,12 +107,12 @@ class Politeness:
 
     def answered(self, server: str, status: int, retry_after: str | None = None, now: datetime | None = None) -> None:
         """Take note of an answer."""
-        if status in OVERLOADED:
+        if status in OVERLOAD_STATUSES:
             self._worsen(server, OVERLOADED_FIRST, OVERLOADED_MOST)
             wait = retry_after_seconds(retry_after, now or datetime.now(UTC)) or 0.0
             memory = self._memories[server]
             memory.not_before = max(memory.not_before, self._clock() + wait)
-        elif status in TROUBLED:
+        elif status in TEMPORARY_ERROR_STATUSES:
             self.failed(server)
         elif status < 500 and server in self._memories:
             self._better(server)
@@ -131,7 +131,7 @@ class Politeness:
 
     def _better(self, server: str) -> None:
         memory = self._memories[server]
-        memory.penalty = memory.penalty / 2 if memory.penalty > 2 * FORGOTTEN else 0.0
+        memory.penalty = memory.penalty / 2 if memory.penalty > 2 * MIN_PENALTY_SECONDS else 0.0
         if not memory.penalty and not memory.crawl_delay and memory.not_before <= self._clock():
             del self._memories[server]
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tarantula.core.urls import host_of
-from tarantula.fetch.errors import CannotAsk
-from tarantula.fetch.exchange import Ask, Headers
+from tarantula.fetch.errors import InvalidRequest
+from tarantula.fetch.exchange import FetchRequest, RawHeaders
 from tarantula.fetch.request_part_proxy import Proxy, parse_proxy
 
 ACCEPTED_CODINGS = b"gzip, deflate"
@@ -35,7 +35,7 @@ class Origin(NamedTuple):
         return host if self.port == (443 if self.secure else 80) else f"{host}:{self.port}"
 
 
-class Request(NamedTuple):
+class WireRequest(NamedTuple):
     """The bytes of a request, and where they go."""
 
     origin: Origin
@@ -46,11 +46,11 @@ class Request(NamedTuple):
     """The host that is asked, whoever carries the request there."""
 
 
-def write_request(ask: Ask) -> Request:
+def write_request(ask: FetchRequest) -> WireRequest:
     """Write the bytes of a request, or say why they cannot be written."""
     matched = _URL.match(ask.url)
     if matched is None:
-        raise CannotAsk(f"The address {ask.url[:100]} is not one of the web.")
+        raise InvalidRequest(f"The address {ask.url[:100]} is not one of the web.")
     scheme, authority, target = matched.groups()
     server = authority.rpartition("@")[2]
     origin = _origin(scheme.lower(), server)
@@ -58,11 +58,11 @@ def write_request(ask: Ask) -> Request:
         target = f"/{target}"
     if not ask.proxy:
         written = _write(ask, server, target, ask.headers)
-        return Request(origin, written, written, origin.host)
+        return WireRequest(origin, written, written, origin.host)
     return _write_for_proxy(ask, origin, server, target)
 
 
-def _write_for_proxy(ask: Ask, origin: Origin, server: str, target: str) -> Request:
+def _write_for_proxy(ask: FetchRequest, origin: Origin, server: str, target: str) -> WireRequest:
     headers = [field for field in ask.headers if field[0].lower() != _PROXY_AUTHORIZATION]
     given = [value for name, value in ask.headers if name.lower() == _PROXY_AUTHORIZATION]
     proxy = parse_proxy(ask.proxy)
@@ -70,11 +70,11 @@ def _write_for_proxy(ask: Ask, origin: Origin, server: str, target: str) -> Requ
         proxy = proxy._replace(authorization=given[0])
     if origin.secure:
         written = _write(ask, server, target, headers)
-        return Request(origin._replace(proxy=proxy), written, written, origin.host)
+        return WireRequest(origin._replace(proxy=proxy), written, written, origin.host)
     kept = wire = _write(ask, server, f"http://{server}{target}", headers)
     if proxy.authorization:
         wire = _write(ask, server, f"http://{server}{target}", [*headers, authorization_field(proxy)])
-    return Request(Origin(False, proxy.host, proxy.port, proxy), wire, kept, origin.host)
+    return WireRequest(Origin(False, proxy.host, proxy.port, proxy), wire, kept, origin.host)
 
 
 def authorization_field(proxy: Proxy) -> tuple[bytes, bytes]:
@@ -82,7 +82,7 @@ def authorization_field(proxy: Proxy) -> tuple[bytes, bytes]:
     return b"Proxy-Authorization", proxy.authorization
 
 
-def _write(ask: Ask, server: str, target: str, headers: Headers) -> bytes:
+def _write(ask: FetchRequest, server: str, target: str, headers: RawHeaders) -> bytes:
     method, path = _ascii(ask.method, _METHOD, "method"), _ascii(target, _TARGET, "address")
     given = {name.lower() for name, _ in headers}
     lines = [b"%s %s HTTP/1.1" % (method, path)]
@@ -95,14 +95,14 @@ def _write(ask: Ask, server: str, target: str, headers: Headers) -> bytes:
         lines.append(b"Content-Length: %d" % len(ask.body))
     for line in lines:
         if _BREAKS_A_LINE.search(line):
-            raise CannotAsk(f"The header {line.partition(b':')[0].decode('latin-1')!r} has a line break in it.")
+            raise InvalidRequest(f"The header {line.partition(b':')[0].decode('latin-1')!r} has a line break in it.")
     return b"\r\n".join([*lines, b"", ask.body])
 
 
 def _ascii(text: str, allowed: re.Pattern[bytes], what: str) -> bytes:
     written = text.encode("utf-8", "replace")
     if not allowed.fullmatch(written):
-        raise CannotAsk(f"The {what} {text[:100]!r} has characters that cannot be sent.")
+        raise InvalidRequest(f"The {what} {text[:100]!r} has characters that cannot be sent.")
     return written
 
 
@@ -114,7 +114,7 @@ def _origin(scheme: str, server: str) -> Origin:
         port = server.removeprefix(f"[{host}]").removeprefix(host).removeprefix(":")
         number = int(port) if port else (443 if secure else 80)
     except ValueError as error:
-        raise CannotAsk(f"The server {server[:100]} has no port that can be read.") from error
+        raise InvalidRequest(f"The server {server[:100]} has no port that can be read.") from error
     if not host or not 0 < number < 65536:
-        raise CannotAsk(f"The server {server[:100]} cannot be asked.")
+        raise InvalidRequest(f"The server {server[:100]} cannot be asked.")
     return Origin(secure, host, number)

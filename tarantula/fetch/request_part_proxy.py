@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from tarantula.fetch.errors import CannotAsk
+from tarantula.fetch.errors import InvalidRequest
 
-DEFAULT_PORT = 8080
+DEFAULT_PROXY_PORT = 8080
 
 
 class Proxy(NamedTuple):
@@ -26,11 +26,11 @@ def parse_proxy(url: str) -> Proxy:
     """Read the URL of a proxy; without a scheme it is http."""
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
-        port = parts.port or DEFAULT_PORT
+        port = parts.port or DEFAULT_PROXY_PORT
     except ValueError as error:
-        raise CannotAsk(f"The proxy {url} is not a URL: {error}.") from error
+        raise InvalidRequest(f"The proxy {url} is not a URL: {error}.") from error
     if parts.scheme != "http" or not parts.hostname:
-        raise CannotAsk(f"The proxy {url} is not one that can be used: only http://host:port is.")
+        raise InvalidRequest(f"The proxy {url} is not one that can be used: only http://host:port is.")
     return Proxy(parts.hostname, port, _basic(parts.username, parts.password))
 
 

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 
-from tarantula.fetch.errors import NotReached, PrivateAddress
+from tarantula.fetch.errors import PrivateAddress, ServerUnreachable
 from tarantula.fetch.resolver_part_addresses import is_public
 
-FOUND_SECONDS = 300.0
-FAILED_SECONDS = 30.0
-MOST_NAMES = 10_000
-MOST_ADDRESSES = 6
+CACHE_SECONDS = 300.0
+FAILURE_CACHE_SECONDS = 30.0
+MAX_CACHED_NAMES = 10_000
+MAX_ADDRESSES_PER_NAME = 6
 """Addresses of one name that are tried; a name may have any number."""
-MOST_LOOKUPS = 16
+MAX_PARALLEL_LOOKUPS = 16
 """Lookups at a time."""
 
 Lookup = Callable[[str], list[str]]
@@ -30,7 +30,7 @@ def look_up(host: str) -> list[str]:
     except (OSError, UnicodeError):
         return []
     addresses = [str(sockaddr[0]) for family, *_, sockaddr in found if family in (socket.AF_INET, socket.AF_INET6)]
-    return list(dict.fromkeys(addresses))[:MOST_ADDRESSES]
+    return list(dict.fromkeys(addresses))[:MAX_ADDRESSES_PER_NAME]
 
 
 class Resolver:
@@ -42,13 +42,13 @@ class Resolver:
         self._known: OrderedDict[str, tuple[float, list[str]]] = OrderedDict()
         self._running: dict[str, asyncio.Future[list[str]]] = {}
         # The event loop's own threads are few, and one slow name must not keep the others waiting.
-        self._threads = ThreadPoolExecutor(MOST_LOOKUPS, thread_name_prefix="look-up")
+        self._threads = ThreadPoolExecutor(MAX_PARALLEL_LOOKUPS, thread_name_prefix="look-up")
 
     async def addresses(self, host: str) -> list[str]:
         """The addresses of a host, in order of preference."""
         addresses = await self._addresses(host)
         if not addresses:
-            raise NotReached(f"The name {host} does not resolve.")
+            raise ServerUnreachable(f"The name {host} does not resolve.")
         return addresses
 
     async def visitable(self, host: str) -> list[str]:
@@ -97,7 +97,7 @@ class Resolver:
         return found
 
     def _remember(self, host: str, found: list[str]) -> None:
-        self._known[host] = monotonic() + (FOUND_SECONDS if found else FAILED_SECONDS), found
+        self._known[host] = monotonic() + (CACHE_SECONDS if found else FAILURE_CACHE_SECONDS), found
         self._known.move_to_end(host)
-        while len(self._known) > MOST_NAMES:
+        while len(self._known) > MAX_CACHED_NAMES:
             self._known.popitem(last=False)

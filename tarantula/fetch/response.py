@@ -6,23 +6,29 @@ import re
 from contextlib import suppress
 from time import monotonic
 
-from tarantula.fetch.errors import DownloadError, InvalidResponse, TooLarge
-from tarantula.fetch.exchange import Ask, Head, Headers
-from tarantula.fetch.response_part_framing import Body, ChunkedBody, PlainBody
-from tarantula.fetch.response_part_head import END_OF_HEAD, ParsedHead, check_magic, check_status_line, parse_head
+from tarantula.fetch.errors import BodyTooLarge, DownloadError, InvalidResponse
+from tarantula.fetch.exchange import FetchRequest, RawHeaders, ResponseHead
+from tarantula.fetch.response_part_framing import ChunkedBody, PlainBody, ResponseBody
+from tarantula.fetch.response_part_head import (
+    END_OF_HEAD,
+    ParsedResponseHead,
+    check_magic,
+    check_status_line,
+    parse_head,
+)
 
-CHUNK_OVERHEAD = 64 * 1024
+MAX_FRAMING_BYTES = 64 * 1024
 """Bytes of framing that any body may have; more, up to its largest size, needs a large body."""
-MOST_INTERIM_ANSWERS = 20
+MAX_INTERIM_RESPONSES = 20
 
 _LENGTH = re.compile(rb"\d{1,18}")
 _FRAMING_HEADERS = frozenset({b"connection", b"content-encoding", b"content-length", b"transfer-encoding"})
 
 
-class AnswerReader:
+class ResponseReader:
     """Reads one answer to one request, and raises what is wrong with it as soon as that is known."""
 
-    def __init__(self, ask: Ask, max_head: int) -> None:
+    def __init__(self, ask: FetchRequest, max_head: int) -> None:
         self._ask = ask
         self._max_head = max_head
         self._buffer = bytearray()
@@ -32,10 +38,10 @@ class AnswerReader:
         self.head = b""
         self.head_at = 0.0
         self.status = 0
-        self.headers: Headers = []
+        self.headers: RawHeaders = []
         self.codings: list[bytes] = []
         """What was done to the body, in this order: content codings, then transfer codings other than chunked."""
-        self.body: Body | None = None
+        self.body: ResponseBody | None = None
 
     @property
     def complete(self) -> bool:
@@ -114,32 +120,32 @@ class AnswerReader:
         parsed = parse_head(raw)
         if parsed.status < 200 and parsed.status != 101:
             self._interim += 1
-            if self._interim > MOST_INTERIM_ANSWERS:
-                raise InvalidResponse(f"More than {MOST_INTERIM_ANSWERS} interim answers came before the real one.")
+            if self._interim > MAX_INTERIM_RESPONSES:
+                raise InvalidResponse(f"More than {MAX_INTERIM_RESPONSES} interim answers came before the real one.")
             return
         self.head, self.head_at = raw, monotonic()
         self.status, self.headers = parsed.status, parsed.headers
         self.body = self._open_body(parsed)
         self._show_head(self.body, rest)
 
-    def _show_head(self, body: Body, rest: bytes) -> None:
+    def _show_head(self, body: ResponseBody, rest: bytes) -> None:
         if self._ask.on_head is None:
             return
         try:
-            self._ask.on_head(Head(self._ask.url, self.status, self.headers))
+            self._ask.on_head(ResponseHead(self._ask.url, self.status, self.headers))
         except Exception:
             # A refused body that is here already costs nothing more, and leaves the connection of use.
             with suppress(DownloadError):
                 body.feed(rest)
             raise
 
-    def _feed_body(self, body: Body, data: bytes) -> None:
+    def _feed_body(self, body: ResponseBody, data: bytes) -> None:
         body.feed(data)
         limit = self._ask.max_size
-        if limit and (body.size > limit or body.overhead > limit + CHUNK_OVERHEAD):
-            raise TooLarge(f"The body is larger than {limit:,} bytes.")
+        if limit and (body.size > limit or body.overhead > limit + MAX_FRAMING_BYTES):
+            raise BodyTooLarge(f"The body is larger than {limit:,} bytes.")
 
-    def _open_body(self, parsed: ParsedHead) -> Body:
+    def _open_body(self, parsed: ParsedResponseHead) -> ResponseBody:
         fields = framing_fields(parsed.headers)
         connection = fields.get(b"connection", ())
         self._keep_alive = b"keep-alive" in connection if parsed.version < (1, 1) else b"close" not in connection
@@ -164,12 +170,12 @@ class AnswerReader:
     def _opens_tunnel(self, status: int) -> bool:
         return self._ask.method == "CONNECT" and status < 300
 
-    def _until_close(self) -> Body:
+    def _until_close(self) -> ResponseBody:
         self._keep_alive = False
         return PlainBody(None)
 
 
-def framing_fields(headers: Headers) -> dict[bytes, list[bytes]]:
+def framing_fields(headers: RawHeaders) -> dict[bytes, list[bytes]]:
     """Return what the headers say of the body: how it is framed, and how it is coded."""
     fields: dict[bytes, list[bytes]] = {}
     for name, value in headers:

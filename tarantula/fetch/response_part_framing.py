@@ -8,12 +8,12 @@ from typing import Protocol
 from tarantula.fetch.errors import InvalidResponse
 from tarantula.fetch.response_part_head import quoted
 
-LONGEST_CHUNK_LINE = 16 * 1024
+MAX_CHUNK_LINE_BYTES = 16 * 1024
 
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?", re.DOTALL)
 
 
-class Body(Protocol):
+class ResponseBody(Protocol):
     """A body as it arrives: both its bytes on the wire and its payload."""
 
     size: int
@@ -129,8 +129,8 @@ class ChunkedBody:
         end = data.find(b"\n", position) + 1
         self._line += data[position : end or None]
         self.overhead += (end or len(data)) - position
-        if len(self._line) > LONGEST_CHUNK_LINE:
-            raise InvalidResponse(f"A line between two chunks is longer than {LONGEST_CHUNK_LINE:,} bytes.")
+        if len(self._line) > MAX_CHUNK_LINE_BYTES:
+            raise InvalidResponse(f"A line between two chunks is longer than {MAX_CHUNK_LINE_BYTES:,} bytes.")
         if not end:
             return len(data)
         self._read_line(bytes(self._line[:-1]))

@@ -10,23 +10,23 @@ from collections.abc import Callable
 
 from protego import Protego
 
-from tarantula.core.states import NOT_REACHED, DocumentState
+from tarantula.core.states import UNREACHED_STATES, DocumentState
 from tarantula.core.urls import server_of
-from tarantula.fetch.media_types import sniff
+from tarantula.fetch.media_types import sniff_type
 
 logger = logging.getLogger(__name__)
 
 PRODUCT_TOKEN = "Tarantula"
 """The name by which a robots.txt speaks of us: the product in our User-Agent header."""
-MAX_REDIRECTS = 5
+MAX_ROBOTS_REDIRECTS = 5
 """RFC 9309 2.3.1.2: how many redirects to follow before there is no robots.txt."""
-MAX_READ = 500 * 1024
+MAX_ROBOTS_BYTES = 500 * 1024
 """RFC 9309 2.5: what is read of a robots.txt, in bytes."""
-MAX_CRAWL_DELAY = 300.0
+MAX_CRAWL_DELAY_SECONDS = 300.0
 """Seconds; a server that asks for more is visited this often."""
-FRESH = 24 * 3600.0
+FRESH_SECONDS = 24 * 3600.0
 """RFC 9309 2.4: seconds for which a robots.txt is believed."""
-FRESH_FAILURE = 300.0
+FRESH_FAILURE_SECONDS = 300.0
 """Seconds before a robots.txt that could not be had twice is asked for again."""
 
 # RFC 9309 2.2.1: a group is named by a product token alone, but many files write a version after it.
@@ -48,19 +48,19 @@ class RobotsRules:
         self.url = url
         self._failure = failure
         # RFC 9309 2.3.1.3 and 2.3.1.4: unavailable allows everything, unreachable nothing.
-        self.unreachable = status >= 500 or status in NOT_REACHED
+        self.unreachable = status >= 500 or status in UNREACHED_STATES
         self._status = status
         self._rules = Protego.parse(_text(body) if 200 <= status < 300 else "")
 
     @property
     def state(self) -> DocumentState:
         """How what is not allowed ends: where nothing is known of what the server wants, as its robots.txt did."""
-        return DocumentState(self._status) if self._status in NOT_REACHED else DocumentState.EXCLUDED_BY_ROBOTS
+        return DocumentState(self._status) if self._status in UNREACHED_STATES else DocumentState.EXCLUDED_BY_ROBOTS
 
     @property
     def reason(self) -> str:
         """Why what is not allowed is not."""
-        if self._status in NOT_REACHED:
+        if self._status in UNREACHED_STATES:
             return f"{self.url} could not be had: {self._failure}"
         if self.unreachable:
             return (
@@ -75,19 +75,19 @@ class RobotsRules:
     def crawl_delay(self, user_agent: str = PRODUCT_TOKEN) -> float | None:
         """Return the seconds that the server asks for between visits, if it asks, up to `MAX_CRAWL_DELAY`."""
         asked = self._rules.crawl_delay(user_agent)
-        if asked is None or asked <= MAX_CRAWL_DELAY:
+        if asked is None or asked <= MAX_CRAWL_DELAY_SECONDS:
             return asked
-        logger.warning("%s asks for %g s between visits; it gets %g s.", self.url, asked, MAX_CRAWL_DELAY)
-        return MAX_CRAWL_DELAY
+        logger.warning("%s asks for %g s between visits; it gets %g s.", self.url, asked, MAX_CRAWL_DELAY_SECONDS)
+        return MAX_CRAWL_DELAY_SECONDS
 
 
 def _text(body: bytes) -> str:
     """Return the lines of a robots.txt, or nothing if it is a web page or no text at all."""
-    kind = sniff(body)
+    kind = sniff_type(body)
     comment_first = body.lstrip().startswith(b"<!--")
-    if b"\0" in body[:MAX_READ] or (kind is not None and not comment_first):
+    if b"\0" in body[:MAX_ROBOTS_BYTES] or (kind is not None and not comment_first):
         return ""
-    return _VERSION.sub(r"\1", body[:MAX_READ].decode("utf-8-sig", "replace"))
+    return _VERSION.sub(r"\1", body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace"))
 
 
 class RobotsCache:
@@ -125,6 +125,6 @@ class RobotsCache:
 
 def _fresh(rules: RobotsRules, known: RobotsRules | None) -> float:
     if not rules.unreachable:
-        return FRESH
+        return FRESH_SECONDS
     # One lost connection must not cost a whole server: the first failure is not believed.
-    return FRESH_FAILURE if known is not None else 0.0
+    return FRESH_FAILURE_SECONDS if known is not None else 0.0

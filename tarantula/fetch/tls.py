@@ -10,7 +10,7 @@ from importlib import import_module
 _LEGACY_SERVER_CONNECT = 0x4
 
 
-def make_context(*, verify: bool) -> ssl.SSLContext:
+def make_tls_context(*, verify: bool) -> ssl.SSLContext:
     """The settings of every TLS connection of a client."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -25,7 +25,7 @@ def make_context(*, verify: bool) -> ssl.SSLContext:
     return context
 
 
-def describe(connection: ssl.SSLObject | None) -> str:
+def describe_tls(connection: ssl.SSLObject | None) -> str:
     """Protocol version and cipher of a connection, or nothing for one that is not encrypted."""
     if connection is None:
         return ""
@@ -33,7 +33,7 @@ def describe(connection: ssl.SSLObject | None) -> str:
     return f"{connection.version()} {cipher[0] if cipher else ''}".strip()
 
 
-def problem(error: ssl.SSLError) -> str:
+def tls_problem(error: ssl.SSLError) -> str:
     """What went wrong, in words."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message.rstrip('.')}"

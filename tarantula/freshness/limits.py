@@ -11,19 +11,19 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
-from tarantula.lifecycle.schedule_part_planning import plan_of
+from tarantula.lifecycle.schedule_part_planning import schedule_of
 from tarantula.publications.registry import config_of
 from tarantula.publications.schedule import next_due
-from tarantula.publications.servers import in_force
+from tarantula.publications.servers import effective_server_settings
 from tarantula.scope.servers_part_server_settings import ServerSettings
 from tarantula.store.bulk import chunks
 from tarantula.tables.publications import Publication, Server
 
-HORIZON = 86_400.0
+DEFAULT_HORIZON_SECONDS = 86_400.0
 """Seconds, of a publication that has neither a period nor a longest duration."""
-LEAST_PAUSE = 0.1
+MIN_PAUSE_SECONDS = 0.1
 """Seconds that a plan leaves between two visits, where a publication leaves none."""
-MOST_VISITS = 1_000_000
+MAX_VISITS = 1_000_000
 """Of one plan, unless somebody asks for more."""
 
 
@@ -39,16 +39,16 @@ class ServerLimit(NamedTuple):
 
 def horizon_of(installation: Config, publication: Publication, now: datetime) -> float:
     """Return how many seconds it is until the next item is due, or the longest that one may take if that is less."""
-    due, longest = next_due(plan_of(installation, publication), now), config_of(publication).max_duration
+    due, longest = next_due(schedule_of(installation, publication), now), config_of(publication).max_duration
     times = [(due - now).total_seconds()] if due is not None else []
     times += [float(longest)] if longest else []
-    return min(times, default=HORIZON)
+    return min(times, default=DEFAULT_HORIZON_SECONDS)
 
 
-def limits_of(session: Session, publication: Publication, servers: Sequence[int]) -> list[ServerLimit]:
+def server_limits(session: Session, publication: Publication, servers: Sequence[int]) -> list[ServerLimit]:
     """Return the limits of servers, by their ids: their own, or what the publication leaves between two visits."""
     delay = config_of(publication).delay
-    settings = in_force(session.connection(), publication.id)
+    settings = effective_server_settings(session.connection(), publication.id)
     known = {row.id: row for chunk in chunks(servers) for row in session.execute(_SERVERS.where(Server.id.in_(chunk)))}
     limits = []
     for server in servers:
@@ -56,7 +56,7 @@ def limits_of(session: Session, publication: Publication, servers: Sequence[int]
         own = settings.get(row.name, ServerSettings())
         # What robots.txt asks for is in the pause that was last kept; trouble passes.
         asked = (row.pause or 0.0) - (row.backoff or 0.0)
-        pause = max(delay if own.delay is None else own.delay, asked, LEAST_PAUSE)
+        pause = max(delay if own.delay is None else own.delay, asked, MIN_PAUSE_SECONDS)
         limits.append(ServerLimit(row.name, inf if own.excluded else pause, own.documents))
     return limits
 

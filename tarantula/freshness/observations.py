@@ -29,21 +29,21 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.rates.history import Ledger, Wanted
-from tarantula.revisit.rates.observations import FIRST_BODY, Sights, faces_of, seconds_of
+from tarantula.revisit.rates.history import HistoryBuilder, PagesToRevisit
+from tarantula.revisit.rates.observations import FIRST_BODY, Observations, observed_faces, parse_http_dates
 from tarantula.tables.publications import Document, Item, Visit
 
-ROWS = 100_000
+ROWS_PER_RANGE = 100_000
 """How many are held at a time, about."""
-ITEMS = 20
+MAX_ITEMS = 20
 """How many of the last items are read: what was longer ago says little of today."""
-SPACE = 1 << 64
+KEY_SPACE = 1 << 64
 """Of keys, by their first eight bytes."""
 GONE_TYPE, REDIRECT_TYPE = "gone", "redirect"
 """What stands for a type where there is no page: they change as such things do, and not as pages do."""
 
 
-class Numbers:
+class Numbering:
     """Numbers things from zero on, in the order in which they come."""
 
     def __init__(self) -> None:
@@ -55,10 +55,10 @@ class Numbers:
         return np.array([known.setdefault(thing, len(known)) for thing in things], dtype=np.int64)
 
 
-class Read(NamedTuple):
+class ObservedPages(NamedTuple):
     """What was read."""
 
-    ledger: Ledger
+    ledger: HistoryBuilder
     servers: list[int]
     """The ids of servers by their numbers."""
     types: list[str]
@@ -66,16 +66,16 @@ class Read(NamedTuple):
     """Of all pages that were read."""
 
 
-def read(session: Session, item: Item, most_rows: int | None = None) -> Read:
+def read_observations(session: Session, item: Item, most_rows: int | None = None) -> ObservedPages:
     """Read what is known of the pages of an item; a sample of them, if about *most_rows* rows are enough."""
     connection = session.connection()
     items = _items(session, item)
     rows = _count(session, items)
     share = min(1.0, most_rows / max(rows, 1)) if most_rows is not None else 1.0
-    ledger, servers, types = Ledger(), Numbers(), Numbers()
-    for low, high in _ranges(share, max(ceil(rows * share / ROWS), 1)):
+    ledger, servers, types = HistoryBuilder(), Numbering(), Numbering()
+    for low, high in _ranges(share, max(ceil(rows * share / ROWS_PER_RANGE), 1)):
         _take(connection, items, item.id, low, high, servers, types, ledger)
-    return Read(ledger, list(servers.known), list(types.known), share)
+    return ObservedPages(ledger, list(servers.known), list(types.known), share)
 
 
 def _items(session: Session, item: Item) -> list[int]:
@@ -84,7 +84,7 @@ def _items(session: Session, item: Item) -> list[int]:
         select(Item.id)
         .where(Item.publication_id == item.publication_id, Item.planned_at <= item.planned_at)
         .order_by(Item.planned_at.desc(), Item.id.desc())
-        .limit(ITEMS)
+        .limit(MAX_ITEMS)
     )
     return sorted({*session.scalars(chosen), item.id})
 
@@ -96,9 +96,9 @@ def _count(session: Session, items: list[int]) -> int:
 
 def _ranges(share: float, number: int) -> Iterator[tuple[bytes, bytes | None]]:
     """Cut a share of the keys into ranges; the last of all has no end."""
-    borders = [int(SPACE * share * place / number) for place in range(number + 1)]
+    borders = [int(KEY_SPACE * share * place / number) for place in range(number + 1)]
     for low, high in pairwise(borders):
-        yield low.to_bytes(8, "big"), high.to_bytes(8, "big") if high < SPACE else None
+        yield low.to_bytes(8, "big"), high.to_bytes(8, "big") if high < KEY_SPACE else None
 
 
 def _take(
@@ -107,9 +107,9 @@ def _take(
     last: int,
     low: bytes,
     high: bytes | None,
-    numbers: Numbers,
-    types: Numbers,
-    ledger: Ledger,
+    numbers: Numbering,
+    types: Numbering,
+    ledger: HistoryBuilder,
 ) -> None:
     """Read one range of keys into the ledger."""
     rows = [
@@ -119,12 +119,12 @@ def _take(
     if not rows:
         return
     keys, item_ids, ids, server_ids, depths, states, digests, times, dates, mimes, unsent = zip(*rows, strict=True)
-    known = Numbers()
+    known = Numbering()
     pages, state = known.of(keys), np.array(states, dtype=np.int64)
-    faces = faces_of(state, _bodies(digests))
+    faces = observed_faces(state, _bodies(digests))
     when = _moments(times)
     faces = np.where(np.isnan(when), 0, faces)
-    sights = Sights.of(pages, when, faces, seconds_of(dates), np.array(unsent, dtype=np.bool_))
+    sights = Observations.of(pages, when, faces, parse_http_dates(dates), np.array(unsent, dtype=np.bool_))
     servers, kinds = np.zeros(len(known.known), dtype=np.int64), np.zeros(len(known.known), dtype=np.int64)
     servers[pages] = numbers.of(server_ids)
     # What a page is, it is since it was last seen.
@@ -133,7 +133,7 @@ def _take(
     kinds[pages[in_time]] = types.of([_type(*one) for one in zip(states, mimes, strict=True)])[in_time]
     # What could not be reached is asked for anew, and not visited again.
     own = np.flatnonzero((np.array(item_ids) == last) & (faces > 0))
-    wanted = Wanted(pages[own], np.array(ids, dtype=np.int64)[own], np.array(depths, dtype=np.int64)[own])
+    wanted = PagesToRevisit(pages[own], np.array(ids, dtype=np.int64)[own], np.array(depths, dtype=np.int64)[own])
     ledger.add(sights, servers, kinds, wanted)
 
 

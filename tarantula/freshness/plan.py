@@ -13,20 +13,20 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState, Validation
-from tarantula.freshness.limits import MOST_VISITS, ServerLimit, limits_of
-from tarantula.freshness.observations import read
-from tarantula.revisit.model import Floats, Ints, mean
-from tarantula.revisit.planning.policies_part_choosers import USUAL, chooser
+from tarantula.freshness.limits import MAX_VISITS, ServerLimit, server_limits
+from tarantula.freshness.observations import read_observations
+from tarantula.revisit.model import Floats, Ints, weighted_mean
+from tarantula.revisit.planning.policies_part_choosers import DEFAULT_POLICY, planning_policy
 from tarantula.revisit.planning.policies_part_uniform import uniform
-from tarantula.revisit.planning.uncertain_pages import Believed, Pauses, freshness_of, gaps_of
-from tarantula.revisit.rates.estimates import Beliefs, beliefs_of
-from tarantula.revisit.rates.gamma_part_doubt import chances
-from tarantula.revisit.rates.last_modified import Honesty
+from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, expected_freshness, visit_gaps
+from tarantula.revisit.rates.estimates import RateEstimates, estimate_rates
+from tarantula.revisit.rates.gamma_part_doubt import change_probabilities
+from tarantula.revisit.rates.last_modified import LastModifiedTrust
 from tarantula.revisit.schedule import Schedule
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.tables.publications import Document, Item, Publication
 
-WEIGHTS: dict[str, Callable[[Ints], Floats]] = {
+PAGE_WEIGHTS: dict[str, Callable[[Ints], Floats]] = {
     "equal": lambda depths: np.ones(len(depths)),
     "depth": lambda depths: 1.0 / (1.0 + np.maximum(depths, 0)),
 }
@@ -34,7 +34,7 @@ WEIGHTS: dict[str, Callable[[Ints], Floats]] = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class VisitPlan:
     """Visits in the order of their times."""
 
     publication: str
@@ -56,11 +56,11 @@ class Plan:
     """The rate of changes, in a second, that gives just this chance: near the mean of those that are believed in."""
     pages: Ints
     """Which of the pages of `Beliefs` each visit is to."""
-    beliefs: Beliefs
+    beliefs: RateEstimates
     ages: Floats
     """Seconds since each page was last seen, when the plan begins."""
     limits: list[ServerLimit]
-    honesty: Honesty
+    honesty: LastModifiedTrust
     fresh: Floats
     """How fresh each page is believed to be, over the horizon, if it is visited so."""
     fresh_uniform: Floats
@@ -74,12 +74,12 @@ class Plan:
 
     def freshness(self, of_pages: Floats) -> float:
         """Return the mean of what is believed of pages, by their weights."""
-        return mean(of_pages, self.weights)
+        return weighted_mean(of_pages, self.weights)
 
     @property
     def fresh_now(self) -> Floats:
         """How likely each page is as it was last seen, when the plan begins."""
-        return 1.0 - chances(self.ages, self.beliefs.shapes, self.beliefs.scales)
+        return 1.0 - change_probabilities(self.ages, self.beliefs.shapes, self.beliefs.scales)
 
 
 def plan_visits(
@@ -89,31 +89,31 @@ def plan_visits(
     horizon: float,
     begins_at: datetime | None = None,
     visits: int | None = None,
-    policy: str = USUAL,
+    policy: str = DEFAULT_POLICY,
     weights: str = "equal",
     item: Item | None = None,
-) -> Plan:
+) -> VisitPlan:
     """Plan visits to the pages of an item, the last one unless told, or say why that cannot be done."""
     begins_at = begins_at or datetime.now(UTC)
-    item = item or last_item(session, publication)
-    choose, weigh = chooser(policy), _weights(weights)
+    item = item or newest_usable_item(session, publication)
+    choose, weigh = planning_policy(policy), _weights(weights)
     _check(horizon, visits)
-    known = read(session, item)
-    beliefs = beliefs_of(known.ledger)
+    known = read_observations(session, item)
+    beliefs = estimate_rates(known.ledger)
     if not len(beliefs.histories):
         raise TarantulaError(f"Item {item.urn} has no page that could be visited again.")
-    limits = limits_of(session, publication, known.servers)
+    limits = server_limits(session, publication, known.servers)
     servers, numbers = np.unique(beliefs.histories.servers, return_inverse=True)
     pauses = _pauses([limits[server] for server in servers], horizon, visits)
     ages = np.maximum(begins_at.timestamp() - beliefs.histories.seen, 0.0)
     weighed = weigh(beliefs.histories.depths)
-    believed = Believed.of(beliefs.shapes, beliefs.scales, ages, numbers.astype(np.int64), weighed)
+    believed = UncertainPages.of(beliefs.shapes, beliefs.scales, ages, numbers.astype(np.int64), weighed)
     schedule = choose(believed, pauses)
     order = np.argsort(schedule.times, kind="stable")
-    gaps, pages = gaps_of(schedule, believed)[order], schedule.pages[order]
-    foretold = chances(gaps, believed.shapes[pages], believed.scales[pages])
+    gaps, pages = visit_gaps(schedule, believed)[order], schedule.pages[order]
+    foretold = change_probabilities(gaps, believed.shapes[pages], believed.scales[pages])
     own = believed.pages.order
-    return Plan(
+    return VisitPlan(
         publication=publication.name,
         item=item,
         begins_at=begins_at,
@@ -129,14 +129,14 @@ def plan_visits(
         ages=ages,
         limits=limits,
         honesty=known.ledger.honesty,
-        fresh=_in_order(freshness_of(schedule, believed, horizon), own),
-        fresh_uniform=_in_order(freshness_of(_as_many(believed, pauses, len(order)), believed, horizon), own),
-        fresh_unvisited=_in_order(freshness_of(_as_many(believed, pauses, 0), believed, horizon), own),
+        fresh=_in_order(expected_freshness(schedule, believed, horizon), own),
+        fresh_uniform=_in_order(expected_freshness(_as_many(believed, pauses, len(order)), believed, horizon), own),
+        fresh_unvisited=_in_order(expected_freshness(_as_many(believed, pauses, 0), believed, horizon), own),
         weights=weighed,
     )
 
 
-def last_item(session: Session, publication: Publication) -> Item:
+def newest_usable_item(session: Session, publication: Publication) -> Item:
     """Return the newest item that a plan can stand on: one that is whole, or else one that has collected something."""
     newest = (
         select(Item)
@@ -163,7 +163,7 @@ def _check(horizon: float, visits: int | None) -> None:
         raise TarantulaError("A plan has at least one visit.")
 
 
-def _pauses(limits: list[ServerLimit], horizon: float, visits: int | None) -> Pauses:
+def _pauses(limits: list[ServerLimit], horizon: float, visits: int | None) -> PerServerLimits:
     shortest = min(limit.pause for limit in limits)
     if shortest == inf:
         raise TarantulaError("All servers that have pages of the item are excluded: nothing could be planned.")
@@ -173,16 +173,16 @@ def _pauses(limits: list[ServerLimit], horizon: float, visits: int | None) -> Pa
             "nothing could be planned. Choose a longer one."
         )
     most = np.array([inf if limit.visits is None else limit.visits for limit in limits])
-    return Pauses(horizon, np.array([limit.pause for limit in limits]), visits or MOST_VISITS, most)
+    return PerServerLimits(horizon, np.array([limit.pause for limit in limits]), visits or MAX_VISITS, most)
 
 
 def _weights(name: str) -> Callable[[Ints], Floats]:
-    if name not in WEIGHTS:
-        raise TarantulaError(f"There are no weights {name[:40]!r}. Choose {', '.join(WEIGHTS)}.")
-    return WEIGHTS[name]
+    if name not in PAGE_WEIGHTS:
+        raise TarantulaError(f"There are no weights {name[:40]!r}. Choose {', '.join(PAGE_WEIGHTS)}.")
+    return PAGE_WEIGHTS[name]
 
 
-def _as_many(believed: Believed, pauses: Pauses, visits: int) -> Schedule:
+def _as_many(believed: UncertainPages, pauses: PerServerLimits, visits: int) -> Schedule:
     return uniform(believed, pauses._replace(visits=visits))
 
 

@@ -12,18 +12,18 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.freshness.plan import Plan
-from tarantula.revisit.rates.estimates import Beliefs, Ground
-from tarantula.revisit.rates.priors import DAY, LEVELS
+from tarantula.freshness.plan import VisitPlan
+from tarantula.revisit.rates.estimates import EstimateBasis, RateEstimates
+from tarantula.revisit.rates.priors import PRIOR_LEVELS, SECONDS_PER_DAY
 from tarantula.store.bulk import chunks
 from tarantula.tables.publications import Document
 
-FIRST = 20
+DEFAULT_FIRST_VISITS = 20
 """Visits that are shown, unless told."""
 
 
 @dataclass(frozen=True, slots=True)
-class ShownVisit:
+class VisitSummary:
     """One visit of a plan."""
 
     due_at: str
@@ -36,7 +36,7 @@ class ShownVisit:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownServer:
+class ServerPlanSummary:
     """One server of a plan."""
 
     server: str
@@ -51,7 +51,7 @@ class ShownServer:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPlan:
+class VisitPlanSummary:
     """A plan in figures."""
 
     publication: str
@@ -72,17 +72,17 @@ class ShownPlan:
     freshness_unvisited: float
     changes_expected: float
     """How many of the visits are believed to find a change."""
-    servers: list[ShownServer]
-    first_visits: list[ShownVisit]
+    servers: list[ServerPlanSummary]
+    first_visits: list[VisitSummary]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON; the keys are an interface."""
         return asdict(self)
 
 
-def shown(session: Session, plan: Plan, first: int = FIRST) -> ShownPlan:
+def summarize_plan(session: Session, plan: VisitPlan, first: int = DEFAULT_FIRST_VISITS) -> VisitPlanSummary:
     """Return a plan in figures, its servers, those with most visits first, and its first visits."""
-    return ShownPlan(
+    return VisitPlanSummary(
         publication=plan.publication,
         item=plan.item.urn,
         policy=plan.policy,
@@ -103,44 +103,44 @@ def shown(session: Session, plan: Plan, first: int = FIRST) -> ShownPlan:
     )
 
 
-def why(beliefs: Beliefs, page: int) -> str:
+def explain_estimate(beliefs: RateEstimates, page: int) -> str:
     """Say what a belief stands on."""
-    histories, ground = beliefs.histories, Ground(int(beliefs.grounds[page]))
+    histories, ground = beliefs.histories, EstimateBasis(int(beliefs.grounds[page]))
     visits, changes = int(histories.visits[page]), int(histories.changes[page])
     counted = f"{visits:,} visit{'s' if visits != 1 else ''}, {changes:,} found a change"
-    told = "; its server dates changes" if ground is Ground.TOLD else ""
-    if ground is Ground.REGULAR:
+    told = "; its server dates changes" if ground is EstimateBasis.TOLD else ""
+    if ground is EstimateBasis.REGULAR:
         return f"{counted}; at even gaps"
     if visits:
         return counted + told
-    level = LEVELS[int(beliefs.priors.levels[page])]
+    level = PRIOR_LEVELS[int(beliefs.priors.levels[page])]
     others = "nothing is known of any page" if level == "default" else f"as other pages of its {level}"
     return f"never visited again: {others}{told}"
 
 
-def _first_visits(session: Session, plan: Plan, first: int) -> list[ShownVisit]:
+def _first_visits(session: Session, plan: VisitPlan, first: int) -> list[VisitSummary]:
     documents, pages = plan.documents[:first].tolist(), plan.pages[:first].tolist()
     urls = _urls(session, documents)
     return [
-        ShownVisit(
+        VisitSummary(
             due_at=_moment(plan, float(due)),
             url=urls[document],
-            rate_a_day=float(f"{plan.beliefs.rates[page] * DAY:.4g}"),
+            rate_a_day=float(f"{plan.beliefs.rates[page] * SECONDS_PER_DAY:.4g}"),
             chance=_round(float(chance)),
-            why=why(plan.beliefs, page),
+            why=explain_estimate(plan.beliefs, page),
         )
         for document, page, due, chance in zip(documents, pages, plan.due, plan.believed, strict=False)
     ]
 
 
-def _servers(plan: Plan) -> list[ShownServer]:
+def _servers(plan: VisitPlan) -> list[ServerPlanSummary]:
     own = plan.beliefs.histories.servers
     size = len(plan.limits)
     pages, visits = np.bincount(own, minlength=size), np.bincount(own[plan.pages], minlength=size)
     weights = np.bincount(own, plan.weights, size)
     fresh = np.bincount(own, plan.weights * plan.fresh, size)
     rows = [
-        ShownServer(
+        ServerPlanSummary(
             server=limit.server,
             pause=limit.pause if isfinite(limit.pause) else None,
             pages=int(pages[number]),
@@ -161,7 +161,7 @@ def _urls(session: Session, documents: Sequence[int]) -> dict[int, str]:
     return urls
 
 
-def _moment(plan: Plan, seconds: float) -> str:
+def _moment(plan: VisitPlan, seconds: float) -> str:
     moment: datetime = plan.begins_at + timedelta(seconds=seconds)
     return moment.astimezone(UTC).isoformat(timespec="seconds")
 

@@ -14,14 +14,14 @@ from sqlalchemy.orm import Session
 
 from tarantula.tables.publications import Item, Visit
 
-CLASSES = 10
+BIN_COUNT = 10
 """Of chances: up to a tenth, up to two tenths and so on."""
-FAR = 3.0
+SIGNIFICANT_ERRORS = 3.0
 """Errors; what is farther from what was foretold is no accident."""
 
 
 @dataclass(frozen=True, slots=True)
-class ChanceClass:
+class CalibrationBin:
     """Visits that were believed to find a change with like chances."""
 
     at_least: float
@@ -52,7 +52,7 @@ class Calibration:
     """The mean square of what was missed: 0 if everything was known, 0.25 by tossing a coin."""
     brier_of_mean: float | None
     """The same, had every visit been given the share that was found: what knowing no page from another is worth."""
-    classes: list[ChanceClass]
+    classes: list[CalibrationBin]
 
     @property
     def sentences(self) -> list[str]:
@@ -60,7 +60,7 @@ class Calibration:
         said = [f"{self.made:,} of {self.planned:,} planned visits were made; {self.told:,} told of a change or none."]
         if not self.told or self.brier is None or self.brier_of_mean is None:
             return said
-        far = abs(self.found - self.foretold) > FAR * max(self.error, 0.5)
+        far = abs(self.found - self.foretold) > SIGNIFICANT_ERRORS * max(self.error, 0.5)
         held = "it was too sure of itself, or pages changed otherwise than before" if far else "as far as can be told"
         said.append(
             f"{self.foretold:,.1f} ± {self.error:.1f} changes were foretold, and {self.found:,} were found: "
@@ -92,9 +92,9 @@ def calibration_of(session: Session, item: Item) -> Calibration:
         brier=round(sum(row.missed for row in rows) / told, 5) if told else None,
         brier_of_mean=round(share * (1 - share), 5) if told else None,
         classes=[
-            ChanceClass(
-                at_least=row.place / CLASSES,
-                below=(row.place + 1) / CLASSES,
+            CalibrationBin(
+                at_least=row.place / BIN_COUNT,
+                below=(row.place + 1) / BIN_COUNT,
                 visits=row.visits,
                 foretold=round(row.foretold / row.visits, 4),
                 found=round(row.found / row.visits, 4),
@@ -119,8 +119,8 @@ class _Tally(NamedTuple):
 def _tally(session: Session, item_id: int) -> list[_Tally]:
     changed = case((Visit.changed.is_(True), 1.0), else_=0.0)
     missed = Visit.believed - changed
-    borders = ((Visit.believed < (place + 1) / CLASSES, place) for place in range(CLASSES - 1))
-    place = case(*borders, else_=CLASSES - 1).label("place")
+    borders = ((Visit.believed < (place + 1) / BIN_COUNT, place) for place in range(BIN_COUNT - 1))
+    place = case(*borders, else_=BIN_COUNT - 1).label("place")
     rows = session.execute(
         select(
             place,

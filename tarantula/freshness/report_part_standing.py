@@ -11,12 +11,12 @@ from sqlalchemy.orm import Session
 from tarantula.freshness.report import Calibration, calibration_of
 from tarantula.tables.publications import Item
 
-SAMPLE = 100_000
+SAMPLE_ROWS = 100_000
 """Rows that a report looks at: enough to say how fresh all pages are to half a percent, and read in a second or two."""
 
 
 @dataclass(frozen=True, slots=True)
-class Freshness:
+class FreshnessEstimate:
     """How many pages are believed to be as they were last seen."""
 
     at: str
@@ -29,17 +29,17 @@ class Freshness:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FreshnessReport:
     """What is believed of a refresh item."""
 
-    freshness: Freshness | None
+    freshness: FreshnessEstimate | None
     """None where nothing was collected, or where `tarantula[revisit]` is not installed."""
     calibration: Calibration
     sentences: list[str]
     """Both in words."""
 
 
-def standing_of(session: Session, item: Item, now: datetime | None = None) -> Standing | None:
+def freshness_report(session: Session, item: Item, now: datetime | None = None) -> FreshnessReport | None:
     """Return how fresh a refresh item is believed to be, and how that belief did; nothing of other items."""
     if item.refreshes_id is None:
         return None
@@ -51,7 +51,7 @@ def standing_of(session: Session, item: Item, now: datetime | None = None) -> St
             f"At {fresh.at} {100 * fresh.share:.1f} ± {100 * fresh.error:.1f} % of its pages are believed to be as on "
             f"their servers, by {of}{fresh.pages:,} pages."
         )
-    return Standing(fresh, calibration, said + calibration.sentences)
+    return FreshnessReport(fresh, calibration, said + calibration.sentences)
 
 
 def _moment(session: Session, item: Item, now: datetime | None) -> datetime:
@@ -64,13 +64,13 @@ def _moment(session: Session, item: Item, now: datetime | None) -> datetime:
     return now or datetime.now(UTC)
 
 
-def _freshness(session: Session, item: Item, at: datetime) -> Freshness | None:
+def _freshness(session: Session, item: Item, at: datetime) -> FreshnessEstimate | None:
     try:
         from tarantula.freshness.observations_part_sampled import sampled_freshness
     except ModuleNotFoundError:
         return None
-    found = sampled_freshness(session, item, at, SAMPLE)
+    found = sampled_freshness(session, item, at, SAMPLE_ROWS)
     if found is None:
         return None
     pages, share, error, is_sample = found
-    return Freshness(at.isoformat(timespec="seconds"), pages, is_sample, round(share, 4), round(error, 4))
+    return FreshnessEstimate(at.isoformat(timespec="seconds"), pages, is_sample, round(share, 4), round(error, 4))

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 
-from tarantula.frontier.strategies import Strategy, strategy
+from tarantula.frontier.strategies import Strategy, load_strategy
 
 PROTOCOL = "http://"
 WWW = "www."
 NOT_HTML = frozenset({".jpg", ".gif", ".mp3", ".avi", ".doc", ".pdf"})
-ALL = sys.maxsize
+ALL_URLS = sys.maxsize
 
 
 def read_url(text: str) -> tuple[str, str, int] | None:
@@ -29,7 +29,7 @@ def read_url(text: str) -> tuple[str, str, int] | None:
     return host, f"{PROTOCOL}{host}{slash}{path}{mark}{query}", len(slash) + path.count("/")
 
 
-class Host:
+class EscalonaHost:
     """The URLs that wait at one host: those nearer to the root first, then those known first."""
 
     __slots__ = ("_arrived", "_depths", "_leaving", "known", "name", "offered", "on_growth", "waiting")
@@ -39,7 +39,7 @@ class Host:
         self.known = known
         self.waiting = 0
         self.offered = False
-        self.on_growth: Callable[[Host], object] | None = None
+        self.on_growth: Callable[[EscalonaHost], object] | None = None
         # Two lists a depth, and no deque: there may be a million hosts, and an empty deque has 760 bytes.
         self._arrived: dict[int, list[str]] = {}
         self._leaving: dict[int, list[str]] = {}
@@ -90,8 +90,8 @@ class UrlScheduler:
 
     def clear(self) -> None:
         """Forget the URLs, the hosts, and whose turn it is."""
-        self._strategy: Strategy[Host] = strategy(self._strategy_name)
-        self._hosts: dict[str, Host] = {}
+        self._strategy: Strategy[EscalonaHost] = load_strategy(self._strategy_name)
+        self._hosts: dict[str, EscalonaHost] = {}
         self._waiting: set[str] = set()
 
     def hosts(self) -> list[str]:
@@ -108,13 +108,13 @@ class UrlScheduler:
             self._waiting.add(url)
             host = self._hosts.get(name)
             if host is None:
-                host = self._hosts[name] = Host(name, len(self._hosts))
+                host = self._hosts[name] = EscalonaHost(name, len(self._hosts))
             host.push(url, depth)
             if not host.offered:
                 self._offer(host)
         return True
 
-    def schedule(self, count: int = ALL) -> Iterator[str]:
+    def schedule(self, count: int = ALL_URLS) -> Iterator[str]:
         """Hand out so many URLs, or as many as there are."""
         for _ in range(count):
             host = self._next_host()
@@ -125,7 +125,7 @@ class UrlScheduler:
                 self._offer(host)
             yield url
 
-    def schedule_host(self, name: str, count: int = ALL) -> Iterator[str]:
+    def schedule_host(self, name: str, count: int = ALL_URLS) -> Iterator[str]:
         """Hand out so many URLs of one host, out of turn."""
         host = self._find(name)
         if host is not None:
@@ -141,22 +141,22 @@ class UrlScheduler:
         for _ in self.schedule_host(name):
             pass
 
-    def _find(self, name: str) -> Host | None:
+    def _find(self, name: str) -> EscalonaHost | None:
         name = name.lower().removeprefix(PROTOCOL).rstrip("/")
         return self._hosts.get(name if name in self._hosts else name.removeprefix(WWW))
 
-    def _offer(self, host: Host) -> None:
+    def _offer(self, host: EscalonaHost) -> None:
         host.offered = True
         self._strategy.offer(host)
 
-    def _next_host(self) -> Host | None:
+    def _next_host(self) -> EscalonaHost | None:
         while (host := self._strategy.take()) is not None:
             host.offered = False
             if host.waiting:
                 return host
         return None
 
-    def _pop(self, host: Host) -> str:
+    def _pop(self, host: EscalonaHost) -> str:
         url = host.pop()
         self._waiting.remove(url)
         return url

@@ -24,12 +24,12 @@ SCHEDULING: dict[str, tuple[tuple[str, ...], Callable[..., Iterable[str] | None]
 }
 COMMANDS = (ADD_URLS, *SCHEDULING)
 BLANKS = " \t\r\n"
-DIGITS = 18
-SHOWN = 80
+MAX_DIGITS = 18
+MAX_SHOWN_CHARACTERS = 80
 """How much of a wrong word is shown."""
 
 
-def run(path: Path, strategy_name: str = "depth-first") -> Path:
+def run_command_file(path: Path, strategy_name: str = "depth-first") -> Path:
     """Execute a file of commands, and return the file with what they showed: that is kept when a later one is wrong."""
     scheduler = UrlScheduler(strategy_name)
     output = path.parent / f"{path.stem}-out{path.suffix}"
@@ -61,7 +61,9 @@ class CommandFile:
         if name in SCHEDULING:
             wanted, method = SCHEDULING[name]
             return method(self._scheduler, *self._arguments(name, wanted, words))
-        raise self._wrong(f"There is no command {name[:SHOWN]}.{did_you_mean(name[:SHOWN].upper(), COMMANDS)}")
+        raise self._wrong(
+            f"There is no command {name[:MAX_SHOWN_CHARACTERS]}.{did_you_mean(name[:MAX_SHOWN_CHARACTERS].upper(), COMMANDS)}"
+        )
 
     def _arguments(self, name: str, wanted: tuple[str, ...], words: tuple[str, ...]) -> list[Any]:
         if len(words) != len(wanted):
@@ -69,8 +71,8 @@ class CommandFile:
         return [self._number(word) if kind is QUANTITY else word for kind, word in zip(wanted, words, strict=True)]
 
     def _number(self, word: str) -> int:
-        if not (word.isascii() and word.isdecimal() and len(word) <= DIGITS):
-            raise self._wrong(f"{word[:SHOWN]} is not a number of 1 to {DIGITS} digits.")
+        if not (word.isascii() and word.isdecimal() and len(word) <= MAX_DIGITS):
+            raise self._wrong(f"{word[:MAX_SHOWN_CHARACTERS]} is not a number of 1 to {MAX_DIGITS} digits.")
         return int(word)
 
     def _add_urls(self, count: int) -> Iterable[str]:

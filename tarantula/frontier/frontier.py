@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 
 from tarantula.frontier.queues import ServerQueue
 from tarantula.frontier.strategies import Strategy
-from tarantula.items import Entry
+from tarantula.items import FrontierEntry
 
 
 class Frontier:
@@ -44,7 +44,7 @@ class Frontier:
         """Whether nothing waits here and nothing is under way."""
         return not (self.waiting or self.in_flight)
 
-    def open(self, server: str, not_before: float, entries: list[Entry], exhausted: bool) -> None:
+    def open(self, server: str, not_before: float, entries: list[FrontierEntry], exhausted: bool) -> None:
         """Take a server on lease, with the first of its waiting documents."""
         if server in self._queues:
             self.refill(server, entries, exhausted)
@@ -73,7 +73,7 @@ class Frontier:
         """Return the servers that may be given up, with the seconds for which they must still be left alone."""
         return {queue.name: max(queue.not_before - now, 0.0) for queue in self._queues.values() if queue.is_idle}
 
-    def add(self, entries: Iterable[Entry]) -> None:
+    def add(self, entries: Iterable[FrontierEntry]) -> None:
         """Take documents that have become waiting; those of servers that are not on lease stay in the table."""
         for entry in entries:
             queue = self._queues.get(entry.server)
@@ -83,7 +83,7 @@ class Frontier:
                 self.waiting += queue.waiting - before
                 self._offer(queue)
 
-    def again(self, entry: Entry) -> None:
+    def again(self, entry: FrontierEntry) -> None:
         """Take back a document that is to be tried once more, if its server is still on lease."""
         queue = self._queues.get(entry.server)
         if queue is not None:
@@ -91,7 +91,7 @@ class Frontier:
             self.waiting += 1
             self._offer(queue)
 
-    def refill(self, server: str, entries: list[Entry], exhausted: bool) -> None:
+    def refill(self, server: str, entries: list[FrontierEntry], exhausted: bool) -> None:
         """Take the next rows of a server; *exhausted* says that the table has no more."""
         queue = self._queues.get(server)
         if queue is None:
@@ -114,7 +114,7 @@ class Frontier:
             queue.refilling = True
         return wanting
 
-    def next(self, now: float) -> Entry | None:
+    def next(self, now: float) -> FrontierEntry | None:
         """Hand out the next document of a server that may be visited now."""
         self._wake(now)
         while (queue := self._strategy.take()) is not None:
@@ -131,7 +131,7 @@ class Frontier:
         """When the first pause is over, if some server pauses."""
         return self._pausing[0][0] if self._pausing else None
 
-    def release(self, entry: Entry, not_before: float) -> None:
+    def release(self, entry: FrontierEntry, not_before: float) -> None:
         """Hear that a visit is over, and when the server may be visited again."""
         queue = self._queues.get(entry.server)
         if queue is None:
@@ -141,13 +141,13 @@ class Frontier:
         queue.not_before = max(queue.not_before, not_before)
         self._offer(queue)
 
-    def stored(self, entry: Entry) -> None:
+    def stored(self, entry: FrontierEntry) -> None:
         """Hear that a document that was handed out is committed."""
         queue = self._queues.get(entry.server)
         if queue is not None:
             queue.stored(entry)
 
-    def nearer(self, entry: Entry) -> None:
+    def nearer(self, entry: FrontierEntry) -> None:
         """Hear that a document, waiting or under way, lies nearer than was believed; it may only now be wanted."""
         queue = self._queues.get(entry.server)
         if queue is None:
@@ -165,7 +165,7 @@ class Frontier:
         if queue is not None:
             queue.not_before = max(queue.not_before, not_before)
 
-    def _hand_out(self, queue: ServerQueue, now: float) -> Entry:
+    def _hand_out(self, queue: ServerQueue, now: float) -> FrontierEntry:
         entry = queue.pop()
         queue.not_before = max(queue.not_before, now + self._spacing)
         self.waiting -= 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop, heappush
 
-from tarantula.items import Entry
+from tarantula.items import FrontierEntry
 
-WINDOW = 200
+WINDOW_SIZE = 200
 """How many waiting documents of one server are held in memory."""
 
 
@@ -36,7 +36,7 @@ class ServerQueue:
         self.in_flight = 0
         self.not_before = 0.0
         """When it may be visited again, on the frontier's clock."""
-        self.held: dict[int, Entry] = {}
+        self.held: dict[int, FrontierEntry] = {}
         """The documents that are in memory, or that were handed out and are not stored yet."""
         self.unstored = 0
         """How many of them were handed out."""
@@ -48,7 +48,7 @@ class ServerQueue:
         """Whether it is to be given up, because others wait for it."""
         self.on_growth: Callable[[ServerQueue], object] | None = None
         """Called when more waits than before, by whom it was offered to."""
-        self._heap: list[tuple[int, int, Entry]] = []
+        self._heap: list[tuple[int, int, FrontierEntry]] = []
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -61,45 +61,45 @@ class ServerQueue:
     @property
     def wants_refill(self) -> bool:
         """Whether its window is running dry while the table has more."""
-        return self.unread > 0 and not self.refilling and len(self._heap) < WINDOW // 4
+        return self.unread > 0 and not self.refilling and len(self._heap) < WINDOW_SIZE // 4
 
     @property
     def is_idle(self) -> bool:
         """Whether it may be given up: nothing of it is under way, and nothing waits or others do."""
         return not (self.unstored or self.refilling) and (self.retiring or not self.waiting)
 
-    def push(self, entry: Entry) -> None:
+    def push(self, entry: FrontierEntry) -> None:
         """Take a new document into the window, or leave it in the table if the window is full.
 
         While rows wait in the table a new one stays there too, or it would overtake them.
         """
-        if self.unread or len(self._heap) >= WINDOW:
+        if self.unread or len(self._heap) >= WINDOW_SIZE:
             self.unread += 1
             self._tell_growth()
         else:
             self.put_back(entry)
 
-    def put_back(self, entry: Entry) -> None:
+    def put_back(self, entry: FrontierEntry) -> None:
         """Take a document into the window, whatever its size."""
         if entry.id not in self.held:
             self.held[entry.id] = entry
             heappush(self._heap, (entry.rank, entry.id, entry))
             self._tell_growth()
 
-    def refill(self, entries: list[Entry], exhausted: bool) -> None:
+    def refill(self, entries: list[FrontierEntry], exhausted: bool) -> None:
         """Take the next rows of the table; *exhausted* says that it has no more."""
         for entry in entries:
             self.put_back(entry)
         self.unread = 0 if exhausted else max(1, self.unread - len(entries))
         self.refilling = False
 
-    def pop(self) -> Entry:
+    def pop(self) -> FrontierEntry:
         """Hand out the first document."""
         self.in_flight += 1
         self.unstored += 1
         return heappop(self._heap)[2]
 
-    def stored(self, entry: Entry) -> None:
+    def stored(self, entry: FrontierEntry) -> None:
         """Hear that a document that was handed out is committed."""
         if self.held.pop(entry.id, None) is not None:
             self.unstored -= 1

@@ -14,14 +14,14 @@ from typing import Any, Generic, Protocol
 from typing_extensions import TypeVar
 
 from tarantula.core.errors import TarantulaError
-from tarantula.core.import_paths import load
+from tarantula.core.import_paths import load_object
 from tarantula.frontier.queues import ServerQueue
 
-SPARE = 16
+SPARE_PLACES = 16
 """How many outdated places a short list of servers may hold."""
 
 
-class Server(Protocol):
+class StrategyServer(Protocol):
     """What a strategy sees of a server."""
 
     name: str
@@ -38,7 +38,7 @@ class Server(Protocol):
         """Return how many of them are in memory."""
 
 
-Q = TypeVar("Q", bound=Server, default=ServerQueue)
+Q = TypeVar("Q", bound=StrategyServer, default=ServerQueue)
 
 
 class Strategy(ABC, Generic[Q]):
@@ -125,7 +125,7 @@ class BestFirst(Strategy[Q]):
         for queue in self._grown:
             self._place(queue)
         self._grown.clear()
-        if len(self._places) > 2 * len(self._offered) + SPARE:
+        if len(self._places) > 2 * len(self._offered) + SPARE_PLACES:
             self._places = [(-queue.waiting, known) for known, queue in self._offered.items()]
             heapify(self._places)
 
@@ -141,11 +141,11 @@ STRATEGIES: dict[str, type[Strategy[Any]]] = {
 }
 
 
-def strategy(name: str) -> Strategy[Any]:
+def load_strategy(name: str) -> Strategy[Any]:
     """Return a new strategy by its name, or by the import path of a class of one's own."""
     if name in STRATEGIES:
         return STRATEGIES[name]()
-    found = load(name, "strategy")
+    found = load_object(name, "strategy")
     if not (isinstance(found, type) and issubclass(found, Strategy)):
         raise TarantulaError(f"{name} is not a subclass of tarantula.frontier.strategies.Strategy.")
     return found()

@@ -11,19 +11,19 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.freshness.limits import horizon_of
-from tarantula.incremental.plan_part_planned import PlannedVisit, Planner, write_plan
+from tarantula.incremental.plan_part_planned import PlannedVisit, VisitPlanner, write_plan
 from tarantula.incremental.plan_part_planning import planned_visits
 from tarantula.incremental.previous_item import carry_over
 from tarantula.incremental.previous_item_part_earlier_item import item_to_refresh
 from tarantula.publications import registry
-from tarantula.store.journal import Happened, note
+from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Item, Publication, Visit
 
 logger = logging.getLogger(__name__)
 
 
-class Foreseen(NamedTuple):
+class RefreshPlan(NamedTuple):
     """What is to be done with an item to keep it fresh."""
 
     item_id: int
@@ -40,25 +40,29 @@ def is_to_refresh(session: Session, item: Item) -> bool:
     return not session.scalar(select(exists().where(Visit.item_id == item.id)))
 
 
-def foresee_item(session: Session, installation: Config, name: str, urn: str | None, now: datetime) -> Foreseen | None:
+def plan_item_refresh(
+    session: Session, installation: Config, name: str, urn: str | None, now: datetime
+) -> RefreshPlan | None:
     """Plan what an item begins with, or a new one of the publication, if it is to keep another one fresh."""
-    publication = registry.get(session, name)
+    publication = registry.get_publication(session, name)
     if urn is None:
         earlier = item_to_refresh(session, publication, registry.config_of(publication))
     else:
         item = find_item(session, urn)
         earlier = session.get(Item, item.refreshes_id) if is_to_refresh(session, item) else None
-    return foresee(session, installation, earlier, now, planned_visits) if earlier is not None else None
+    return plan_refresh(session, installation, earlier, now, planned_visits) if earlier is not None else None
 
 
-def foresee(session: Session, installation: Config, earlier: Item, now: datetime, planner: Planner) -> Foreseen:
+def plan_refresh(
+    session: Session, installation: Config, earlier: Item, now: datetime, planner: VisitPlanner
+) -> RefreshPlan:
     """Plan how an item is kept fresh from now on; it takes long for a large one, and writes nothing."""
     ends_at = horizon_end(installation, earlier.publication, now)
     visits = planner(session, earlier, now, (ends_at - now).total_seconds())
-    return Foreseen(earlier.id, now, ends_at, list(visits))
+    return RefreshPlan(earlier.id, now, ends_at, list(visits))
 
 
-def begin_refresh(session: Session, installation: Config, item: Item, foreseen: Foreseen | None) -> None:
+def begin_refresh(session: Session, installation: Config, item: Item, foreseen: RefreshPlan | None) -> None:
     """Let an item begin with what was foreseen; if the item that it was to keep fresh is gone, it collects anew."""
     earlier = session.get(Item, item.refreshes_id)
     # A removal takes the files first.
@@ -66,15 +70,15 @@ def begin_refresh(session: Session, installation: Config, item: Item, foreseen: 
         item.refreshes_id = None
         return
     if foreseen is None or foreseen.item_id != earlier.id:
-        foreseen = foresee(session, installation, earlier, datetime.now(UTC), planned_visits)
-    refresh(session, item, foreseen)
+        foreseen = plan_refresh(session, installation, earlier, datetime.now(UTC), planned_visits)
+    apply_refresh(session, item, foreseen)
 
 
-def refresh(session: Session, item: Item, foreseen: Foreseen) -> None:
+def apply_refresh(session: Session, item: Item, foreseen: RefreshPlan) -> None:
     """Give an item what the last one has, and the visits that were planned."""
     item.deadline = foreseen.ends_at
     carry_over(session.connection(), foreseen.item_id, item.id)
-    note(session.connection(), Happened.COLLECTED, item.id)
+    append_to_journal(session.connection(), JournalKind.COLLECTED, item.id)
     number = write_plan(session.connection(), item.id, foreseen.visits, foreseen.begins_at)
     logger.info("%s begins with what the last item has; %d visits until %s.", item.urn, number, item.deadline)
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 from sqlalchemy.orm import Session
 
-from tarantula.store.bulk import chunks, execute
+from tarantula.store.bulk import chunks, execute_rows
 from tarantula.tables.publications import Item
 
-ROWS = 10_000
+ROWS_PER_INSERT = 10_000
 """Visits that are written at a time."""
 
 _INSERT = (
@@ -37,14 +37,14 @@ class PlannedVisit(NamedTuple):
     """The chance that it changed since it was last visited."""
 
 
-Planner = Callable[[Session, Item, datetime, float], Iterable[PlannedVisit]]
+VisitPlanner = Callable[[Session, Item, datetime, float], Iterable[PlannedVisit]]
 """Chooses visits to the pages of an item from a moment on, within so many seconds."""
 
 
 def write_plan(connection: Connection, item_id: int, planned: Iterable[PlannedVisit], begin: datetime) -> int:
     """Store visits to the documents of an item that have the same URLs; return how many there are."""
     number = 0
-    for chunk in chunks(planned, ROWS):
+    for chunk in chunks(planned, ROWS_PER_INSERT):
         rows = [
             (
                 item_id,
@@ -55,6 +55,6 @@ def write_plan(connection: Connection, item_id: int, planned: Iterable[PlannedVi
             )
             for visit in chunk
         ]
-        execute(connection, _INSERT, rows, _TYPES)
+        execute_rows(connection, _INSERT, rows, _TYPES)
         number += len(rows)
     return number

@@ -14,14 +14,14 @@ from tarantula.incremental.plan_part_planned import PlannedVisit
 from tarantula.publications.registry import config_of
 from tarantula.tables.publications import Item
 
-PACKAGES = ("numpy", "scipy", "numba")
+PLANNING_PACKAGES = ("numpy", "scipy", "numba")
 
 logger = logging.getLogger(__name__)
 
 
 def check_can_plan() -> None:
     """Say what is missing, if visits cannot be planned here."""
-    missing = [package for package in PACKAGES if find_spec(package) is None]
+    missing = [package for package in PLANNING_PACKAGES if find_spec(package) is None]
     if missing:
         raise TarantulaError(f"Visits are planned with {missing[0]}. Install it with: pip install 'tarantula[revisit]'")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, delete, text
 
-from tarantula.core.states import NOT_REACHED, DocumentState
+from tarantula.core.states import UNREACHED_STATES, DocumentState
 from tarantula.tables.publications import Document
 
 _NUMBER = {
@@ -20,7 +20,7 @@ _OF_THE_CAPTURE = (
     *("rule", "reason", "type", "size", "digest", "links", "collected_at", "rendered_offset"),
     *("charset", "etag", "last_modified"),
 )
-_WAITS = (DocumentState.COLLECTING, DocumentState.WAITING, *sorted(NOT_REACHED), 408, 429)
+_WAITS = (DocumentState.COLLECTING, DocumentState.WAITING, *sorted(UNREACHED_STATES), 408, 429)
 # What nothing could be learned of is asked for at once; so is what was being collected, or waited.
 _AGAIN = f"(document.state IN ({', '.join(str(int(state)) for state in _WAITS)}) OR document.state >= 500)"
 _DOCUMENTS = (

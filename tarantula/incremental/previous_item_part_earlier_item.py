@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.states import ItemState, Validation
 from tarantula.publications.config import PublicationConfig
-from tarantula.store.transitions import OVER
+from tarantula.store.transitions import DEADLINE_REASON
 from tarantula.tables.publications import Item, Publication
 
-ABOUT_SCOPE = (
+SCOPE_FIELDS = (
     *("base_url", "depth", "robots", "profile", "add_types", "exclude_types", "accept", "exclude", "max_size"),
     *("render", "keep_refused", "allow_private"),
 )
@@ -23,7 +23,9 @@ def item_to_refresh(session: Session, publication: Publication, config: Publicat
     """Return the last whole item of a publication that is refreshed, if it was after what is wanted now."""
     if not config.refresh:
         return None
-    whole = or_(Item.state == ItemState.ARCHIVED, (Item.state == ItemState.INTERRUPTED) & (Item.reason == OVER))
+    whole = or_(
+        Item.state == ItemState.ARCHIVED, (Item.state == ItemState.INTERRUPTED) & (Item.reason == DEADLINE_REASON)
+    )
     chosen = select(Item).where(
         Item.publication_id == publication.id,
         whole,
@@ -34,7 +36,7 @@ def item_to_refresh(session: Session, publication: Publication, config: Publicat
     return last if last is not None and _wanted(last.configuration) == _wanted(config.model_dump(mode="json")) else None
 
 
-def is_followed_refresh(session: Session, item: Item) -> bool:
+def has_later_item(session: Session, item: Item) -> bool:
     """Whether a later item may refer to what this one has, though its own visits would change that."""
     if item.refreshes_id is None:
         return False
@@ -43,4 +45,4 @@ def is_followed_refresh(session: Session, item: Item) -> bool:
 
 
 def _wanted(configuration: dict[str, Any]) -> list[Any]:
-    return [configuration.get(field) for field in ABOUT_SCOPE]
+    return [configuration.get(field) for field in SCOPE_FIELDS]

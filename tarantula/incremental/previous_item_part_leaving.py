@@ -7,18 +7,18 @@ import logging
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState
 from tarantula.store.leases import is_unfinished
-from tarantula.store.transitions import hold
-from tarantula.store.visits import Visits
+from tarantula.store.transitions import lock_item
+from tarantula.store.visits import VisitTable
 
 logger = logging.getLogger(__name__)
 
 
-def leave_until_next_visit(database: Database, urn: str, visits: Visits | None) -> bool:
+def pause_until_next_visit(database: Database, urn: str, visits: VisitTable | None) -> bool:
     """Leave an item to a daemon, if nothing is left of it but visits that are to come; say whether that is so."""
     if visits is None:
         return False
     with database.session() as session:
-        item, connection = hold(session, urn), session.connection()
+        item, connection = lock_item(session, urn), session.connection()
         due = visits.next_due(connection)
         if due is None or item.state != ItemState.COLLECTING or is_unfinished(connection, item.id):
             return False

@@ -8,43 +8,43 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow, TarantulaError
-from tarantula.core.states import EXTENSIBLE, ItemState, check_move
-from tarantula.core.times import YEARS, parse_duration, parse_moment
+from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.states import EXTENSIBLE_ITEM_STATES, ItemState, check_transition
+from tarantula.core.times import ALLOWED_YEARS, parse_duration, parse_moment
 from tarantula.lifecycle.processes import has_collector
-from tarantula.lifecycle.supervisor import ON_ITS_WAY
-from tarantula.store.transitions import STOPPED, hold, interrupt
+from tarantula.lifecycle.supervisor import STARTUP_TIMEOUT
+from tarantula.store.transitions import STOPPED_REASON, interrupt_item, lock_item
 from tarantula.tables.publications import Item
 
 
 def stop_item(database: Database, urn: str, now: datetime) -> bool:
     """Ask for an item to be stopped; say whether it is already."""
     with database.session() as session:
-        return want_stop(session, urn, now)
+        return request_stop(session, urn, now)
 
 
-def want_stop(session: Session, urn: str, now: datetime) -> bool:
+def request_stop(session: Session, urn: str, now: datetime) -> bool:
     """Do so in a transaction of somebody else's."""
-    item = hold(session, urn)
-    check_move(urn, ItemState(item.state), ItemState.INTERRUPTED)
-    if will_hear(session, item, now):
+    item = lock_item(session, urn)
+    check_transition(urn, ItemState(item.state), ItemState.INTERRUPTED)
+    if has_or_awaits_collector(session, item, now):
         item.stop_wanted_at = item.stop_wanted_at or now
         return False
-    interrupt(item, STOPPED, now)
+    interrupt_item(item, STOPPED_REASON, now)
     return True
 
 
 def extend_item(installation: Config, database: Database, urn: str, text: str, now: datetime) -> datetime:
     """Give an item another deadline, which its collectors go by: *text* more time, or until then."""
     with database.session() as session:
-        return want_time(session, installation, urn, text, now)
+        return extend_deadline(session, installation, urn, text, now)
 
 
-def want_time(session: Session, installation: Config, urn: str, text: str, now: datetime) -> datetime:
+def extend_deadline(session: Session, installation: Config, urn: str, text: str, now: datetime) -> datetime:
     """Do so in a transaction of somebody else's."""
-    item = hold(session, urn)
-    if ItemState(item.state) not in EXTENSIBLE:
-        raise NotNow(f"Item {urn} is {item.state}: its deadline matters no more.")
+    item = lock_item(session, urn)
+    if ItemState(item.state) not in EXTENSIBLE_ITEM_STATES:
+        raise ConflictError(f"Item {urn} is {item.state}: its deadline matters no more.")
     until = _read_deadline(installation, item.deadline, text.strip(), now)
     if until <= now:
         raise TarantulaError(
@@ -54,11 +54,11 @@ def want_time(session: Session, installation: Config, urn: str, text: str, now: 
     return until
 
 
-def will_hear(session: Session, item: Item, now: datetime) -> bool:
+def has_or_awaits_collector(session: Session, item: Item, now: datetime) -> bool:
     """Whether a collector is at work on an item or on its way to it."""
     if item.state == ItemState.CONVERTING:
         return False
-    on_its_way = item.launched_at is not None and item.launched_at > now - ON_ITS_WAY
+    on_its_way = item.launched_at is not None and item.launched_at > now - STARTUP_TIMEOUT
     return on_its_way or has_collector(session.connection(), item.id)
 
 
@@ -71,6 +71,6 @@ def _read_deadline(installation: Config, before: datetime | None, text: str, now
             until = max(before or now, now) + timedelta(seconds=parse_duration(text) or 0)
     except (ValueError, OverflowError) as error:
         raise TarantulaError(str(error)) from error
-    if until.year not in YEARS:
+    if until.year not in ALLOWED_YEARS:
         raise TarantulaError(f"The year {until.year} is too far away.")
     return until

@@ -12,32 +12,32 @@ from sqlalchemy.orm import Session
 from tarantula.browser.chromium import check_browser
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
-from tarantula.core.errors import NotNow, TarantulaError
-from tarantula.core.states import ItemState, check_move
+from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.states import ItemState, check_transition
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.components import check_components
-from tarantula.frontier.strategies import strategy
-from tarantula.incremental.plan import begin_refresh, foresee_item, horizon_end, is_to_refresh
+from tarantula.frontier.strategies import load_strategy
+from tarantula.incremental.plan import begin_refresh, horizon_end, is_to_refresh, plan_item_refresh
 from tarantula.incremental.plan_part_planning import check_can_plan
-from tarantula.incremental.previous_item_part_earlier_item import is_followed_refresh
-from tarantula.incremental.previous_item_part_leaving import leave_until_next_visit
+from tarantula.incremental.previous_item_part_earlier_item import has_later_item
+from tarantula.incremental.previous_item_part_leaving import pause_until_next_visit
 from tarantula.lifecycle.coordinator_part_completing import complete_item, finish_item
-from tarantula.lifecycle.notifications import tell
-from tarantula.lifecycle.processes_part_starting import Starter
+from tarantula.lifecycle.notifications import send_item_notices
+from tarantula.lifecycle.processes_part_starting import ItemProcessStarter
 from tarantula.lifecycle.schedule import create_item
-from tarantula.lifecycle.schedule_part_planning import Planner
-from tarantula.lifecycle.supervisor import ON_ITS_WAY, Watcher
+from tarantula.lifecycle.schedule_part_planning import ItemPlanner
+from tarantula.lifecycle.supervisor import STARTUP_TIMEOUT, ItemSupervisor
 from tarantula.lifecycle.supervisor_part_launching import Launcher
 from tarantula.publications import document_types, registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
-from tarantula.store.cdxj_part_index import index_item
-from tarantula.store.leases import Leases
+from tarantula.store.cdxj_part_index import write_item_indexes
+from tarantula.store.leases import ItemLeases
 from tarantula.store.listings import find_item
-from tarantula.store.liveness_part_machine import this_machine
-from tarantula.store.transitions import hold, move
-from tarantula.store.visits import Visits
-from tarantula.store.warc_reader import repair
+from tarantula.store.liveness_part_machine import machine_id
+from tarantula.store.transitions import change_state, lock_item
+from tarantula.store.visits import VisitTable
+from tarantula.store.warc_reader import truncate_damaged_end
 from tarantula.tables.publications import Document, Item
 
 __all__ = [
@@ -46,9 +46,9 @@ __all__ = [
     "check_can_begin",
     "complete_item",
     "end_item",
-    "give_up",
+    "abandon_item",
     "prepare_item",
-    "reopen",
+    "reopen_in_session",
     "reopen_item",
 ]
 
@@ -58,11 +58,11 @@ logger = logging.getLogger(__name__)
 class Coordinator:
     """What a daemon does, again and again. Each step looks at the database and can be repeated, by anybody."""
 
-    def __init__(self, installation: Config, database: Database, starter: Starter) -> None:
+    def __init__(self, installation: Config, database: Database, starter: ItemProcessStarter) -> None:
         self._installation = installation
         self._database = database
-        self._planner = Planner(installation, database)
-        self._watcher = Watcher(installation, database, starter)
+        self._planner = ItemPlanner(installation, database)
+        self._watcher = ItemSupervisor(installation, database, starter)
         self._launcher = Launcher(installation, database, starter)
 
     def round(self, now: datetime) -> None:
@@ -73,7 +73,7 @@ class Coordinator:
 
     def tell(self) -> None:
         """Send the notifications that nobody sent."""
-        tell(self._installation, self._database)
+        send_item_notices(self._installation, self._database)
 
 
 def begin_item(installation: Config, name: str, urn: str | None = None) -> Collection:
@@ -82,10 +82,10 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
     database = open_database(installation)
     arrived = datetime.now(UTC)
     with database.reading() as session:
-        foreseen = foresee_item(session, installation, name, urn, arrived)
+        foreseen = plan_item_refresh(session, installation, name, urn, arrived)
     with database.session() as session:
-        publication = registry.get(session, name)
-        item = hold(session, urn) if urn else create_item(session, publication, datetime.now(UTC))
+        publication = registry.get_publication(session, name)
+        item = lock_item(session, urn) if urn else create_item(session, publication, datetime.now(UTC))
         if urn:
             _mend_files(session, item, installation.items / item.urn)
         config = PublicationConfig.model_validate(item.configuration)
@@ -93,8 +93,10 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
         _start(session, installation, item, config, by_hand)
         if is_new_refresh:
             begin_refresh(session, installation, item, foreseen)
-        scope = Scope.of(config, document_types.extensions(session), document_types.wanted(session, config))
-        visits = Visits(item.id, item.planned_at) if item.refreshes_id is not None else None
+        scope = Scope.of(
+            config, document_types.extensions_by_type(session), document_types.wanted_types(session, config)
+        )
+        visits = VisitTable(item.id, item.planned_at) if item.refreshes_id is not None else None
         collection = Collection(
             installation, database, config, scope, item.urn, item.id, item.deadline, visits, may_leave=not by_hand
         )
@@ -108,8 +110,8 @@ def prepare_item(installation: Config, name: str) -> str:
     installation.make_home()
     with open_database(installation) as database, database.session() as session:
         now = datetime.now(UTC)
-        item = create_item(session, registry.get(session, name), now)
-        item.retry_at = now + ON_ITS_WAY
+        item = create_item(session, registry.get_publication(session, name), now)
+        item.retry_at = now + STARTUP_TIMEOUT
         urn = item.urn
     (installation.items / urn).mkdir(parents=True, exist_ok=True)
     return urn
@@ -118,16 +120,16 @@ def prepare_item(installation: Config, name: str) -> str:
 def reopen_item(database: Database, urn: str) -> tuple[str, ItemState]:
     """See how an item goes on: return its publication, and `converting` if only that is left to be done."""
     with database.session() as session:
-        return reopen(session, urn)
+        return reopen_in_session(session, urn)
 
 
-def reopen(session: Session, urn: str) -> tuple[str, ItemState]:
+def reopen_in_session(session: Session, urn: str) -> tuple[str, ItemState]:
     """Do so in a transaction of somebody else's."""
-    item = hold(session, urn)
+    item = lock_item(session, urn)
     if item.stop_wanted_at is not None and item.state != ItemState.INTERRUPTED:
-        raise NotNow(f"Item {urn} is being stopped. Resume it when it has stopped.")
-    if item.state == ItemState.INTERRUPTED and (is_followed_refresh(session, item) or not _work_left(session, item)):
-        move(item, ItemState.CONVERTING, datetime.now(UTC))
+        raise ConflictError(f"Item {urn} is being stopped. Resume it when it has stopped.")
+    if item.state == ItemState.INTERRUPTED and (has_later_item(session, item) or not _work_left(session, item)):
+        change_state(item, ItemState.CONVERTING, datetime.now(UTC))
         item.crashes = 0
     return item.publication.name, ItemState(item.state)
 
@@ -136,10 +138,10 @@ def check_can_begin(installation: Config, name: str, urn: str | None = None) -> 
     """Say why a collection could not begin, before anything is started."""
     installation.make_home()
     with open_database(installation) as database, database.session() as session:
-        config = registry.config_of(registry.get(session, name))
+        config = registry.config_of(registry.get_publication(session, name))
         if urn:
             _check_can_collect(session, find_item(session, urn))
-    strategy(config.strategy)
+    load_strategy(config.strategy)
     if config.render:
         check_browser()
     if config.refresh:
@@ -167,43 +169,43 @@ def _leave(collection: Collection) -> bool:
     """Leave the item to its other collectors; say whether there are none."""
     with collection.database.session() as session:
         # Of two that leave at once, one must see that it is the last.
-        item = hold(session, collection.urn)
+        item = lock_item(session, collection.urn)
         is_last = collection.leave(session.connection())
         if is_last:
             # No daemon must take it for dead while it ends the item.
-            item.launched_at, item.launched_on = datetime.now(UTC), this_machine()
+            item.launched_at, item.launched_on = datetime.now(UTC), machine_id()
         return is_last
 
 
 def _finish(collection: Collection, reason: str | None) -> None:
-    if reason is None and leave_until_next_visit(collection.database, collection.urn, collection.visits):
+    if reason is None and pause_until_next_visit(collection.database, collection.urn, collection.visits):
         return
     with collection.database.reading() as session:
-        index_item(session, find_item(session, collection.urn), collection.directory)
+        write_item_indexes(session, find_item(session, collection.urn), collection.directory)
         left_early = reason is None and collection.work_left(session.connection())
     if left_early:
         collection.interruption = reason = "Its collector ended before its time."
     finish_item(collection.database, collection.urn, reason)
 
 
-def give_up(collection: Collection | None) -> None:
+def abandon_item(collection: Collection | None) -> None:
     """End an item whose collector could not even be put together."""
     if collection is not None and collection.interruption is None:
         end_item(collection, "Its collector could not be started; the log says why.")
 
 
 def _check_can_collect(session: Session, item: Item) -> None:
-    if item.state == ItemState.INTERRUPTED and is_followed_refresh(session, item):
-        raise NotNow(f"Item {item.urn} is not refreshed any more: a later one goes on from it.")
+    if item.state == ItemState.INTERRUPTED and has_later_item(session, item):
+        raise ConflictError(f"Item {item.urn} is not refreshed any more: a later one goes on from it.")
     # An item whose collector was killed is still being collected, says its row.
     if item.state != ItemState.COLLECTING:
-        check_move(item.urn, ItemState(item.state), ItemState.COLLECTING)
+        check_transition(item.urn, ItemState(item.state), ItemState.COLLECTING)
 
 
 def _work_left(session: Session, item: Item) -> bool:
     connection = session.connection()
-    to_come = item.refreshes_id is not None and Visits(item.id, item.planned_at).are_to_come(connection)
-    return to_come or Leases(item.id).work_left(connection)
+    to_come = item.refreshes_id is not None and VisitTable(item.id, item.planned_at).are_to_come(connection)
+    return to_come or ItemLeases(item.id).work_left(connection)
 
 
 def _start(session: Session, installation: Config, item: Item, config: PublicationConfig, by_hand: bool) -> None:
@@ -211,7 +213,7 @@ def _start(session: Session, installation: Config, item: Item, config: Publicati
     _check_can_collect(session, item)
     now = datetime.now(UTC)
     if item.state != ItemState.COLLECTING:
-        move(item, ItemState.COLLECTING, now)
+        change_state(item, ItemState.COLLECTING, now)
     item.launched_at = item.launched_on = item.retry_at = None
     if by_hand:
         item.crashes = 0
@@ -226,7 +228,7 @@ def _start(session: Session, installation: Config, item: Item, config: Publicati
 
 def _is_by_hand(item: Item, now: datetime) -> bool:
     """Whether no daemon started the process that begins with an item now."""
-    return item.launched_at is None or item.launched_at <= now - ON_ITS_WAY
+    return item.launched_at is None or item.launched_at <= now - STARTUP_TIMEOUT
 
 
 def _mend_files(session: Session, item: Item, directory: Path) -> None:
@@ -239,5 +241,5 @@ def _mend_files(session: Session, item: Item, directory: Path) -> None:
         ).all()
     )
     for path in sorted((directory / "archive").glob("*.warc.gz")):
-        if cut := repair(path, ends.get(path.name) or 0):
+        if cut := truncate_damaged_end(path, ends.get(path.name) or 0):
             logger.warning("%s ended in a broken record; %d bytes were cut.", path.name, cut)

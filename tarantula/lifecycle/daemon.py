@@ -15,19 +15,19 @@ from sqlalchemy import select
 from tarantula import search, streams
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.lifecycle.processes_part_starting import environment
+from tarantula.lifecycle.processes_part_starting import process_environment
 from tarantula.tables.publications import Source
 
-PATIENCE = 30.0
+RESTART_DELAY_SECONDS = 30.0
 """Seconds after which one that ended is started again: another process may do the same."""
-SOON = 2.0
-LAST_WORDS = 10.0
+READER_RESTART_DELAY_SECONDS = 2.0
+SHUTDOWN_TIMEOUT_SECONDS = 10.0
 """Seconds for its end."""
 
 logger = logging.getLogger(__name__)
 
 
-class Beside:
+class ChildProcess:
     """Starts it, looks after it, and ends it; without the packages that it needs nothing is done."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Beside:
         if self._process is not None:
             self._process.terminate()
             try:
-                self._process.wait(LAST_WORDS)
+                self._process.wait(SHUTDOWN_TIMEOUT_SECONDS)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
@@ -61,25 +61,29 @@ class Beside:
             with (self._installation.home / self._log).open("ab") as said:
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", "tarantula", *self._words, "--beside", str(os.getpid())],
-                    env=environment(self._installation),
+                    env=process_environment(self._installation),
                     stdin=subprocess.DEVNULL,
                     stdout=said,
                     stderr=said,
                 )
 
 
-def indexing(installation: Config) -> Beside:
+def index_process(installation: Config) -> ChildProcess:
     """Return the process that keeps the index up to date."""
-    return Beside(installation, ["index"], "index.log", search.is_possible, PATIENCE)
+    return ChildProcess(installation, ["index"], "index.log", search.is_available, RESTART_DELAY_SECONDS)
 
 
-def reading(installation: Config, database: Database) -> Beside:
+def reader_process(installation: Config, database: Database) -> ChildProcess:
     """Return the process that reads streams, once there are any; one that died is soon missed."""
 
     def has_sources() -> bool:
         with database.reading() as session:
             return session.scalar(select(Source.id).limit(1)) is not None
 
-    return Beside(
-        installation, ["stream", "read"], "streams.log", lambda: streams.is_possible() and has_sources(), SOON
+    return ChildProcess(
+        installation,
+        ["stream", "read"],
+        "streams.log",
+        lambda: streams.is_available() and has_sources(),
+        READER_RESTART_DELAY_SECONDS,
     )

@@ -13,26 +13,32 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.publications.fields import split_words
-from tarantula.publications.fields_part_addresses import check_address
-from tarantula.publications.notifications import Message, is_due, put_off, send, still_to_tell
+from tarantula.publications.fields_part_addresses import check_notification_address
+from tarantula.publications.notifications import (
+    NotificationMessage,
+    is_notice_due,
+    pending_addresses,
+    postpone_notice,
+    send_message,
+)
 from tarantula.publications.registry import config_of
 from tarantula.store.listings import IS_COLLECTED
-from tarantula.store.transitions import News
+from tarantula.store.transitions import ItemNotice
 from tarantula.tables.publications import Document, Item
 
-HEADINGS = {
-    News.ENDED: "{urn} is archived",
-    News.INTERRUPTED: "{urn} was interrupted",
-    News.ATTENTION: "{urn} needs attention",
+NOTICE_TITLES = {
+    ItemNotice.ENDED: "{urn} is archived",
+    ItemNotice.INTERRUPTED: "{urn} was interrupted",
+    ItemNotice.ATTENTION: "{urn} needs attention",
 }
-KINDS = {News.ENDED: "success", News.INTERRUPTED: "warning", News.ATTENTION: "failure"}
+APPRISE_KINDS = {ItemNotice.ENDED: "success", ItemNotice.INTERRUPTED: "warning", ItemNotice.ATTENTION: "failure"}
 """How Apprise marks them."""
 
 
-class Told(NamedTuple):
+class PendingNotice(NamedTuple):
     """What is told of an item, and to whom."""
 
-    message: Message
+    message: NotificationMessage
     addresses: list[str]
     """Those that have not been told yet."""
     urn: str
@@ -40,47 +46,49 @@ class Told(NamedTuple):
     """As the item had it."""
 
 
-def check_addresses(installation: Config) -> None:
+def check_notify_addresses(installation: Config) -> None:
     """Refuse addresses of the installation that nothing could be sent to."""
     for address in split_words(installation.notify):
         try:
-            check_address(address)
+            check_notification_address(address)
         except ValueError as error:
             raise TarantulaError(f"TARANTULA_NOTIFY: {error}") from error
 
 
-def tell(installation: Config, database: Database, urn: str | None = None, now: datetime | None = None) -> int:
+def send_item_notices(
+    installation: Config, database: Database, urn: str | None = None, now: datetime | None = None
+) -> int:
     """Send what is to be told of an item, or of all, by now; return how many messages there were."""
     count, now = 0, now or datetime.now(UTC)
     while (told := _take(installation, database, urn, now)) is not None:
         count += 1
-        deaf = [address for address in told.addresses if not send(told.message, address)]
+        deaf = [address for address in told.addresses if not send_message(told.message, address)]
         if deaf:
             _tell_later(database, told, deaf, now)
     return count
 
 
-def _take(installation: Config, database: Database, urn: str | None, now: datetime) -> Told | None:
+def _take(installation: Config, database: Database, urn: str | None, now: datetime) -> PendingNotice | None:
     """Take the next message; of many who look, one has it."""
     chosen = select(Item).where(Item.news.is_not(None))
     if urn is not None:
         chosen = chosen.where(Item.urn == urn)
     with database.reading() as session:
-        due = [item.id for item in session.scalars(chosen.order_by(Item.id)) if is_due(item.news, now)]
+        due = [item.id for item in session.scalars(chosen.order_by(Item.id)) if is_notice_due(item.news, now)]
     if not due:
         return None
     with database.session() as session:
         item = session.scalar(chosen.where(Item.id == due[0]).with_for_update(of=Item, skip_locked=True))
-        if item is None or not is_due(item.news, now):
+        if item is None or not is_notice_due(item.news, now):
             return None
         told = _told(session, item, item.news or {}, split_words(installation.notify))
         item.news = None
         return told
 
 
-def _tell_later(database: Database, told: Told, deaf: list[str], now: datetime) -> None:
+def _tell_later(database: Database, told: PendingNotice, deaf: list[str], now: datetime) -> None:
     """Leave word for the next time, unless it was the last, or there is newer news."""
-    left = put_off(told.news, told.addresses, deaf, now)
+    left = postpone_notice(told.news, told.addresses, deaf, now)
     if left is None:
         return
     with database.session() as session:
@@ -89,12 +97,17 @@ def _tell_later(database: Database, told: Told, deaf: list[str], now: datetime) 
             item.news = left
 
 
-def _told(session: Session, item: Item, news: dict[str, Any], everywhere: Iterable[str]) -> Told:
-    kind = News(news["kind"])
+def _told(session: Session, item: Item, news: dict[str, Any], everywhere: Iterable[str]) -> PendingNotice:
+    kind = ItemNotice(news["kind"])
     documents, size = session.execute(
         select(func.count(), func.sum(Document.size)).where(Document.item_id == item.id, IS_COLLECTED)
     ).one()
     collected = f"{documents:,} document{'' if documents == 1 else 's'} collected, {int(size or 0):,} bytes."
-    addresses = still_to_tell(news, [*config_of(item.publication).notify, *everywhere])
+    addresses = pending_addresses(news, [*config_of(item.publication).notify, *everywhere])
     body = " ".join(part for part in (news["why"], collected) if part)
-    return Told(Message(HEADINGS[kind].format(urn=item.urn), body, KINDS[kind]), addresses, item.urn, news)
+    return PendingNotice(
+        NotificationMessage(NOTICE_TITLES[kind].format(urn=item.urn), body, APPRISE_KINDS[kind]),
+        addresses,
+        item.urn,
+        news,
+    )

@@ -13,17 +13,17 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from tarantula.core.config import Config
-from tarantula.store.liveness_part_collectors import bury, is_alive
-from tarantula.store.liveness_part_machine import is_running, this_machine
+from tarantula.store.liveness_part_collectors import is_alive, remove_collectors
+from tarantula.store.liveness_part_machine import is_running, machine_id
 from tarantula.tables.publications import Collector
 
 logger = logging.getLogger(__name__)
 
-LOCK = ".completing"
+COMPLETION_LOCK_FILE = ".completing"
 """The file in an item's directory that whoever completes it has locked."""
 
 
-class Worker(NamedTuple):
+class LiveCollector(NamedTuple):
     """A collector that is alive."""
 
     id: int
@@ -32,39 +32,39 @@ class Worker(NamedTuple):
     pid: int
 
 
-def living(connection: Connection) -> list[Worker]:
+def live_collectors(connection: Connection) -> list[LiveCollector]:
     """Return the collectors that are alive, as far as can be seen from here."""
     rows = connection.execute(
         select(Collector.id, Collector.item_id, Collector.host, Collector.pid).where(is_alive(connection))
     )
-    here = this_machine()
-    return [Worker(*row) for row in rows if row.host != here or is_running(row.pid)]
+    here = machine_id()
+    return [LiveCollector(*row) for row in rows if row.host != here or is_running(row.pid)]
 
 
 def has_collector(connection: Connection, item_id: int) -> bool:
     """Whether a living collector is at work on an item."""
-    return any(worker.item_id == item_id for worker in living(connection))
+    return any(worker.item_id == item_id for worker in live_collectors(connection))
 
 
-def forget_dead(connection: Connection, item_id: int) -> None:
+def remove_dead_collectors(connection: Connection, item_id: int) -> None:
     """Remove the rows of an item's collectors that are dead."""
-    alive = [worker.id for worker in living(connection)]
-    bury(connection, (Collector.item_id == item_id) & Collector.id.not_in(alive))
+    alive = [worker.id for worker in live_collectors(connection)]
+    remove_collectors(connection, (Collector.item_id == item_id) & Collector.id.not_in(alive))
 
 
-def kill(workers: Iterable[Worker]) -> None:
+def kill_collectors(workers: Iterable[LiveCollector]) -> None:
     """End those of some collectors that run on this machine, whatever they do."""
     for worker in workers:
-        if worker.host == this_machine():
+        if worker.host == machine_id():
             logger.warning("The collector with process id %d does not obey, and is killed.", worker.pid)
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(worker.pid, signal.SIGKILL)
 
 
 @contextmanager
-def completing(installation: Config, urn: str) -> Iterator[bool]:
+def completion_lock(installation: Config, urn: str) -> Iterator[bool]:
     """Be the one who completes an item until the end, however that comes; say whether one is."""
-    path = installation.items / urn / LOCK
+    path = installation.items / urn / COMPLETION_LOCK_FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         alone = _lock(file.fileno())
@@ -78,7 +78,7 @@ def completing(installation: Config, urn: str) -> Iterator[bool]:
 def is_completing(installation: Config, urn: str) -> bool:
     """Whether somebody completes an item now."""
     try:
-        with (installation.items / urn / LOCK).open("r+") as file:
+        with (installation.items / urn / COMPLETION_LOCK_FILE).open("r+") as file:
             return not _lock(file.fileno())
     except FileNotFoundError:
         return False

@@ -10,11 +10,11 @@ from typing import Protocol
 from tarantula.core.config import Config
 from tarantula.core.states import ItemState
 
-LOG = "daemon.log"
+PROCESS_LOG = "daemon.log"
 """The file in an item's directory that has what its processes said."""
 
 
-class Starter(Protocol):
+class ItemProcessStarter(Protocol):
     """Starts processes, and knows which of its own are gone."""
 
     def start(self, publication: str, urn: str, state: ItemState) -> None:
@@ -24,7 +24,7 @@ class Starter(Protocol):
         """Whether the process that was started for an item has ended; nothing if none was."""
 
 
-class ProcessStarter:
+class LocalProcessStarter:
     """Starts them on this machine. They outlive whoever started them."""
 
     def __init__(self, installation: Config) -> None:
@@ -33,16 +33,16 @@ class ProcessStarter:
 
     def start(self, publication: str, urn: str, state: ItemState) -> None:
         """Start the process that takes an item on from its state."""
-        self.run(urn, completer(urn) if state == ItemState.CONVERTING else collector(publication, urn))
+        self.run(urn, complete_command(urn) if state == ItemState.CONVERTING else collect_command(publication, urn))
 
     def run(self, urn: str, command: list[str]) -> None:
         """Start a process that does something to an item; what it says is in the item's directory."""
         directory = self._installation.items / urn
         directory.mkdir(parents=True, exist_ok=True)
-        with (directory / LOG).open("ab") as words:
+        with (directory / PROCESS_LOG).open("ab") as words:
             self._processes[urn] = subprocess.Popen(
                 command,
-                env=environment(self._installation),
+                env=process_environment(self._installation),
                 stdin=subprocess.DEVNULL,
                 stdout=words,
                 stderr=words,
@@ -64,26 +64,26 @@ class ProcessStarter:
         return [urn for urn in list(self._processes) if self.is_gone(urn) is False]
 
 
-def collector(publication: str, urn: str) -> list[str]:
+def collect_command(publication: str, urn: str) -> list[str]:
     """Return the command that collects an item."""
     return [sys.executable, "-m", "scrapy", "crawl", publication, "-a", f"item={urn}"]
 
 
-def completer(urn: str) -> list[str]:
+def complete_command(urn: str) -> list[str]:
     """Return the command that converts and archives an item."""
     return [sys.executable, "-m", "tarantula", "item", "resume", urn]
 
 
-def converter(urn: str) -> list[str]:
+def convert_command(urn: str) -> list[str]:
     """Return the command that makes the copy of an item anew."""
     return [sys.executable, "-m", "tarantula", "item", "convert", urn]
 
 
-def exporter(urn: str, form: str) -> list[str]:
+def export_command(urn: str, form: str) -> list[str]:
     """Return the command that writes an item for deposit, in the place of what is there."""
     return [sys.executable, "-m", "tarantula", "item", "export", urn, "--format", form, "--force"]
 
 
-def environment(installation: Config) -> dict[str, str]:
+def process_environment(installation: Config) -> dict[str, str]:
     """Return what such a process must know."""
     return {**os.environ, "SCRAPY_SETTINGS_MODULE": "tarantula.settings", "TARANTULA_HOME": str(installation.home)}

@@ -17,15 +17,15 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
-from tarantula.store.cdxj_part_index import REFERRING, index_item
-from tarantula.store.errors_part_disk import writing
+from tarantula.store.cdxj_part_index import REFERRING_TABLES, write_item_indexes
+from tarantula.store.errors_part_disk import write_errors
 from tarantula.store.warc_reader import DamagedRecord, copy_bytes, end_of_record, open_record
 from tarantula.tables.publications import Document, InheritedRecord, Item, Publication
 
-ROWS = 1000
+ROWS_PER_FETCH = 1000
 
 
-class Copy(NamedTuple):
+class CopiedRecord(NamedTuple):
     """A record in its new place."""
 
     item_id: int
@@ -39,7 +39,7 @@ class Copy(NamedTuple):
 class Handover:
     """What was handed over."""
 
-    copies: dict[int, Copy] = field(default_factory=dict)
+    copies: dict[int, CopiedRecord] = field(default_factory=dict)
     """By the id of the document whose record it is."""
     files: list[Path] = field(default_factory=list)
     lost: dict[int, str] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Handover:
             path.unlink(missing_ok=True)
 
 
-def copy_for_heirs(session: Session, installation: Config, item: Item, done: Handover | None = None) -> Handover:
+def copy_referred_records(session: Session, installation: Config, item: Item, done: Handover | None = None) -> Handover:
     """Copy the records of an item that others refer to into the oldest of these. No row changes yet.
 
     It takes as long as copying takes, and needs no transaction that writes.
@@ -81,15 +81,15 @@ def hand_over(session: Session, installation: Config, item: Item, copied: Handov
     What `copy_for_heirs` copied before need not be copied while others wait for the database.
     """
     _hold(session, item)
-    handover = copy_for_heirs(session, installation, item, copied)
+    handover = copy_referred_records(session, installation, item, copied)
     try:
         referring = _referring_items(session, item)
         given = (row for row in _wanted(session, item) if row.id in handover.copies)
-        while rows := list(islice(given, ROWS)):
+        while rows := list(islice(given, ROWS_PER_FETCH)):
             _give(session, rows, handover.copies)
         session.execute(delete(InheritedRecord).where(InheritedRecord.item_id == item.id))
         for other in referring:
-            index_item(session, other, installation.items / other.urn)
+            write_item_indexes(session, other, installation.items / other.urn)
     except BaseException:
         handover.undo()
         raise
@@ -109,7 +109,7 @@ def _hold(session: Session, item: Item) -> None:
 
 def _wanted(session: Session, item: Item) -> Iterator[Any]:
     """Yield the item's records that others refer to, each with the oldest item that does, in the order of the files."""
-    referring = (select(one.refers_to_id, one.item_id, one.digest) for one in REFERRING)
+    referring = (select(one.refers_to_id, one.item_id, one.digest) for one in REFERRING_TABLES)
     other = union_all(*(rows.where(rows.selected_columns.refers_to_id.is_not(None)) for rows in referring)).subquery()
     for source in (Document, InheritedRecord):
         columns = [getattr(source, column.name) for column in InheritedRecord.__table__.columns]
@@ -122,7 +122,7 @@ def _wanted(session: Session, item: Item) -> Iterator[Any]:
             .group_by(*columns)
             .order_by(heir, source.warc, source.warc_offset)
         )
-        yield from rows.yield_per(ROWS)
+        yield from rows.yield_per(ROWS_PER_FETCH)
 
 
 def _referring_items(session: Session, item: Item) -> list[Item]:
@@ -130,12 +130,12 @@ def _referring_items(session: Session, item: Item) -> list[Item]:
         select(Document.id).where(Document.item_id == item.id),
         select(InheritedRecord.id).where(InheritedRecord.item_id == item.id),
     )
-    referring = [select(one.item_id).where(one.refers_to_id.in_(some)) for some in ids for one in REFERRING]
+    referring = [select(one.item_id).where(one.refers_to_id.in_(some)) for some in ids for one in REFERRING_TABLES]
     chosen = select(Item).where(Item.id.in_(union(*referring)), Item.id != item.id)
     return list(session.scalars(chosen.order_by(Item.id)))
 
 
-def _give(session: Session, rows: list[Any], copies: dict[int, Copy]) -> None:
+def _give(session: Session, rows: list[Any], copies: dict[int, CopiedRecord]) -> None:
     session.execute(delete(InheritedRecord).where(InheritedRecord.id.in_([row.id for row in rows])))
     kept = ("id", "url", "collected_at", "state", "type", "digest")
     session.execute(
@@ -166,7 +166,7 @@ class _Target:
 
     def _open(self, urn: str) -> IO[bytes]:
         path = self._installation.items / urn / "archive" / f"{urn}-{token_hex(4)}-00001.warc.gz"
-        with writing(path):
+        with write_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             file = self._stack.enter_context(path.open("xb"))
         self._handover.files.append(path)
@@ -175,7 +175,7 @@ class _Target:
 
 
 def _sync(file: IO[bytes]) -> None:
-    with writing(Path(file.name)):
+    with write_errors(Path(file.name)):
         file.flush()
         os.fsync(file)
 
@@ -185,14 +185,16 @@ def _copy(path: Path, row: Any, target: _Target, handover: Handover) -> None:
         with open_record(path, row.warc_offset) as source:
             end = end_of_record(source, row.warc_offset)
             file = target.of(row, source)
-            with writing(Path(file.name)):
+            with write_errors(Path(file.name)):
                 offset = file.tell()
                 copy_bytes(source, row.warc_offset, end, file)
                 rendered = _copy_rendered(source, row, file)
     except DamagedRecord as error:
         handover.lost[row.id] = str(error)
     else:
-        handover.copies[row.id] = Copy(row.heir_id, Path(file.name).name, offset, end - row.warc_offset, rendered)
+        handover.copies[row.id] = CopiedRecord(
+            row.heir_id, Path(file.name).name, offset, end - row.warc_offset, rendered
+        )
 
 
 def _copy_rendered(source: BinaryIO, row: Any, file: IO[bytes]) -> int | None:

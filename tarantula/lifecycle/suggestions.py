@@ -14,39 +14,39 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow, TarantulaError
-from tarantula.core.states import ALIVE, COLLECTED, DocumentState, ItemState
+from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.states import ACTIVE_ITEM_STATES, COLLECTED_STATES, DocumentState, ItemState
 from tarantula.core.urls import canonical, key_of, path_depth, server_of
-from tarantula.lifecycle.control import will_hear
+from tarantula.lifecycle.control import has_or_awaits_collector
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry
-from tarantula.publications.config import PublicationConfig, read
+from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.fields import with_scheme
 from tarantula.publications.scope import may_visit_private, private_address
 from tarantula.publications.scope_part_scopes import scope_of
 from tarantula.store.documents import DocumentTable
-from tarantula.store.documents_part_found import Found
-from tarantula.store.liveness_part_machine import this_machine
+from tarantula.store.documents_part_found import DiscoveredUrl
+from tarantula.store.liveness_part_machine import machine_id
 from tarantula.tables.publications import Document, Item, Publication
 
-NOWHERE = "http://suggestions.invalid/"
+PLACEHOLDER_BASE_URL = "http://suggestions.invalid/"
 """Stands where other publications have a base document. No server can have that name (RFC 6761), so none is favoured,
 and nobody who suggests a URL decides whether private addresses may be visited."""
-LARGEST = 10_000_000
+MAX_DOCUMENT_BYTES = 10_000_000
 """Bytes of a document that is suggested, unless a curator says otherwise."""
-LONGEST = timedelta(hours=1)
+MAX_ITEM_DURATION = timedelta(hours=1)
 """For one item of suggestions."""
-LATELY = timedelta(days=1)
+RECENT_PERIOD = timedelta(days=1)
 """For so long, what was collected is not collected again because somebody suggests it."""
-MOST_WAITING = 1_000
+MAX_WAITING = 1_000
 """Suggestions that wait at a time."""
-NOBODY = 0
+NO_DOCUMENT = 0
 """What stands for the document that named it."""
 _TO_DO = (DocumentState.WAITING, DocumentState.COLLECTING)
 
 
-class Suggested(NamedTuple):
+class AcceptedSuggestion(NamedTuple):
     """A URL that will be collected."""
 
     url: str
@@ -57,7 +57,7 @@ class Suggested(NamedTuple):
     """Whether a process must be started for its item."""
 
 
-class AlreadyThere(NotNow):
+class AlreadyCollected(ConflictError):
     """A URL that waits, or that was collected lately."""
 
     def __init__(self, urn: str, document: int) -> None:
@@ -65,7 +65,7 @@ class AlreadyThere(NotNow):
         self.urn, self.document = urn, document
 
 
-def checked_suggestion(installation: Config, database: Database, text: str) -> str:
+def check_suggestion(installation: Config, database: Database, text: str) -> str:
     """Return the URL that somebody suggests, or say why it is not collected; the publication is made on first use."""
     name = installation.suggestions
     with database.session() as session:
@@ -83,21 +83,21 @@ def checked_suggestion(installation: Config, database: Database, text: str) -> s
     return url
 
 
-def take_suggestion(session: Session, name: str, url: str, now: datetime) -> Suggested:
+def accept_suggestion(session: Session, name: str, url: str, now: datetime) -> AcceptedSuggestion:
     """Add a URL that was checked to the item that is collected, or to a new one."""
-    publication = registry.get(session, name)
+    publication = registry.get_publication(session, name)
     # Two who suggest at the same time come one after the other.
     session.refresh(publication, with_for_update=True)
     if (there := _lately(session, key_of(url), now)) is not None:
-        raise AlreadyThere(*there)
+        raise AlreadyCollected(*there)
     item = _open_item(session, publication, key_of(url), now)
     if item is None:
         item = create_item(session, publication, now, at_base=False)
-    is_left_alone = not will_hear(session, item, now)
+    is_left_alone = not has_or_awaits_collector(session, item, now)
     if is_left_alone:
         # No daemon must start a second process for it.
-        item.launched_at, item.launched_on, item.retry_at = now, this_machine(), None
-    return Suggested(url, name, item.urn, _add(session, item, url), is_left_alone)
+        item.launched_at, item.launched_on, item.retry_at = now, machine_id(), None
+    return AcceptedSuggestion(url, name, item.urn, _add(session, item, url), is_left_alone)
 
 
 def publication_for_suggestions(session: Session, name: str) -> Publication:
@@ -105,23 +105,23 @@ def publication_for_suggestions(session: Session, name: str) -> Publication:
     if (known := _publication(session, name)) is not None:
         return known
     try:
-        return registry.add(session, described(name))
-    except NotNow:
+        return registry.add_publication(session, suggestions_config(name))
+    except ConflictError:
         # Somebody else was quicker.
-        return registry.get(session, name)
+        return registry.get_publication(session, name)
 
 
-def described(name: str) -> PublicationConfig:
+def suggestions_config(name: str) -> PublicationConfig:
     """Return the publication for suggestions as it is before a curator changes it: one page of any public server."""
-    return read(
+    return read_config(
         {
             "name": name,
-            "base_url": NOWHERE,
+            "base_url": PLACEHOLDER_BASE_URL,
             "description": "URLs that people suggest.",
             "depth": 0,
             "accept": ["*"],
-            "max_size": LARGEST,
-            "max_duration": int(LONGEST.total_seconds()),
+            "max_size": MAX_DOCUMENT_BYTES,
+            "max_duration": int(MAX_ITEM_DURATION.total_seconds()),
             # Its items have nothing in common: none can be held against the one before.
             "attention": [],
             "incomplete": [],
@@ -135,8 +135,10 @@ def _publication(session: Session, name: str) -> Publication | None:
 
 def _lately(session: Session, key: bytes, now: datetime) -> tuple[str, int] | None:
     """Return the item and the number of a document that waits, or was collected not long ago, in any publication."""
-    recent = or_(Item.state.in_(ALIVE), Item.finished_at > now - LATELY)
-    collected = Document.state.between(COLLECTED.start, COLLECTED.stop - 1) & (Document.collected_at > now - LATELY)
+    recent = or_(Item.state.in_(ACTIVE_ITEM_STATES), Item.finished_at > now - RECENT_PERIOD)
+    collected = Document.state.between(COLLECTED_STATES.start, COLLECTED_STATES.stop - 1) & (
+        Document.collected_at > now - RECENT_PERIOD
+    )
     found = session.execute(
         select(Item.urn, Document.id)
         .join(Document, and_(Document.item_id == Item.id, Document.key == key))
@@ -148,7 +150,7 @@ def _lately(session: Session, key: bytes, now: datetime) -> tuple[str, int] | No
 
 def _is_to_come() -> ColumnElement[bool]:
     """Whether a document is still to be collected: what waits in an item that has ended is not."""
-    return Document.state.in_(_TO_DO) & Item.state.in_(ALIVE)
+    return Document.state.in_(_TO_DO) & Item.state.in_(ACTIVE_ITEM_STATES)
 
 
 def _open_item(session: Session, publication: Publication, key: bytes, now: datetime) -> Item | None:
@@ -159,7 +161,7 @@ def _open_item(session: Session, publication: Publication, key: bytes, now: date
             Item.publication_id == publication.id,
             Item.state.in_((ItemState.WAITING, ItemState.COLLECTING)),
             Item.stop_wanted_at.is_(None),
-            or_(Item.deadline.is_(None), Item.deadline > now + LONGEST / 10),
+            or_(Item.deadline.is_(None), Item.deadline > now + MAX_ITEM_DURATION / 10),
             ~exists().where(Document.item_id == Item.id, Document.key == key),
         )
         .order_by(Item.id.desc())
@@ -183,9 +185,9 @@ def _still_takes(session: Session, item: Item) -> bool:
 
 def _add(session: Session, item: Item, url: str) -> int:
     waiting = select(Document.id).where(Document.item_id == item.id, Document.state == DocumentState.WAITING)
-    if (session.scalar(select(func.count()).select_from(waiting.limit(MOST_WAITING).subquery())) or 0) >= MOST_WAITING:
-        raise NotNow(f"{MOST_WAITING} suggestions wait already. Try again when some have been collected.")
-    found = Found(
+    if (session.scalar(select(func.count()).select_from(waiting.limit(MAX_WAITING).subquery())) or 0) >= MAX_WAITING:
+        raise ConflictError(f"{MAX_WAITING} suggestions wait already. Try again when some have been collected.")
+    found = DiscoveredUrl(
         key=key_of(url),
         url=url,
         server=server_of(url),
@@ -193,7 +195,7 @@ def _add(session: Session, item: Item, url: str) -> int:
         kind=LinkKind.NAVIGATION,
         redirects=0,
         rank=path_depth(url),
-        via_id=NOBODY,
+        via_id=NO_DOCUMENT,
         state=DocumentState.WAITING,
         rule=None,
         reason=None,

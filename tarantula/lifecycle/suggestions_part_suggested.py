@@ -6,11 +6,11 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from tarantula.archive.replay.pages_part_walk import find_document
-from tarantula.core.states import COLLECTED, is_final, meaning
+from tarantula.core.states import COLLECTED_STATES, is_final, state_meaning
 from tarantula.store.listings import find_item
 
 
-class Suggestion(BaseModel):
+class SuggestionStatus(BaseModel):
     """A URL that was suggested, as far as it is."""
 
     url: str
@@ -24,16 +24,16 @@ class Suggestion(BaseModel):
     is_collected: bool
 
 
-def what_became(session: Session, urn: str, document: int) -> Suggestion:
+def suggestion_status(session: Session, urn: str, document: int) -> SuggestionStatus:
     """Return how far a document is that somebody suggested."""
     found = find_document(session, find_item(session, urn), document)
-    return Suggestion(
+    return SuggestionStatus(
         url=found.url,
         urn=urn,
         document=found.id,
         state=found.state,
-        meaning=meaning(found.state),
+        meaning=state_meaning(found.state),
         reason=found.reason or "",
         is_final=is_final(found.state),
-        is_collected=found.state in COLLECTED,
+        is_collected=found.state in COLLECTED_STATES,
     )

@@ -12,7 +12,7 @@ _REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*
 _QUOTES = {'"': "&quot;", "'": "&#39;"}
 
 
-class Unescaped(NamedTuple):
+class UnescapedValue(NamedTuple):
     """A value, and the place of each of its characters (and of its end) where it is written."""
 
     value: str
@@ -24,10 +24,10 @@ class Unescaped(NamedTuple):
         return self.places[position] if self.places else position
 
 
-def unescaped(raw: str) -> Unescaped:
+def unescape_value(raw: str) -> UnescapedValue:
     """Return what an attribute, or a text in XML, means."""
     if "&" not in raw:
-        return Unescaped(raw, None)
+        return UnescapedValue(raw, None)
     pieces: list[str] = []
     places: list[int] = []
     position = 0
@@ -39,10 +39,10 @@ def unescaped(raw: str) -> Unescaped:
             position = found.end()
     pieces.append(raw[position:])
     places += range(position, len(raw) + 1)
-    return Unescaped("".join(pieces), places)
+    return UnescapedValue("".join(pieces), places)
 
 
-def escaped(value: str, quote: str = "") -> str:
+def escape_value(value: str, quote: str = "") -> str:
     """Write a value into an attribute in these quotes, or into a text."""
     value = value.replace("&", "&amp;").replace("<", "&lt;")
     return value.replace(quote, _QUOTES[quote]) if quote else value

@@ -11,7 +11,7 @@ _REFERENCE = re.compile(
 )
 
 
-def mended(text: str) -> str:
+def repair_entities(text: str) -> str:
     """Return XML with numeric references only: they outlive errors, and need no declaration."""
     return _REFERENCE.sub(_numeric, text)
 

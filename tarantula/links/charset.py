@@ -9,7 +9,7 @@ from urllib.parse import quote
 import turbohtml
 import turbohtml.detect  # registers the whatwg-* codecs
 
-MARKS = ((b"\xef\xbb\xbf", "UTF-8"), (b"\xfe\xff", "UTF-16BE"), (b"\xff\xfe", "UTF-16LE"))
+BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "UTF-8"), (b"\xfe\xff", "UTF-16BE"), (b"\xff\xfe", "UTF-16LE"))
 _DECLARATIONS = re.compile(rb"""@charset "([^"]{1,40})";|\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]{1,40})["']""")
 _ENCODERS = {
     "Big5": "cp950",
@@ -27,7 +27,7 @@ _FOREIGN = re.compile(r"[^\x00-\x7f]+")
 
 
 @lru_cache(maxsize=256)
-def encoding_of(label: str | None) -> str | None:
+def encoding_by_label(label: str | None) -> str | None:
     """Return the name of the encoding that browsers know by *label*, or ``None``."""
     if not label:
         return None
@@ -37,30 +37,30 @@ def encoding_of(label: str | None) -> str | None:
         return None
 
 
-def decode(body: bytes, label: str | None) -> tuple[str, str]:
+def decode_text(body: bytes, label: str | None) -> tuple[str, str]:
     """Return the text of a stylesheet or an XML document, and its encoding."""
-    mark, encoding = encoding_in(body, label)
+    mark, encoding = detect_encoding(body, label)
     if mark:
         return body[len(mark) :].decode(encoding, "replace"), encoding
     return body.decode(f"whatwg-{encoding}"), encoding
 
 
-def encoding_in(body: bytes, label: str | None) -> tuple[bytes, str]:
+def detect_encoding(body: bytes, label: str | None) -> tuple[bytes, str]:
     """Return the byte-order mark and the encoding of a stylesheet or an XML document.
 
     A byte-order mark has the first word, then the HTTP header's label, then the document itself.
     """
-    for mark, encoding in MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return mark, encoding
-    return b"", encoding_of(label) or _declared(body) or "UTF-8"
+    return b"", encoding_by_label(label) or _declared(body) or "UTF-8"
 
 
 def _declared(body: bytes) -> str | None:
     declaration = _DECLARATIONS.match(body)
     if not declaration:
         return None
-    encoding = encoding_of((declaration[1] or declaration[2]).decode("latin-1"))
+    encoding = encoding_by_label((declaration[1] or declaration[2]).decode("latin-1"))
     # CSS Syntax 3.2: who could read the declaration byte by byte was not reading UTF-16.
     return "UTF-8" if encoding and encoding.startswith("UTF-16") else encoding
 

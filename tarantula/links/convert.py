@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 from tarantula.links.convert_part_convert_html import convert_html
 from tarantula.links.convert_part_convert_xml import convert_xml, convert_xml_markup
-from tarantula.links.extract import Reader, css_links, reader_of
+from tarantula.links.extract import Extractor, css_links, extractor_for
 from tarantula.links.extract_part_feeds import xml_links
-from tarantula.links.grammar import Form
+from tarantula.links.grammar import ValueForm
 from tarantula.links.link import LinkKind
 from tarantula.links.markup import html_links, xml_markup_links
 from tarantula.links.relocation import Relocator
-from tarantula.links.relocation_part_page import Page
-from tarantula.links.rewriter_part_rewriting import Rewriting, as_is
-from tarantula.links.source import Source
+from tarantula.links.relocation_part_page import PageReferences
+from tarantula.links.rewriter_part_rewriting import ReferenceRewriter, verbatim
+from tarantula.links.source import SourceText
 
-Converter = Callable[[bytes, str, "str | None", Relocator, str], bytes]
+ConvertFunction = Callable[[bytes, str, "str | None", Relocator, str], bytes]
 
 
 def convert_links(
@@ -27,19 +27,19 @@ def convert_links(
     *body*, *media_type*, *url* and *charset* are what `tarantula.links.extract.extract_links` takes. What has no
     references, or is of a type whose references nobody reads, comes back as it was.
     """
-    reader = reader_of(body, media_type or "", url)
+    reader = extractor_for(body, media_type or "", url)
     converter = CONVERTERS.get(reader) if reader else None
     return converter(body, url, charset, relocator, folder) if converter else body
 
 
 def convert_css(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
     """Return a stylesheet whose references lead where they should from *folder*."""
-    sheet = Rewriting(Source.of_text(body, charset), Page(relocator, url, folder))
-    sheet.value(0, len(sheet.source.shape), Form.STYLE, LinkKind.IN_STYLE, as_is, plain=True)
+    sheet = ReferenceRewriter(SourceText.of_text(body, charset), PageReferences(relocator, url, folder))
+    sheet.value(0, len(sheet.source.shape), ValueForm.STYLE, LinkKind.IN_STYLE, verbatim, plain=True)
     return sheet.bytes()
 
 
-CONVERTERS: dict[Reader, Converter] = {
+CONVERTERS: dict[Extractor, ConvertFunction] = {
     html_links: convert_html,
     xml_markup_links: convert_xml_markup,
     xml_links: convert_xml,

@@ -8,34 +8,34 @@ from itertools import accumulate
 
 from turbohtml import Element
 
-from tarantula.links.character_references import escaped, unescaped
-from tarantula.links.grammar import ANYWHERE, Form, Place
-from tarantula.links.markup import DEEPEST_MARKUP, base_of, elements_and_places
+from tarantula.links.character_references import escape_value, unescape_value
+from tarantula.links.grammar import ANY_ELEMENT, LinkPlace, ValueForm
+from tarantula.links.markup import MAX_NESTED_PAGES, base_of, elements_and_places
 from tarantula.links.relocation import Relocator
-from tarantula.links.relocation_part_page import Page
-from tarantula.links.rewriter import CONVERTED, TagRewriting, is_policy
-from tarantula.links.rewriter_part_rewriting import as_is
-from tarantula.links.source import Source
-from tarantula.links.source_part_start_tags import Value, end_of_tag, plain_anchors
-from tarantula.links.source_part_tree import Tree
+from tarantula.links.relocation_part_page import PageReferences
+from tarantula.links.rewriter import CONVERTED_PLACES, TagRewriter, is_policy
+from tarantula.links.rewriter_part_rewriting import verbatim
+from tarantula.links.source import SourceText
+from tarantula.links.source_part_start_tags import ValueSpan, end_of_tag, plain_anchors
+from tarantula.links.source_part_tree import PositionedTree
 from tarantula.links.values import SPACE
 
-_ONE, _STYLE = Form.ONE, Form.STYLE
-_ALL_BUT_ANCHORS = CONVERTED.without("a")
+_ONE, _STYLE = ValueForm.ONE, ValueForm.STYLE
+_ALL_BUT_ANCHORS = CONVERTED_PLACES.without("a")
 
 
 def convert_html(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
     """Return an HTML page whose references lead where they should from *folder*."""
-    source = Source.of_html(body, charset)
-    page = HtmlPage(source, Page(relocator, url, folder, source.encoding))
+    source = SourceText.of_html(body, charset)
+    page = HtmlConverter(source, PageReferences(relocator, url, folder, source.encoding))
     page.convert()
     return page.bytes()
 
 
-class HtmlPage(TagRewriting):
+class HtmlConverter(TagRewriter):
     """A page of HTML, or one within another."""
 
-    def __init__(self, source: Source, page: Page, depth: int = DEEPEST_MARKUP) -> None:
+    def __init__(self, source: SourceText, page: PageReferences, depth: int = MAX_NESTED_PAGES) -> None:
         super().__init__(source, page)
         self._depth = depth
 
@@ -49,7 +49,7 @@ class HtmlPage(TagRewriting):
 
     def _convert(self, start: int, end: int, whole: bool = False) -> None:
         markup = self.source.shape[start:end]
-        tree = Tree(markup, start)
+        tree = PositionedTree(markup, start)
         if whole:
             base, element = base_of(
                 tree.document, self.page.url, lambda href: self.source.decoded(tree.as_written(href))
@@ -58,9 +58,9 @@ class HtmlPage(TagRewriting):
         at_home = self.page.base == self.page.url
         elements, places_of = elements_and_places(tree.document, _ALL_BUT_ANCHORS)
         for element in elements:
-            self._places(element, places_of.get(element.tag, ANYWHERE), tree, at_home)
+            self._places(element, places_of.get(element.tag, ANY_ELEMENT), tree, at_home)
         anchors = list(tree.document.iter_elements("a"))
-        places = (CONVERTED.html if places_of is _ALL_BUT_ANCHORS.html else CONVERTED.with_svg)["a"]
+        places = (CONVERTED_PLACES.html if places_of is _ALL_BUT_ANCHORS.html else CONVERTED_PLACES.with_svg)["a"]
         for element in self._all_but_plain(anchors, tree.places(anchors), markup, start, at_home):
             self._places(element, places, tree, at_home)
         for element in filter(is_policy, tree.document.select("meta[http-equiv]")):
@@ -87,7 +87,7 @@ class HtmlPage(TagRewriting):
                     self.edits.append((first, last, new))
         return list(others.values())
 
-    def _places(self, element: Element, places: tuple[Place, ...], tree: Tree, at_home: bool) -> None:
+    def _places(self, element: Element, places: tuple[LinkPlace, ...], tree: PositionedTree, at_home: bool) -> None:
         """Replace the references of an element, wherever they are."""
         for place in places:
             attribute, kind, form, _, _ = place
@@ -107,7 +107,7 @@ class HtmlPage(TagRewriting):
             if (tag := tree.place(element)) is not None:
                 self.attribute(element, tag, place, value, moved)
 
-    def _text(self, element: Element, place: Place, tree: Tree) -> None:
+    def _text(self, element: Element, place: LinkPlace, tree: PositionedTree) -> None:
         tag = tree.place(element)
         start = end_of_tag(self.source.shape, tag) if tag is not None else None
         if start is None or start in self.done or (place.when and not place.when(element.attr)):
@@ -115,25 +115,25 @@ class HtmlPage(TagRewriting):
         self.done.add(start)
         found = _end_tag(element.tag).search(self.source.shape, start)
         end = found.start() if found else len(self.source.shape)
-        if place.form is not Form.MARKUP:
-            self.value(start, end, place.form, place.kind, as_is, plain=True)
+        if place.form is not ValueForm.MARKUP:
+            self.value(start, end, place.form, place.kind, verbatim, plain=True)
         elif self._depth:
             self._depth -= 1
             self._convert(start, end)
             self._depth += 1
 
-    def inner_page(self, written: Value) -> None:
+    def inner_page(self, written: ValueSpan) -> None:
         """Convert a page that is the value of an attribute."""
         if not self._depth:
             return
         at, end_of_value, quote = written
-        shape = unescaped(self.source.shape[at:end_of_value])
-        text = unescaped(self.source.text[at:end_of_value])
-        source = Source(b"", text.value, shape.value, self.source.encoding, self.source.codec)
-        inner = HtmlPage(source, self.page, self._depth - 1)
+        shape = unescape_value(self.source.shape[at:end_of_value])
+        text = unescape_value(self.source.text[at:end_of_value])
+        source = SourceText(b"", text.value, shape.value, self.source.encoding, self.source.codec)
+        inner = HtmlConverter(source, self.page, self._depth - 1)
         inner.convert_inner()
         for start, end, new in inner.edits:
-            self.edits.append((at + shape.place(start), at + shape.place(end), escaped(new, quote)))
+            self.edits.append((at + shape.place(start), at + shape.place(end), escape_value(new, quote)))
 
 
 @cache

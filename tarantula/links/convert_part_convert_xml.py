@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from turbohtml import HTMLParseError, parse_xml
 
-from tarantula.links.character_references import escaped, unescaped
-from tarantula.links.character_references_part_entities import mended
-from tarantula.links.charset import decode
-from tarantula.links.convert_part_convert_html import HtmlPage, convert_html
-from tarantula.links.grammar import ANYWHERE, XML_ROOTS, Form, Place, Places
+from tarantula.links.character_references import escape_value, unescape_value
+from tarantula.links.character_references_part_entities import repair_entities
+from tarantula.links.charset import decode_text
+from tarantula.links.convert_part_convert_html import HtmlConverter, convert_html
+from tarantula.links.grammar import ANY_ELEMENT, XML_ROOTS, LinkPlace, LinkPlaces, ValueForm
 from tarantula.links.relocation import Relocator
-from tarantula.links.relocation_part_page import Page
-from tarantula.links.resolve import joined
-from tarantula.links.rewriter import CONVERTED, is_policy
-from tarantula.links.rewriter_part_rewriting import as_is
-from tarantula.links.source import Source
+from tarantula.links.relocation_part_page import PageReferences
+from tarantula.links.resolve import join_reference
+from tarantula.links.rewriter import CONVERTED_PLACES, is_policy
+from tarantula.links.rewriter_part_rewriting import verbatim
+from tarantula.links.source import SourceText
 from tarantula.links.source_part_start_tags import ATTRIBUTES, value_of
 
 _TOKEN = re.compile(
@@ -47,13 +47,13 @@ class XmlTag:
     def attr(self, name: str, /) -> str | None:
         """Return the value of an attribute."""
         value = value_of(self.shape, self.start, name)
-        return None if value is None else unescaped(self.shape[value[0] : value[1]]).value
+        return None if value is None else unescape_value(self.shape[value[0] : value[1]]).value
 
 
 def convert_xml_markup(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
     """Return XHTML or SVG whose references lead where they should; what breaks the rules of XML is taken as HTML."""
     try:
-        parse_xml(mended(decode(body, charset)[0]))
+        parse_xml(repair_entities(decode_text(body, charset)[0]))
     except HTMLParseError:
         return convert_html(body, url, charset, relocator, folder)
     return _converted(body, url, charset, relocator, folder)
@@ -65,13 +65,13 @@ def convert_xml(body: bytes, url: str, charset: str | None, relocator: Relocator
 
 
 def _converted(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
-    source = Source.of_text(body, charset)
-    page = XmlPage(source, Page(relocator, url, folder, source.encoding))
+    source = SourceText.of_text(body, charset)
+    page = XmlConverter(source, PageReferences(relocator, url, folder, source.encoding))
     page.convert()
     return page.bytes()
 
 
-class XmlPage(HtmlPage):
+class XmlConverter(HtmlConverter):
     """A document in XML."""
 
     def convert(self) -> None:
@@ -82,13 +82,13 @@ class XmlPage(HtmlPage):
             self._walk(tokens, places, (), self._xml_base)
         elif root in ("html", "svg"):
             self._find_base(tokens)
-            self._walk(tokens, CONVERTED.with_style, ANYWHERE, self._policy)
+            self._walk(tokens, CONVERTED_PLACES.with_style, ANY_ELEMENT, self._policy)
 
     def _walk(
         self,
         tokens: list[re.Match[str]],
-        places_of: Places,
-        anywhere: tuple[Place, ...],
+        places_of: LinkPlaces,
+        anywhere: tuple[LinkPlace, ...],
         opened: Callable[[XmlTag], None],
     ) -> None:
         tags: list[XmlTag] = []
@@ -113,32 +113,32 @@ class XmlPage(HtmlPage):
                 if tag.name == name:
                     return
 
-    def _attributes(self, tag: XmlTag, places: tuple[Place, ...]) -> None:
+    def _attributes(self, tag: XmlTag, places: tuple[LinkPlace, ...]) -> None:
         for place in places:
             if place.attribute and (value := tag.attr(place.attribute)):
                 self.attribute(tag, tag.start, place, value)
 
-    def _content(self, token: re.Match[str], tag: XmlTag, places: tuple[Place, ...]) -> None:
+    def _content(self, token: re.Match[str], tag: XmlTag, places: tuple[LinkPlace, ...]) -> None:
         for place in places:
-            if place.attribute or place.form is Form.MARKUP or (place.when and not place.when(tag.attr)):
+            if place.attribute or place.form is ValueForm.MARKUP or (place.when and not place.when(tag.attr)):
                 continue
             start, end = token.span(token.lastgroup or 0)
             if not self.source.shape[start:end].isspace():
                 plain = token.lastgroup == "cdata"
-                self.value(start, end, place.form, place.kind, as_is if plain else escaped, plain)
+                self.value(start, end, place.form, place.kind, verbatim if plain else escape_value, plain)
 
     def _find_base(self, tokens: list[re.Match[str]]) -> None:
         for token in tokens:
             if token["opened"] and _local_name(token["opened"]) == "base":
                 tag = self._tag(token)
                 href = tag.attr("href")
-                if href is not None and (base := joined(self.page.url, self.source.decoded(href))):
+                if href is not None and (base := join_reference(self.page.url, self.source.decoded(href))):
                     self.rebase(base, tag.start)
                     return
 
     def _xml_base(self, tag: XmlTag) -> None:
         written = tag.attr(_BASE)
-        if written and (base := joined(self.page.base, self.source.decoded(written))):
+        if written and (base := join_reference(self.page.base, self.source.decoded(written))):
             self.rebase(base, tag.start, _BASE)
 
     def _policy(self, tag: XmlTag) -> None:

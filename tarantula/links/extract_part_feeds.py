@@ -10,15 +10,15 @@ from typing import Any
 from lxml import etree
 
 from tarantula.core.urls import canonical, is_web
-from tarantula.links.character_references_part_entities import mended
-from tarantula.links.charset import decode
-from tarantula.links.grammar import XML_ROOTS, Place
+from tarantula.links.character_references_part_entities import repair_entities
+from tarantula.links.charset import decode_text
+from tarantula.links.grammar import XML_ROOTS, LinkPlace
 from tarantula.links.link import Link
 from tarantula.links.markup import xml_markup_links
-from tarantula.links.resolve import Reference, absolute_links, joined
-from tarantula.links.values import READERS
+from tarantula.links.resolve import Reference, absolute_links, join_reference
+from tarantula.links.values import REFERENCE_READERS
 
-LARGEST_SITEMAP = 52_428_800
+MAX_SITEMAP_BYTES = 52_428_800
 """How many bytes a sitemap may have when unpacked, by its protocol."""
 
 _ROBOTS_SITEMAP = re.compile(r"^[ \t\ufeff]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
@@ -26,7 +26,7 @@ _ROBOTS_SITEMAP = re.compile(r"^[ \t\ufeff]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNOR
 
 def xml_links(body: bytes, url: str, charset: str | None) -> list[Link]:
     """Return the links of a sitemap, a feed, or markup that travels as XML; other XML names nothing."""
-    text, encoding = decode(body, charset)
+    text, encoding = decode_text(body, charset)
     root = _root_of(text, url)
     if _local_name(root) in ("html", "svg"):
         return xml_markup_links(body, url, charset)
@@ -36,7 +36,7 @@ def xml_links(body: bytes, url: str, charset: str | None) -> list[Link]:
 def packed_sitemap_links(body: bytes, url: str, charset: str | None) -> list[Link]:
     """Return the links of a sitemap in gzip; of one that is larger than a sitemap may be, those at its beginning."""
     try:
-        unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(body, LARGEST_SITEMAP)
+        unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(body, MAX_SITEMAP_BYTES)
     except zlib.error:
         return []
     return xml_links(unpacked, url, charset)
@@ -51,7 +51,7 @@ def sitemaps_in_robots(text: str) -> list[str]:
 def _root_of(text: str, url: str) -> Any:
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, encoding="utf-8")
     try:
-        return etree.fromstring(mended(text).encode("utf-8", "replace"), parser, base_url=url)
+        return etree.fromstring(repair_entities(text).encode("utf-8", "replace"), parser, base_url=url)
     except etree.XMLSyntaxError:
         return None
 
@@ -67,7 +67,7 @@ def _references_in(root: Any, url: str) -> Iterator[Reference]:
                 yield from _references_at(place, element, url)
 
 
-def _references_at(place: Place, element: Any, url: str) -> list[Reference]:
+def _references_at(place: LinkPlace, element: Any, url: str) -> list[Reference]:
     try:
         value = element.get(place.attribute) if place.attribute else element.text
         if not value or (place.when and not place.when(element.get)):
@@ -76,5 +76,5 @@ def _references_at(place: Place, element: Any, url: str) -> list[Reference]:
     except UnicodeDecodeError:
         # A parser that forgives lets references to surrogates through.
         return []
-    written = READERS[place.form](value)
-    return [(reference if base == url else joined(base, reference) or "", place.kind) for reference in written]
+    written = REFERENCE_READERS[place.form](value)
+    return [(reference if base == url else join_reference(base, reference) or "", place.kind) for reference in written]

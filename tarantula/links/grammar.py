@@ -14,7 +14,7 @@ Attributes = Callable[[str], str | None]
 """Looks up an attribute of the element in question."""
 
 
-class Form(Enum):
+class ValueForm(Enum):
     """How a value holds its references."""
 
     ONE = auto()
@@ -35,19 +35,19 @@ class Form(Enum):
     """The directory below which other references lie."""
 
 
-class Place(NamedTuple):
+class LinkPlace(NamedTuple):
     """One place of an element where a link may live."""
 
     attribute: str | None
     """``None`` stands for the element's text."""
     kind: LinkKind
-    form: Form = Form.ONE
+    form: ValueForm = ValueForm.ONE
     when: Callable[[Attributes], bool] | None = None
     codebase: str | None = None
     """An attribute with the directory below which the references lie."""
 
 
-Places = dict[str, tuple[Place, ...]]
+LinkPlaces = dict[str, tuple[LinkPlace, ...]]
 """The places of each element, by its name."""
 
 
@@ -142,67 +142,67 @@ def _is_permalink(attributes: Attributes) -> bool:
     return attributes("isPermaLink") != "false"
 
 
-_CITE = (Place("cite", NAVIGATION),)
-_BACKGROUND = (Place("background", REQUISITE),)
-_SOURCE = (Place("src", REQUISITE),)
-_MARKUP = (Place(None, REQUISITE, Form.MARKUP),)
-_DRAWN = (Place("href", REQUISITE), Place("xlink:href", REQUISITE, when=_has_no_href))
+_CITE = (LinkPlace("cite", NAVIGATION),)
+_BACKGROUND = (LinkPlace("background", REQUISITE),)
+_SOURCE = (LinkPlace("src", REQUISITE),)
+_MARKUP = (LinkPlace(None, REQUISITE, ValueForm.MARKUP),)
+_DRAWN = (LinkPlace("href", REQUISITE), LinkPlace("xlink:href", REQUISITE, when=_has_no_href))
 
-HTML: Places = {
-    "a": (Place("href", NAVIGATION),),
+HTML: LinkPlaces = {
+    "a": (LinkPlace("href", NAVIGATION),),
     "applet": (
-        Place("code", REQUISITE, Form.CLASS, codebase="codebase"),
-        Place("archive", REQUISITE, Form.COMMAS, codebase="codebase"),
-        Place("object", REQUISITE, codebase="codebase"),
+        LinkPlace("code", REQUISITE, ValueForm.CLASS, codebase="codebase"),
+        LinkPlace("archive", REQUISITE, ValueForm.COMMAS, codebase="codebase"),
+        LinkPlace("object", REQUISITE, codebase="codebase"),
     ),
-    "area": (Place("href", NAVIGATION),),
+    "area": (LinkPlace("href", NAVIGATION),),
     "audio": _SOURCE,
     "bgsound": _SOURCE,
     "blockquote": _CITE,
     "body": _BACKGROUND,
-    "button": (Place("formaction", NAVIGATION, when=_says_get),),
+    "button": (LinkPlace("formaction", NAVIGATION, when=_says_get),),
     "del": _CITE,
     "embed": _SOURCE,
-    "form": (Place("action", NAVIGATION, when=_submits_by_get),),
-    "frame": (*_SOURCE, Place("longdesc", NAVIGATION)),
-    "html": (Place("manifest", REQUISITE),),
-    "iframe": (*_SOURCE, Place("longdesc", NAVIGATION), Place("srcdoc", REQUISITE, Form.MARKUP)),
+    "form": (LinkPlace("action", NAVIGATION, when=_submits_by_get),),
+    "frame": (*_SOURCE, LinkPlace("longdesc", NAVIGATION)),
+    "html": (LinkPlace("manifest", REQUISITE),),
+    "iframe": (*_SOURCE, LinkPlace("longdesc", NAVIGATION), LinkPlace("srcdoc", REQUISITE, ValueForm.MARKUP)),
     "ilayer": (*_SOURCE, *_BACKGROUND),
     "img": (
-        Place("src", REQUISITE),
-        Place("srcset", REQUISITE, Form.SRCSET),
-        Place("lowsrc", REQUISITE),
-        Place("dynsrc", REQUISITE),
-        Place("longdesc", NAVIGATION),
+        LinkPlace("src", REQUISITE),
+        LinkPlace("srcset", REQUISITE, ValueForm.SRCSET),
+        LinkPlace("lowsrc", REQUISITE),
+        LinkPlace("dynsrc", REQUISITE),
+        LinkPlace("longdesc", NAVIGATION),
     ),
     "input": (
-        Place("src", REQUISITE, when=_is_image_button),
-        Place("formaction", NAVIGATION, when=_says_get),
+        LinkPlace("src", REQUISITE, when=_is_image_button),
+        LinkPlace("formaction", NAVIGATION, when=_says_get),
     ),
     "ins": _CITE,
     "layer": (*_SOURCE, *_BACKGROUND),
     "link": (
-        Place("href", REQUISITE, when=_asks_for_requisite),
-        Place("imagesrcset", REQUISITE, Form.SRCSET, when=_asks_for_requisite),
-        Place("href", NAVIGATION, when=_leads_on),
+        LinkPlace("href", REQUISITE, when=_asks_for_requisite),
+        LinkPlace("imagesrcset", REQUISITE, ValueForm.SRCSET, when=_asks_for_requisite),
+        LinkPlace("href", NAVIGATION, when=_leads_on),
     ),
     "meta": (
-        Place("content", NAVIGATION, Form.REFRESH, when=_refreshes),
-        Place("content", REQUISITE, when=_shows_preview),
+        LinkPlace("content", NAVIGATION, ValueForm.REFRESH, when=_refreshes),
+        LinkPlace("content", REQUISITE, when=_shows_preview),
     ),
     "noembed": _MARKUP,
     "noframes": _MARKUP,
     "noscript": _MARKUP,
     "object": (
-        Place("data", REQUISITE),
-        Place("classid", REQUISITE, codebase="codebase"),
-        Place("archive", REQUISITE, Form.SPACED, codebase="codebase"),
+        LinkPlace("data", REQUISITE),
+        LinkPlace("classid", REQUISITE, codebase="codebase"),
+        LinkPlace("archive", REQUISITE, ValueForm.SPACED, codebase="codebase"),
     ),
-    "param": (Place("value", REQUISITE, when=_names_resource),),
+    "param": (LinkPlace("value", REQUISITE, when=_names_resource),),
     "q": _CITE,
     "script": _SOURCE,
-    "source": (Place("src", REQUISITE), Place("srcset", REQUISITE, Form.SRCSET)),
-    "style": (Place(None, REQUISITE, Form.STYLE, when=_is_css),),
+    "source": (LinkPlace("src", REQUISITE), LinkPlace("srcset", REQUISITE, ValueForm.SRCSET)),
+    "style": (LinkPlace(None, REQUISITE, ValueForm.STYLE, when=_is_css),),
     "table": _BACKGROUND,
     "tbody": _BACKGROUND,
     "td": _BACKGROUND,
@@ -211,10 +211,10 @@ HTML: Places = {
     "thead": _BACKGROUND,
     "tr": _BACKGROUND,
     "track": _SOURCE,
-    "video": (Place("src", REQUISITE), Place("poster", REQUISITE)),
+    "video": (LinkPlace("src", REQUISITE), LinkPlace("poster", REQUISITE)),
 }
-SVG: Places = {
-    "a": (Place("xlink:href", NAVIGATION, when=_has_no_href),),
+SVG: LinkPlaces = {
+    "a": (LinkPlace("xlink:href", NAVIGATION, when=_has_no_href),),
     "feImage": _DRAWN,
     "image": _DRAWN,
     "linearGradient": _DRAWN,
@@ -227,49 +227,49 @@ SVG: Places = {
 }
 """What SVG adds, within HTML or alone."""
 
-UNVISITED: Places = {
-    "a": (Place("ping", NAVIGATION, Form.SPACED),),
-    "applet": (Place("codebase", NAVIGATION, Form.DIRECTORY),),
-    "area": (Place("ping", NAVIGATION, Form.SPACED),),
-    "button": (Place("formaction", NAVIGATION),),
-    "form": (Place("action", NAVIGATION),),
-    "head": (Place("profile", NAVIGATION, Form.SPACED),),
-    "input": (Place("formaction", NAVIGATION),),
-    "link": (Place("href", NAVIGATION),),
-    "object": (Place("codebase", NAVIGATION, Form.DIRECTORY),),
+UNVISITED: LinkPlaces = {
+    "a": (LinkPlace("ping", NAVIGATION, ValueForm.SPACED),),
+    "applet": (LinkPlace("codebase", NAVIGATION, ValueForm.DIRECTORY),),
+    "area": (LinkPlace("ping", NAVIGATION, ValueForm.SPACED),),
+    "button": (LinkPlace("formaction", NAVIGATION),),
+    "form": (LinkPlace("action", NAVIGATION),),
+    "head": (LinkPlace("profile", NAVIGATION, ValueForm.SPACED),),
+    "input": (LinkPlace("formaction", NAVIGATION),),
+    "link": (LinkPlace("href", NAVIGATION),),
+    "object": (LinkPlace("codebase", NAVIGATION, ValueForm.DIRECTORY),),
 }
 """Addresses that a collector does not ask for, and that a copy of the page has all the same."""
 
-PROMISES = ("integrity", "crossorigin")
+INTEGRITY_ATTRIBUTES = ("integrity", "crossorigin")
 """What an attribute says of the target of a link: no longer true when the link leads to a copy."""
 
-ANYWHERE = (Place("style", REQUISITE, Form.STYLE),)
+ANY_ELEMENT = (LinkPlace("style", REQUISITE, ValueForm.STYLE),)
 """What any element of HTML or SVG may have besides."""
 
-SITEMAP: Places = {
-    "content_loc": (Place(None, NAVIGATION),),
-    "link": (Place("href", NAVIGATION),),
-    "loc": (Place(None, NAVIGATION),),
-    "player_loc": (Place(None, NAVIGATION),),
-    "thumbnail_loc": (Place(None, NAVIGATION),),
+SITEMAP: LinkPlaces = {
+    "content_loc": (LinkPlace(None, NAVIGATION),),
+    "link": (LinkPlace("href", NAVIGATION),),
+    "loc": (LinkPlace(None, NAVIGATION),),
+    "player_loc": (LinkPlace(None, NAVIGATION),),
+    "thumbnail_loc": (LinkPlace(None, NAVIGATION),),
 }
-RSS: Places = {
-    "comments": (Place(None, NAVIGATION, Form.ABSOLUTE),),
-    "content": (Place("url", NAVIGATION),),
-    "enclosure": (Place("url", NAVIGATION),),
-    "guid": (Place(None, NAVIGATION, Form.ABSOLUTE, when=_is_permalink),),
-    "image": (Place("href", REQUISITE),),
-    "link": (Place(None, NAVIGATION), Place("href", NAVIGATION, when=_leads_on)),
-    "source": (Place("url", NAVIGATION),),
-    "thumbnail": (Place("url", REQUISITE),),
-    "url": (Place(None, REQUISITE),),
+RSS: LinkPlaces = {
+    "comments": (LinkPlace(None, NAVIGATION, ValueForm.ABSOLUTE),),
+    "content": (LinkPlace("url", NAVIGATION),),
+    "enclosure": (LinkPlace("url", NAVIGATION),),
+    "guid": (LinkPlace(None, NAVIGATION, ValueForm.ABSOLUTE, when=_is_permalink),),
+    "image": (LinkPlace("href", REQUISITE),),
+    "link": (LinkPlace(None, NAVIGATION), LinkPlace("href", NAVIGATION, when=_leads_on)),
+    "source": (LinkPlace("url", NAVIGATION),),
+    "thumbnail": (LinkPlace("url", REQUISITE),),
+    "url": (LinkPlace(None, REQUISITE),),
 }
-ATOM: Places = {
-    "content": (Place("src", NAVIGATION),),
-    "icon": (Place(None, REQUISITE),),
-    "link": (Place("href", NAVIGATION, when=_leads_on),),
-    "logo": (Place(None, REQUISITE),),
-    "uri": (Place(None, NAVIGATION),),
+ATOM: LinkPlaces = {
+    "content": (LinkPlace("src", NAVIGATION),),
+    "icon": (LinkPlace(None, REQUISITE),),
+    "link": (LinkPlace("href", NAVIGATION, when=_leads_on),),
+    "logo": (LinkPlace(None, REQUISITE),),
+    "uri": (LinkPlace(None, NAVIGATION),),
 }
 XML_ROOTS = {"urlset": SITEMAP, "sitemapindex": SITEMAP, "rss": RSS, "RDF": RSS, "feed": ATOM}
 """The grammar that a root element announces, by its local name."""

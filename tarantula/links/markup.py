@@ -9,69 +9,69 @@ from typing import NamedTuple, Self
 
 from turbohtml import CData, Document, Element, HTMLParseError, Text, parse, parse_xml
 
-from tarantula.links.character_references_part_entities import mended
-from tarantula.links.charset import decode, encoding_of
-from tarantula.links.grammar import ANYWHERE, HTML, SVG, Form, Places
+from tarantula.links.character_references_part_entities import repair_entities
+from tarantula.links.charset import decode_text, encoding_by_label
+from tarantula.links.grammar import ANY_ELEMENT, HTML, SVG, LinkPlaces, ValueForm
 from tarantula.links.link import Link
-from tarantula.links.resolve import Reference, absolute_links, joined
-from tarantula.links.values import READERS, SPACE
+from tarantula.links.resolve import Reference, absolute_links, join_reference
+from tarantula.links.values import REFERENCE_READERS, SPACE
 
-MOST_BASES = 10
+MAX_BASE_ELEMENTS = 10
 """Among how many bases the one that counts is looked for."""
 
-DEEPEST_MARKUP = 4
+MAX_NESTED_PAGES = 4
 """How many times a page may hold a page that holds a page."""
 
-_ONE, _MARKUP = Form.ONE, Form.MARKUP
+_ONE, _MARKUP = ValueForm.ONE, ValueForm.MARKUP
 _UNFIT_BASES = ("data:", "javascript:")
 
 
-class Tables(NamedTuple):
+class PlaceTables(NamedTuple):
     """Which places are looked at in a page of HTML, in one with SVG, and in one with style attributes."""
 
-    html: Places
-    with_svg: Places
-    with_style: Places
+    html: LinkPlaces
+    with_svg: LinkPlaces
+    with_style: LinkPlaces
 
     @classmethod
-    def of(cls, *grammars: Places) -> Self:
+    def of(cls, *grammars: LinkPlaces) -> Self:
         """Put several grammars together."""
         html, with_svg = _together(HTML, *grammars), _together(HTML, SVG, *grammars)
-        return cls(html, with_svg, {tag: places + ANYWHERE for tag, places in with_svg.items()})
+        return cls(html, with_svg, {tag: places + ANY_ELEMENT for tag, places in with_svg.items()})
 
     def without(self, tag: str) -> Self:
         """Leave out the places of one element."""
         return type(self)(*({name: places for name, places in table.items() if name != tag} for table in self))
 
 
-def _together(*grammars: Places) -> Places:
+def _together(*grammars: LinkPlaces) -> LinkPlaces:
     return {tag: sum((grammar.get(tag, ()) for grammar in grammars), ()) for tag in ChainMap(*grammars)}
 
 
-EXTRACTED = Tables.of()
+EXTRACTED_PLACES = PlaceTables.of()
 
 
 def html_links(body: bytes, url: str, charset: str | None) -> list[Link]:
     """Return the links of an HTML document."""
-    document = _parsed(body, encoding_of(charset))
+    document = _parsed(body, encoding_by_label(charset))
     return _links(document, url, document.encoding)
 
 
 def xml_markup_links(body: bytes, url: str, charset: str | None) -> list[Link]:
     """Return the links of an XHTML or SVG document; one that breaks the rules of XML is read as HTML."""
-    text, encoding = decode(body, charset)
+    text, encoding = decode_text(body, charset)
     try:
-        document = parse_xml(mended(text))
+        document = parse_xml(repair_entities(text))
     except HTMLParseError:
         document = _parsed(text)
     return _links(document, url, encoding)
 
 
 def _parsed(markup: bytes | str, encoding: str | None = None) -> Document:
-    return parsed(markup, encoding, positions=False)
+    return parse_html(markup, encoding, positions=False)
 
 
-def parsed(markup: bytes | str, encoding: str | None = None, *, positions: bool) -> Document:
+def parse_html(markup: bytes | str, encoding: str | None = None, *, positions: bool) -> Document:
     """Return the tree that a browser makes of a page, and perhaps where its elements are written."""
     # With scripting, what is inside <noscript> cannot break the page around it; it is read apart.
     return parse(markup, encoding=encoding, positions=positions, scripting=True, allow_declarative_shadow_roots=False)
@@ -80,24 +80,24 @@ def parsed(markup: bytes | str, encoding: str | None = None, *, positions: bool)
 def _links(document: Document, url: str, encoding: str | None) -> list[Link]:
     base = base_of(document, url)[0]
     references: list[Reference] = []
-    _read(document, references, base, DEEPEST_MARKUP)
+    _read(document, references, base, MAX_NESTED_PAGES)
     return absolute_links(references, url, base, encoding)
 
 
 def base_of(document: Document, url: str, decoded: Callable[[str], str] = str) -> tuple[str, Element | None]:
     """HTML, "document base URL": the first base with an href, unless that cannot be one; and that element."""
-    for element in islice(document.iter_elements("base"), MOST_BASES):
+    for element in islice(document.iter_elements("base"), MAX_BASE_ELEMENTS):
         href = element.attr("href")
         if href is not None and element.closest("template") is None:
-            base = joined(url, decoded(href))
+            base = join_reference(url, decoded(href))
             return (base, element) if base and not base.startswith(_UNFIT_BASES) else (url, None)
     return url, None
 
 
 def _read(document: Document, references: list[Reference], base: str, depth: int) -> None:
-    elements, places_of = elements_and_places(document, EXTRACTED)
+    elements, places_of = elements_and_places(document, EXTRACTED_PLACES)
     for element in elements:
-        for attribute, kind, form, when, codebase in places_of.get(element.tag, ANYWHERE):
+        for attribute, kind, form, when, codebase in places_of.get(element.tag, ANY_ELEMENT):
             value = element.attr(attribute) if attribute else _own_text(element)
             if not value or (when and not when(element.attr)):
                 continue
@@ -105,14 +105,14 @@ def _read(document: Document, references: list[Reference], base: str, depth: int
                 if depth:
                     _read(_parsed(value), references, base, depth - 1)
             elif codebase and (directory := element.attr(codebase)):
-                references.extend((one, kind) for one in _below(base, directory, READERS[form](value)))
+                references.extend((one, kind) for one in _below(base, directory, REFERENCE_READERS[form](value)))
             elif form is _ONE:
                 references.append((value, kind))
             else:
-                references.extend((one, kind) for one in READERS[form](value))
+                references.extend((one, kind) for one in REFERENCE_READERS[form](value))
 
 
-def elements_and_places(document: Document, tables: Tables) -> tuple[Iterator[Element], Places]:
+def elements_and_places(document: Document, tables: PlaceTables) -> tuple[Iterator[Element], LinkPlaces]:
     """Return the elements of a page in which links may live, and the places of each."""
     if document.select_one('[style*="("]'):
         return document.iter_elements(), tables.with_style
@@ -125,6 +125,6 @@ def _own_text(element: Element) -> str:
 
 
 def _below(base: str, directory: str, written: Iterable[str]) -> Iterator[str]:
-    absolute = joined(base, f"{directory.strip(SPACE).removesuffix('/')}/") or base
+    absolute = join_reference(base, f"{directory.strip(SPACE).removesuffix('/')}/") or base
     for reference in written:
-        yield joined(absolute, reference.strip(SPACE)) or ""
+        yield join_reference(absolute, reference.strip(SPACE)) or ""

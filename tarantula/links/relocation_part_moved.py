@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tarantula.links.character_references import escaped
+from tarantula.links.character_references import escape_value
 
 
-class Destination(NamedTuple):
+class LinkDestination(NamedTuple):
     """Where an address leads, after its redirects."""
 
     url: str
@@ -18,7 +18,7 @@ class Destination(NamedTuple):
     """What a redirect added to the address."""
 
 
-class Moved(NamedTuple):
+class Replacement(NamedTuple):
     """What stands in the place of a reference; nothing if it stays."""
 
     address: str
@@ -27,10 +27,10 @@ class Moved(NamedTuple):
     to_copy: bool
 
 
-UNKNOWN = Moved("", "", False)
+UNKNOWN_REPLACEMENT = Replacement("", "", False)
 
 
-class Written(dict[str, str]):
+class ReplacementCache(dict[str, str]):
     """What is written between double quotes in the place of plain references, found out when it is asked for.
 
     Nothing is written for those of which more has to be known.
@@ -38,7 +38,7 @@ class Written(dict[str, str]):
 
     __slots__ = ("_most", "_moved")
 
-    def __init__(self, moved: Callable[[str], Moved | None], most: int) -> None:
+    def __init__(self, moved: Callable[[str], Replacement | None], most: int) -> None:
         self._moved = moved
         self._most = most
 
@@ -49,9 +49,9 @@ class Written(dict[str, str]):
         return written
 
 
-def _in_quotes(moved: Moved | None, address: str) -> str:
+def _in_quotes(moved: Replacement | None, address: str) -> str:
     if moved is None:
         return address
     if moved.fragment:
         return ""
-    return moved.address if moved.to_copy else escaped(moved.address, '"')
+    return moved.address if moved.to_copy else escape_value(moved.address, '"')

@@ -15,10 +15,10 @@ T = TypeVar("T")
 Reference = tuple[str, LinkKind]
 """What a document says, and what for."""
 
-LONGEST_CACHED = 2000
+MAX_CACHED_LENGTH = 2000
 """Longer addresses are not worth a place in the cache."""
 
-ANYWHERE = "http://localhost/"
+PLACEHOLDER_BASE = "http://localhost/"
 """The base of references that need none."""
 
 _REQUISITE = LinkKind.REQUISITE
@@ -29,7 +29,7 @@ def absolute_links(
 ) -> list[Link]:
     """Return the links into the web that the references of the document at *url* mean, each once, in their order."""
     kinds: dict[str, LinkKind] = {}
-    for target, kind in targets(references, url, base, encoding):
+    for target, kind in resolve_references(references, url, base, encoding):
         if kind is _REQUISITE:
             kinds[target] = kind
         else:
@@ -37,7 +37,7 @@ def absolute_links(
     return list(map(Link._make, kinds.items()))
 
 
-def targets(
+def resolve_references(
     references: Iterable[tuple[str, T]], url: str, base: str | None = None, encoding: str | None = None
 ) -> Iterator[tuple[str, T]]:
     """Yield what the references of the document at *url* mean, of those that lead into the web, with what is beside it.
@@ -54,22 +54,22 @@ def targets(
             reference = encode_query(reference, codec)
         first = reference[:1]
         if reference.startswith(SCHEMES):
-            target = joined(ANYWHERE, reference)
+            target = join_reference(PLACEHOLDER_BASE, reference)
         elif first == "/":
-            target = joined(server, reference)
+            target = join_reference(server, reference)
         elif first > "#" and first != "?" and ":" not in reference:
-            target = joined(directory, reference)
+            target = join_reference(directory, reference)
         elif not first or (first == "#" and base == url):
             continue
         else:
-            target = joined(base, reference)
+            target = join_reference(base, reference)
         if target is not None and target.startswith(SCHEMES):
             yield target, beside
 
 
-def joined(base: str, reference: str) -> str | None:
+def join_reference(base: str, reference: str) -> str | None:
     """Return what `tarantula.core.urls.resolve` does, without filling its cache with what is too long for it."""
-    if len(base) + len(reference) < LONGEST_CACHED:
+    if len(base) + len(reference) < MAX_CACHED_LENGTH:
         return resolve(base, reference)
     # The bytes of an image in the page are no address, and may be many.
     return None if reference[:5].lower() == "data:" else resolve.__wrapped__(base, reference)

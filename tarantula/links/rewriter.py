@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tarantula.links.character_references import escaped, unescaped
-from tarantula.links.grammar import PROMISES, UNVISITED, Form, Place
+from tarantula.links.character_references import escape_value, unescape_value
+from tarantula.links.grammar import INTEGRITY_ATTRIBUTES, UNVISITED, LinkPlace, ValueForm
 from tarantula.links.link import LinkKind
-from tarantula.links.markup import Tables
-from tarantula.links.relocation_part_moved import Moved
-from tarantula.links.relocation_part_page import Page
-from tarantula.links.rewriter_part_rewriting import Rewriting, in_quotes
-from tarantula.links.source import Source
-from tarantula.links.source_part_start_tags import Value, span_of, value_of
+from tarantula.links.markup import PlaceTables
+from tarantula.links.relocation_part_moved import Replacement
+from tarantula.links.relocation_part_page import PageReferences
+from tarantula.links.rewriter_part_rewriting import ReferenceRewriter, in_quotes
+from tarantula.links.source import SourceText
+from tarantula.links.source_part_start_tags import ValueSpan, span_of, value_of
 from tarantula.links.values import SPACE, SPANS
 
-CONVERTED = Tables.of(UNVISITED)
+CONVERTED_PLACES = PlaceTables.of(UNVISITED)
 POLICY = "content-security-policy"
 
 
-class Tag(Protocol):
+class TagAttributes(Protocol):
     """What is asked of an element."""
 
     def attr(self, name: str, /) -> str | None:
         """Return the value of an attribute."""
 
 
-def is_policy(meta: Tag) -> bool:
+def is_policy(meta: TagAttributes) -> bool:
     """Whether a meta element says from where its page may load something: no longer true of a copy."""
     return (meta.attr("http-equiv") or "").strip(SPACE).lower() == POLICY
 
 
-class TagRewriting(Rewriting):
+class TagRewriter(ReferenceRewriter):
     """What becomes of the references in the start tags of a document."""
 
-    def __init__(self, source: Source, page: Page) -> None:
+    def __init__(self, source: SourceText, page: PageReferences) -> None:
         super().__init__(source, page)
         self.done: set[int] = set()
         """Where values were that are dealt with: a parser may see an element twice, and a grammar an attribute."""
@@ -52,7 +52,9 @@ class TagRewriting(Rewriting):
             start, end, quote = value
             self.edits.append((start, end, "" if quote else '""'))
 
-    def attribute(self, element: Tag, tag: int, place: Place, value: str, moved: Moved | None = None) -> None:
+    def attribute(
+        self, element: TagAttributes, tag: int, place: LinkPlace, value: str, moved: Replacement | None = None
+    ) -> None:
         """Replace the references in an attribute of the element whose start tag is at *tag*.
 
         *moved* is what the only reference of an ASCII value becomes, if that is known already.
@@ -73,34 +75,34 @@ class TagRewriting(Rewriting):
         if led_to_copy and kind:
             self._release(element, tag)
 
-    def _whole(self, start: int, value: str, moved: Moved, quote: str) -> None:
+    def _whole(self, start: int, value: str, moved: Replacement, quote: str) -> None:
         """Replace a reference that is written as it is meant."""
         address, sharp, _ = value.partition("#")
         new = moved.address if sharp else moved.address + moved.fragment
-        self.edits.append((start, start + len(address), new if moved.to_copy else escaped(new, quote)))
+        self.edits.append((start, start + len(address), new if moved.to_copy else escape_value(new, quote)))
 
-    def _parts(self, written: Value, form: Form, kind: LinkKind) -> bool:
+    def _parts(self, written: ValueSpan, form: ValueForm, kind: LinkKind) -> bool:
         """Replace the references in a value; say whether one leads to a copy."""
         start, end, quote = written
         if form in SPANS:
             return self.value(start, end, form, kind, in_quotes(quote))
-        if form is Form.MARKUP:
+        if form is ValueForm.MARKUP:
             self.inner_page(written)
-        elif form is Form.DIRECTORY:
+        elif form is ValueForm.DIRECTORY:
             self._directory(written)
         return False
 
-    def inner_page(self, written: Value) -> None:
+    def inner_page(self, written: ValueSpan) -> None:
         """Convert a page that is the value of an attribute."""
 
-    def _directory(self, written: Value) -> None:
+    def _directory(self, written: ValueSpan) -> None:
         start, end, quote = written
-        meant = unescaped(self.source.decoded(self.source.text[start:end])).value
+        meant = unescape_value(self.source.decoded(self.source.text[start:end])).value
         if address := self.page.absolute(meant):
-            self.edits.append((start, end, escaped(address, quote)))
+            self.edits.append((start, end, escape_value(address, quote)))
 
-    def _release(self, element: Tag, tag: int) -> None:
+    def _release(self, element: TagAttributes, tag: int) -> None:
         """Take out what the page says of a target that is no longer the same."""
-        for attribute in PROMISES:
+        for attribute in INTEGRITY_ATTRIBUTES:
             if element.attr(attribute) is not None and (span := span_of(self.source.shape, tag, attribute)):
                 self.edits.append((*span, ""))

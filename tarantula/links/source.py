@@ -8,12 +8,12 @@ from typing import NamedTuple, Self
 
 from turbohtml import parse
 
-from tarantula.links.charset import MARKS, encoding_in, encoding_of
+from tarantula.links.charset import BYTE_ORDER_MARKS, detect_encoding, encoding_by_label
 
-PRESCANNED = 1024
+PRESCAN_BYTES = 1024
 """HTML, "prescan a byte stream": in so many bytes a page may name its own charset."""
 
-_MARKED = tuple(mark for mark, _ in MARKS)
+_MARKED = tuple(mark for mark, _ in BYTE_ORDER_MARKS)
 _UTF_16 = ("UTF-16LE", "UTF-16BE")
 _PAIRS = "[\x81-\xfe][\x40-\x7e\x80-\xfe]"
 # The second byte of a character, or any byte after an escape, may look like a quote, a bracket or a backslash.
@@ -31,7 +31,7 @@ Edit = tuple[int, int, str]
 """Where a part of the text begins and ends, and what stands there instead: ASCII, the same in almost any encoding."""
 
 
-class Source(NamedTuple):
+class SourceText(NamedTuple):
     """The text of a document, one character a byte (or, in UTF-16, a pair of them)."""
 
     mark: bytes
@@ -47,14 +47,14 @@ class Source(NamedTuple):
     def of_html(cls, body: bytes, label: str | None) -> Self:
         """Take an HTML document, whose HTTP header names the charset *label*."""
         if body.startswith(_MARKED):
-            return cls._of(body, *next(mark for mark in MARKS if body.startswith(mark[0])))
-        named = encoding_of(label) or parse(body[:PRESCANNED]).encoding
+            return cls._of(body, *next(mark for mark in BYTE_ORDER_MARKS if body.startswith(mark[0])))
+        named = encoding_by_label(label) or parse(body[:PRESCAN_BYTES]).encoding
         return cls._of(body, b"", named or "windows-1252")
 
     @classmethod
     def of_text(cls, body: bytes, label: str | None) -> Self:
         """Take a stylesheet or an XML document."""
-        return cls._of(body, *encoding_in(body, label))
+        return cls._of(body, *detect_encoding(body, label))
 
     @classmethod
     def _of(cls, body: bytes, mark: bytes, encoding: str) -> Self:

@@ -26,7 +26,7 @@ _QUOTES = ("", '"', "'", "")
 _END = r"(?=[ \t\n\f/>=])"
 
 
-Value = tuple[int, int, str]
+ValueSpan = tuple[int, int, str]
 """Where a value begins and ends, and between which quotes it is."""
 
 
@@ -44,7 +44,7 @@ def end_of_tag(text: str, start: int) -> int | None:
     return tag.end() if tag else None
 
 
-def value_of(text: str, start: int, attribute: str) -> Value | None:
+def value_of(text: str, start: int, attribute: str) -> ValueSpan | None:
     """Return where the start tag at *start* has the value of an attribute, if it has one."""
     found = _value_pattern(attribute).match(text, start)
     if found is None or not found.lastindex:

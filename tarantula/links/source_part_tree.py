@@ -6,10 +6,10 @@ from itertools import accumulate
 
 from turbohtml import Element
 
-from tarantula.links.markup import parsed
+from tarantula.links.markup import parse_html
 
 
-class Tree:
+class PositionedTree:
     """The elements of a piece of a document that begins at *start*.
 
     Between tags and attributes a form feed means what a line end means. With form feeds alone there is one line, and
@@ -18,7 +18,7 @@ class Tree:
 
     def __init__(self, markup: str, start: int) -> None:
         self._line_end = "\n" if "\f" in markup else "\f"
-        self.document = parsed(markup.replace("\n", self._line_end), positions=True)
+        self.document = parse_html(markup.replace("\n", self._line_end), positions=True)
         self._lines = _beginnings(markup, start) if self._line_end == "\n" else [start]
 
     def place(self, element: Element) -> int | None:

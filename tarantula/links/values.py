@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from tarantula.core.urls import SCHEMES
-from tarantula.links.grammar import Form
+from tarantula.links.grammar import ValueForm
 from tarantula.links.values_part_css import references_in_css, spans_in_css
 
 SPACE = " \t\n\f\r"
@@ -64,14 +64,14 @@ def _between_commas(value: str) -> Spans:
     return (member.span() for member in _MEMBER.finditer(value))
 
 
-SPANS: dict[Form, Callable[[str], Spans]] = {
-    Form.ONE: _trimmed,
-    Form.ABSOLUTE: _absolute,
-    Form.SRCSET: spans_in_srcset,
-    Form.SPACED: _spaced,
-    Form.COMMAS: _between_commas,
-    Form.REFRESH: spans_in_refresh,
-    Form.STYLE: spans_in_css,
+SPANS: dict[ValueForm, Callable[[str], Spans]] = {
+    ValueForm.ONE: _trimmed,
+    ValueForm.ABSOLUTE: _absolute,
+    ValueForm.SRCSET: spans_in_srcset,
+    ValueForm.SPACED: _spaced,
+    ValueForm.COMMAS: _between_commas,
+    ValueForm.REFRESH: spans_in_refresh,
+    ValueForm.STYLE: spans_in_css,
 }
 """Where a value of each form has its references."""
 
@@ -85,9 +85,9 @@ def _class_file(value: str) -> Iterable[str]:
     return [f"{name}.class"] if name else []
 
 
-READERS: dict[Form, Callable[[str], Iterable[str]]] = {
+REFERENCE_READERS: dict[ValueForm, Callable[[str], Iterable[str]]] = {
     **{form: _written(spans) for form, spans in SPANS.items()},
-    Form.STYLE: references_in_css,
-    Form.CLASS: _class_file,
+    ValueForm.STYLE: references_in_css,
+    ValueForm.CLASS: _class_file,
 }
 """The references that a value of each form has."""

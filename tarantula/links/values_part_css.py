@@ -32,7 +32,7 @@ _ESCAPED = re.compile(r"\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\n\r\f])?|(\r\n|[\n\r\f]
 
 def references_in_css(text: str) -> Iterator[str]:
     """Yield what a stylesheet, or the value of a style attribute, refers to, in order."""
-    return (unescaped(text[start:end]) for start, end in spans_in_css(text))
+    return (unescape_css(text[start:end]) for start, end in spans_in_css(text))
 
 
 def spans_in_css(text: str) -> Iterator[tuple[int, int]]:
@@ -57,7 +57,7 @@ def _span(token: re.Match[str]) -> Iterator[tuple[int, int]]:
         yield start + 1, end - closed
 
 
-def unescaped(raw: str) -> str:
+def unescape_css(raw: str) -> str:
     """Return what an escaped reference means."""
     return _ESCAPED.sub(_character, raw) if "\\" in raw else raw
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from tarantula.core.database_errors import shown
+from tarantula.core.database_errors import display_name
 from tarantula.core.errors import TarantulaError
 from tarantula.tables.publications import Base
 
@@ -47,12 +47,12 @@ def _usable_version(connection: Connection) -> str | None:
     version = _stored_version(connection) if "alembic_version" in tables else None
     if version is None and tables & Base.metadata.tables.keys():
         raise TarantulaError(
-            f"The database {shown(connection.engine.url)} belongs to another program: it has tables of the same "
+            f"The database {display_name(connection.engine.url)} belongs to another program: it has tables of the same "
             "names as ours. Name another with TARANTULA_DATABASE_URL."
         )
     if version is not None and version not in REVISIONS:
         raise TarantulaError(
-            f"The database {shown(connection.engine.url)} is of a newer version ({version}) than this program, "
+            f"The database {display_name(connection.engine.url)} is of a newer version ({version}) than this program, "
             f"which knows {HEAD}. Install a newer Tarântula."
         )
     return version

@@ -15,23 +15,23 @@ from sqlalchemy import ColumnElement, Integer, bindparam, cast, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.states import DocumentState
-from tarantula.progress.counts_part_due import Due
-from tarantula.store.document_query import ends_of
-from tarantula.tables.publications import Document, Item, Moment
+from tarantula.progress.counts_part_due import DutyCycle
+from tarantula.store.document_query import document_id_range
+from tarantula.tables.publications import Document, Item, UtcDateTime
 
-LATE = 3
+MAX_COMMIT_DELAY_SECONDS = 3
 """By how many seconds a commit may be late for a document to be counted at once."""
 WHOLE, PART = 4.0, 0.9
 """Seconds between two counts of everything, and of what waits and is under way, at least."""
-HISTORY = 120
+HISTORY_SECONDS = 120
 """Seconds of which the speed is known."""
-UNDONE = (DocumentState.WAITING, DocumentState.COLLECTING)
+UNFINISHED_STATES = (DocumentState.WAITING, DocumentState.COLLECTING)
 
 _SIZE: ColumnElement[int] = func.coalesce(func.sum(Document.size), 0)
-_DONE = (Document.item_id == bindparam("item"), Document.state.not_in(UNDONE))
+_DONE = (Document.item_id == bindparam("item"), Document.state.not_in(UNFINISHED_STATES))
 
 
-class Group(NamedTuple):
+class CountedGroup(NamedTuple):
     """Documents of one server that came to the same state in the same second."""
 
     second: int
@@ -41,7 +41,7 @@ class Group(NamedTuple):
     bytes: int
 
 
-class Counts:
+class DocumentCounts:
     """Of documents that were done with."""
 
     def __init__(self) -> None:
@@ -49,22 +49,22 @@ class Counts:
         self.servers: Counter[int] = Counter()
         self.bytes = 0
 
-    def add(self, group: Group, sign: int = 1) -> None:
+    def add(self, group: CountedGroup, sign: int = 1) -> None:
         """Count some documents, or take them back."""
         self.states[group.state] += sign * group.documents
         self.servers[group.server_id] += sign * group.documents
         self.bytes += sign * group.bytes
 
 
-class Tally:
+class ItemCounts:
     """The counts of one item."""
 
     def __init__(self, item_id: int) -> None:
         self._item_id = item_id
-        self._counting, self._counting_undone = Due(WHOLE), Due(PART)
-        self._known = Counts()
+        self._counting, self._counting_undone = DutyCycle(WHOLE), DutyCycle(PART)
+        self._known = DocumentCounts()
         self._known_until = 0
-        self._lately: list[Group] = []
+        self._lately: list[CountedGroup] = []
         self._recent: dict[str, Any] = {}
         self.seconds: Counter[int] = Counter()
         """How many documents were done with in each second since 1970."""
@@ -77,7 +77,7 @@ class Tally:
     def look(self, session: Session, item: Item, now: datetime) -> None:
         """Bring the counts up to date."""
         is_first = not self._known_until
-        self._known_until = self._known_until or int(now.timestamp()) - HISTORY
+        self._known_until = self._known_until or int(now.timestamp()) - HISTORY_SECONDS
         self._lately = self._done_since(session, self._known_until)
         self._keep_seconds(int(now.timestamp()))
         if is_first or self._counting.is_now():
@@ -103,7 +103,7 @@ class Tally:
             self.servers[group.server_id] += group.documents
             self.bytes += group.bytes
         self.done = self.servers.total()
-        until = max((group.second for group in self._lately), default=0) - LATE
+        until = max((group.second for group in self._lately), default=0) - MAX_COMMIT_DELAY_SECONDS
         if until > self._known_until:
             for group in self._lately:
                 if group.second < until:
@@ -111,22 +111,22 @@ class Tally:
             self._known_until = until
 
     def _keep_seconds(self, now: int) -> None:
-        for second in [one for one in self.seconds if one >= self._known_until or one < now - HISTORY]:
+        for second in [one for one in self.seconds if one >= self._known_until or one < now - HISTORY_SECONDS]:
             del self.seconds[second]
         for group in self._lately:
             self.seconds[group.second] += group.documents
 
-    def _done_since(self, session: Session, second: int) -> list[Group]:
+    def _done_since(self, session: Session, second: int) -> list[CountedGroup]:
         database = session.get_bind().dialect.name
         if database not in self._recent:
             self._recent[database] = _done_since(database)
         since = datetime.fromtimestamp(second, UTC)
         rows = session.execute(self._recent[database], {"item": self._item_id, "since": since})
-        return [Group(*map(int, row)) for row in rows]
+        return [CountedGroup(*map(int, row)) for row in rows]
 
     def _count(self, session: Session, item: Item) -> None:
         """Count everything: what is known is the whole without what came lately."""
-        first, last = ends_of(session, item)
+        first, last = document_id_range(session, item)
         states = session.execute(
             select(Document.state, func.count())
             # The ids lead to the rows, in the order in which they lie.
@@ -147,7 +147,7 @@ class Tally:
 
     def _count_undone(self, session: Session) -> None:
         """Count what waits and what is under way, which have indexes of their own."""
-        for state in UNDONE:
+        for state in UNFINISHED_STATES:
             number = select(func.count()).where(Document.item_id == self._item_id, Document.state == state)
             self._known.states[state] = session.scalar(number) or 0
 
@@ -160,6 +160,6 @@ def _done_since(database: str) -> Any:
     second = cast(epoch, Integer).label("second")
     return (
         select(second, Document.state, Document.server_id, func.count(), _SIZE)
-        .where(*_DONE, at >= bindparam("since", type_=Moment()))
+        .where(*_DONE, at >= bindparam("since", type_=UtcDateTime()))
         .group_by(second, Document.state, Document.server_id)
     )

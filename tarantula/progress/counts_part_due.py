@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from math import inf
 from time import monotonic
 
-SHARE = 100
+PAUSE_FACTOR = 100
 """What took a second is done again after as many seconds."""
 
 
-class Due:
+class DutyCycle:
     """Knows when something is to be done again; *at_least* so many seconds later.
 
     *at_most* is for what is quick by itself, and takes long only when others are busy.
@@ -32,4 +32,4 @@ class Due:
         began = monotonic()
         yield
         took = monotonic() - began
-        self._next = began + took + min(max(took * SHARE, self._at_least), self._at_most)
+        self._next = began + took + min(max(took * PAUSE_FACTOR, self._at_least), self._at_most)

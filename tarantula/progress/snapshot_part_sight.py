@@ -7,14 +7,14 @@ from datetime import datetime
 from pydantic import BaseModel
 
 
-class SeenState(BaseModel):
+class StateCount(BaseModel):
     """How many documents are in a state."""
 
     state: int
     documents: int
 
 
-class SeenServer(BaseModel):
+class ServerProgress(BaseModel):
     """A server that is busy, or left alone for a while."""
 
     server: str
@@ -28,7 +28,7 @@ class SeenServer(BaseModel):
     """Seconds for which it must still be left alone; what is short is not told."""
 
 
-class SeenDocument(BaseModel):
+class RecentDocument(BaseModel):
     """A document that was done with lately."""
 
     id: int
@@ -38,7 +38,7 @@ class SeenDocument(BaseModel):
     size: int | None
 
 
-class Speed(BaseModel):
+class SpeedHistory(BaseModel):
     """How many documents were done with in each of the last seconds."""
 
     last: int
@@ -46,7 +46,7 @@ class Speed(BaseModel):
     documents: list[int]
 
 
-class Sight(BaseModel):
+class ItemSnapshot(BaseModel):
     """An item at one moment."""
 
     urn: str
@@ -70,9 +70,9 @@ class Sight(BaseModel):
     seconds_left: int | None
     """Until nothing waits, if it goes on as in the last minute and nothing more is found; nothing if nobody knows."""
     collectors: int
-    states: list[SeenState]
-    servers: list[SeenServer]
-    last: list[SeenDocument]
+    states: list[StateCount]
+    servers: list[ServerProgress]
+    last: list[RecentDocument]
     """The latest first."""
-    speed: Speed
+    speed: SpeedHistory
     log: list[str]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tarantula.core.messages import did_you_mean
 
 
-class Unit(Enum):
+class IndicatorUnit(Enum):
     """What an indicator is measured in."""
 
     PERCENT = "%"
@@ -19,7 +19,7 @@ class Unit(Enum):
     FLAG = "yes or no"
 
 
-class Effect(StrEnum):
+class RuleEffect(StrEnum):
     """What follows when a rule fires."""
 
     ATTENTION = "attention"
@@ -28,35 +28,35 @@ class Effect(StrEnum):
     """The item is not called complete."""
 
 
-class Measure(NamedTuple):
+class IndicatorMeasure(NamedTuple):
     """An indicator that rules can speak of."""
 
-    unit: Unit
+    unit: IndicatorUnit
     sentence: str
 
 
 MEASURES = {
-    "errors": Measure(Unit.PERCENT, "{} of the documents that were asked for could not be had"),
-    "waiting": Measure(Unit.PERCENT, "{} of the documents still wait"),
-    "collected": Measure(Unit.NUMBER, "{} documents were collected"),
-    "documents": Measure(Unit.PERCENT, "The number of documents changed by {}"),
-    "bytes": Measure(Unit.PERCENT, "The bytes changed by {}"),
-    "missing-requisites": Measure(Unit.PERCENT, "{} of what pages are made of could not be had"),
-    "vanished-servers": Measure(Unit.PERCENT, "{} of the servers of the item before are gone"),
-    "vanished-types": Measure(Unit.PERCENT, "{} of the types of the item before are gone"),
-    "base-missing": Measure(Unit.FLAG, "The base document was not collected"),
-    "base-changed": Measure(Unit.FLAG, "The base document changed"),
+    "errors": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the documents that were asked for could not be had"),
+    "waiting": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the documents still wait"),
+    "collected": IndicatorMeasure(IndicatorUnit.NUMBER, "{} documents were collected"),
+    "documents": IndicatorMeasure(IndicatorUnit.PERCENT, "The number of documents changed by {}"),
+    "bytes": IndicatorMeasure(IndicatorUnit.PERCENT, "The bytes changed by {}"),
+    "missing-requisites": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of what pages are made of could not be had"),
+    "vanished-servers": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the servers of the item before are gone"),
+    "vanished-types": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the types of the item before are gone"),
+    "base-missing": IndicatorMeasure(IndicatorUnit.FLAG, "The base document was not collected"),
+    "base-changed": IndicatorMeasure(IndicatorUnit.FLAG, "The base document changed"),
 }
-OF_A_STATE = Measure(Unit.PERCENT, "{} of the documents have that state")
+STATE_MEASURE = IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the documents have that state")
 
-Values = Mapping[str, float | None]
+IndicatorValues = Mapping[str, float | None]
 """The value of every indicator; none where it cannot be told. A state that is not there has no documents."""
 
 _RULE = re.compile(r"([a-z-]+|-?\d{1,3})(?:\s*([<>])\s*([+-]?\d{1,12}(?:\.\d{1,6})?)\s*(%?))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AttentionRule:
     """An indicator, and where it must not be: over a limit, under it, or true at all."""
 
     indicator: str
@@ -69,11 +69,11 @@ class Rule:
         return f"{self.indicator} {self.sign} {_decimal(self.limit, 6)}{self.measure.unit.value}"
 
     @property
-    def measure(self) -> Measure:
+    def measure(self) -> IndicatorMeasure:
         """What it speaks of."""
-        return MEASURES.get(self.indicator, OF_A_STATE)
+        return MEASURES.get(self.indicator, STATE_MEASURE)
 
-    def fires(self, values: Values) -> bool:
+    def fires(self, values: IndicatorValues) -> bool:
         """Whether the item is as it should not be; what cannot be told fires nothing."""
         value = self.value(values)
         if value is None:
@@ -82,13 +82,13 @@ class Rule:
             return bool(value)
         return value > self.limit if self.sign == ">" else value < self.limit
 
-    def value(self, values: Values) -> float | None:
+    def value(self, values: IndicatorValues) -> float | None:
         """Return the value that it looks at."""
         return values.get(self.indicator, None if self.indicator in MEASURES else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Fired:
+class FiredRule:
     """A rule that an item breaks."""
 
     rule: str
@@ -97,7 +97,7 @@ class Fired:
     reason: str
 
 
-def parse_rule(text: str) -> Rule:
+def parse_rule(text: str) -> AttentionRule:
     """Read a rule, or say in one sentence what is wrong with it."""
     found = _RULE.fullmatch(text.strip().lower())
     if found is None:
@@ -108,10 +108,10 @@ def parse_rule(text: str) -> Rule:
             f"There is no indicator {name!r}.{did_you_mean(name, MEASURES)} There are {', '.join(MEASURES)}, "
             "and the numbers of states."
         )
-    unit = MEASURES.get(name, OF_A_STATE).unit
-    if (unit is Unit.FLAG) != (sign is None) or (sign and (unit is Unit.PERCENT) != bool(percent)):
+    unit = MEASURES.get(name, STATE_MEASURE).unit
+    if (unit is IndicatorUnit.FLAG) != (sign is None) or (sign and (unit is IndicatorUnit.PERCENT) != bool(percent)):
         raise ValueError(f"{text[:80]!r} is not a rule: {_how_to_write(name, unit)}.")
-    return Rule(name, sign or "", float(limit or 0))
+    return AttentionRule(name, sign or "", float(limit or 0))
 
 
 def check_rule(text: str) -> str:
@@ -119,23 +119,25 @@ def check_rule(text: str) -> str:
     return str(parse_rule(text))
 
 
-def judge(values: Values, attention: list[str], incomplete: list[str]) -> list[Fired]:
+def evaluate_rules(values: IndicatorValues, attention: list[str], incomplete: list[str]) -> list[FiredRule]:
     """Return the rules that an item breaks, the grave ones first."""
-    rules = [(rule, Effect.INCOMPLETE) for rule in incomplete] + [(rule, Effect.ATTENTION) for rule in attention]
+    rules = [(rule, RuleEffect.INCOMPLETE) for rule in incomplete] + [
+        (rule, RuleEffect.ATTENTION) for rule in attention
+    ]
     return [_fired(rule, effect, values) for text, effect in rules if (rule := parse_rule(text)).fires(values)]
 
 
-def _fired(rule: Rule, effect: Effect, values: Values) -> Fired:
+def _fired(rule: AttentionRule, effect: RuleEffect, values: IndicatorValues) -> FiredRule:
     value = rule.value(values) or 0.0
     said = rule.measure.sentence.format(_decimal(value, 1) + rule.measure.unit.value)
-    return Fired(str(rule), effect, round(value, 2), f"{said} ({rule}).")
+    return FiredRule(str(rule), effect, round(value, 2), f"{said} ({rule}).")
 
 
-def _how_to_write(name: str, unit: Unit) -> str:
-    if unit is Unit.FLAG:
+def _how_to_write(name: str, unit: IndicatorUnit) -> str:
+    if unit is IndicatorUnit.FLAG:
         return f"{name} is true or not, and stands alone"
-    example = "20%" if unit is Unit.PERCENT else "20"
-    return f"{name} is a {'percentage' if unit is Unit.PERCENT else 'number'}, as in '{name} > {example}'"
+    example = "20%" if unit is IndicatorUnit.PERCENT else "20"
+    return f"{name} is a {'percentage' if unit is IndicatorUnit.PERCENT else 'number'}, as in '{name} > {example}'"
 
 
 def _decimal(value: float, digits: int) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tarantula.core.states import ItemState, Validation
-from tarantula.publications.attention import Effect
+from tarantula.publications.attention import RuleEffect
 from tarantula.tables.publications import Item
 
 
-def attention_of(item: Item) -> list[str]:
+def attention_reasons(item: Item) -> list[str]:
     """Return why somebody should look at an item, one sentence a rule; nothing once somebody has decided."""
     if item.validation != Validation.PENDING:
         return []
@@ -18,9 +18,9 @@ def attention_of(item: Item) -> list[str]:
 
 def is_complete(state: str, effects: Iterable[str]) -> bool:
     """Whether an item of that state is called complete: archived, and no rule that fired stands against it."""
-    return state == ItemState.ARCHIVED and Effect.INCOMPLETE not in effects
+    return state == ItemState.ARCHIVED and RuleEffect.INCOMPLETE not in effects
 
 
-def effects_of(item: Item) -> list[str]:
+def fired_effects(item: Item) -> list[str]:
     """Return the effects of the rules that an item broke when it ended."""
     return [fired["effect"] for fired in item.attention or ()]

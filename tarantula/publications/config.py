@@ -11,30 +11,30 @@ from tarantula.core import messages
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import server_of
 from tarantula.publications.fields import (
-    Addresses,
-    BaseUrl,
-    Duration,
-    Name,
-    Period,
-    Rules,
-    Servers,
-    Settings,
-    Start,
-    Strategy,
-    Types,
-    Visits,
-    Words,
-    Zone,
+    AddressesField,
+    BaseUrlField,
+    DurationField,
+    NameField,
+    PeriodField,
+    RulesField,
+    ServersField,
+    SettingsField,
+    StartField,
+    StrategyField,
+    TextField,
+    TypesField,
+    VisitsField,
+    ZoneField,
     at_least,
-    more_than_nothing,
+    more_than_zero,
 )
 from tarantula.scope.patterns import ServerPattern, parse_pattern, split_server
 
-ATTENTION = (
+DEFAULT_ATTENTION_RULES = (
     *("errors > 20%", "missing-requisites > 10%", "documents < -30%", "bytes < -50%"),
     *("vanished-servers > 25%", "vanished-types > 25%"),
 )
-INCOMPLETE = ("base-missing", "errors > 50%")
+DEFAULT_INCOMPLETE_RULES = ("base-missing", "errors > 50%")
 
 
 class PublicationConfig(BaseModel):
@@ -42,43 +42,43 @@ class PublicationConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, use_attribute_docstrings=True)
 
-    name: Name
+    name: NameField
     """Letters, digits, dots, - and _."""
-    base_url: BaseUrl
+    base_url: BaseUrlField
     """The base document; its host is the base server."""
-    description: Words = ""
+    description: TextField = ""
     """What it is, in words."""
     depth: Annotated[int, AfterValidator(at_least(0, "The depth"))] = 5
     """Links from the base document to the farthest one."""
-    every: Period = "once"
+    every: PeriodField = "once"
     """once, hourly, daily, weekly, monthly, yearly, or a cron line."""
-    zone: Zone = ""
+    zone: ZoneField = ""
     """The time zone whose clocks it goes by, as Europe/Lisbon."""
-    start: Start = None
+    start: StartField = None
     """First date and hour, as 2026-06-12 22:00."""
-    max_duration: Duration = None
+    max_duration: DurationField = None
     """Longest time that one collection may take: 10d, 3h, 90m, or seconds."""
     robots: bool = True
     """Whether robots.txt is obeyed."""
-    profile: Words = "everything"
+    profile: TextField = "everything"
     """The named set of types that are wanted."""
-    add_types: Types = Field(default_factory=list)
+    add_types: TypesField = Field(default_factory=list)
     """Types that are wanted beside the profile's."""
-    exclude_types: Types = Field(default_factory=list)
+    exclude_types: TypesField = Field(default_factory=list)
     """Types of the profile that are not wanted."""
-    accept: Servers = Field(default_factory=list)
+    accept: ServersField = Field(default_factory=list)
     """Servers beside the base server: a name, an address, .domain, or a pattern such as 127.0.0.*"""
-    exclude: Servers = Field(default_factory=list)
+    exclude: ServersField = Field(default_factory=list)
     """Servers that are left out, accepted or not."""
-    max_size: Annotated[int, AfterValidator(more_than_nothing("The largest size"))] = 50_000_000
+    max_size: Annotated[int, AfterValidator(more_than_zero("The largest size"))] = 50_000_000
     """Largest document, in bytes."""
-    timeout: Annotated[float, AfterValidator(more_than_nothing("The timeout"))] = 300.0
+    timeout: Annotated[float, AfterValidator(more_than_zero("The timeout"))] = 300.0
     """Seconds for one document."""
     delay: Annotated[float, AfterValidator(at_least(0, "The delay"))] = 1.0
     """Seconds between two visits to a server."""
     per_server: Annotated[int, AfterValidator(at_least(1, "The requests at a time to one server"))] = 1
     """Requests at a time to one server."""
-    strategy: Strategy = "breadth-first"
+    strategy: StrategyField = "breadth-first"
     """depth-first, breadth-first, best-first, or the import path of a class."""
     convert: bool = True
     """Whether links are converted when it is archived."""
@@ -88,19 +88,19 @@ class PublicationConfig(BaseModel):
     """Whether URLs that scope refuses keep a row."""
     allow_private: bool = False
     """Whether private addresses may be visited although the base document is at a public one."""
-    notify: Addresses = Field(default_factory=list)
+    notify: AddressesField = Field(default_factory=list)
     """Whom to tell when an item ends or needs attention: addresses of Apprise, as mailto://user:password@example.org."""
-    attention: Rules = Field(default_factory=lambda: list(ATTENTION))
+    attention: RulesField = Field(default_factory=lambda: list(DEFAULT_ATTENTION_RULES))
     """Rules on indicators that ask for attention: errors > 20%, documents < -30%."""
-    incomplete: Rules = Field(default_factory=lambda: list(INCOMPLETE))
+    incomplete: RulesField = Field(default_factory=lambda: list(DEFAULT_INCOMPLETE_RULES))
     """Rules on indicators that keep an item from being called complete."""
     keep_once: bool = True
     """Whether a body that an earlier item has is asked for only if it changed, and not kept twice."""
     refresh: bool = False
     """Whether an item keeps the last one fresh, and visits its pages when they may have changed, not all anew."""
-    refresh_visits: Visits = None
+    refresh_visits: VisitsField = None
     """Most visits that an item makes to pages that are known; what the delay allows unless told."""
-    settings: Settings = Field(default_factory=dict)
+    settings: SettingsField = Field(default_factory=dict)
     """Scrapy settings of its own."""
 
     @property
@@ -131,10 +131,10 @@ class PublicationConfig(BaseModel):
         return pattern.name == host and pattern.port in ("", port)
 
 
-def read(values: Mapping[str, Any]) -> PublicationConfig:
+def read_config(values: Mapping[str, Any]) -> PublicationConfig:
     """Validate what a person wrote, or say what is wrong, one sentence a field."""
     try:
         return PublicationConfig.model_validate(dict(values))
     except ValidationError as error:
-        lines = messages.of_validation(error, PublicationConfig.model_fields)
+        lines = messages.validation_messages(error, PublicationConfig.model_fields)
         raise TarantulaError("\n".join(lines)) from error

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.core.errors import NotNow, NotThere, TarantulaError
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import did_you_mean
-from tarantula.fetch.media_types import Types
+from tarantula.fetch.media_types import ExtensionsByType
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.fields import check_name, check_type
 from tarantula.scope.types import TypeSet
@@ -20,22 +20,22 @@ LONGEST_DESCRIPTION = 200
 _EXTENSION = re.compile(r"[a-z0-9][a-z0-9_+-]{0,19}")
 
 
-def types(session: Session) -> list[DocumentType]:
+def all_types(session: Session) -> list[DocumentType]:
     """Return every known type, by name."""
     return sorted(session.scalars(select(DocumentType)), key=lambda row: row.mime)
 
 
-def profiles(session: Session) -> list[Profile]:
+def all_profiles(session: Session) -> list[Profile]:
     """Return every profile, by name."""
     return sorted(session.scalars(select(Profile)), key=lambda row: row.name)
 
 
-def extensions(session: Session) -> Types:
+def extensions_by_type(session: Session) -> ExtensionsByType:
     """Return the extensions of each known type."""
     return {row.mime: row.extensions for row in session.execute(select(DocumentType.mime, DocumentType.extensions))}
 
 
-def wanted(session: Session, config: PublicationConfig) -> TypeSet:
+def wanted_types(session: Session, config: PublicationConfig) -> TypeSet:
     """Return the types that a publication wants."""
     return TypeSet(get_profile(session, config.profile).types, config.add_types, config.exclude_types)
 
@@ -46,7 +46,7 @@ def add_type(session: Session, mime: str, suffixes: Sequence[str], description: 
     if "*" in mime:
         raise TarantulaError(f"{mime} stands for many types; add them one by one.")
     if session.get(DocumentType, mime):
-        raise NotNow(f"The type {mime} is known already.")
+        raise ConflictError(f"The type {mime} is known already.")
     row = DocumentType(
         mime=mime, extensions=[_extension(suffix) for suffix in suffixes], description=_description(description)
     )
@@ -77,7 +77,7 @@ def get_profile(session: Session, name: str) -> Profile:
     profile = session.get(Profile, name) if name.isascii() else None
     if profile is None:
         near = did_you_mean(name, session.scalars(select(Profile.name)))
-        raise NotThere(f"There is no profile {name!r}.{near} `tarantula profile list` shows them.")
+        raise NotFoundError(f"There is no profile {name!r}.{near} `tarantula profile list` shows them.")
     return profile
 
 
@@ -85,7 +85,7 @@ def add_profile(session: Session, name: str, mimes: Sequence[str], description: 
     """Make a profile of some types."""
     name = _checked(check_name, name)
     if session.get(Profile, name):
-        raise NotNow(f"There is a profile {name} already. `tarantula profile edit` changes it.")
+        raise ConflictError(f"There is a profile {name} already. `tarantula profile edit` changes it.")
     profile = Profile(name=name, types=_types(mimes), description=_description(description))
     session.add(profile)
     session.flush()

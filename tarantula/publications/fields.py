@@ -16,11 +16,11 @@ from tarantula.core.times_part_zones import parse_zone, zone_named
 from tarantula.core.urls import canonical, is_web
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.publications.attention import check_rule
-from tarantula.publications.fields_part_addresses import check_address
-from tarantula.scope.paths_part_url_not_sane import LONGEST_HOST, MAX_LENGTH
+from tarantula.publications.fields_part_addresses import check_notification_address
+from tarantula.scope.paths_part_url_not_sane import MAX_HOST_LENGTH, MAX_URL_LENGTH
 from tarantula.scope.patterns import parse_pattern
 
-RESERVED = "publication"
+RESERVED_NAME = "publication"
 LONGEST_NAME = 100
 LONGEST_TYPE = 127
 
@@ -31,7 +31,7 @@ _BARE_HOST = re.compile(
 )
 _HOST = re.compile(r"https?://([^/?#\\]+)", re.IGNORECASE)
 _TYPE = re.compile(r"(?:\*/\*|[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*))")
-COMPONENTS = frozenset({"DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "ITEM_PIPELINES", "SPIDER_MIDDLEWARES"})
+COMPONENT_SETTINGS = frozenset({"DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "ITEM_PIPELINES", "SPIDER_MIDDLEWARES"})
 """Scrapy settings that name classes by their import paths."""
 _SETTING = re.compile(r"[A-Z][A-Z0-9_]*")
 _IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
@@ -46,7 +46,7 @@ def check_name(name: str) -> str:
             f"The name {name!r} cannot be used: a name is made of the letters a to z, digits, dots, - and _, "
             "and begins with neither a dot nor a -."
         )
-    if name.lower() == RESERVED:
+    if name.lower() == RESERVED_NAME:
         raise ValueError(f"The name {name!r} is taken: `scrapy crawl publication` means any publication.")
     return name
 
@@ -60,13 +60,13 @@ def read_base_url(text: str) -> str:
     if not _HOST.match(text):
         raise ValueError(f"The base document {shown} has no host. Write it as http://www.fc.ul.pt/index.html.")
     url = canonical(text)
-    if url is None or not is_web(url) or len(url) > MAX_LENGTH:
+    if url is None or not is_web(url) or len(url) > MAX_URL_LENGTH:
         raise ValueError(f"The base document {shown} is not a URL that a browser could read.")
     authority = url.split("/", 3)[2]
     if "@" in authority:
         raise ValueError(f"The base document {shown} carries a user name, and a collector logs in nowhere.")
-    if len(authority) > LONGEST_HOST:
-        raise ValueError(f"The base document's host has {len(authority)} letters, and {LONGEST_HOST} is the limit.")
+    if len(authority) > MAX_HOST_LENGTH:
+        raise ValueError(f"The base document's host has {len(authority)} letters, and {MAX_HOST_LENGTH} is the limit.")
     return url
 
 
@@ -126,7 +126,7 @@ def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
     for key, value in settings.items():
         if not _SETTING.fullmatch(key):
             raise ValueError(f"{key[:80]!r} is not a setting: their names are like DOWNLOAD_TIMEOUT.")
-        if key in COMPONENTS and not _names_classes(value):
+        if key in COMPONENT_SETTINGS and not _names_classes(value):
             raise ValueError(f'{key} names classes by their paths, as {{"package.module.Class": 500}}.')
         try:
             json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
@@ -151,7 +151,7 @@ def read_visits(value: object) -> object:
 
 def check_visits(number: int | None) -> int | None:
     """Refuse zero and below."""
-    return None if number is None else int(more_than_nothing("The number of visits")(number))
+    return None if number is None else int(more_than_zero("The number of visits")(number))
 
 
 def at_least(least: float, what: str) -> Callable[[Any], Any]:
@@ -165,7 +165,7 @@ def at_least(least: float, what: str) -> Callable[[Any], Any]:
     return check
 
 
-def more_than_nothing(what: str) -> Callable[[Any], Any]:
+def more_than_zero(what: str) -> Callable[[Any], Any]:
     """Refuse zero and below."""
 
     def check(number: Any) -> Any:
@@ -176,17 +176,19 @@ def more_than_nothing(what: str) -> Callable[[Any], Any]:
     return check
 
 
-Words = Annotated[str, AfterValidator(check_text)]
-Name = Annotated[str, AfterValidator(check_name)]
-BaseUrl = Annotated[str, AfterValidator(read_base_url)]
-Period = Annotated[str, BeforeValidator(parse_period)]
-Start = Annotated[datetime | None, BeforeValidator(read_start)]
-Zone = Annotated[str, BeforeValidator(parse_zone)]
-Addresses = Annotated[list[Annotated[str, AfterValidator(check_address)]], BeforeValidator(split_list)]
-Duration = Annotated[int | None, BeforeValidator(parse_duration)]
-Types = Annotated[list[Annotated[str, AfterValidator(check_type)]], BeforeValidator(split_list)]
-Servers = Annotated[list[Annotated[str, AfterValidator(check_pattern)]], BeforeValidator(split_list)]
-Visits = Annotated[int | None, BeforeValidator(read_visits), AfterValidator(check_visits)]
-Strategy = Annotated[str, AfterValidator(check_strategy)]
-Settings = Annotated[dict[str, Any], AfterValidator(check_settings)]
-Rules = Annotated[list[Annotated[str, AfterValidator(check_rule)]], BeforeValidator(split_list)]
+TextField = Annotated[str, AfterValidator(check_text)]
+NameField = Annotated[str, AfterValidator(check_name)]
+BaseUrlField = Annotated[str, AfterValidator(read_base_url)]
+PeriodField = Annotated[str, BeforeValidator(parse_period)]
+StartField = Annotated[datetime | None, BeforeValidator(read_start)]
+ZoneField = Annotated[str, BeforeValidator(parse_zone)]
+AddressesField = Annotated[
+    list[Annotated[str, AfterValidator(check_notification_address)]], BeforeValidator(split_list)
+]
+DurationField = Annotated[int | None, BeforeValidator(parse_duration)]
+TypesField = Annotated[list[Annotated[str, AfterValidator(check_type)]], BeforeValidator(split_list)]
+ServersField = Annotated[list[Annotated[str, AfterValidator(check_pattern)]], BeforeValidator(split_list)]
+VisitsField = Annotated[int | None, BeforeValidator(read_visits), AfterValidator(check_visits)]
+StrategyField = Annotated[str, AfterValidator(check_strategy)]
+SettingsField = Annotated[dict[str, Any], AfterValidator(check_settings)]
+RulesField = Annotated[list[Annotated[str, AfterValidator(check_rule)]], BeforeValidator(split_list)]

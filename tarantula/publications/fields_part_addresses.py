@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 
-def plugin_for(address: str) -> Any:
+def apprise_plugin(address: str) -> Any:
     """Return what Apprise makes of an address, or nothing."""
     with warnings.catch_warnings():
         # Some of its plugins import what newer Pythons will no longer have.
@@ -16,9 +16,9 @@ def plugin_for(address: str) -> Any:
         return Apprise.instantiate(address)
 
 
-def check_address(address: str) -> str:
+def check_notification_address(address: str) -> str:
     """Refuse what nothing could be sent to."""
-    if plugin_for(address) is None:
+    if apprise_plugin(address) is None:
         # Addresses carry passwords: only the beginning is shown.
         raise ValueError(
             f"An address that begins with {address.partition('://')[0][:20]!r} is none that Apprise can send to. "

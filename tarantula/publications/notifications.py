@@ -12,21 +12,21 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from tarantula.publications.fields_part_addresses import plugin_for
+from tarantula.publications.fields_part_addresses import apprise_plugin
 
 logger = logging.getLogger(__name__)
 
-TRIES = 6
+MAX_TRIES = 6
 """How often an address is tried."""
-PAUSE = timedelta(minutes=1)
+FIRST_RETRY_PAUSE = timedelta(minutes=1)
 """Before the second time; each further pause is twice as long."""
-LEASE = timedelta(minutes=5)
+CLAIM_TIMEOUT = timedelta(minutes=5)
 """After which somebody else tells it, if whoever took it has died."""
-PATIENCE = 5.0
+SEND_BUDGET_SECONDS = 5.0
 """Seconds after which a call begins no further message: whoever calls has other things to do."""
 
 
-class Message(NamedTuple):
+class NotificationMessage(NamedTuple):
     """What is told."""
 
     title: str
@@ -35,9 +35,9 @@ class Message(NamedTuple):
     """How Apprise marks it: info, success, warning, failure."""
 
 
-def send(message: Message, address: str) -> bool:
+def send_message(message: NotificationMessage, address: str) -> bool:
     """Send a message to one address; say whether it went."""
-    plugin = plugin_for(address)
+    plugin = apprise_plugin(address)
     try:
         sent = plugin is not None and plugin.notify(title=message.title, body=message.body, notify_type=message.kind)
     except Exception:
@@ -50,34 +50,36 @@ def send(message: Message, address: str) -> bool:
     return bool(sent)
 
 
-def is_due(news: dict[str, Any] | None, now: datetime) -> bool:
+def is_notice_due(news: dict[str, Any] | None, now: datetime) -> bool:
     """Whether there is something to be told by now."""
     return news is not None and datetime.fromisoformat(news.get("after") or now.isoformat()) <= now
 
 
-def still_to_tell(news: dict[str, Any], wanted: Iterable[str]) -> list[str]:
+def pending_addresses(news: dict[str, Any], wanted: Iterable[str]) -> list[str]:
     """Return those of some addresses that were not told yet, each once."""
     told = news.get("told", ())
     return [address for address in dict.fromkeys(wanted) if _digest(address) not in told]
 
 
-def put_off(news: dict[str, Any], tried: Iterable[str], deaf: Iterable[str], now: datetime) -> dict[str, Any] | None:
+def postpone_notice(
+    news: dict[str, Any], tried: Iterable[str], deaf: Iterable[str], now: datetime
+) -> dict[str, Any] | None:
     """Return what is left to be told, and when; nothing after the last try."""
     tries, away = news.get("tries", 0) + 1, set(deaf)
-    if tries >= TRIES or not away:
+    if tries >= MAX_TRIES or not away:
         return None
     # Only their digests: an address may hold a password, and be somebody else's.
     heard = [_digest(address) for address in tried if address not in away]
     return {
         **news,
         "told": [*news.get("told", ()), *heard],
-        "deaf": services(away),
+        "deaf": service_names(away),
         "tries": tries,
-        "after": (now + PAUSE * 2 ** (tries - 1)).isoformat(),
+        "after": (now + FIRST_RETRY_PAUSE * 2 ** (tries - 1)).isoformat(),
     }
 
 
-def services(addresses: Iterable[str]) -> list[str]:
+def service_names(addresses: Iterable[str]) -> list[str]:
     """Return by which services people are told, as ``mailto``: what follows in an address may be a password."""
     return sorted({address.partition("://")[0] for address in addresses})
 

@@ -11,32 +11,32 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from tarantula.core import messages
-from tarantula.core.errors import NotNow, NotThere
-from tarantula.publications.config import PublicationConfig, read
+from tarantula.core.errors import ConflictError, NotFoundError
+from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.document_types import get_profile
 from tarantula.tables.publications import Item, Publication, ServerSetting
 
 
 def config_of(publication: Publication) -> PublicationConfig:
     """Return a stored publication's configuration."""
-    return read({"name": publication.name, "base_url": publication.base_url, **publication.configuration})
+    return read_config({"name": publication.name, "base_url": publication.base_url, **publication.configuration})
 
 
-def all(session: Session) -> list[Publication]:
+def all_publications(session: Session) -> list[Publication]:
     """Return every publication, by name."""
     return sorted(session.scalars(select(Publication)), key=lambda publication: publication.name)
 
 
-def get(session: Session, name: str) -> Publication:
+def get_publication(session: Session, name: str) -> Publication:
     """Return the publication of that name, or say that there is none."""
     publication = _find(session, name)
     if publication is None:
         near = messages.did_you_mean(name, session.scalars(select(Publication.name)))
-        raise NotThere(f"There is no publication {name!r}.{near} `tarantula publication list` shows them.")
+        raise NotFoundError(f"There is no publication {name!r}.{near} `tarantula publication list` shows them.")
     return publication
 
 
-def add(session: Session, config: PublicationConfig) -> Publication:
+def add_publication(session: Session, config: PublicationConfig) -> Publication:
     """Store a new publication."""
     publication = Publication(name=config.name, created_at=datetime.now(UTC))
     _write(session, publication, config)
@@ -44,37 +44,37 @@ def add(session: Session, config: PublicationConfig) -> Publication:
         with session.begin_nested():
             session.add(publication)
     except IntegrityError as error:
-        raise NotNow(
+        raise ConflictError(
             f"There is a publication {config.name} already. `tarantula publication edit` changes it."
         ) from error
     return publication
 
 
-def edit(session: Session, name: str, changes: Mapping[str, Any]) -> Publication:
+def edit_publication(session: Session, name: str, changes: Mapping[str, Any]) -> Publication:
     """Change some fields of a publication; its name stays."""
-    publication = get(session, name)
+    publication = get_publication(session, name)
     before = config_of(publication).model_dump()
-    _write(session, publication, read({**before, **changes, "name": publication.name}))
+    _write(session, publication, read_config({**before, **changes, "name": publication.name}))
     session.flush()
     return publication
 
 
-def put(session: Session, config: PublicationConfig) -> Publication:
+def put_publication(session: Session, config: PublicationConfig) -> Publication:
     """Store a publication in the place of the one of that name, if there is one."""
     publication = _find(session, config.name)
     if publication is None:
-        return add(session, config)
+        return add_publication(session, config)
     _write(session, publication, config)
     session.flush()
     return publication
 
 
-def remove(session: Session, name: str) -> None:
+def remove_publication(session: Session, name: str) -> None:
     """Forget a publication that has no items."""
-    publication = get(session, name)
+    publication = get_publication(session, name)
     items = session.scalar(select(func.count()).where(Item.publication_id == publication.id))
     if items:
-        raise NotNow(
+        raise ConflictError(
             f"The publication {name} has {items} item{'s' if items > 1 else ''}, which would be lost. "
             "What was collected is kept for good, and its publication with it."
         )

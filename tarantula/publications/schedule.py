@@ -20,14 +20,14 @@ from tarantula.core.times import cron_trigger
 
 HOUR = timedelta(hours=1)
 SECOND = timedelta(seconds=1)
-LOOKS_BACK = (HOUR, timedelta(days=1), timedelta(days=31), timedelta(days=366))
+LOOKBACKS = (HOUR, timedelta(days=1), timedelta(days=31), timedelta(days=366))
 """How far the latest due time is looked for, nearest first: a period of minutes has many in a year."""
 
 _cron = lru_cache(maxsize=1024)(cron_trigger)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PublicationSchedule:
     """What decides when a publication is due."""
 
     every: str
@@ -43,7 +43,7 @@ class Plan:
         return (self.start or self.described_at.replace(microsecond=0)).astimezone(UTC)
 
 
-def next_due(plan: Plan, after: datetime | None) -> datetime | None:
+def next_due(plan: PublicationSchedule, after: datetime | None) -> datetime | None:
     """Return the first due time that is later than *after*, or the first of all."""
     if plan.every == "once":
         return _once(plan, after)
@@ -56,12 +56,12 @@ def next_due(plan: Plan, after: datetime | None) -> datetime | None:
     return next((moment for moment in moments if moment > after and moment >= plan.begin), None)
 
 
-def latest_due(plan: Plan, after: datetime | None, until: datetime) -> datetime | None:
+def latest_due(plan: PublicationSchedule, after: datetime | None, until: datetime) -> datetime | None:
     """Return the last due time that is later than *after* and not later than *until*, if there is one."""
     found = next_due(plan, after)
     if found is None or found > until:
         return None
-    for back in LOOKS_BACK:
+    for back in LOOKBACKS:
         near = next_due(plan, until - back)
         if near is not None and near <= until:
             found = max(found, near)
@@ -71,7 +71,7 @@ def latest_due(plan: Plan, after: datetime | None, until: datetime) -> datetime 
     return found
 
 
-def moment_of(wall: datetime, zone: tzinfo) -> datetime:
+def wall_clock_to_utc(wall: datetime, zone: tzinfo) -> datetime:
     """Return when the clocks of a zone show *wall*: the first time, or when they skip it."""
     moment = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
     if _wall(moment, zone) == wall:
@@ -87,26 +87,26 @@ def moment_of(wall: datetime, zone: tzinfo) -> datetime:
     return behind.replace(microsecond=0)
 
 
-def _once(plan: Plan, after: datetime | None) -> datetime | None:
+def _once(plan: PublicationSchedule, after: datetime | None) -> datetime | None:
     # Without a first date nobody said when: it is collected when somebody asks for it.
     if plan.start is None or (after is not None and plan.begin <= after):
         return None
     return plan.begin
 
 
-def _named(plan: Plan, after: datetime) -> Iterator[datetime]:
+def _named(plan: PublicationSchedule, after: datetime) -> Iterator[datetime]:
     first = _wall(plan.begin, plan.zone)
     step, index = _STEPS[plan.every]
     for number in count(max(index(first, _wall(after, plan.zone)) - 1, 0)):
-        yield moment_of(step(first, number), plan.zone) if number else plan.begin
+        yield wall_clock_to_utc(step(first, number), plan.zone) if number else plan.begin
 
 
-def _by_cron(plan: Plan, after: datetime) -> Iterator[datetime]:
+def _by_cron(plan: PublicationSchedule, after: datetime) -> Iterator[datetime]:
     # The wall clock is read as if it were UTC's, which skips nothing.
     trigger = _cron(plan.every, UTC)
     wall: Any = _wall(after, plan.zone).replace(tzinfo=UTC)
     while (wall := trigger.get_next_fire_time(None, wall)) is not None:
-        yield moment_of(wall.replace(tzinfo=None), plan.zone)
+        yield wall_clock_to_utc(wall.replace(tzinfo=None), plan.zone)
         wall += SECOND
 
 

@@ -10,23 +10,23 @@ from sqlalchemy import ColumnElement, Connection, case, func, or_, select, updat
 from sqlalchemy.orm import Session
 
 from tarantula.core import messages
-from tarantula.core.errors import NotNow, TarantulaError
+from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.states import DocumentState, ItemState
-from tarantula.publications.config import PublicationConfig, read
+from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.scope.patterns import parse_pattern
 from tarantula.scope.servers_part_server_not_accepted import ServerNotAccepted
 from tarantula.scope.servers_part_server_settings import ServerSettings
-from tarantula.store.document_query import ends_of
+from tarantula.store.document_query import document_id_range
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.tables.publications import Document, Item, Publication, Server, ServerSetting
 
-FIELDS = tuple(ServerSettings.model_fields)
-NOT_ASKED = (DocumentState.OVER_LIMIT, DocumentState.SERVER_NOT_ACCEPTED, DocumentState.EXCLUDED_BY_ROBOTS)
+SETTING_FIELDS = tuple(ServerSettings.model_fields)
+UNREQUESTED_STATES = (DocumentState.OVER_LIMIT, DocumentState.SERVER_NOT_ACCEPTED, DocumentState.EXCLUDED_BY_ROBOTS)
 """The states of documents that nobody asked a server for, though their turn came."""
-_COLUMNS = tuple(getattr(ServerSetting, field) for field in FIELDS)
+_COLUMNS = tuple(getattr(ServerSetting, field) for field in SETTING_FIELDS)
 
 
-class ServerRow(NamedTuple):
+class ItemServer(NamedTuple):
     """A server that an item met."""
 
     server: str
@@ -53,24 +53,26 @@ def server_name(text: str) -> str:
     return str(pattern)
 
 
-def put(session: Session, server: str, publication: Publication | None, changes: Mapping[str, Any]) -> ServerSettings:
+def put_server_settings(
+    session: Session, server: str, publication: Publication | None, changes: Mapping[str, Any]
+) -> ServerSettings:
     """Change some settings of a server, for all publications or within one; return all that it then has there."""
     row = session.scalar(_rows(server, publication))
-    before = {} if row is None else {field: getattr(row, field) for field in FIELDS}
+    before = {} if row is None else {field: getattr(row, field) for field in SETTING_FIELDS}
     try:
         settings = ServerSettings.model_validate({**before, **changes})
     except ValidationError as error:
-        raise TarantulaError("\n".join(messages.of_validation(error, FIELDS))) from error
+        raise TarantulaError("\n".join(messages.validation_messages(error, SETTING_FIELDS))) from error
     if row is None:
         row = ServerSetting(server=server, publication_id=publication.id if publication else None)
         session.add(row)
-    for field in FIELDS:
+    for field in SETTING_FIELDS:
         setattr(row, field, getattr(settings, field))
     session.flush()
     return settings
 
 
-def clear(session: Session, server: str, publication: Publication | None) -> bool:
+def clear_server_settings(session: Session, server: str, publication: Publication | None) -> bool:
     """Forget the settings of a server, for all publications or within one; say whether there were any."""
     row = session.scalar(_rows(server, publication))
     if row is not None:
@@ -79,7 +81,7 @@ def clear(session: Session, server: str, publication: Publication | None) -> boo
     return row is not None
 
 
-def kept(session: Session, server: str) -> list[tuple[str | None, ServerSettings]]:
+def stored_server_settings(session: Session, server: str) -> list[tuple[str | None, ServerSettings]]:
     """Return the settings of a server: those for all publications (``None``), and within which of them."""
     rows = session.execute(
         select(Publication.name, *_COLUMNS)
@@ -87,11 +89,11 @@ def kept(session: Session, server: str) -> list[tuple[str | None, ServerSettings
         .outerjoin(Publication, Publication.id == ServerSetting.publication_id)
         .where(ServerSetting.server == server)
     )
-    found = [(name, ServerSettings(**dict(zip(FIELDS, values, strict=True)))) for name, *values in rows]
+    found = [(name, ServerSettings(**dict(zip(SETTING_FIELDS, values, strict=True)))) for name, *values in rows]
     return sorted(found, key=lambda one: one[0] or "")
 
 
-def in_force(connection: Connection, publication_id: int) -> dict[str, ServerSettings]:
+def effective_server_settings(connection: Connection, publication_id: int) -> dict[str, ServerSettings]:
     """Return what holds in a publication for each server: what was set within it, then what was set for all."""
     rows = connection.execute(
         select(ServerSetting.server, *_COLUMNS)
@@ -100,15 +102,15 @@ def in_force(connection: Connection, publication_id: int) -> dict[str, ServerSet
     )
     settings: dict[str, ServerSettings] = {}
     for server, *values in rows:
-        own = ServerSettings(**dict(zip(FIELDS, values, strict=True)))
+        own = ServerSettings(**dict(zip(SETTING_FIELDS, values, strict=True)))
         settings[server] = own.over(settings[server]) if server in settings else own
     return settings
 
 
-def met(session: Session, item: Item) -> list[ServerRow]:
+def servers_of_item(session: Session, item: Item) -> list[ItemServer]:
     """Return every server that an item met, accepted or not, the ones with most documents first."""
-    settings = in_force(session.connection(), item.publication_id)
-    first, last = ends_of(session, item)
+    settings = effective_server_settings(session.connection(), item.publication_id)
+    first, last = document_id_range(session, item)
     # Counted by number first: names are looked up once for each server, and not for each document.
     counts = (
         select(
@@ -128,12 +130,12 @@ def met(session: Session, item: Item) -> list[ServerRow]:
         .order_by(counts.c.documents.desc(), Server.name)
     )
     return [
-        ServerRow(name, documents, collected, waiting, refused, settings.get(name, ServerSettings()))
+        ItemServer(name, documents, collected, waiting, refused, settings.get(name, ServerSettings()))
         for name, documents, collected, waiting, refused in rows
     ]
 
 
-def asked(connection: Connection, item_id: int, servers: list[str]) -> dict[str, int]:
+def requested_counts(connection: Connection, item_id: int, servers: list[str]) -> dict[str, int]:
     """Return how many documents of some servers an item asked for."""
     rows = connection.execute(
         select(Server.name, func.count())
@@ -143,21 +145,23 @@ def asked(connection: Connection, item_id: int, servers: list[str]) -> dict[str,
             Document.item_id == item_id,
             Server.name.in_(servers),
             Document.tries > 0,
-            Document.state.not_in(NOT_ASKED),
+            Document.state.not_in(UNREQUESTED_STATES),
         )
         .group_by(Server.name)
     )
     return dict(rows.all())
 
 
-def accept(session: Session, item: Item, server: str) -> int:
+def accept_server(session: Session, item: Item, server: str) -> int:
     """Take a server into an item that is not at its end; return how many refused documents now wait."""
     session.refresh(item, with_for_update=True)
     if item.state == ItemState.ARCHIVED:
-        raise NotNow(f"The item {item.urn} is archived: nothing can be added to it.")
+        raise ConflictError(f"The item {item.urn} is archived: nothing can be added to it.")
     config = PublicationConfig.model_validate(item.configuration)
     if server not in config.accept:
-        item.configuration = read(config.model_dump() | {"accept": [*config.accept, server]}).model_dump(mode="json")
+        item.configuration = read_config(config.model_dump() | {"accept": [*config.accept, server]}).model_dump(
+            mode="json"
+        )
     changed = session.execute(
         update(Document)
         .where(

@@ -11,7 +11,7 @@ import tomli_w
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration
-from tarantula.publications.config import PublicationConfig, read
+from tarantula.publications.config import PublicationConfig, read_config
 
 
 def to_toml(configs: Iterable[PublicationConfig]) -> str:
@@ -90,4 +90,4 @@ def _config(name: str, table: Any) -> PublicationConfig:
     settings = table.get("settings", {})
     if isinstance(settings, dict):
         settings = {key: setting_value(value) if isinstance(value, str) else value for key, value in settings.items()}
-    return read({**table, "name": name, "settings": settings})
+    return read_config({**table, "name": name, "settings": settings})

@@ -17,32 +17,32 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from tarantula.revisit.bounds_part_surplus import finer, left, paid
-from tarantula.revisit.model import Floats, Ints, Reading, freshness
-from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.bounds_part_surplus import most_paid, page_surplus, refine_prices
+from tarantula.revisit.model import Floats, Ints, ModelReading, even_freshness_of_pages
+from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate
-from tarantula.revisit.slot_market import dearness, find_prices, first_prices
-from tarantula.revisit.slot_market_part_lots import FEWEST, cut
+from tarantula.revisit.slot_market import find_prices, initial_prices, least_visit_gain
+from tarantula.revisit.slot_market_part_lots import FEWEST, divide_into_lots
 
-FIRMNESS = np.linspace(0.3, 0.02, 20)
+PRICE_FIRMNESS = np.linspace(0.3, 0.02, 20)
 """Crowds do not matter here, only prices: they are found gently."""
 A_LOT, A_LOT_OF_ALL = 16, 128
 """Visits of the pages that the prices of one server are found with, and those of crawlers."""
-FLOOR = 1 / 32
+LEAST_PRICE_SHARE = 1 / 32
 """Of the price without ends: no time is cheaper, for at no price pages would be visited without an end."""
 
 
-def polite_bound(pages: Pages, limits: Limits, reading: Reading) -> float:
+def polite_bound(pages: Pages, limits: VisitLimits, reading: ModelReading) -> float:
     """Return a staleness that no polite schedule is under; in the steady state, where all times are alike, it is WP."""
-    visits = allocate.phase_1(allocate.polite, pages, limits, reading)
-    fresh = pages.weights * freshness(visits, pages.changes(limits.horizon), reading)
+    visits = allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading)
+    fresh = pages.weights * even_freshness_of_pages(visits, pages.changes(limits.horizon), reading)
     most = float(fresh.sum())
-    if reading is Reading.FRESH and visits.any():
+    if reading is ModelReading.FRESH and visits.any():
         most = min(most, _most(visits, fresh, pages, limits))
     return 1.0 - most / float(pages.weights.sum())
 
 
-def _most(visits: Ints, fresh: Floats, pages: Pages, limits: Limits) -> float:
+def _most(visits: Ints, fresh: Floats, pages: Pages, limits: VisitLimits) -> float:
     """Return what any schedule is worth at most, by prices of time."""
     of_server = np.bincount(pages.servers, visits, len(pages.starts) - 1)
     is_full = (of_server >= limits.of_server) & (of_server > 1)
@@ -75,7 +75,7 @@ class _Crew(NamedTuple):
     """By all visits together, at most."""
 
 
-def _crew(visits: Ints, is_full: NDArray[np.bool_], pages: Pages, limits: Limits) -> _Crew | None:
+def _crew(visits: Ints, is_full: NDArray[np.bool_], pages: Pages, limits: VisitLimits) -> _Crew | None:
     """Return the prices of crawlers by time; none if they could make one visit more, or have no choice of servers."""
     if visits.sum() < limits.visits or not limits.crawlers or limits.could_be_made >= limits.visits + 1:
         return None
@@ -87,16 +87,17 @@ def _crew(visits: Ints, is_full: NDArray[np.bool_], pages: Pages, limits: Limits
     prices = _prices(visits[free], pages.rates[free], pages.weights[free], limits.horizon, nothing, A_LOT_OF_ALL)
     seconds, crawlers = np.unique(limits.crawlers, return_counts=True)
     together = sum(
-        number * float(paid(prices, limits.horizon, pause)) for pause, number in zip(seconds, crawlers, strict=True)
+        number * float(most_paid(prices, limits.horizon, pause))
+        for pause, number in zip(seconds, crawlers, strict=True)
     )
     return _Crew(prices, together)
 
 
-def _price_of_any(visits: Ints, pages: Pages, limits: Limits) -> float:
+def _price_of_any(visits: Ints, pages: Pages, limits: VisitLimits) -> float:
     """Return what the last visit was worth if there could have been more but for the limit of all together."""
     if visits.sum() < limits.visits:
         return 0.0
-    return float(dearness(pages.changes(limits.horizon), pages.weights, visits))
+    return float(least_visit_gain(pages.changes(limits.horizon), pages.weights, visits))
 
 
 @njit(cache=True, parallel=True)
@@ -108,8 +109,8 @@ def _lower(servers, is_full, visits, starts, rates, weights, horizon, pause, bas
         nodes, own = base, 0.0
         if is_full[server]:
             nodes = _prices(visits[first:last], rates[first:last], weights[first:last], horizon, base, A_LOT)
-            own = paid(nodes - finer(base, (len(nodes) - 1) // (len(base) - 1)), horizon, pause)
-        most[server] = min(most[server], left(nodes, rates[first:last], weights[first:last], horizon) + own)
+            own = most_paid(nodes - refine_prices(base, (len(nodes) - 1) // (len(base) - 1)), horizon, pause)
+        most[server] = min(most[server], page_surplus(nodes, rates[first:last], weights[first:last], horizon) + own)
 
 
 @njit(cache=True)
@@ -117,13 +118,15 @@ def _prices(visits, rates, weights, horizon, base, visits_a_lot):  # type: ignor
     """Return prices such as the market finds them, nowhere below others; at the times of these, or finer ones."""
     count = visits.sum()
     times = (np.arange(count) + 0.5) * (horizon / count)
-    points, room, others, _, _ = cut(visits, times, rates, weights, horizon)
-    dear = dearness(rates * horizon, weights, visits)
-    prices = first_prices(points, horizon, dear, horizon / (count / max((visits > 0).sum(), 1) + 1))
-    find_prices(rates[others], weights[others], visits[others], horizon, points, room, prices, FIRMNESS, visits_a_lot)
+    points, room, others, _, _ = divide_into_lots(visits, times, rates, weights, horizon)
+    dear = least_visit_gain(rates * horizon, weights, visits)
+    prices = initial_prices(points, horizon, dear, horizon / (count / max((visits > 0).sum(), 1) + 1))
+    find_prices(
+        rates[others], weights[others], visits[others], horizon, points, room, prices, PRICE_FIRMNESS, visits_a_lot
+    )
     doubled = 1
     while 1.5 * doubled * (len(base) - 1) < len(points):
         doubled *= 2
-    floor = finer(base, doubled)
+    floor = refine_prices(base, doubled)
     nodes = np.interp(np.linspace(0.0, horizon, len(floor)), points, prices)
-    return np.maximum(nodes, np.maximum(floor, FLOOR * dear))
+    return np.maximum(nodes, np.maximum(floor, LEAST_PRICE_SHARE * dear))

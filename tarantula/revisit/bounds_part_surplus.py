@@ -7,23 +7,23 @@ from math import exp
 import numpy as np
 from numba import njit
 
-from tarantula.revisit.model import gain
-from tarantula.revisit.slot_market_part_demand import best_visits, desk, is_tempted, prepare
+from tarantula.revisit.model import visit_gain
+from tarantula.revisit.slot_market_part_demand import best_visits, fill_powers, has_profitable_visit, work_arrays
 
-EXACT = 0.001
+GAP_TOLERANCE = 0.001
 """What the steps between points of time may add to the worth of a gap, if points are not too many."""
 MANY, TOO_MANY = 1 << 11, 1 << 16
 
 
 @njit(cache=True)
-def finer(nodes, times):  # type: ignore[no-untyped-def]
+def refine_prices(nodes, times):  # type: ignore[no-untyped-def]
     """Return prices that are straight between nodes at so many times as many points."""
     points = times * (len(nodes) - 1) + 1
     return np.interp(np.arange(points) / times, np.arange(len(nodes)) * 1.0, nodes)
 
 
 @njit(cache=True)
-def paid(nodes, horizon, pause):  # type: ignore[no-untyped-def]
+def most_paid(nodes, horizon, pause):  # type: ignore[no-untyped-def]
     """Return more than visits that are a pause apart can pay at prices that are straight between the nodes.
 
     A visit pays the mean of the prices half a pause before and after it, but for bends within: where the slope falls
@@ -40,21 +40,21 @@ def paid(nodes, horizon, pause):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def left(nodes, rates, weights, horizon):  # type: ignore[no-untyped-def]
+def page_surplus(nodes, rates, weights, horizon):  # type: ignore[no-untyped-def]
     """Return more than pages have left of their worth when they are visited as they like and pay for it."""
     total, cheapest = 0.0, nodes.min()
     fineness = np.empty(len(rates), np.int64)
     for page in range(len(rates)):
         fineness[page] = _fineness(rates[page], weights[page], horizon, len(nodes) - 1, cheapest)
         if fineness[page] == 0:
-            total += weights[page] * (gain(0, rates[page] * horizon, True) if rates[page] < np.inf else 0.0)
+            total += weights[page] * (visit_gain(0, rates[page] * horizon, True) if rates[page] < np.inf else 0.0)
         elif fineness[page] * (len(nodes) - 1) > TOO_MANY:
             total += weights[page]
     times = 1
     while times * (len(nodes) - 1) <= TOO_MANY:
         chosen = np.flatnonzero(fineness == times)
         if len(chosen):
-            total += _left_at(finer(nodes, times), rates[chosen], weights[chosen], horizon)
+            total += _left_at(refine_prices(nodes, times), rates[chosen], weights[chosen], horizon)
         times *= 2
     return total
 
@@ -67,7 +67,7 @@ def _fineness(rate, weight, horizon, steps, cheapest):  # type: ignore[no-untype
     times = 1
     while times * steps <= TOO_MANY:
         slack = _slack(rate * horizon / (times * steps))
-        if slack * weight / (rate * horizon) <= cheapest and (slack <= EXACT or times * steps >= MANY):
+        if slack * weight / (rate * horizon) <= cheapest and (slack <= GAP_TOLERANCE or times * steps >= MANY):
             break
         times *= 2
     return times
@@ -88,13 +88,13 @@ def _left_at(prices, rates, weights, horizon):  # type: ignore[no-untyped-def]
     Two that come to the same point are one: the price is above what the bend of no gap at all adds.
     """
     left, step = 0.0, horizon / (len(prices) - 1)
-    powers, worths, follows, hull = desk(len(prices))
+    powers, worths, follows, hull = work_arrays(len(prices))
     for page in range(len(rates)):
         worth, rate = weights[page] / (rates[page] * horizon), rates[page]
         decay = worth * max(0.0, 1.0 - _slack(rate * step))
-        prepare(rate, step, powers)
+        fill_powers(rate, step, powers)
         most = worth * (1.0 - exp(-rate * horizon))
-        if is_tempted(worth, decay, 1.0, 1.0, prices, powers):
+        if has_profitable_visit(worth, decay, 1.0, 1.0, prices, powers):
             most = max(most, best_visits(worth, decay, 1.0, 1.0, prices, powers, worths, follows, hull)[1])
         left += most
     return left

@@ -17,11 +17,11 @@ from numba import njit, vectorize
 from numpy.typing import NDArray
 
 from tarantula.core.errors import TarantulaError
-from tarantula.revisit.model import Floats, Ints, Reading, gain
+from tarantula.revisit.model import Floats, Ints, ModelReading, visit_gain
 
-SHAPE = 1.5
+PARETO_SHAPE = 1.5
 """Of Pareto's law: the mean rest is finite, its variance is not."""
-CHANCE = 0.8
+CHANGE_PROBABILITY = 0.8
 """That a page of the quasi-deterministic kind changes when it may."""
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -30,10 +30,10 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 _UNIT = 2.0**-53
 
 Laws = NDArray[np.int8]
-States = NDArray[np.uint64]
+GeneratorStates = NDArray[np.uint64]
 
 
-class Law(IntEnum):
+class ChangeLaw(IntEnum):
     """How the changes of a page are spread in time."""
 
     POISSON = 0
@@ -46,11 +46,11 @@ class Law(IntEnum):
         return self.name.lower().replace("_", "-")
 
 
-POISSON = int(Law.POISSON)
-PARETO = int(Law.PARETO)
+POISSON = int(ChangeLaw.POISSON)
+PARETO = int(ChangeLaw.PARETO)
 
 
-def mixture(count: int, shares: Mapping[Law, float], seed: int = 0) -> Laws:
+def draw_laws(count: int, shares: Mapping[ChangeLaw, float], seed: int = 0) -> Laws:
     """Return a law for each of some pages, by shares; which page has which is drawn."""
     whole = sum(shares.values())
     if not all(0 <= share < inf for share in shares.values()) or not 0 < whole < inf:
@@ -61,14 +61,14 @@ def mixture(count: int, shares: Mapping[Law, float], seed: int = 0) -> Laws:
     return laws[np.searchsorted(borders[:-1], chance.random(count), side="right")]
 
 
-def streams(count: int, seed: int) -> States:
+def generator_states(count: int, seed: int) -> GeneratorStates:
     """Return where the line of numbers of each page begins."""
-    states: States = np.random.default_rng([seed, 2]).integers(0, 2**64, count, dtype=np.uint64)
+    states: GeneratorStates = np.random.default_rng([seed, 2]).integers(0, 2**64, count, dtype=np.uint64)
     return states
 
 
 @njit(cache=True)
-def draw(states, page):  # type: ignore[no-untyped-def]
+def next_random(states, page):  # type: ignore[no-untyped-def]
     """Return the next number of a page, above 0 and up to 1: the generator SplitMix64."""
     states[page] += _STEP
     mixed = states[page]
@@ -84,31 +84,31 @@ def first_change(law, rate, states, page):  # type: ignore[no-untyped-def]
     if rate <= 0.0:
         return inf
     if law == POISSON:
-        return -log(draw(states, page)) / rate
+        return -log(next_random(states, page)) / rate
     if law == PARETO:
         # What is left of a rest, at any moment, is again a Pareto, with a shape that is lower by one.
-        return (SHAPE - 1.0) / rate * (draw(states, page) ** (-1.0 / (SHAPE - 1.0)) - 1.0)
-    return CHANCE / rate * (draw(states, page) + _refusals(states, page))
+        return (PARETO_SHAPE - 1.0) / rate * (next_random(states, page) ** (-1.0 / (PARETO_SHAPE - 1.0)) - 1.0)
+    return CHANGE_PROBABILITY / rate * (next_random(states, page) + _refusals(states, page))
 
 
 @njit(cache=True)
 def next_change(law, rate, states, page):  # type: ignore[no-untyped-def]
     """Return how long after a change the next comes."""
     if law == POISSON:
-        return -log(draw(states, page)) / rate
+        return -log(next_random(states, page)) / rate
     if law == PARETO:
-        return (SHAPE - 1.0) / rate * (draw(states, page) ** (-1.0 / SHAPE) - 1.0)
-    return CHANCE / rate * (1.0 + _refusals(states, page))
+        return (PARETO_SHAPE - 1.0) / rate * (next_random(states, page) ** (-1.0 / PARETO_SHAPE) - 1.0)
+    return CHANGE_PROBABILITY / rate * (1.0 + _refusals(states, page))
 
 
 @njit(cache=True)
 def _refusals(states, page):  # type: ignore[no-untyped-def]
     """Return how often a page does not change although it may, before it does."""
-    return np.floor(log(draw(states, page)) / log(1.0 - CHANCE))
+    return np.floor(log(next_random(states, page)) / log(1.0 - CHANGE_PROBABILITY))
 
 
 @njit(cache=True)
-def fresh_seconds(law, rate, gap):  # type: ignore[no-untyped-def]
+def expected_fresh_seconds(law, rate, gap):  # type: ignore[no-untyped-def]
     """Return for how long a page is expected to be as it was when it was visited, of a gap to the next visit."""
     if rate <= 0.0 or gap <= 0.0:
         return gap
@@ -118,39 +118,39 @@ def fresh_seconds(law, rate, gap):  # type: ignore[no-untyped-def]
     if law == POISSON:
         return -expm1(-changes) / rate
     if law == PARETO:
-        scale = (SHAPE - 1.0) / rate
-        return scale / (2.0 - SHAPE) * expm1((2.0 - SHAPE) * np.log1p(gap / scale))
-    period = CHANCE / rate
+        scale = (PARETO_SHAPE - 1.0) / rate
+        return scale / (2.0 - PARETO_SHAPE) * expm1((2.0 - PARETO_SHAPE) * np.log1p(gap / scale))
+    period = CHANGE_PROBABILITY / rate
     whole = np.floor(gap / period)
     part = gap / period - whole
-    unchanged = exp(whole * log(1.0 - CHANCE))
-    rests = (1.0 - unchanged) / CHANCE * (1.0 - CHANCE / 2.0)
-    return period * (rests + unchanged * (part - CHANCE * part * part / 2.0))
+    unchanged = exp(whole * log(1.0 - CHANGE_PROBABILITY))
+    rests = (1.0 - unchanged) / CHANGE_PROBABILITY * (1.0 - CHANGE_PROBABILITY / 2.0)
+    return period * (rests + unchanged * (part - CHANGE_PROBABILITY * part * part / 2.0))
 
 
 @njit(cache=True)
-def evenly_by(law, visits, changes, steady):  # type: ignore[no-untyped-def]
+def even_freshness_by_law(law, visits, changes, steady):  # type: ignore[no-untyped-def]
     """Return the freshness of a page that is visited at even intervals: for any law the best that so many can do."""
     gaps = visits if steady else visits + 1
-    return gaps * fresh_seconds(law, changes, 1.0 / gaps) if gaps else 0.0
+    return gaps * expected_fresh_seconds(law, changes, 1.0 / gaps) if gaps else 0.0
 
 
 @njit(cache=True)
-def gain_by(law, visits, changes, steady):  # type: ignore[no-untyped-def]
+def visit_gain_by_law(law, visits, changes, steady):  # type: ignore[no-untyped-def]
     """Return what one visit more than *visits* adds."""
     if law == POISSON:
-        return gain(visits, changes, steady)
-    return evenly_by(law, visits + 1, changes, steady) - evenly_by(law, visits, changes, steady)
+        return visit_gain(visits, changes, steady)
+    return even_freshness_by_law(law, visits + 1, changes, steady) - even_freshness_by_law(law, visits, changes, steady)
 
 
 @vectorize(cache=True)  # type: ignore[no-untyped-call]
 def _evenly_by(law, visits, changes, steady):  # type: ignore[no-untyped-def]
-    return evenly_by(law, visits, changes, steady)
+    return even_freshness_by_law(law, visits, changes, steady)
 
 
-def freshness_by(laws: Laws, visits: Ints, changes: Floats, reading: Reading) -> Floats:
+def freshness_by_law(laws: Laws, visits: Ints, changes: Floats, reading: ModelReading) -> Floats:
     """Return how fresh pages are that are visited at even intervals."""
-    fresh: Floats = _evenly_by(laws, visits, changes, reading is Reading.STEADY)
+    fresh: Floats = _evenly_by(laws, visits, changes, reading is ModelReading.STEADY)
     return fresh
 
 

@@ -10,7 +10,7 @@ from numba import njit
 from tarantula.revisit.model import Floats, Ints
 
 
-class Heap(NamedTuple):
+class TimeHeap(NamedTuple):
     """Numbers and their times; the first is on top."""
 
     times: Floats
@@ -19,13 +19,13 @@ class Heap(NamedTuple):
     """One number: how many there are."""
 
 
-def empty(room: int) -> Heap:
+def empty_heap(room: int) -> TimeHeap:
     """Return a heap that has room for so many."""
-    return Heap(np.empty(room), np.empty(room, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    return TimeHeap(np.empty(room), np.empty(room, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
 @njit(cache=True)
-def push(heap, time, number):  # type: ignore[no-untyped-def]
+def heap_push(heap, time, number):  # type: ignore[no-untyped-def]
     """Put a number in."""
     hole = heap.size[0]
     heap.size[0] += 1
@@ -41,16 +41,16 @@ def push(heap, time, number):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def pop(heap):  # type: ignore[no-untyped-def]
+def heap_pop(heap):  # type: ignore[no-untyped-def]
     """Take the top away."""
     heap.size[0] -= 1
     last = heap.size[0]
     if last > 0:
-        replace(heap, heap.times[last], heap.numbers[last])
+        heap_replace(heap, heap.times[last], heap.numbers[last])
 
 
 @njit(cache=True)
-def replace(heap, time, number):  # type: ignore[no-untyped-def]
+def heap_replace(heap, time, number):  # type: ignore[no-untyped-def]
     """Take the top away and put another in, in one go."""
     size = heap.size[0]
     hole = 0

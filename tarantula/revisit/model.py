@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class Reading(StrEnum):
+class ModelReading(StrEnum):
     """What is supposed of the time before the horizon; policies rank differently by it."""
 
     FRESH = "fresh"
@@ -27,7 +27,7 @@ class Reading(StrEnum):
 
 
 @njit(cache=True)
-def of_gap(changes: float) -> float:
+def gap_freshness(changes: float) -> float:
     """Return the mean freshness of a gap in which so many changes are expected."""
     if changes <= 0.0:
         return 1.0
@@ -35,29 +35,29 @@ def of_gap(changes: float) -> float:
 
 
 @njit(cache=True)
-def evenly(visits: int, changes: float, steady: bool) -> float:
+def even_freshness(visits: int, changes: float, steady: bool) -> float:
     """Return the freshness of a page that is visited at even intervals: the best that so many visits can do."""
     gaps = visits if steady else visits + 1
-    return of_gap(changes / gaps) if gaps else 0.0
+    return gap_freshness(changes / gaps) if gaps else 0.0
 
 
 @njit(cache=True)
-def gain(visits: int, changes: float, steady: bool) -> float:
+def visit_gain(visits: int, changes: float, steady: bool) -> float:
     """Return what one visit more than *visits* adds."""
-    return evenly(visits + 1, changes, steady) - evenly(visits, changes, steady)
+    return even_freshness(visits + 1, changes, steady) - even_freshness(visits, changes, steady)
 
 
 @vectorize(cache=True)  # type: ignore[no-untyped-call]
 def _evenly(visits, changes, steady):  # type: ignore[no-untyped-def]
-    return evenly(visits, changes, steady)
+    return even_freshness(visits, changes, steady)
 
 
-def freshness(visits: Ints, changes: Floats, reading: Reading) -> Floats:
+def even_freshness_of_pages(visits: Ints, changes: Floats, reading: ModelReading) -> Floats:
     """Return how fresh pages are that are visited at even intervals."""
-    fresh: Floats = _evenly(visits, changes, reading is Reading.STEADY)
+    fresh: Floats = _evenly(visits, changes, reading is ModelReading.STEADY)
     return fresh
 
 
-def mean(fresh: Floats, weights: Floats) -> float:
+def weighted_mean(fresh: Floats, weights: Floats) -> float:
     """Return the mean freshness of pages, by their weights."""
     return float(fresh @ weights / weights.sum())

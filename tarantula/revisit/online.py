@@ -21,7 +21,7 @@ FEW, MANY = 12, 64
 """Ripe pages after a price was chosen, and when it is chosen anew."""
 
 
-class Line(NamedTuple):
+class RipeningPages(NamedTuple):
     """The pages of all servers."""
 
     starts: Ints
@@ -41,7 +41,7 @@ class Line(NamedTuple):
     weights: Floats
 
     @classmethod
-    def of(cls, pages: Pages, rates: Floats, now: float) -> Line:
+    def of(cls, pages: Pages, rates: Floats, now: float) -> RipeningPages:
         """Begin with nobody ripe."""
         count, servers = len(pages), len(pages.starts) - 1
         moments, last = np.full(count, inf), np.full(count, now)
@@ -58,7 +58,7 @@ class Line(NamedTuple):
 
 
 @njit(cache=True)
-def worth(rate, weight, since):  # type: ignore[no-untyped-def]
+def visit_index(rate, weight, since):  # type: ignore[no-untyped-def]
     """Return the index of a page that was last visited so many seconds ago."""
     if not 0.0 < rate < inf or since <= 0.0:
         return 0.0
@@ -69,7 +69,7 @@ def worth(rate, weight, since):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def ripest(server, now, line):  # type: ignore[no-untyped-def]
+def best_page(server, now, line):  # type: ignore[no-untyped-def]
     """Return the page of a server to which a visit is worth most now, and what; of equal ones the first."""
     begin, end = line.starts[server], line.starts[server + 1]
     _ripen(server, now, line)
@@ -79,14 +79,14 @@ def ripest(server, now, line):  # type: ignore[no-untyped-def]
     best, most = -1, 0.0
     for place in range(begin + line.waiting[server], end):
         page = line.places[place]
-        value = worth(line.rates[page], line.weights[page], now - line.last[page])
+        value = visit_index(line.rates[page], line.weights[page], now - line.last[page])
         if value > most or (value == most and 0 <= page < best):
             best, most = page, value
     return best, most
 
 
 @njit(cache=True)
-def visited(page, server, now, line):  # type: ignore[no-untyped-def]
+def record_visit(page, server, now, line):  # type: ignore[no-untyped-def]
     """Let a page wait again from now on; its rate may have become another."""
     heap = line.places[line.starts[server] : line.starts[server + 1]]
     size = line.waiting[server]
@@ -132,7 +132,7 @@ def _choose_price(server, now, line):  # type: ignore[no-untyped-def]
     pages, values = heap.copy(), np.empty(len(heap))
     for number in range(len(pages)):
         page = pages[number]
-        values[number] = worth(line.rates[page], line.weights[page], now - line.last[page])
+        values[number] = visit_index(line.rates[page], line.weights[page], now - line.last[page])
     few = min(FEW, len(pages))
     price = np.partition(values, len(pages) - few)[len(pages) - few]
     size, ripe = 0, len(pages)

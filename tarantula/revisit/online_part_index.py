@@ -7,7 +7,7 @@ import numpy as np
 from tarantula.revisit.model import Floats
 
 
-def index(rates: Floats, weights: Floats, since: Floats) -> Floats:
+def visit_indexes(rates: Floats, weights: Floats, since: Floats) -> Floats:
     """Return what a visit is worth now to pages that were last visited so many seconds ago.
 
     (w/λ)(1 − (1 + u)e^(−u)) with u = λ times the seconds: at even intervals it is the price of a visit for which these

@@ -7,13 +7,13 @@ from math import exp, expm1
 import numpy as np
 from numba import njit
 
-from tarantula.revisit.model import mean
-from tarantula.revisit.online import Line, ripest, visited
+from tarantula.revisit.model import weighted_mean
+from tarantula.revisit.online import RipeningPages, best_page, record_visit
 from tarantula.revisit.pages import Pages
-from tarantula.revisit.rates.estimators import Prior
+from tarantula.revisit.rates.estimators import RatePrior
 
 
-class Online:
+class OnlinePolicy:
     """Says what to visit next, for as long as there is time; what is believed of a page may change at any visit."""
 
     def __init__(self, pages: Pages, politeness: float, now: float = 0.0) -> None:
@@ -21,7 +21,7 @@ class Online:
         self.pages = pages
         self.politeness = politeness
         self._free = np.full(len(pages.starts) - 1, now)
-        self._line = Line.of(pages, pages.rates.copy(), now)
+        self._line = RipeningPages.of(pages, pages.rates.copy(), now)
 
     def next(self, now: float) -> int | None:
         """Return the page to visit, among servers that may be asked now; none if no visit is worth anything."""
@@ -34,11 +34,17 @@ class Online:
             self._line.rates[page] = rate
         server = self.pages.servers[page]
         self._free[server] = now + self.politeness
-        visited(page, server, now, self._line)
+        record_visit(page, server, now, self._line)
 
 
-def keep(
-    pages: Pages, politeness: float, pause: float, until: float, counted_from: float, prior: Prior | None, seed: int = 0
+def run_online_policy(
+    pages: Pages,
+    politeness: float,
+    pause: float,
+    until: float,
+    counted_from: float,
+    prior: RatePrior | None,
+    seed: int = 0,
 ) -> tuple[float, int]:
     """Let the policy run on pages that change at random; return how fresh it keeps them, and how many visits it makes.
 
@@ -46,12 +52,12 @@ def keep(
     from what the visits find.
     """
     believed = pages.rates.copy() if prior is None else np.full(len(pages), prior.rate)
-    line = Line.of(pages, believed, 0.0)
+    line = RipeningPages.of(pages, believed, 0.0)
     changes, seconds = prior or (0.0, 0.0)
     fresh, visits = _keep(
         line, pages.rates, politeness, pause, until, counted_from, prior is None, float(changes), float(seconds), seed
     )
-    return mean(fresh, pages.weights), int(visits)
+    return weighted_mean(fresh, pages.weights), int(visits)
 
 
 @njit(cache=True)
@@ -60,7 +66,7 @@ def _best(now, free, line):  # type: ignore[no-untyped-def]
     best, where, most = -1, -1, 0.0
     for server in range(len(free)):
         if free[server] <= now:
-            page, value = ripest(server, now, line)
+            page, value = best_page(server, now, line)
             if value > most:
                 best, where, most = page, server, value
     return best, where
@@ -85,7 +91,7 @@ def _keep(line, truth, politeness, pause, until, begin, known, changes, seconds,
                 seen[page] += _changes(rates[page] * gap)
             spent[page] += gap
             rates[page] = seen[page] / spent[page]
-        visited(page, server, now, line)
+        record_visit(page, server, now, line)
         free[server] = now + politeness
         now = max(now + pause, free.min())
         visits += 1

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from scipy.special import lambertw
 
 from tarantula.revisit.model import Floats
-from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.pages import Pages, VisitLimits
 
-STEPS = 200
+BISECTION_STEPS = 200
 """Of the bisection; each halves what is not known of a price."""
-EXACT = 1e-12
+PRICE_TOLERANCE = 1e-12
 """What is not known of a price, in the end, beside it."""
 
 
-class Optimum(NamedTuple):
+class OptimalFrequencies(NamedTuple):
     """Frequencies, and what a further visit would be worth."""
 
     frequencies: Floats
@@ -31,7 +31,7 @@ class Optimum(NamedTuple):
     """Of a visit to each server, in freshness times seconds."""
 
 
-def optimum(pages: Pages, limits: Limits) -> Optimum:
+def optimal_frequencies(pages: Pages, limits: VisitLimits) -> OptimalFrequencies:
     """Return how often each page is best visited, for ever, under the limits of servers and of all."""
     of_server = np.full(len(pages.starts) - 1, 1.0 / limits.politeness)
     own = _prices(pages, of_server)
@@ -42,13 +42,13 @@ def optimum(pages: Pages, limits: Limits) -> Optimum:
 
     low, high = 0.0, _dearest(pages)
     if demand(0.0) > together:
-        for _ in range(STEPS):
+        for _ in range(BISECTION_STEPS):
             middle = (low + high) / 2
             low, high = (middle, high) if demand(middle) > together else (low, middle)
-            if high - low <= EXACT * high:
+            if high - low <= PRICE_TOLERANCE * high:
                 break
     prices = np.maximum(own, high if demand(0.0) > together else 0.0)
-    return Optimum(_frequencies(pages, prices[pages.servers]), prices)
+    return OptimalFrequencies(_frequencies(pages, prices[pages.servers]), prices)
 
 
 def steady_freshness(pages: Pages, frequencies: Floats) -> Floats:
@@ -65,11 +65,11 @@ def _prices(pages: Pages, limits: Floats) -> Floats:
     low, high = np.zeros(len(limits)), np.full(len(limits), _dearest(pages))
     # For nothing any page would be visited all the time.
     asked = np.bincount(pages.servers[_is_worth(pages)], minlength=len(limits)) > 0
-    for _ in range(STEPS):
+    for _ in range(BISECTION_STEPS):
         middle = (low + high) / 2
         above = _demands(pages, middle) > limits
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-        if np.all(high - low <= EXACT * high):
+        if np.all(high - low <= PRICE_TOLERANCE * high):
             break
     return np.where(asked, high, 0.0)
 

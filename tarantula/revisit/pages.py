@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from tarantula.core.errors import TarantulaError
 from tarantula.revisit.model import Floats, Ints
 
-TICKS = 1 << 20
+TICKS_PER_SECOND = 1 << 20
 """Of a second: so fine are the times of visits."""
 
 
@@ -54,7 +54,7 @@ class Pages:
 
 
 @dataclass(frozen=True)
-class Limits:
+class VisitLimits:
     """How much may be asked."""
 
     horizon: float
@@ -80,7 +80,7 @@ class Limits:
     @property
     def pause(self) -> float:
         """The politeness in whole ticks: times that are multiples of it add up without an error."""
-        return ceil(self.politeness * TICKS) / TICKS
+        return ceil(self.politeness * TICKS_PER_SECOND) / TICKS_PER_SECOND
 
     @property
     def could_be_made(self) -> float:

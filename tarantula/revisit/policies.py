@@ -4,35 +4,41 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tarantula.revisit.model import Reading
-from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.model import ModelReading
+from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate
-from tarantula.revisit.phases.merge import merge, wished
+from tarantula.revisit.phases.merge import even_visits, merge_visits
 from tarantula.revisit.policies_part_slotted import slotted
 from tarantula.revisit.schedule import Schedule
 
 
-class Policy(Protocol):
+class RevisitPolicy(Protocol):
     """Says when each page is due."""
 
-    def __call__(self, pages: Pages, limits: Limits, reading: Reading) -> Schedule:
+    def __call__(self, pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
         """Return the visits of a horizon."""
         ...
 
 
-def psp(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
+def psp(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
     """Give visits to pages within what their servers allow, and spread those of a server evenly: the policy of 2007."""
-    return merge(allocate.phase_1(allocate.polite, pages, limits, reading), pages, limits, reading)
+    return merge_visits(
+        allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading), pages, limits, reading
+    )
 
 
-def mp2(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
+def mp2(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
     """Give visits to pages as PSP does, and spread those of each page evenly, whatever else its server is asked for."""
-    return wished(allocate.phase_1(allocate.polite, pages, limits, reading), pages, limits, reading)
+    return even_visits(
+        allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading), pages, limits, reading
+    )
 
 
-def m_wolf(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
+def m_wolf(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
     """Give visits to pages as Wolf does, as if servers had no limit, and spread those of each page evenly."""
-    return wished(allocate.phase_1(allocate.impolite, pages, limits, reading), pages, limits, reading)
+    return even_visits(
+        allocate.cached_allocation(allocate.allocate_impolitely, pages, limits, reading), pages, limits, reading
+    )
 
 
-POLICIES: dict[str, Policy] = {"psp": psp, "mp2": mp2, "m-wolf": m_wolf, "slotted": slotted}
+POLICIES: dict[str, RevisitPolicy] = {"psp": psp, "mp2": mp2, "m-wolf": m_wolf, "slotted": slotted}

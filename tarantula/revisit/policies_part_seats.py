@@ -7,12 +7,12 @@ from math import exp
 import numpy as np
 from numba import njit
 
-REACHES = np.array([1, 2, 3, 5, 8, 1])
+SWAP_DISTANCES = np.array([1, 2, 3, 5, 8, 1])
 """How far apart two visits are that may change their slots, one round after the other."""
 
 
 @njit(cache=True)
-def fit(wishes, owners, rates, weights, horizon, wanted):  # type: ignore[no-untyped-def]
+def fit_to_count(wishes, owners, rates, weights, horizon, wanted):  # type: ignore[no-untyped-def]
     """Return as many wishes as are wanted: without those that are missed least, or with those that add most.
 
     The wishes of a page are together, and in order.
@@ -81,11 +81,11 @@ def _split(rate, weight, before, after):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def polish(takers, times, rates, weights, horizon, steady):  # type: ignore[no-untyped-def]
+def swap_neighbours(takers, times, rates, weights, horizon, steady):  # type: ignore[no-untyped-def]
     """Let visits that are near to each other change their slots wherever that makes pages fresher."""
     visits = len(takers)
     earlier, later = _neighbours(takers, len(rates), steady)
-    for reach in REACHES:
+    for reach in SWAP_DISTANCES:
         for one in range(visits - reach):
             other = one + reach
             page, rival = takers[one], takers[other]

@@ -12,37 +12,37 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from tarantula.revisit.model import Floats, Ints, Reading, freshness
-from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.model import Floats, Ints, ModelReading, even_freshness_of_pages
+from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate
-from tarantula.revisit.phases.merge import GOLDEN, merge
-from tarantula.revisit.policies_part_seats import fit, polish
-from tarantula.revisit.schedule import Schedule, freshness_of
-from tarantula.revisit.slot_market import dearness, find_prices, first_prices, trade
-from tarantula.revisit.slot_market_part_lots import cut
+from tarantula.revisit.phases.merge import GOLDEN_RATIO, merge_visits
+from tarantula.revisit.policies_part_seats import fit_to_count, swap_neighbours
+from tarantula.revisit.schedule import Schedule, schedule_freshness
+from tarantula.revisit.slot_market import find_prices, initial_prices, least_visit_gain, trade_visits
+from tarantula.revisit.slot_market_part_lots import divide_into_lots
 
-FINDING = np.linspace(0.3, 0.05, 10)
+SAMPLE_FIRMNESS = np.linspace(0.3, 0.05, 10)
 """How dear a crowd is, round by round, while some pages find the prices."""
-A_LOT = 4
+SAMPLE_VISITS_PER_LOT = 4
 """Visits of these pages."""
-FIRMNESS = np.array([0.3, 1.0])
+TRADE_FIRMNESS = np.array([0.3, 1.0])
 """How dear a crowd is when all pages choose: it has to go."""
-EFFORT = {Reading.FRESH: 0.97, Reading.STEADY: 1.0}
+IMPROVED_LOSS_SHARE = {ModelReading.FRESH: 0.97, ModelReading.STEADY: 1.0}
 """Of what MERGE loses: bargaining takes its time, and servers that lose the rest, little each, are left as they are."""
 
 
-def slotted(pages: Pages, limits: Limits, reading: Reading) -> Schedule:
+def slotted(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
     """Choose pages and slots together; a server for which MERGE does better is left to it."""
-    visits = allocate.phase_1(allocate.polite, pages, limits, reading)
-    merged = merge(visits, pages, limits, reading)
-    fresh = _of_servers(freshness_of(merged, pages, limits, reading), pages)
-    best = _of_servers(freshness(visits, pages.changes(limits.horizon), reading), pages)
-    worst = _where_most_is_lost(best - fresh, EFFORT[reading])
+    visits = allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading)
+    merged = merge_visits(visits, pages, limits, reading)
+    fresh = _of_servers(schedule_freshness(merged, pages, limits, reading), pages)
+    best = _of_servers(even_freshness_of_pages(visits, pages.changes(limits.horizon), reading), pages)
+    worst = _where_most_is_lost(best - fresh, IMPROVED_LOSS_SHARE[reading])
     takers = merged.pages.copy()
-    choose = _spread if reading is Reading.STEADY else _bargain
+    choose = _spread if reading is ModelReading.STEADY else _bargain
     choose(worst, visits, merged.times, merged.starts, pages.starts, pages.rates, pages.weights, limits.horizon, takers)
     chosen = Schedule(merged.times, takers, merged.starts)
-    is_better = _of_servers(freshness_of(chosen, pages, limits, reading), pages) > fresh
+    is_better = _of_servers(schedule_freshness(chosen, pages, limits, reading), pages) > fresh
     return Schedule(
         merged.times, np.where(np.repeat(is_better, np.diff(merged.starts)), takers, merged.pages), merged.starts
     )
@@ -75,19 +75,31 @@ def _bargain(servers, visits, times, starts, pages, rates, weights, horizon, tak
 @njit(cache=True)
 def _bargained(visits, times, rates, weights, horizon):  # type: ignore[no-untyped-def]
     """Return the page in each slot of a server."""
-    points, room, others, wishes, owners = cut(visits, times, rates, weights, horizon)
+    points, room, others, wishes, owners = divide_into_lots(visits, times, rates, weights, horizon)
     gap = horizon / (len(times) / max((visits > 0).sum(), 1) + 1)
-    prices = first_prices(points, horizon, dearness(rates * horizon, weights, visits), gap)
-    find_prices(rates[others], weights[others], visits[others], horizon, points, room, prices, FINDING, A_LOT)
-    bought, begins = trade(rates[others], weights[others], visits[others], horizon, points, room, prices, FIRMNESS)
+    prices = initial_prices(points, horizon, least_visit_gain(rates * horizon, weights, visits), gap)
+    find_prices(
+        rates[others],
+        weights[others],
+        visits[others],
+        horizon,
+        points,
+        room,
+        prices,
+        SAMPLE_FIRMNESS,
+        SAMPLE_VISITS_PER_LOT,
+    )
+    bought, begins = trade_visits(
+        rates[others], weights[others], visits[others], horizon, points, room, prices, TRADE_FIRMNESS
+    )
     # Within a lot one time is as good as another: pages are spread over it.
     step = points[1] - points[0] if len(points) > 1 else 0.0
     buyers = np.repeat(np.arange(len(others)), np.diff(begins))
-    times_of = points[bought] + (buyers * GOLDEN % 1.0 - 0.5) * step
-    times_of, buyers = fit(times_of, buyers, rates[others], weights[others], horizon, len(times) - len(wishes))
+    times_of = points[bought] + (buyers * GOLDEN_RATIO % 1.0 - 0.5) * step
+    times_of, buyers = fit_to_count(times_of, buyers, rates[others], weights[others], horizon, len(times) - len(wishes))
     order = np.argsort(np.concatenate((wishes, times_of)), kind="mergesort")
     takers = np.concatenate((owners, others[buyers]))[order]
-    polish(takers, times, rates, weights, horizon, False)
+    swap_neighbours(takers, times, rates, weights, horizon, False)
     return takers
 
 
@@ -102,8 +114,8 @@ def _spread(servers, visits, times, starts, pages, rates, weights, horizon, take
         wishes, owners, at = np.empty(end - begin), np.repeat(order, counts), 0
         for place in range(len(counts)):
             for visit in range(counts[place]):
-                wishes[at] = (visit + place * GOLDEN % 1.0) / counts[place]
+                wishes[at] = (visit + place * GOLDEN_RATIO % 1.0) / counts[place]
                 at += 1
         taken = owners[np.argsort(wishes, kind="mergesort")]
-        polish(taken, times[begin:end], rates[first:last], weights[first:last], horizon, True)
+        swap_neighbours(taken, times[begin:end], rates[first:last], weights[first:last], horizon, True)
         takers[begin:end] = first + taken

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit, prange
 
-from tarantula.revisit.changes import Laws, all_poisson, fresh_seconds
-from tarantula.revisit.model import Floats, Ints, Reading, mean
-from tarantula.revisit.pages import Limits, Pages
-from tarantula.revisit.schedule_part_runs import starts_of
+from tarantula.revisit.changes import Laws, all_poisson, expected_fresh_seconds
+from tarantula.revisit.model import Floats, Ints, ModelReading, weighted_mean
+from tarantula.revisit.pages import Pages, VisitLimits
+from tarantula.revisit.schedule_part_runs import run_starts
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Schedule:
     def at(self, times: Floats) -> Schedule:
         """Return the visits at other times, in the same order; those whose time is nan are not made."""
         made = ~np.isnan(times)
-        before = starts_of(made)
+        before = run_starts(made)
         return Schedule(times[made], self.pages[made], before[self.starts])
 
     def closest(self) -> float:
@@ -36,8 +36,8 @@ class Schedule:
         return float(gaps.min(initial=np.inf))
 
 
-def freshness_of(
-    schedule: Schedule, pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None
+def schedule_freshness(
+    schedule: Schedule, pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None
 ) -> Floats:
     """Return how fresh each page is when it is visited at exactly these times; Poisson's law holds unless told."""
     fresh: Floats = _freshness(
@@ -47,14 +47,16 @@ def freshness_of(
         pages.rates,
         all_poisson(len(pages)) if laws is None else laws,
         limits.horizon,
-        reading is Reading.STEADY,
+        reading is ModelReading.STEADY,
     )
     return fresh
 
 
-def staleness_of(schedule: Schedule, pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> float:
+def schedule_staleness(
+    schedule: Schedule, pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None
+) -> float:
     """Return how stale all pages are, by their weights."""
-    return 1.0 - mean(freshness_of(schedule, pages, limits, reading, laws), pages.weights)
+    return 1.0 - weighted_mean(schedule_freshness(schedule, pages, limits, reading, laws), pages.weights)
 
 
 @njit(cache=True, parallel=True)
@@ -68,15 +70,15 @@ def _freshness(times, pages, starts, rates, laws, horizon, steady):  # type: ign
             if np.isnan(last[page]):
                 first[page] = time
                 if not steady:
-                    fresh[page] += fresh_seconds(laws[page], rates[page], time)
+                    fresh[page] += expected_fresh_seconds(laws[page], rates[page], time)
             else:
                 gap = time - last[page]
-                fresh[page] += fresh_seconds(laws[page], rates[page], gap)
+                fresh[page] += expected_fresh_seconds(laws[page], rates[page], gap)
             last[page] = time
     for page in prange(len(rates)):
         if np.isnan(last[page]):
             gap = 0.0 if steady else horizon
         else:
             gap = horizon - last[page] + (first[page] if steady else 0.0)
-        fresh[page] = (fresh[page] + fresh_seconds(laws[page], rates[page], gap)) / horizon
+        fresh[page] = (fresh[page] + expected_fresh_seconds(laws[page], rates[page], gap)) / horizon
     return fresh

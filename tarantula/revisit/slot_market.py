@@ -12,27 +12,27 @@ from math import exp
 import numpy as np
 from numba import njit
 
-from tarantula.revisit.model import gain
-from tarantula.revisit.slot_market_part_demand import best_visits, desk, is_tempted, prepare
+from tarantula.revisit.model import visit_gain
+from tarantula.revisit.slot_market_part_demand import best_visits, fill_powers, has_profitable_visit, work_arrays
 
-TEMPTED = 0.7
+RECONSIDERED_PRICE_SHARE = 0.7
 """A page to which no visit is worth that share of its price in one round is not asked again in the next ones."""
-SELDOM = 0.002
+PRICE_UPDATE_SHARE = 0.002
 """Of the pages: so often, in the first round, all prices are brought up to how many pages have been asked."""
 
 
 @njit(cache=True)
-def dearness(changes, weights, visits):  # type: ignore[no-untyped-def]
+def least_visit_gain(changes, weights, visits):  # type: ignore[no-untyped-def]
     """Return what the visit is worth that is worth least of those that are made."""
     least = np.inf
     for page in range(len(visits)):
         if visits[page] > 0:
-            least = min(least, weights[page] * gain(visits[page] - 1, changes[page], False))
+            least = min(least, weights[page] * visit_gain(visits[page] - 1, changes[page], False))
     return least
 
 
 @njit(cache=True)
-def first_prices(points, horizon, price, gap):  # type: ignore[no-untyped-def]
+def initial_prices(points, horizon, price, gap):  # type: ignore[no-untyped-def]
     """Return one price for all lots, but less where pages are still fresh, or it soon will no longer matter."""
     return price * np.minimum(1.0, np.minimum(points, horizon - points) / (gap / 2))
 
@@ -48,11 +48,11 @@ def find_prices(rates, weights, expected, horizon, points, room, prices, firmnes
     some = np.arange(0, len(rates), apart)
     share = expected[some].sum() / max(wanted, 1)
     if share > 0.0:
-        trade(rates[some], weights[some], expected[some], horizon, points, room * share, prices, firmness)
+        trade_visits(rates[some], weights[some], expected[some], horizon, points, room * share, prices, firmness)
 
 
 @njit(cache=True)
-def trade(rates, weights, expected, horizon, points, room, prices, firmness):  # type: ignore[no-untyped-def]
+def trade_visits(rates, weights, expected, horizon, points, room, prices, firmness):  # type: ignore[no-untyped-def]
     """Return which lots each page buys, page after page, and where those of each begin; *prices* become the last ones.
 
     *points* are the middles of the lots, *room* how many visits each has, *expected* how many each page is supposed
@@ -77,14 +77,14 @@ def _ask_all(rates, weights, horizon, points, room, prices, push, due, starts, b
     """Let each page give back what it bought and choose anew; *due* is the share of the room that may be taken then."""
     lots = len(points)
     now, seen = np.empty(lots), -1.0
-    powers, worths, follows, hull = desk(lots)
+    powers, worths, follows, hull = work_arrays(lots)
     step = points[1] - points[0] if lots > 1 else horizon
     begins, chosen = np.empty(len(rates) + 1, np.int64), np.empty(2 * int(room.sum()) + lots, np.int64)
     count = 0
     for page in range(len(rates)):
         begins[page] = count
         # At first nobody has bought: a lot is crowded if it has more than its share of the pages so far.
-        if due[page] - seen > SELDOM:
+        if due[page] - seen > PRICE_UPDATE_SHARE:
             seen = due[page]
             for lot in range(lots):
                 now[lot] = _price(lot, prices, push, load, room, seen)
@@ -95,9 +95,11 @@ def _ask_all(rates, weights, horizon, points, room, prices, push, due, starts, b
             continue
         rate, worth = rates[page], weights[page] / (rates[page] * horizon)
         before, after = exp(-rate * points[0]), exp(-rate * (horizon - points[-1]))
-        prepare(rate, step, powers)
-        if not is_tempted(worth, worth, before, after, now, powers):
-            asked[page] = is_tempted(worth / TEMPTED, worth / TEMPTED, before, after, now, powers)
+        fill_powers(rate, step, powers)
+        if not has_profitable_visit(worth, worth, before, after, now, powers):
+            asked[page] = has_profitable_visit(
+                worth / RECONSIDERED_PRICE_SHARE, worth / RECONSIDERED_PRICE_SHARE, before, after, now, powers
+            )
             continue
         lot = best_visits(worth, worth, before, after, now, powers, worths, follows, hull)[0]
         while lot < lots and count < len(chosen):

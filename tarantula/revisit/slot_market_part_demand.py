@@ -15,14 +15,14 @@ from numba import njit
 
 
 @njit(cache=True)
-def desk(points):  # type: ignore[no-untyped-def]
+def work_arrays(points):  # type: ignore[no-untyped-def]
     """Return room to work in, for so many points of time: powers, worths, which visit follows, and the hull."""
     hull = np.empty(points + 1, np.int64), np.empty(points + 1)
     return np.empty(points + 1), np.empty(points), np.empty(points, np.int64), hull
 
 
 @njit(cache=True)
-def prepare(rate, step, powers):  # type: ignore[no-untyped-def]
+def fill_powers(rate, step, powers):  # type: ignore[no-untyped-def]
     """Write down how likely it is that nothing changes in so many steps."""
     factor = exp(-rate * step)
     powers[0] = 1.0
@@ -31,7 +31,7 @@ def prepare(rate, step, powers):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def is_tempted(worth, decay, before, after, prices, powers):  # type: ignore[no-untyped-def]
+def has_profitable_visit(worth, decay, before, after, prices, powers):  # type: ignore[no-untyped-def]
     """Tell whether any visit is worth its price: if none is alone, no more of them are together."""
     last = len(prices) - 1
     never = before * powers[last] * after

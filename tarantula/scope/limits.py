@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tarantula.core.states import DocumentState
 from tarantula.scope.rule_part_candidate import Candidate
 from tarantula.scope.rule_part_verdict import Verdict, refuse
-from tarantula.scope.servers_part_server_settings import ByServer
+from tarantula.scope.servers_part_server_settings import SettingsByServer
 
 
 class ServerBudget:
@@ -18,7 +18,7 @@ class ServerBudget:
         self._before: dict[str, int] = {}
         self._asked: dict[str, set[int]] = {}
 
-    def adapt(self, settings: ByServer) -> None:
+    def adapt(self, settings: SettingsByServer) -> None:
         """Go by other settings from now on."""
         self._limits = {server: one.documents for server, one in settings.items() if one.documents is not None}
 

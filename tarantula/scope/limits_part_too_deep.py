@@ -7,7 +7,7 @@ from tarantula.links.link import LinkKind
 from tarantula.scope.rule_part_candidate import Candidate
 from tarantula.scope.rule_part_verdict import Verdict, refuse
 
-STEPS_PAST: dict[int, int] = {
+EXTRA_DEPTH: dict[int, int] = {
     LinkKind.NAVIGATION: 0,
     # So that the last pages are whole: their images and styles, and what those styles ask for.
     LinkKind.REQUISITE: 1,
@@ -23,14 +23,14 @@ class TooDeep:
     def __init__(self, publication: str, depth: int) -> None:
         self._publication = publication
         self._depth = depth
-        self._deepest = tuple(depth + STEPS_PAST[kind] for kind in sorted(LinkKind))
+        self._deepest = tuple(depth + EXTRA_DEPTH[kind] for kind in sorted(LinkKind))
 
     def judge(self, candidate: Candidate) -> Verdict | None:
         """Refuse it, or have no opinion."""
         if candidate.depth <= self._depth or candidate.depth <= self._deepest[candidate.kind]:
             return None
         links = "link" if candidate.depth == 1 else "links"
-        past = STEPS_PAST[candidate.kind]
+        past = EXTRA_DEPTH[candidate.kind]
         more = f", and {past} more for what a page needs to be whole" if past else ""
         return refuse(
             self,

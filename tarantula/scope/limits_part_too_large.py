@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tarantula.core.states import DocumentState
-from tarantula.scope.rule_part_answer import Answer
+from tarantula.scope.rule_part_answer import CandidateResponse
 from tarantula.scope.rule_part_verdict import Verdict, refuse
 
 
@@ -14,7 +14,7 @@ class TooLarge:
         self._publication = publication
         self.max_size = max_size
 
-    def judge(self, answer: Answer) -> Verdict | None:
+    def judge(self, answer: CandidateResponse) -> Verdict | None:
         """Refuse it, or have no opinion."""
         if answer.length is None or answer.length <= self.max_size:
             return None

@@ -9,13 +9,13 @@ from tarantula.core.urls import path_of
 from tarantula.scope.rule_part_candidate import Candidate
 from tarantula.scope.rule_part_verdict import Verdict, refuse
 
-MAX_REPEATS = 2
+MAX_GROUP_REPEATS = 2
 """How often two or more segments may come in a row: /a/b/a/b is let in, /a/b/a/b/a/b is not."""
-MAX_OF_ONE = 5
+MAX_SEGMENT_REPEATS = 5
 """How often one segment may come in a path, in a row or not."""
-_SEGMENTS = 2 * (MAX_REPEATS + 1)
+_SEGMENTS = 2 * (MAX_GROUP_REPEATS + 1)
 _SLASHES = _SEGMENTS + 2
-_DOUBLES = min(2 * MAX_REPEATS, MAX_OF_ONE)
+_DOUBLES = min(2 * MAX_GROUP_REPEATS, MAX_SEGMENT_REPEATS)
 
 
 class PathRepeats:
@@ -37,15 +37,15 @@ class PathRepeats:
 
 def _too_frequent(segments: list[str]) -> str | None:
     names = Counter(one for one in segments if not one.isdigit())
-    return next((f"/{name}" for name, times in names.items() if times > MAX_OF_ONE), None)
+    return next((f"/{name}" for name, times in names.items() if times > MAX_SEGMENT_REPEATS), None)
 
 
 def _too_often_in_a_row(segments: list[str]) -> str | None:
-    for length in range(2, len(segments) // (MAX_REPEATS + 1) + 1):
+    for length in range(2, len(segments) // (MAX_GROUP_REPEATS + 1) + 1):
         alike = 0
         for position in range(length, len(segments)):
             alike = alike + 1 if segments[position] == segments[position - length] else 0
-            if alike == length * MAX_REPEATS:
+            if alike == length * MAX_GROUP_REPEATS:
                 group = segments[position - length + 1 : position + 1]
                 if not all(one.isdigit() for one in group):
                     return "/" + "/".join(group)

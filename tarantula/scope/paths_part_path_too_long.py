@@ -9,7 +9,7 @@ from tarantula.scope.rule_part_verdict import Verdict, refuse
 
 MAX_SEGMENTS = 30
 """Segments of a path. The source trees that git shows on the web, the deepest honest paths, have about twenty."""
-SLASHES_BEFORE = 2
+SCHEME_SLASHES = 2
 """Those of ``http://``."""
 
 
@@ -18,7 +18,7 @@ class PathTooLong:
 
     def __init__(self, most: int = MAX_SEGMENTS) -> None:
         self._most = most
-        self._slashes = most + SLASHES_BEFORE
+        self._slashes = most + SCHEME_SLASHES
 
     def judge(self, candidate: Candidate) -> Verdict | None:
         """Refuse it, or have no opinion."""

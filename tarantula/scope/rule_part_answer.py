@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Answer(NamedTuple):
+class CandidateResponse(NamedTuple):
     """What the rules know when the headers have come."""
 
     url: str

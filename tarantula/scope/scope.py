@@ -19,12 +19,12 @@ from tarantula.scope.paths import PathRepeats
 from tarantula.scope.paths_part_path_too_long import PathTooLong
 from tarantula.scope.paths_part_scheme_not_web import SchemeNotWeb
 from tarantula.scope.paths_part_url_not_sane import UrlNotSane
-from tarantula.scope.rule import Rule
-from tarantula.scope.rule_part_answer import Answer
+from tarantula.scope.rule import ScopeRule
+from tarantula.scope.rule_part_answer import CandidateResponse
 from tarantula.scope.rule_part_candidate import Candidate
 from tarantula.scope.rule_part_verdict import Verdict
 from tarantula.scope.servers import Servers
-from tarantula.scope.servers_part_server_settings import ByServer
+from tarantula.scope.servers_part_server_settings import SettingsByServer
 from tarantula.scope.traps import CalendarWithoutEnd
 from tarantula.scope.traps_part_ever_longer import EverLonger
 from tarantula.scope.traps_part_same_body import SameBody
@@ -35,10 +35,12 @@ from tarantula.scope.types_part_type_not_wanted import TypeNotWanted
 from tarantula.scope.types_part_type_unknown import TypeUnknown
 
 ACCEPTED = Verdict(True, "Accepted", None, "No rule refuses it.")
-UNREADABLE = Verdict(False, UrlNotSane.__name__, DocumentState.OVER_LIMIT, "It is not a URL that a browser could read.")
+UNREADABLE_URL = Verdict(
+    False, UrlNotSane.__name__, DocumentState.OVER_LIMIT, "It is not a URL that a browser could read."
+)
 
 
-class OwnRules(NamedTuple):
+class PerServerRules(NamedTuple):
     """The rules that ask for the settings of servers."""
 
     servers: Servers
@@ -51,12 +53,12 @@ class Scope:
 
     def __init__(
         self,
-        before: tuple[Rule[Candidate], ...],
-        on_head: tuple[Rule[Answer], ...],
-        on_body: tuple[Rule[Answer], ...],
-        extensions: media_types.Extensions,
+        before: tuple[ScopeRule[Candidate], ...],
+        on_head: tuple[ScopeRule[CandidateResponse], ...],
+        on_body: tuple[ScopeRule[CandidateResponse], ...],
+        extensions: media_types.TypesByExtension,
         bodies: SameBody,
-        servers: OwnRules,
+        servers: PerServerRules,
     ) -> None:
         self._before = tuple(rule.judge for rule in before)
         self._on_head = tuple(rule.judge for rule in on_head)
@@ -67,14 +69,14 @@ class Scope:
         self.servers = servers
 
     @classmethod
-    def of(cls, config: PublicationConfig, types: media_types.Types, wanted: TypeSet) -> Scope:
+    def of(cls, config: PublicationConfig, types: media_types.ExtensionsByType, wanted: TypeSet) -> Scope:
         """Build a publication's scope from its configuration, the known types and the wanted ones."""
         extensions = {
             extension: tuple(sorted(mimes, key=lambda mime: mime not in wanted))
-            for extension, mimes in media_types.by_extension(types).items()
+            for extension, mimes in media_types.types_by_extension(types).items()
         }
         bodies = SameBody()
-        own = OwnRules(Servers(config), ServerTooDeep(), ServerBudget())
+        own = PerServerRules(Servers(config), ServerTooDeep(), ServerBudget())
         return cls(
             before=(
                 # Things that are no documents at all: mailto, javascript, data.
@@ -111,7 +113,7 @@ class Scope:
             servers=own,
         )
 
-    def adapt(self, config: PublicationConfig, settings: ByServer) -> None:
+    def adapt(self, config: PublicationConfig, settings: SettingsByServer) -> None:
         """Go by other servers and settings of servers from now on."""
         self.servers.servers.adapt(config, settings)
         self.servers.too_deep.adapt(settings)
@@ -129,15 +131,15 @@ class Scope:
 
     def judge_head(self, url: str, media_type: str | None, length: int | None, status: int) -> Verdict:
         """Decide when the headers have come, before the body is read."""
-        return _first(self._on_head, Answer(url, media_type, length, status))
+        return _first(self._on_head, CandidateResponse(url, media_type, length, status))
 
     def judge_type(self, url: str, media_type: str | None, size: int | None = None) -> Verdict:
         """Decide again when the body has come and its type, as `type_of` tells it, is known."""
-        return _first(self._on_body, Answer(url, media_type, size))
+        return _first(self._on_body, CandidateResponse(url, media_type, size))
 
     def type_of(self, content_type: str | None, url: str, start: bytes = b"") -> str | None:
         """Return a document's type by its header, its extension (a wanted meaning first) or its first bytes."""
-        return media_types.guess(content_type, url, self._extensions, start)
+        return media_types.guess_type(content_type, url, self._extensions, start)
 
     def explain(
         self,
@@ -150,7 +152,7 @@ class Scope:
         """Decide what would become of a URL, as a person wrote it; a type or size that is not told is not judged."""
         address = canonical(url.strip())
         if address is None:
-            return UNREADABLE
+            return UNREADABLE_URL
         verdict = self.judge(Candidate.of(address, depth, kind))
         if not verdict.accepted:
             return verdict
@@ -161,7 +163,7 @@ class Scope:
         return verdict if later.accepted else later
 
 
-def _first(judges: tuple[Callable[[Answer], Verdict | None], ...], answer: Answer) -> Verdict:
+def _first(judges: tuple[Callable[[CandidateResponse], Verdict | None], ...], answer: CandidateResponse) -> Verdict:
     for judge in judges:
         if (verdict := judge(answer)) is not None:
             return verdict

@@ -6,16 +6,16 @@ from functools import lru_cache
 
 from tarantula.publications.config import PublicationConfig
 from tarantula.scope.patterns import ServerPatterns
-from tarantula.scope.rule import Rule
+from tarantula.scope.rule import ScopeRule
 from tarantula.scope.rule_part_candidate import Candidate
 from tarantula.scope.rule_part_verdict import Verdict
 from tarantula.scope.servers_part_base_server import BaseServer
 from tarantula.scope.servers_part_server_accepted import ServerAccepted
 from tarantula.scope.servers_part_server_excluded import ServerExcluded
 from tarantula.scope.servers_part_server_not_accepted import ServerNotAccepted
-from tarantula.scope.servers_part_server_settings import ByServer
+from tarantula.scope.servers_part_server_settings import SettingsByServer
 
-REMEMBERED = 65_536
+REMEMBERED_SERVERS = 65_536
 """Servers; a page may name as many as it likes."""
 
 
@@ -26,14 +26,14 @@ class Servers:
         self._otherwise = ServerNotAccepted(config.name)
         self.adapt(config, {})
 
-    def adapt(self, config: PublicationConfig, settings: ByServer) -> None:
+    def adapt(self, config: PublicationConfig, settings: SettingsByServer) -> None:
         """Go by other patterns and settings from now on."""
-        self._rules: tuple[Rule[str], ...] = (
+        self._rules: tuple[ScopeRule[str], ...] = (
             BaseServer(config.name, config.base_server),
             ServerExcluded(config.name, ServerPatterns(config.exclude), settings),
             ServerAccepted(config.name, ServerPatterns(config.accept)),
         )
-        self._decide = lru_cache(REMEMBERED)(self._ask_rules)
+        self._decide = lru_cache(REMEMBERED_SERVERS)(self._ask_rules)
 
     def judge(self, candidate: Candidate) -> Verdict:
         """Let the candidate's server in, or refuse it."""

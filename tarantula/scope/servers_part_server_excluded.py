@@ -5,13 +5,13 @@ from __future__ import annotations
 from tarantula.core.states import DocumentState
 from tarantula.scope.patterns import ServerPatterns
 from tarantula.scope.rule_part_verdict import Verdict, refuse
-from tarantula.scope.servers_part_server_settings import ByServer
+from tarantula.scope.servers_part_server_settings import SettingsByServer
 
 
 class ServerExcluded:
     """Refuses the servers that an excluding pattern takes, or their own settings exclude, accepted or not."""
 
-    def __init__(self, publication: str, patterns: ServerPatterns, settings: ByServer) -> None:
+    def __init__(self, publication: str, patterns: ServerPatterns, settings: SettingsByServer) -> None:
         self._publication = publication
         self._patterns = patterns
         self._settings = settings

@@ -29,4 +29,4 @@ class ServerSettings(BaseModel):
         return ServerSettings(**{**other.model_dump(exclude_none=True), **self.model_dump(exclude_none=True)})
 
 
-ByServer = Mapping[str, ServerSettings]
+SettingsByServer = Mapping[str, ServerSettings]

@@ -10,13 +10,13 @@ from typing import NamedTuple
 from tarantula.core.states import DocumentState
 from tarantula.scope.rule_part_candidate import Candidate
 from tarantula.scope.rule_part_verdict import Verdict, refuse
-from tarantula.scope.traps_part_steps import Steps
+from tarantula.scope.traps_part_steps import StepCounter
 
 MAX_YEARS_AHEAD = 10
 """Years from now; nothing that already happened, or is announced, lies beyond."""
-MAX_STEPS = 60
+MAX_CALENDAR_STEPS = 60
 """Steps from date to date in a row. Archives have shorter ways to their dates than turning sixty pages."""
-REMEMBERED = 4096
+REMEMBERED_PARAMETERS = 4096
 """Names of parameters."""
 
 _YEAR = r"(?P<year>[12][0-9]{3})"
@@ -43,10 +43,12 @@ class _Dated(NamedTuple):
 class CalendarWithoutEnd:
     """Refuses what a page names that differs only in its date: too many in a row, or years that nobody plans for."""
 
-    def __init__(self, steps: int = MAX_STEPS, ahead: int = MAX_YEARS_AHEAD, this_year: int | None = None) -> None:
+    def __init__(
+        self, steps: int = MAX_CALENDAR_STEPS, ahead: int = MAX_YEARS_AHEAD, this_year: int | None = None
+    ) -> None:
         self._most = steps
         self._last_year = (this_year or datetime.now(UTC).year) + ahead
-        self._steps = Steps()
+        self._steps = StepCounter()
         self._naming: tuple[str, _Dated | None] = ("", None)
 
     def judge(self, candidate: Candidate) -> Verdict | None:
@@ -89,6 +91,6 @@ def _dated(url: str) -> _Dated | None:
     return _Dated(mask, start, mask.rpartition(_DATE)[2], year) if date else None
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(REMEMBERED_PARAMETERS)
 def _names_a_date(name: str) -> bool:
     return _NAME.search(name) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tarantula.core.states import DocumentState
 from tarantula.scope.rule_part_candidate import Candidate
 from tarantula.scope.rule_part_verdict import Verdict, refuse
-from tarantula.scope.traps_part_steps import Steps
+from tarantula.scope.traps_part_steps import StepCounter
 
 MAX_GROWTH = 10
 """Steps in a row. ?p=1, ?p=10, ?p=100 are two; whoever chooses ten filters of a shop one by one has gone ten."""
@@ -16,7 +16,7 @@ class EverLonger:
 
     def __init__(self, most: int = MAX_GROWTH) -> None:
         self._most = most
-        self._steps = Steps()
+        self._steps = StepCounter()
 
     def judge(self, candidate: Candidate) -> Verdict | None:
         """Refuse it, or have no opinion."""

@@ -12,7 +12,7 @@ from tarantula.scope.rule_part_verdict import Verdict, refuse
 
 MAX_COPIES = 100
 """Addresses of one server with one body whose links are followed."""
-REMEMBERED = 50_000
+REMEMBERED_BODIES = 50_000
 """Bodies, and as many addresses; those not met for longest are forgotten first."""
 
 
@@ -23,7 +23,7 @@ class SameBody:
     to be whole is let in, for a hundred albums may well have the same frames.
     """
 
-    def __init__(self, most: int = MAX_COPIES, size: int = REMEMBERED) -> None:
+    def __init__(self, most: int = MAX_COPIES, size: int = REMEMBERED_BODIES) -> None:
         self._most = most
         self._size = size
         self._copies: OrderedDict[tuple[str, int, int], int] = OrderedDict()

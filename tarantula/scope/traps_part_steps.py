@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-REMEMBERED = 50_000
+REMEMBERED_PAGES = 50_000
 """Pages; when there are more, all but the last are forgotten."""
 
 
-class Steps:
+class StepCounter:
     """Remembers pages that were reached by steps of a kind, and by how many."""
 
-    def __init__(self, size: int = REMEMBERED) -> None:
+    def __init__(self, size: int = REMEMBERED_PAGES) -> None:
         self._size = size
         self._steps: dict[int, int] = {}
 

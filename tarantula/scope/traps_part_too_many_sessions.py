@@ -10,7 +10,7 @@ from tarantula.scope.rule_part_verdict import Verdict, refuse
 
 MAX_SESSIONS = 5
 """Session ids under which one address is asked for."""
-REMEMBERED = 50_000
+REMEMBERED_ADDRESSES = 50_000
 """Addresses; when there are more, all are forgotten."""
 
 # Short names such as sid also number articles: there, only what is long and drawn by lot is a session.
@@ -25,7 +25,7 @@ _IN_PATH = re.compile(r"/\((?:[a-z]\([^()]*\))*s\([0-9a-z]{16,}\)\)")
 class TooManySessions:
     """Refuses an address that differs from many others only in its session id."""
 
-    def __init__(self, most: int = MAX_SESSIONS, size: int = REMEMBERED) -> None:
+    def __init__(self, most: int = MAX_SESSIONS, size: int = REMEMBERED_ADDRESSES) -> None:
         self._most = most
         self._size = size
         self._sessions: dict[int, frozenset[int]] = {}

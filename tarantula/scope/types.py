@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from tarantula.fetch.media_types import preferred
+from tarantula.fetch.media_types import preferred_type
 
-REMEMBERED = 4096
+REMEMBERED_TYPES = 4096
 """Types; a server may call its documents whatever it likes."""
 
 
@@ -20,7 +20,7 @@ class TypeSet:
     def __init__(self, profile: Iterable[str], added: Iterable[str] = (), excluded: Iterable[str] = ()) -> None:
         self._wanted = _spelled([*profile, *added])
         self._excluded = _spelled(excluded)
-        self._decide = lru_cache(REMEMBERED)(self._is_wanted)
+        self._decide = lru_cache(REMEMBERED_TYPES)(self._is_wanted)
 
     @property
     def takes_unknown(self) -> bool:
@@ -31,10 +31,10 @@ class TypeSet:
         return self._decide(mime)
 
     def _is_wanted(self, mime: str) -> bool:
-        mime = preferred(mime.strip().lower())
+        mime = preferred_type(mime.strip().lower())
         names = {mime, mime.partition("/")[0] + "/*", "*/*"}
         return not names.isdisjoint(self._wanted) and names.isdisjoint(self._excluded)
 
 
 def _spelled(types: Iterable[str]) -> frozenset[str]:
-    return frozenset(preferred(mime.strip().lower()) for mime in types)
+    return frozenset(preferred_type(mime.strip().lower()) for mime in types)

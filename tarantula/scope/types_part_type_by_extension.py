@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tarantula.core.states import DocumentState
-from tarantula.fetch.media_types import Extensions
+from tarantula.fetch.media_types import TypesByExtension
 from tarantula.links.link import LinkKind
 from tarantula.scope.rule_part_candidate import Candidate
 from tarantula.scope.rule_part_verdict import Verdict, refuse
 from tarantula.scope.types import TypeSet
 
 # fmt: off
-MADE_BY_PROGRAMS = frozenset({
+PROGRAM_EXTENSIONS = frozenset({
     "action", "asp", "aspx", "cfm", "cgi", "dll", "do", "exe", "htm", "html", "jsf", "jsp", "jspx",
     "php", "php3", "php4", "php5", "phtml", "pl", "py", "rb", "shtm", "shtml", "xhtml", "xml",
 })
 # fmt: on
 """Extensions behind which anything may come."""
-TITLES = frozenset({"com", "js"})
+TITLE_EXTENSIONS = frozenset({"com", "js"})
 """Extensions that end the names of pages too: ``/wiki/Node.js``, ``/companies/example.com``."""
 
 
 class TypeByExtension:
     """Refuses a URL without a query whose extension belongs to known types, all of them unwanted."""
 
-    def __init__(self, publication: str, extensions: Extensions, wanted: TypeSet) -> None:
+    def __init__(self, publication: str, extensions: TypesByExtension, wanted: TypeSet) -> None:
         self._publication = publication
         self._unwanted: Mapping[str, str] = {
             extension: mimes[0]
             for extension, mimes in extensions.items()
-            if extension not in MADE_BY_PROGRAMS and not any(mime in wanted for mime in mimes)
+            if extension not in PROGRAM_EXTENSIONS and not any(mime in wanted for mime in mimes)
         }
 
     def judge(self, candidate: Candidate) -> Verdict | None:
@@ -47,4 +47,4 @@ class TypeByExtension:
         if "?" in candidate.url or ":" in stem:
             # /wiki/File:Lisbon.jpg is a page about a picture.
             return False
-        return candidate.kind != LinkKind.NAVIGATION or extension.lower() not in TITLES
+        return candidate.kind != LinkKind.NAVIGATION or extension.lower() not in TITLE_EXTENSIONS

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tarantula.core.states import DocumentState
-from tarantula.fetch.media_types import Extensions, extension_of
-from tarantula.scope.rule_part_answer import Answer
+from tarantula.fetch.media_types import TypesByExtension, extension_of
+from tarantula.scope.rule_part_answer import CandidateResponse
 from tarantula.scope.rule_part_verdict import Verdict, refuse
 from tarantula.scope.types import TypeSet
 
@@ -12,12 +12,12 @@ from tarantula.scope.types import TypeSet
 class TypeNotWanted:
     """Refuses documents of types outside the publication's; where the headers are silent, the extension speaks."""
 
-    def __init__(self, publication: str, extensions: Extensions, wanted: TypeSet) -> None:
+    def __init__(self, publication: str, extensions: TypesByExtension, wanted: TypeSet) -> None:
         self._publication = publication
         self._extensions = extensions
         self._wanted = wanted
 
-    def judge(self, answer: Answer) -> Verdict | None:
+    def judge(self, answer: CandidateResponse) -> Verdict | None:
         """Refuse it, or have no opinion."""
         if not answer.is_success:
             return None

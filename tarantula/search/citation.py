@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from tarantula.search.queries.parser import Asked
-from tarantula.search.results import Piece
-from tarantula.search.texts.words import exact, stems_of
+from tarantula.search.queries.parser import ParsedQuery
+from tarantula.search.results import CitationPiece
+from tarantula.search.texts.words import exact_analyzer, stems_of_word
 
-LENGTH = 240
+CITATION_LENGTH = 240
 """Letters of a citation, about."""
-LOOKED_AT = 50_000
+SEARCHED_LENGTH = 50_000
 """Letters of a text in which the place is looked for."""
 MOST_HITS = 30
 """Words of a citation that are counted."""
-BEFORE = 60
+CONTEXT_BEFORE = 60
 """Letters before the first word that was asked for."""
-BEGINNING = 2
+STABLE_PREFIX_LENGTH = 2
 """Letters of a word that no stemmer changes, but for some that are the same to it."""
 
 _WORD = re.compile(r"\w+")
@@ -30,7 +30,7 @@ _Hit = tuple[int, int, str]
 """Where a word begins and ends, and the form in which it is asked for."""
 
 
-class AskedWords(dict[str, str | None]):
+class QueryWordMatcher(dict[str, str | None]):
     """By word, as it is written: the form in which it is asked for, if it is. Each is looked at once."""
 
     def __init__(self, forms: frozenset[str]) -> None:
@@ -58,27 +58,27 @@ class AskedWords(dict[str, str | None]):
         return form
 
 
-def citation(text: str, asked: AskedWords) -> list[Piece]:
+def best_citation(text: str, asked: QueryWordMatcher) -> list[CitationPiece]:
     """Return the piece of a text that has most of the words; its beginning if it has none."""
-    seen = text[:LOOKED_AT].strip()
-    start = max(_best_start(asked.hits_in(seen)) - BEFORE, 0)
+    seen = text[:SEARCHED_LENGTH].strip()
+    start = max(_best_start(asked.hits_in(seen)) - CONTEXT_BEFORE, 0)
     if start:
         space = _SPACE.search(seen, start)
         start = space.end() if space else 0
     # Only what is shown is brought into shape.
-    end = start + 2 * LENGTH
+    end = start + 2 * CITATION_LENGTH
     cited = " ".join(seen[start:end].split())
-    is_cut = len(cited) > LENGTH
+    is_cut = len(cited) > CITATION_LENGTH
     if is_cut:
-        cited = cited[: max(cited.rfind(" ", 0, LENGTH), 0) or LENGTH]
+        cited = cited[: max(cited.rfind(" ", 0, CITATION_LENGTH), 0) or CITATION_LENGTH]
     return _marked(cited, asked.hits_in(cited), bool(start), is_cut or end < len(seen))
 
 
-def forms_asked(asked: Asked) -> AskedWords:
+def query_word_matcher(asked: ParsedQuery) -> QueryWordMatcher:
     """Return what knows every form of the words that are asked for."""
     texts = [words.text for group in asked.wanted for words in group]
-    parts = [part for text in texts for part in exact().analyze(text)]
-    return AskedWords(frozenset(form for part in parts for form in _forms(part)))
+    parts = [part for text in texts for part in exact_analyzer().analyze(text)]
+    return QueryWordMatcher(frozenset(form for part in parts for form in _forms(part)))
 
 
 def _best_start(hits: Sequence[_Hit]) -> int:
@@ -86,7 +86,7 @@ def _best_start(hits: Sequence[_Hit]) -> int:
     best, at, behind = (0, 0), 0, 0
     inside: dict[str, int] = {}
     for number, (start, _, form) in enumerate(hits):
-        last = start + LENGTH - BEFORE
+        last = start + CITATION_LENGTH - CONTEXT_BEFORE
         for _, end, other in hits[behind : number + MOST_HITS]:
             if end > last:
                 break
@@ -103,19 +103,19 @@ def _best_start(hits: Sequence[_Hit]) -> int:
     return at
 
 
-def _marked(text: str, hits: Sequence[_Hit], is_begun: bool, is_cut: bool) -> list[Piece]:
-    pieces = [Piece("… ")] if is_begun else []
+def _marked(text: str, hits: Sequence[_Hit], is_begun: bool, is_cut: bool) -> list[CitationPiece]:
+    pieces = [CitationPiece("… ")] if is_begun else []
     at = 0
     for start, end, _ in hits:
-        pieces += [Piece(text[at:start]), Piece(text[start:end], True)]
+        pieces += [CitationPiece(text[at:start]), CitationPiece(text[start:end], True)]
         at = end
-    pieces.append(Piece(text[at:] + (" …" if is_cut else "")))
+    pieces.append(CitationPiece(text[at:] + (" …" if is_cut else "")))
     return [piece for piece in pieces if piece.text]
 
 
 def _beginning_of(form: str) -> str:
     """Return what every word begins with that has a form, unless it begins with foreign letters."""
-    return _alike(form[:BEGINNING].encode("ascii", "replace").decode().partition("?")[0])
+    return _alike(form[:STABLE_PREFIX_LENGTH].encode("ascii", "replace").decode().partition("?")[0])
 
 
 def _alike(text: str) -> str:
@@ -135,12 +135,12 @@ def _with_foreign_letters(text: str) -> Iterator[tuple[int, int]]:
     """Yield where words stand that have a letter at their beginning that may be folded to any."""
     for found in _FOREIGN.finditer(text):
         start = found.start()
-        while start > found.start() - BEGINNING and start and text[start - 1].isalnum():
+        while start > found.start() - STABLE_PREFIX_LENGTH and start and text[start - 1].isalnum():
             start -= 1
-        if start > found.start() - BEGINNING:
+        if start > found.start() - STABLE_PREFIX_LENGTH:
             yield start, found.end()
 
 
 @lru_cache(100_000)
 def _forms(word: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*exact().analyze(word), *stems_of(word)]))
+    return tuple(dict.fromkeys([*exact_analyzer().analyze(word), *stems_of_word(word)]))

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 
 from tantivy import DocAddress, Searcher
 
-from tarantula.search.index.schema_part_schema import LIKENESS, SKETCH, Field
-from tarantula.search.texts.similarity import are_alike, likeness_from, near_another
+from tarantula.search.index.schema_part_schema import SIGNATURE_FIELDS, SKETCH_FIELD, IndexField
+from tarantula.search.texts.similarity import are_near_duplicates, near_duplicate_candidates, signature_from_bands
 
-COMPARED = 500
+MOST_PAIRWISE = 500
 """Documents of which each is compared with each other by a bit or two; of more, by what they have in common."""
 
-Column = Sequence[int | float | bool | None]
+FieldColumn = Sequence[int | float | bool | None]
 
 
 @dataclass(slots=True)
-class Hit:
+class FoldedHit:
     """A document that answers, and how many are folded into it."""
 
     score: float
@@ -29,16 +29,16 @@ class Hit:
     likeness: bytes = field(default=b"", repr=False)
 
 
-class Folding:
+class DuplicateFolding:
     """Takes documents as they come, the best first, and lets the first of those that are the same stand for all."""
 
     def __init__(self) -> None:
-        self.hits: list[Hit] = []
-        self._pages: dict[object, Hit] = {}
-        self._bodies: dict[object, Hit] = {}
-        self._bands: dict[tuple[int, int], list[Hit]] = {}
+        self.hits: list[FoldedHit] = []
+        self._pages: dict[object, FoldedHit] = {}
+        self._bodies: dict[object, FoldedHit] = {}
+        self._bands: dict[tuple[int, int], list[FoldedHit]] = {}
 
-    def add(self, hit: Hit, page: object, body: object, bands: Sequence[int]) -> None:
+    def add(self, hit: FoldedHit, page: object, body: object, bands: Sequence[int]) -> None:
         """Take a document; one without bands is like no other."""
         first = self._pages.get(page)
         if first is None and (first := self._bodies.get(body)) is not None:
@@ -51,11 +51,13 @@ class Folding:
         self._pages.setdefault(page, first)
         self._bodies.setdefault(body, first)
 
-    def _alike(self, hit: Hit, bands: Sequence[int]) -> Hit | None:
+    def _alike(self, hit: FoldedHit, bands: Sequence[int]) -> FoldedHit | None:
         """Return the first hit that a document is nearly equal to."""
-        return next((other for other in self._sharing(bands) if are_alike(hit.likeness, other.likeness)), None)
+        return next(
+            (other for other in self._sharing(bands) if are_near_duplicates(hit.likeness, other.likeness)), None
+        )
 
-    def _sharing(self, bands: Sequence[int]) -> Iterator[Hit]:
+    def _sharing(self, bands: Sequence[int]) -> Iterator[FoldedHit]:
         """Yield hits that share a band, each once."""
         seen: set[int] = set()
         for band in enumerate(bands):
@@ -64,35 +66,37 @@ class Folding:
                     seen.add(id(other))
                     yield other
 
-    def _keep(self, hit: Hit, bands: Sequence[int]) -> None:
+    def _keep(self, hit: FoldedHit, bands: Sequence[int]) -> None:
         self.hits.append(hit)
         for band in enumerate(bands):
             self._bands.setdefault(band, []).append(hit)
 
 
-def folded(searcher: Searcher, found: Sequence[tuple[float, DocAddress]], unfold: bool = False) -> list[Hit]:
+def fold_duplicates(
+    searcher: Searcher, found: Sequence[tuple[float, DocAddress]], unfold: bool = False
+) -> list[FoldedHit]:
     """Let captures of one page be one hit, and equal and nearly equal documents as well, unless unfolded."""
     addresses = [address for _, address in found]
-    pages: Column = searcher.fast_field_values(Field.PAGE, addresses)
-    bodies: Column = range(len(addresses)) if unfold else searcher.fast_field_values(Field.BODY, addresses)
+    pages: FieldColumn = searcher.fast_field_values(IndexField.PAGE, addresses)
+    bodies: FieldColumn = range(len(addresses)) if unfold else searcher.fast_field_values(IndexField.BODY, addresses)
     bands = {} if unfold else _bands(searcher, addresses)
     if not bands and len(set(pages)) == len(set(bodies)) == len(found):
-        return [Hit(score, address) for score, address in found]
-    folding = Folding()
+        return [FoldedHit(score, address) for score, address in found]
+    folding = DuplicateFolding()
     for place, ((score, address), page, body) in enumerate(zip(found, pages, bodies, strict=True)):
         its = bands.get(place, ())
-        folding.add(Hit(score, address, likeness=likeness_from(its)), page, body, its)
+        folding.add(FoldedHit(score, address, likeness=signature_from_bands(its)), page, body, its)
     return folding.hits
 
 
 def _bands(searcher: Searcher, addresses: Sequence[DocAddress]) -> dict[int, tuple[int, ...]]:
     """Return the bands of those documents that may be nearly equal to another, by their places."""
-    sketches = searcher.fast_field_values(SKETCH, list(addresses))
+    sketches = searcher.fast_field_values(SKETCH_FIELD, list(addresses))
     places = [place for place, sketch in enumerate(sketches) if sketch is not None]
-    if len(places) <= COMPARED:
-        places = [places[near] for near in near_another([int(sketches[place] or 0) for place in places])]
+    if len(places) <= MOST_PAIRWISE:
+        places = [places[near] for near in near_duplicate_candidates([int(sketches[place] or 0) for place in places])]
     if not places:
         return {}
     chosen = [addresses[place] for place in places]
-    rows = zip(*(searcher.fast_field_values(name, chosen) for name in LIKENESS), strict=True)
+    rows = zip(*(searcher.fast_field_values(name, chosen) for name in SIGNATURE_FIELDS), strict=True)
     return {place: tuple(int(band or 0) for band in row) for place, row in zip(places, rows, strict=True)}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tantivy import DocAddress, Query, Searcher
 
-from tarantula.search.index.schema_part_schema import names
+from tarantula.search.index.schema_part_schema import field_names
 
 _TERM = re.compile(r'Term\(field=(\d+), type=Str, "(.*)"\)')
 _PHRASE = "Phrase Scorer"
@@ -18,7 +18,7 @@ _PHRASE = "Phrase Scorer"
 _BOOST = re.compile(r"Boost x([0-9.eE+-]+) of")
 
 
-class Part(NamedTuple):
+class ScorePart(NamedTuple):
     """What one word brought in one field, or several words that stand together."""
 
     value: float
@@ -27,7 +27,7 @@ class Part(NamedTuple):
     rarity: float
 
 
-def explanation(query: Query, searcher: Searcher, address: DocAddress, rank: float | None) -> str:
+def explain_score(query: Query, searcher: Searcher, address: DocAddress, rank: float | None) -> str:
     """Return how the score of a document came about; *rank* is what its links weigh, if they count."""
     tree = json.loads(query.explain(searcher, address).to_json())
     parts = sorted(_parts(tree, 1.0), reverse=True)
@@ -39,14 +39,14 @@ def explanation(query: Query, searcher: Searcher, address: DocAddress, rank: flo
     return "\n".join([f"{tree['value'] * weight:.3f} = {total} × {weight:.2f} by its links", *lines])
 
 
-def _parts(node: dict[str, Any], factor: float) -> Iterator[Part]:
+def _parts(node: dict[str, Any], factor: float) -> Iterator[ScorePart]:
     boost = _BOOST.match(node["description"])
     term = _TERM.search(" ".join(node.get("context") or []))
     details = node.get("details") or []
     if term is not None or node["description"] == _PHRASE:
-        what = f"{term[2]!r} in {names()[int(term[1])]}" if term else "words together as they were typed"
+        what = f"{term[2]!r} in {field_names()[int(term[1])]}" if term else "words together as they were typed"
         figures = {figure["description"].partition(",")[0]: figure["value"] for figure in _all(details)}
-        yield Part(node["value"] * factor, what, figures["freq"], figures["idf"])
+        yield ScorePart(node["value"] * factor, what, figures["freq"], figures["idf"])
         return
     for child in details:
         yield from _parts(child, factor * (float(boost[1]) if boost else 1.0))

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from tantivy import Query, Searcher
 
-from tarantula.search.index.schema_part_schema import Field
-from tarantula.search.results import Count, Facets
+from tarantula.search.index.schema_part_schema import IndexField
+from tarantula.search.results import FacetCount, SearchFacets
 
-MOST = 10
+MOST_FACET_VALUES = 10
 """Of each kind, that are counted apart."""
 
-_KINDS = {"servers": Field.SERVER, "types": Field.TYPE, "years": Field.YEAR}
+_KINDS = {"servers": IndexField.SERVER, "types": IndexField.TYPE, "years": IndexField.YEAR}
 
 
-def facets(searcher: Searcher, query: Query) -> Facets:
+def count_facets(searcher: Searcher, query: Query) -> SearchFacets:
     """Count what a query finds."""
-    wishes = {name: {"terms": {"field": str(field), "size": MOST}} for name, field in _KINDS.items()}
+    wishes = {name: {"terms": {"field": str(field), "size": MOST_FACET_VALUES}} for name, field in _KINDS.items()}
     counted = searcher.aggregate(query, wishes)
-    return Facets(**{name: [_count(bucket) for bucket in counted[name]["buckets"]] for name in _KINDS})
+    return SearchFacets(**{name: [_count(bucket) for bucket in counted[name]["buckets"]] for name in _KINDS})
 
 
-def _count(bucket: dict[str, object]) -> Count:
+def _count(bucket: dict[str, object]) -> FacetCount:
     key = bucket["key"]
     number = bucket["doc_count"]
     assert isinstance(number, int)
-    return Count(str(int(key) if isinstance(key, float) else key), number)
+    return FacetCount(str(int(key) if isinstance(key, float) else key), number)

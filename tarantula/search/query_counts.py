@@ -12,30 +12,30 @@ from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tarantula.core.database import Database
-from tarantula.core.errors import NotReached
-from tarantula.search.results import Request
+from tarantula.core.errors import DatabaseUnavailableError
+from tarantula.search.results import SearchRequest
 from tarantula.tables.publications import SearchCount
 
-LONGEST = 200
+LONGEST_QUERY = 200
 """Letters of a query that are kept."""
-MOST = 1_000
+MOST_IN_MEMORY = 1_000
 """Different queries that are kept in memory; more are not counted until these are written."""
-MOST_A_DAY = 10_000
+MOST_PER_DAY = 10_000
 """Different queries of a day."""
-DAYS = 90
+RETENTION_DAYS = 90
 """For which they are kept."""
-EVERY = 5.0
+WRITE_INTERVAL_SECONDS = 5.0
 """Seconds between two times that they are written."""
 
 
-class Searched(NamedTuple):
+class QueryCount(NamedTuple):
     """A query, and how often it was asked."""
 
     query: str
     number: int
 
 
-class SearchCounts:
+class QueryCounter:
     """Counts searches, and writes them down now and then."""
 
     def __init__(self, database: Database) -> None:
@@ -44,18 +44,18 @@ class SearchCounts:
         self._counts = Counter[tuple[date, str]]()
         self._written = monotonic()
 
-    def note(self, request: Request) -> None:
+    def note(self, request: SearchRequest) -> None:
         """Count a search; its further pages are the same one."""
-        query = normalised(request.query)
+        query = normalised_query(request.query)
         key = datetime.now(UTC).date(), query
         with self._lock:
-            if query and request.page == 1 and (key in self._counts or len(self._counts) < MOST):
+            if query and request.page == 1 and (key in self._counts or len(self._counts) < MOST_IN_MEMORY):
                 self._counts[key] += 1
 
     @property
     def is_due(self) -> bool:
         """Whether it is time to write them."""
-        return bool(self._counts) and monotonic() - self._written > EVERY
+        return bool(self._counts) and monotonic() - self._written > WRITE_INTERVAL_SECONDS
 
     def write(self) -> None:
         """Write what was counted; what the database refuses is written next time."""
@@ -66,18 +66,18 @@ class SearchCounts:
             if counts:
                 with self._database.session() as session:
                     _add(session.connection(), counts)
-        except NotReached:
+        except DatabaseUnavailableError:
             with self._lock:
                 self._counts.update(counts)
 
 
-def normalised(query: str) -> str:
+def normalised_query(query: str) -> str:
     """Return a query as all write it who mean the same."""
-    words = "".join(letter if letter.isprintable() else " " for letter in query[: 10 * LONGEST].lower())
-    return " ".join(words.split())[:LONGEST].strip()
+    words = "".join(letter if letter.isprintable() else " " for letter in query[: 10 * LONGEST_QUERY].lower())
+    return " ".join(words.split())[:LONGEST_QUERY].strip()
 
 
-def top(connection: Connection, days: int = 7, most: int = 10) -> list[Searched]:
+def top_queries(connection: Connection, days: int = 7, most: int = 10) -> list[QueryCount]:
     """Return what was searched for most in the last days, today among them."""
     since = datetime.now(UTC).date() - timedelta(days=days - 1)
     number = func.sum(SearchCount.number)
@@ -88,12 +88,12 @@ def top(connection: Connection, days: int = 7, most: int = 10) -> list[Searched]
         .order_by(number.desc(), SearchCount.query)
         .limit(most)
     )
-    return [Searched(query, int(asked)) for query, asked in rows]
+    return [QueryCount(query, int(asked)) for query, asked in rows]
 
 
 def _add(connection: Connection, counts: Counter[tuple[date, str]]) -> None:
     today = datetime.now(UTC).date()
-    connection.execute(delete(SearchCount).where(SearchCount.day <= today - timedelta(days=DAYS)))
+    connection.execute(delete(SearchCount).where(SearchCount.day <= today - timedelta(days=RETENTION_DAYS)))
     for day in sorted({day for day, _ in counts}):
         of_day = {query: number for (its_day, query), number in counts.items() if its_day == day}
         _add_of_day(connection, day, of_day)
@@ -102,7 +102,7 @@ def _add(connection: Connection, counts: Counter[tuple[date, str]]) -> None:
 def _add_of_day(connection: Connection, day: date, numbers: dict[str, int]) -> None:
     on_day = select(SearchCount.query).where(SearchCount.day == day)
     known = set(connection.scalars(on_day.where(SearchCount.query.in_(numbers))))
-    room = MOST_A_DAY - int(connection.scalar(select(func.count()).select_from(on_day.subquery())) or 0)
+    room = MOST_PER_DAY - int(connection.scalar(select(func.count()).select_from(on_day.subquery())) or 0)
     new = [query for query in numbers if query not in known][: max(room, 0)]
     # Always in the same order, so that two who write at once wait for one another.
     rows = [{"day": day, "query": query, "number": numbers[query]} for query in sorted({*known, *new})]

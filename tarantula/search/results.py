@@ -12,11 +12,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-PER_PAGE = 10
+RESULTS_PER_PAGE = 10
 MOST_PAGES = 1_000
 
 
-class Order(StrEnum):
+class SearchOrder(StrEnum):
     """What comes first."""
 
     BEST = "best"
@@ -35,19 +35,19 @@ def _readable(query: object) -> object:
     return query.encode("utf-8", "replace").decode() if isinstance(query, str) else query
 
 
-class Request(BaseModel):
+class SearchRequest(BaseModel):
     """A wish."""
 
     query: Annotated[str, BeforeValidator(_readable)]
     page: int = Field(default=1, ge=1, le=MOST_PAGES)
-    order: Order = Order.BEST
+    order: SearchOrder = SearchOrder.BEST
     unfold: bool = False
     """Show equal and nearly equal documents one by one."""
     explain: bool = False
 
 
 @dataclass(slots=True)
-class Piece:
+class CitationPiece:
     """A piece of a citation; those that were asked for are marked."""
 
     text: str
@@ -55,7 +55,7 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Result:
+class SearchResult:
     """A document that was found."""
 
     document: int
@@ -67,7 +67,7 @@ class Result:
     publication: str
     urn: str
     collected: datetime
-    citation: list[Piece]
+    citation: list[CitationPiece]
     score: float
     inlinks: int
     same: int
@@ -78,7 +78,7 @@ class Result:
 
 
 @dataclass(slots=True)
-class Count:
+class FacetCount:
     """How many of a kind there are."""
 
     value: str
@@ -86,15 +86,15 @@ class Count:
 
 
 @dataclass(slots=True)
-class Facets:
+class SearchFacets:
     """What was found, by kinds; the most frequent first."""
 
-    servers: list[Count] = field(default_factory=list)
-    types: list[Count] = field(default_factory=list)
-    years: list[Count] = field(default_factory=list)
+    servers: list[FacetCount] = field(default_factory=list)
+    types: list[FacetCount] = field(default_factory=list)
+    years: list[FacetCount] = field(default_factory=list)
 
 
-class Results(BaseModel):
+class SearchResults(BaseModel):
     """An answer."""
 
     query: str
@@ -102,8 +102,8 @@ class Results(BaseModel):
     pages: int
     documents: int
     """How many were found."""
-    results: list[Result]
-    facets: Facets
+    results: list[SearchResult]
+    facets: SearchFacets
     notes: list[str] = []
     """What was not understood as it may have been meant, and what was done instead."""
     did_you_mean: str | None = None
@@ -111,7 +111,7 @@ class Results(BaseModel):
     """Up to where the journal is in the index that answered."""
 
 
-class Prefix(BaseModel):
+class CompletionRequest(BaseModel):
     """What somebody has typed so far."""
 
     prefix: Annotated[str, BeforeValidator(_readable)] = Field(max_length=10_000)

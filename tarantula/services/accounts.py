@@ -7,10 +7,10 @@ from datetime import datetime
 from pydantic import BaseModel
 
 from tarantula.accounts import accounts as stored
-from tarantula.accounts.credentials import fits
+from tarantula.accounts.credentials import verify_password
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.errors import TarantulaError
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.tables.publications import Account
 
 
@@ -24,26 +24,31 @@ class AccountRow(BaseModel):
     """Since when nobody can log in with it."""
 
 
-def accounts(desk: Desk) -> list[AccountRow]:
+def list_accounts(desk: ServiceContext) -> list[AccountRow]:
     """Return every account, by name."""
     with desk.reading(Role.ADMINISTRATOR) as session:
-        return [_row(account) for account in stored.accounts(session)]
+        return [_row(account) for account in stored.all_accounts(session)]
 
 
-def shown(desk: Desk, name: str) -> AccountRow:
+def get_account(desk: ServiceContext, name: str) -> AccountRow:
     """Return one account."""
     with desk.reading(Role.ADMINISTRATOR) as session:
         return _row(stored.get(session, name))
 
 
-def add(desk: Desk, name: str, role: Role, password: str) -> AccountRow:
+def add_account(desk: ServiceContext, name: str, role: Role, password: str) -> AccountRow:
     """Make an account."""
     with desk.changing("account.add", name, Role.ADMINISTRATOR, role=role) as session:
         return _row(stored.add(session, name, role, password))
 
 
-def edit(
-    desk: Desk, name: str, *, role: Role | None = None, password: str | None = None, disabled: bool | None = None
+def edit_account(
+    desk: ServiceContext,
+    name: str,
+    *,
+    role: Role | None = None,
+    password: str | None = None,
+    disabled: bool | None = None,
 ) -> AccountRow:
     """Change what is told of an account, and leave the rest."""
     told = {"role": role, "disabled": disabled, "password": "another" if password is not None else None}
@@ -51,7 +56,7 @@ def edit(
     with desk.changing("account.edit", name, Role.ADMINISTRATOR, **detail) as session:
         account = stored.get(session, name)
         if role is not None:
-            stored.give_role(session, account, role)
+            stored.set_role(session, account, role)
         if password is not None:
             stored.set_password(session, account, password, but=desk.person.session)
         if disabled is not None:
@@ -59,24 +64,24 @@ def edit(
         return _row(account)
 
 
-def remove(desk: Desk, name: str) -> None:
+def remove_account(desk: ServiceContext, name: str) -> None:
     """Remove an account, with its sessions and tokens; what it changed stays written down under its name."""
     with desk.changing("account.remove", name, Role.ADMINISTRATOR) as session:
         stored.remove(session, stored.get(session, name))
 
 
-def change_password(desk: Desk, old: str, new: str) -> None:
+def change_password(desk: ServiceContext, old: str, new: str) -> None:
     """Give oneself another password; the sessions in other browsers end."""
     own = own_name(desk)
     with desk.reading() as session:
         password = stored.get(session, own).password
-    if not fits(old, password):
+    if not verify_password(old, password):
         raise TarantulaError("That is not the present password.")
     with desk.changing("account.password", own, Role.READER) as session:
         stored.set_password(session, stored.get(session, own), new, but=desk.person.session)
 
 
-def own_name(desk: Desk) -> str:
+def own_name(desk: ServiceContext) -> str:
     """Return the name of whoever has logged in with an account; a program that shows a token has not."""
     if desk.person.account_id is None:
         raise NotAllowed(f"{desk.person.name} has no account. Make one first.")

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from sqlalchemy import select
 
 from tarantula.accounts.roles import Role
-from tarantula.services.context import Desk
-from tarantula.services.pagination import Page, checked_limit, read_cursor, write_cursor
+from tarantula.services.context import ServiceContext
+from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.tables.publications import AuditEntry
 
 
@@ -25,9 +25,9 @@ class AuditRow(BaseModel):
     detail: dict[str, Any]
 
 
-def audit(
-    desk: Desk, limit: int = 50, before: str | None = None, who: str | None = None, subject: str | None = None
-) -> Page[AuditRow]:
+def list_audit(
+    desk: ServiceContext, limit: int = 50, before: str | None = None, who: str | None = None, subject: str | None = None
+) -> ResultPage[AuditRow]:
     """Return what was changed, the latest first; perhaps only by somebody, or to something."""
     found = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(checked_limit(limit) + 1)
     place = read_cursor(before)
@@ -40,7 +40,7 @@ def audit(
     with desk.reading(Role.ADMINISTRATOR) as session:
         rows = [_row(entry) for entry in session.scalars(found)]
     more = len(rows) > limit
-    return Page(rows=rows[:limit], next=write_cursor(rows[limit - 1].id) if more else None)
+    return ResultPage(rows=rows[:limit], next=write_cursor(rows[limit - 1].id) if more else None)
 
 
 def _row(entry: AuditEntry) -> AuditRow:

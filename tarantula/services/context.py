@@ -17,7 +17,7 @@ from tarantula.core.database import Database
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ServiceContext:
     """An installation, seen by somebody."""
 
     installation: Config
@@ -36,6 +36,6 @@ class Desk:
         """Give a session that is committed at the end with a line in the audit log, to whoever may change it."""
         self.person.check(needed)
         with self.database.session() as session:
-            sessions.check_still(session, self.person, needed)
+            sessions.check_session(session, self.person, needed)
             yield session
-            audit.note(session, self.person, action, subject, **detail)
+            audit.record(session, self.person, action, subject, **detail)

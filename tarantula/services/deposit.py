@@ -8,12 +8,12 @@ from typing import Self
 
 from sqlalchemy import select
 
-from tarantula.archive.diff.pages import lines_of
-from tarantula.archive.export.exporter import Exported, export_item, parse_format
+from tarantula.archive.diff.pages import text_lines
+from tarantula.archive.export.exporter import ExportResult, export_item, parse_export_format
 from tarantula.archive.quality import validation
-from tarantula.archive.quality.decision_hooks import decide_and_tell
-from tarantula.archive.quality.indicators import Indicators, indicators_of
-from tarantula.archive.quality.validation import Decided
+from tarantula.archive.quality.decision_hooks import decide_and_call_hooks
+from tarantula.archive.quality.indicators import Indicators, load_indicators
+from tarantula.archive.quality.validation import ItemDecision
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.states import Validation
@@ -24,13 +24,13 @@ from tarantula.store import listings
 from tarantula.store.captures import capture_of
 from tarantula.store.listings import DocumentRow, ItemRow, find_item
 from tarantula.store.warc_reader import read_record
-from tarantula.store.warc_reader_part_payload import payload_of
+from tarantula.store.warc_reader_part_payload import decode_payload
 from tarantula.tables.publications import Document
 
 
 def text_of(body: bytes, content_type: str | None) -> str | None:
     """Return the text of a body as a reader sees it, by what its Content-Type header says; nothing if it has none."""
-    lines = lines_of(body, media_type(content_type), charset_of(content_type))
+    lines = text_lines(body, media_type(content_type), charset_of(content_type))
     return "\n".join(lines) if lines is not None else None
 
 
@@ -54,13 +54,15 @@ class Deposit:
     def items(self, publication: str | None = None, validation: str | None = None) -> list[ItemRow]:
         """Return items, oldest first: all, or those of a publication, or those that are pending, valid or rejected."""
         with self._database.reading() as session:
-            rows = listings.items(session, registry.get(session, publication) if publication is not None else None)
+            rows = listings.list_items(
+                session, registry.get_publication(session, publication) if publication is not None else None
+            )
         return [row for row in rows if validation in (None, row.validation)]
 
     def documents(self, urn: str) -> Iterator[DocumentRow]:
         """Yield an item's documents in the order in which they became known, whatever their state."""
         with self._database.reading() as session:
-            yield from listings.documents(session, find_item(session, urn))
+            yield from listings.list_documents(session, find_item(session, urn))
 
     def body_of(self, urn: str, url: str) -> bytes | None:
         """Return what a server sent for a URL, unpacked; nothing if the item has no such bytes."""
@@ -69,7 +71,7 @@ class Deposit:
             key = key_of(canonical(url) or url)
             document = session.scalar(select(Document).where(Document.item_id == item.id, Document.key == key))
             capture = capture_of(session, self._installation.items, document) if document is not None else None
-        return payload_of(read_record(capture.path, capture.offset)).body if capture is not None else None
+        return decode_payload(read_record(capture.path, capture.offset)).body if capture is not None else None
 
     def directory(self, urn: str) -> Path:
         """Return the folder of an item's WARC files (``archive``) and index (``indexes``)."""
@@ -82,28 +84,28 @@ class Deposit:
             folder = self._installation.archived / find_item(session, urn).urn
         return folder if folder.is_dir() else None
 
-    def export(self, urn: str, form: str, output: Path, force: bool = False) -> Exported:
+    def export(self, urn: str, form: str, output: Path, force: bool = False) -> ExportResult:
         """Write an item for deposit, whole, as ``wacz`` or ``bagit``; *force* replaces what is there."""
-        return export_item(self._installation, self._database, urn, parse_format(form), output, force)
+        return export_item(self._installation, self._database, urn, parse_export_format(form), output, force)
 
     def indicators(self, urn: str) -> Indicators:
         """Return what helps to decide about an item."""
         with self._database.reading() as session:
-            return indicators_of(session, find_item(session, urn))
+            return load_indicators(session, find_item(session, urn))
 
-    def decisions(self, urn: str) -> list[Decided]:
+    def decisions(self, urn: str) -> list[ItemDecision]:
         """Return what was decided about an item, oldest first."""
         with self._database.reading() as session:
-            return validation.decisions(session, find_item(session, urn))
+            return validation.list_decisions(session, find_item(session, urn))
 
-    def validate(self, urn: str, by: str, why: str = "", anyway: bool = False) -> Decided:
+    def validate(self, urn: str, by: str, why: str = "", anyway: bool = False) -> ItemDecision:
         """Accept an item, and call the hooks; *anyway* accepts one that is not complete."""
         return self._decide(urn, Validation.VALID, by, why, anyway)
 
-    def reject(self, urn: str, by: str, why: str) -> Decided:
+    def reject(self, urn: str, by: str, why: str) -> ItemDecision:
         """Refuse an item, and call the hooks."""
         return self._decide(urn, Validation.REJECTED, by, why)
 
-    def _decide(self, urn: str, decision: Validation, by: str, why: str, anyway: bool = False) -> Decided:
+    def _decide(self, urn: str, decision: Validation, by: str, why: str, anyway: bool = False) -> ItemDecision:
         session = self._database.session()
-        return decide_and_tell(self._installation, session, urn, decision, by=by, why=why, anyway=anyway)
+        return decide_and_call_hooks(self._installation, session, urn, decision, by=by, why=why, anyway=anyway)

@@ -7,9 +7,9 @@ from itertools import islice
 
 from pydantic import BaseModel, ConfigDict
 
-from tarantula.archive.diff.items import Comparison, Summary
-from tarantula.services.context import Desk
-from tarantula.services.pagination import Page, checked_limit, read_cursor, write_cursor
+from tarantula.archive.diff.items import DiffSummary, ItemComparison
+from tarantula.services.context import ServiceContext
+from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.store.listings import find_item
 
 
@@ -30,24 +30,24 @@ class DifferenceRow(BaseModel):
     """The URL, now gone, that had the bytes of a new one."""
 
 
-class Differences(Page[DifferenceRow]):
+class ItemDifferences(ResultPage[DifferenceRow]):
     """What is new, changed and gone between two items, in figures and by URL."""
 
-    summary: Summary
+    summary: DiffSummary
 
 
-def differences(
-    desk: Desk, before: str, after: str, *, same: bool = False, limit: int = 50, place: str | None = None
-) -> Differences:
+def compare_items(
+    desk: ServiceContext, before: str, after: str, *, same: bool = False, limit: int = 50, place: str | None = None
+) -> ItemDifferences:
     """Compare two items; on large ones it takes seconds."""
     began = read_cursor(place) or 0
     with desk.reading() as session:
-        comparison = Comparison(session, find_item(session, before), find_item(session, after))
+        comparison = ItemComparison(session, find_item(session, before), find_item(session, after))
         rows = iter(comparison.differences(same))
         deque(islice(rows, began), maxlen=0)
         found = list(islice(rows, checked_limit(limit) + 1))
         summary = comparison.summary()
-    return Differences(
+    return ItemDifferences(
         rows=[DifferenceRow.model_validate(row) for row in found[:limit]],
         next=write_cursor(began + limit) if len(found) > limit else None,
         summary=summary,

@@ -9,21 +9,21 @@ from pydantic import BaseModel
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from tarantula.core.errors import NotThere
-from tarantula.core.states import meaning
+from tarantula.core.errors import NotFoundError
+from tarantula.core.states import state_meaning
 from tarantula.fetch.errors import DownloadError
 from tarantula.fetch.response_part_head import parse_head
 from tarantula.links.link import LinkKind
 from tarantula.store.captures import MissingCapture, has_capture, record_of
-from tarantula.store.warc_reader import DamagedRecord, read_head
+from tarantula.store.warc_reader import DamagedRecord, read_http_head
 from tarantula.tables.publications import Document, Item, LinkRow, Server
 
-MOST_LINKS = 200
+MAX_LINKS = 200
 """Links of a document that are shown."""
-MOST_CAPTURES = 100
+MAX_OTHER_CAPTURES = 100
 
 
-class Named(BaseModel):
+class LinkedDocument(BaseModel):
     """A document that another one names."""
 
     id: int
@@ -75,26 +75,26 @@ class DocumentDetail(BaseModel):
     headers: list[tuple[str, str]]
     headers_missing: str | None
     """Why the headers cannot be read, if they cannot."""
-    via: Named | None
+    via: LinkedDocument | None
     """The document that first named it."""
     links: int
     """How many URLs it names."""
-    links_out: list[Named]
+    links_out: list[LinkedDocument]
     """The first of those that have a document in this item."""
     other_captures: list[OtherCapture]
 
 
-def document_of(session: Session, item: Item, document_id: int) -> Document:
+def find_document(session: Session, item: Item, document_id: int) -> Document:
     """Return a document of an item, or say that there is none."""
     document = session.get(Document, document_id) if 0 < document_id < 2**63 else None
     if document is None or document.item_id != item.id:
-        raise NotThere(f"Item {item.urn} has no document {document_id}.")
+        raise NotFoundError(f"Item {item.urn} has no document {document_id}.")
     return document
 
 
-def detail_of(session: Session, items: Path, item: Item, document_id: int) -> DocumentDetail:
+def document_detail(session: Session, items: Path, item: Item, document_id: int) -> DocumentDetail:
     """Return all that is known of one document."""
-    document = document_of(session, item, document_id)
+    document = find_document(session, item, document_id)
     status_line, headers, missing = _head(session, items, document)
     via = session.get(Document, document.via_id) if document.via_id is not None else None
     return DocumentDetail(
@@ -105,7 +105,7 @@ def detail_of(session: Session, items: Path, item: Item, document_id: int) -> Do
         depth=document.depth,
         kind=_kind(document.kind),
         state=document.state,
-        meaning=meaning(document.state),
+        meaning=state_meaning(document.state),
         reason=document.reason,
         rule=document.rule,
         tries=document.tries,
@@ -133,7 +133,7 @@ def _head(session: Session, items: Path, document: Document) -> tuple[str | None
         record = record_of(session, items, document)
         if record is None:
             return None, [], None
-        head = read_head(*record)
+        head = read_http_head(*record)
         line = head.partition(b"\n")[0].strip().decode("latin-1")
         pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in parse_head(head).headers]
         return line, pairs, None
@@ -141,12 +141,12 @@ def _head(session: Session, items: Path, document: Document) -> tuple[str | None
         return None, [], str(error)
 
 
-def _links_out(session: Session, document: Document) -> list[Named]:
+def _links_out(session: Session, document: Document) -> list[LinkedDocument]:
     rows = session.execute(
         select(Document, LinkRow.kind)
         .join(Document, (Document.item_id == document.item_id) & (Document.key == LinkRow.target))
         .where(LinkRow.document_id == document.id)
-        .limit(MOST_LINKS)
+        .limit(MAX_LINKS)
     )
     return sorted((_named(named, kind) for named, kind in rows), key=lambda named: named.id)
 
@@ -158,14 +158,14 @@ def _other_captures(session: Session, document: Document) -> list[OtherCapture]:
         .join(Document, (Document.item_id == Item.id) & (Document.key == document.key))
         .where(Item.id != document.item_id)
         .order_by(Item.id.desc())
-        .limit(MOST_CAPTURES)
+        .limit(MAX_OTHER_CAPTURES)
     )
     return [
         OtherCapture(
             urn=urn,
             id=other.id,
             state=other.state,
-            meaning=meaning(other.state),
+            meaning=state_meaning(other.state),
             collected_at=other.collected_at,
             same=document.digest is not None and other.digest == document.digest,
         )
@@ -173,9 +173,9 @@ def _other_captures(session: Session, document: Document) -> list[OtherCapture]:
     ]
 
 
-def _named(document: Document, kind: int) -> Named:
-    return Named(
-        id=document.id, url=document.url, state=document.state, meaning=meaning(document.state), kind=_kind(kind)
+def _named(document: Document, kind: int) -> LinkedDocument:
+    return LinkedDocument(
+        id=document.id, url=document.url, state=document.state, meaning=state_meaning(document.state), kind=_kind(kind)
     )
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from tarantula.archive.export.exporter import SUFFIXES, UNFINISHED, Format
-from tarantula.core.errors import NotNow, NotThere
-from tarantula.lifecycle.processes_part_starting import exporter
+from tarantula.archive.export.exporter import SUFFIXES, UNFINISHED_STATES, ExportFormat
+from tarantula.core.errors import ConflictError, NotFoundError
+from tarantula.lifecycle.processes_part_starting import export_command
 from tarantula.services import processes
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.store.listings import find_item
 
 
@@ -19,44 +19,46 @@ class ExportRow(BaseModel):
     """An export that can be fetched, or lies in the home's ``exports``."""
 
     name: str
-    format: Format
+    format: ExportFormat
     bytes: int | None
     """Nothing for a folder."""
     made_at: datetime
 
 
-def exports(desk: Desk, urn: str) -> list[ExportRow]:
+def list_exports(desk: ServiceContext, urn: str) -> list[ExportRow]:
     """Return the exports of an item that are there."""
     with desk.reading() as session:
         find_item(session, urn)
-    return [_row(path, form) for form in Format if (path := _path(desk, urn, form)).exists()]
+    return [_row(path, form) for form in ExportFormat if (path := _path(desk, urn, form)).exists()]
 
 
-def export(desk: Desk, urn: str, form: Format) -> None:
+def start_export(desk: ServiceContext, urn: str, form: ExportFormat) -> None:
     """Write an item for deposit, in the place of an export that is there."""
     processes.check_free(desk, urn)
     with desk.changing("item.export", urn, format=form) as session:
         state = find_item(session, urn).state
-        if state in UNFINISHED:
-            raise NotNow(f"Item {urn} is {state}. Export it when it has been collected.")
-    processes.run(desk, urn, exporter(urn, form))
+        if state in UNFINISHED_STATES:
+            raise ConflictError(f"Item {urn} is {state}. Export it when it has been collected.")
+    processes.run(desk, urn, export_command(urn, form))
 
 
-def exported_file(desk: Desk, urn: str, form: Format) -> Path:
+def exported_file(desk: ServiceContext, urn: str, form: ExportFormat) -> Path:
     """Return the file of an export; a folder is fetched from the home."""
     with desk.reading() as session:
         # The path is made of a name that is stored, never of one that was sent.
         path = _path(desk, find_item(session, urn).urn, form)
     if not path.is_file():
-        raise NotThere(f"There is no file {path.name} to fetch. Make it first; a {Format.BAGIT} lies in the home.")
+        raise NotFoundError(
+            f"There is no file {path.name} to fetch. Make it first; a {ExportFormat.BAGIT} lies in the home."
+        )
     return path
 
 
-def _path(desk: Desk, urn: str, form: Format) -> Path:
+def _path(desk: ServiceContext, urn: str, form: ExportFormat) -> Path:
     return desk.installation.home / "exports" / f"{urn}{SUFFIXES[form]}"
 
 
-def _row(path: Path, form: Format) -> ExportRow:
+def _row(path: Path, form: ExportFormat) -> ExportRow:
     found = path.stat()
     made_at = datetime.fromtimestamp(found.st_mtime, UTC)
     return ExportRow(name=path.name, format=form, bytes=found.st_size if path.is_file() else None, made_at=made_at)

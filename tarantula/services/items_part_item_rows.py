@@ -9,8 +9,15 @@ from pydantic import BaseModel
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from tarantula.core.states import ALIVE, COLLECTED, EXTENSIBLE, REMOVABLE, DocumentState, ItemState
-from tarantula.store.listings import Counts, ItemRow
+from tarantula.core.states import (
+    ACTIVE_ITEM_STATES,
+    COLLECTED_STATES,
+    EXTENSIBLE_ITEM_STATES,
+    REMOVABLE_ITEM_STATES,
+    DocumentState,
+    ItemState,
+)
+from tarantula.store.listings import DocumentCounts, ItemRow
 from tarantula.tables.publications import Document, Item
 
 
@@ -32,32 +39,32 @@ class ItemDetail(ItemRow):
     """Those of stop, resume, extend, convert and remove that its state allows."""
 
 
-def verbs_of(state: ItemState) -> list[str]:
+def allowed_verbs(state: ItemState) -> list[str]:
     """Return what can be done to an item of that state."""
     allowed = {
-        "stop": state in ALIVE,
+        "stop": state in ACTIVE_ITEM_STATES,
         "resume": state != ItemState.ARCHIVED,
-        "extend": state in EXTENSIBLE,
-        "convert": state in REMOVABLE,
-        "remove": state in REMOVABLE,
+        "extend": state in EXTENSIBLE_ITEM_STATES,
+        "convert": state in REMOVABLE_ITEM_STATES,
+        "remove": state in REMOVABLE_ITEM_STATES,
     }
     return [verb for verb, is_allowed in allowed.items() if is_allowed]
 
 
-def counts_of(session: Session, items: Iterable[Item]) -> dict[int, Counts]:
+def document_counts(session: Session, items: Iterable[Item]) -> dict[int, DocumentCounts]:
     """Return the counts of items by their ids: of those that ended as stored then, of the others as of now."""
-    counts: dict[int, Counts] = {}
+    counts: dict[int, DocumentCounts] = {}
     for item in items:
-        if item.indicators is not None and ItemState(item.state) not in ALIVE:
-            counts[item.id] = Counts(**{field: item.indicators[field] for field in Counts.model_fields})
+        if item.indicators is not None and ItemState(item.state) not in ACTIVE_ITEM_STATES:
+            counts[item.id] = DocumentCounts(**{field: item.indicators[field] for field in DocumentCounts.model_fields})
         else:
-            counts[item.id] = count(session, item.id)
+            counts[item.id] = count_documents(session, item.id)
     return counts
 
 
-def count(session: Session, item_id: int) -> Counts:
+def count_documents(session: Session, item_id: int) -> DocumentCounts:
     """Count an item's documents."""
-    counted = Counts()
+    counted = DocumentCounts()
     rows = session.execute(
         select(Document.state, func.count(), func.sum(Document.size))
         .where(Document.item_id == item_id)
@@ -65,7 +72,7 @@ def count(session: Session, item_id: int) -> Counts:
     )
     for state, number, size in rows:
         counted.documents += number
-        if state in COLLECTED:
+        if state in COLLECTED_STATES:
             counted.collected += number
             counted.bytes += int(size or 0)
         elif state == DocumentState.WAITING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tarantula.accounts.roles import Role
-from tarantula.progress.snapshot import Watch
-from tarantula.services.context import Desk
+from tarantula.progress.snapshot import ItemWatch
+from tarantula.services.context import ServiceContext
 
 
-def watch(desk: Desk, urn: str) -> Watch:
+def watch_item(desk: ServiceContext, urn: str) -> ItemWatch:
     """Return who looks at an item, for those who may."""
     desk.person.check(Role.READER)
-    return Watch(desk.installation, desk.database, urn)
+    return ItemWatch(desk.installation, desk.database, urn)

@@ -11,12 +11,12 @@ from tarantula.core.errors import TarantulaError
 
 T = TypeVar("T")
 
-MOST = 500
+MAX_PAGE_ROWS = 500
 """Rows of one page."""
 _LARGEST = 2**63 - 1
 
 
-class Page(BaseModel, Generic[T]):
+class ResultPage(BaseModel, Generic[T]):
     """Some rows of a list."""
 
     rows: list[T]
@@ -28,8 +28,8 @@ class Page(BaseModel, Generic[T]):
 
 def checked_limit(limit: int) -> int:
     """Return how many rows a page has, or say how many it may have."""
-    if not 1 <= limit <= MOST:
-        raise TarantulaError(f"A page has from 1 to {MOST} rows, not {limit}.")
+    if not 1 <= limit <= MAX_PAGE_ROWS:
+        raise TarantulaError(f"A page has from 1 to {MAX_PAGE_ROWS} rows, not {limit}.")
     return limit
 
 

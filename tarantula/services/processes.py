@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import cache
 
 from tarantula.core.config import Config
-from tarantula.core.errors import NotNow, TarantulaError
+from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.states import ItemState
-from tarantula.lifecycle.processes_part_starting import ProcessStarter, collector, completer
-from tarantula.services.context import Desk
+from tarantula.lifecycle.processes_part_starting import LocalProcessStarter, collect_command, complete_command
+from tarantula.services.context import ServiceContext
 
 
-def start(desk: Desk, publication: str, urn: str, state: ItemState) -> None:
+def start(desk: ServiceContext, publication: str, urn: str, state: ItemState) -> None:
     """Start the process that takes an item on from its state, as a daemon does."""
-    run(desk, urn, completer(urn) if state == ItemState.CONVERTING else collector(publication, urn))
+    run(desk, urn, complete_command(urn) if state == ItemState.CONVERTING else collect_command(publication, urn))
 
 
-def run(desk: Desk, urn: str, command: list[str]) -> None:
+def run(desk: ServiceContext, urn: str, command: list[str]) -> None:
     """Start a process that does something to an item."""
     starter = _starter(desk.installation)
     # Whoever has ended meanwhile is let go.
@@ -29,12 +29,12 @@ def run(desk: Desk, urn: str, command: list[str]) -> None:
         ) from error
 
 
-def check_free(desk: Desk, urn: str) -> None:
+def check_free(desk: ServiceContext, urn: str) -> None:
     """Refuse to start a second process for an item while the first one is at work."""
     if _starter(desk.installation).is_gone(urn) is False:
-        raise NotNow(f"Somebody is at work on item {urn} already.")
+        raise ConflictError(f"Somebody is at work on item {urn} already.")
 
 
 @cache
-def _starter(installation: Config) -> ProcessStarter:
-    return ProcessStarter(installation)
+def _starter(installation: Config) -> LocalProcessStarter:
+    return LocalProcessStarter(installation)

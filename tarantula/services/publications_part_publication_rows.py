@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.lifecycle.schedule_part_planning import due_next
+from tarantula.lifecycle.schedule_part_planning import next_due_of
 from tarantula.publications import registry
 from tarantula.tables.publications import Item, Publication
 
@@ -34,7 +34,7 @@ class PublicationRow(BaseModel):
     """Why it cannot be collected as it is stored."""
 
 
-class Tried(BaseModel):
+class UrlVerdict(BaseModel):
     """What the rules of scope say of a URL."""
 
     model_config = ConfigDict(frozen=True)
@@ -48,13 +48,15 @@ class Tried(BaseModel):
 def publication_rows(installation: Config, session: Session) -> list[PublicationRow]:
     """Return every publication, by name."""
     last = _last_items(session)
-    return [_row(installation, publication, last.get(publication.id)) for publication in registry.all(session)]
+    return [
+        _row(installation, publication, last.get(publication.id)) for publication in registry.all_publications(session)
+    ]
 
 
 def _row(installation: Config, publication: Publication, last: Any) -> PublicationRow:
     due, complaint = None, None
     try:
-        due = due_next(installation, publication)
+        due = next_due_of(installation, publication)
     except TarantulaError as error:
         complaint = str(error)
     return PublicationRow(

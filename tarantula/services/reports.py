@@ -11,67 +11,71 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 
 from tarantula.archive.quality import report as reports
-from tarantula.archive.quality.report import Report
+from tarantula.archive.quality.report import ItemReport
 from tarantula.core.errors import TarantulaError
-from tarantula.core.states import ALIVE
+from tarantula.core.states import ACTIVE_ITEM_STATES
 from tarantula.publications import registry
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.store import listings
 from tarantula.tables.publications import Item
 
-BUSIEST = 50
+DEFAULT_SERVERS = 50
 """How many servers a report of one item shows, unless told."""
-BUSIEST_IN_TIME = 10
-REMEMBERED = 2000
+SERVERS_OVER_TIME = 10
+MAX_CACHED_REPORTS = 2000
 """How many reports of items that ended are kept in memory: they are counted once."""
 
 
-class Table(NamedTuple):
+class ReportTable(NamedTuple):
     """One of the tables of a report."""
 
-    rows: Callable[[Report], Sequence[Any]]
+    rows: Callable[[ItemReport], Sequence[Any]]
     key: Callable[[Any], str]
     """What a row is about, the same in every item."""
     columns: tuple[str, ...]
 
 
-TABLES: Mapping[str, Table] = {
-    "states": Table(lambda it: it.states, lambda row: str(row.state), ("state", "meaning", "documents", "percent")),
-    "types": Table(lambda it: it.types, lambda row: row.type, ("type", "documents", "percent", "bytes")),
-    "sizes": Table(
+REPORT_TABLES: Mapping[str, ReportTable] = {
+    "states": ReportTable(
+        lambda it: it.states, lambda row: str(row.state), ("state", "meaning", "documents", "percent")
+    ),
+    "types": ReportTable(lambda it: it.types, lambda row: row.type, ("type", "documents", "percent", "bytes")),
+    "sizes": ReportTable(
         lambda it: it.sizes, lambda row: f"{row.from_kb}-{row.to_kb}", ("from_kb", "to_kb", "documents", "percent")
     ),
-    "servers": Table(lambda it: it.servers, lambda row: row.server, ("server", "documents", "percent", "bytes")),
+    "servers": ReportTable(lambda it: it.servers, lambda row: row.server, ("server", "documents", "percent", "bytes")),
 }
 """Figures 4.3, 4.4, 4.5 and 4.7 of the report of 2001."""
 
-_ended: dict[tuple[str, str, str, datetime | None], Report] = {}
+_ended: dict[tuple[str, str, str, datetime | None], ItemReport] = {}
 
 
-def of_item(desk: Desk, urn: str, servers: int | None = BUSIEST, belief: bool = True) -> Report:
+def item_report(
+    desk: ServiceContext, urn: str, servers: int | None = DEFAULT_SERVERS, belief: bool = True
+) -> ItemReport:
     """Return an item's tables, and what is believed of it."""
     with desk.reading() as session:
-        return reports.report(session, listings.find_item(session, urn), servers, belief)
+        return reports.make_report(session, listings.find_item(session, urn), servers, belief)
 
 
-def over_time(desk: Desk, publication: str) -> list[Report]:
+def publication_reports(desk: ServiceContext, publication: str) -> list[ItemReport]:
     """Return the tables of every item of a publication, oldest first."""
     with desk.reading() as session:
-        owner = registry.get(session, publication)
+        owner = registry.get_publication(session, publication)
         items = session.scalars(
             select(Item).where(Item.publication_id == owner.id).order_by(Item.planned_at, Item.id)
         ).all()
     return [_remembered(desk, item) for item in items]
 
 
-def as_csv(report: Report, table: str) -> str:
+def report_csv(report: ItemReport, table: str) -> str:
     """Return a table of an item as CSV."""
     chosen = _table(table)
     rows = ([getattr(row, column) for column in chosen.columns] for row in chosen.rows(report))
     return _csv(chosen.columns, rows)
 
 
-def over_time_as_csv(found: Iterable[Report], table: str) -> str:
+def publication_csv(found: Iterable[ItemReport], table: str) -> str:
     """Return a table of every item as CSV, one row for each item and what it counts."""
     chosen = _table(table)
     rows = (
@@ -82,20 +86,20 @@ def over_time_as_csv(found: Iterable[Report], table: str) -> str:
     return _csv(("urn", "started_at", *chosen.columns), rows)
 
 
-def _table(name: str) -> Table:
-    if name not in TABLES:
-        raise TarantulaError(f"There is no table {name[:40]!r}. Choose {', '.join(TABLES)}.")
-    return TABLES[name]
+def _table(name: str) -> ReportTable:
+    if name not in REPORT_TABLES:
+        raise TarantulaError(f"There is no table {name[:40]!r}. Choose {', '.join(REPORT_TABLES)}.")
+    return REPORT_TABLES[name]
 
 
-def _remembered(desk: Desk, item: Item) -> Report:
+def _remembered(desk: ServiceContext, item: Item) -> ItemReport:
     """Return an item's report; one that has ended is counted once."""
     key = (desk.installation.url, item.urn, item.validation, item.finished_at)
-    if item.state in ALIVE or key not in _ended:
-        counted = of_item(desk, item.urn, BUSIEST_IN_TIME, belief=False)
-        if item.state in ALIVE:
+    if item.state in ACTIVE_ITEM_STATES or key not in _ended:
+        counted = item_report(desk, item.urn, SERVERS_OVER_TIME, belief=False)
+        if item.state in ACTIVE_ITEM_STATES:
             return counted
-        if len(_ended) >= REMEMBERED:
+        if len(_ended) >= MAX_CACHED_REPORTS:
             _ended.clear()
         _ended[key] = counted
     return _ended[key]

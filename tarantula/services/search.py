@@ -18,24 +18,24 @@ from sqlalchemy.orm import Session
 from tarantula.accounts.roles import Role
 from tarantula.archive.replay.pages_part_walk import find_document
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow, NotThere, TarantulaError
-from tarantula.search import check_possible
-from tarantula.search.barrels.client import RemoteFinder
-from tarantula.search.query_counts import SearchCounts
-from tarantula.search.results import Request, Result, Results
-from tarantula.services.context import Desk
-from tarantula.store.journal import head
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.search import check_available
+from tarantula.search.barrels.client import GatewayClient
+from tarantula.search.query_counts import QueryCounter
+from tarantula.search.results import SearchRequest, SearchResult, SearchResults
+from tarantula.services.context import ServiceContext
+from tarantula.store.journal import last_visible_id
 from tarantula.store.listings import IS_COLLECTED, find_item
 from tarantula.tables.publications import Document, Item
 
 if TYPE_CHECKING:
-    from tarantula.search.index.storage import Index
+    from tarantula.search.index.storage import SearchIndex
 
-MOST_CAPTURES = 5
+MAX_OTHER_CAPTURES = 5
 """Of each page, beside the one that was found."""
 
 
-class Answered:
+class AnswerTimes:
     """How many questions this process answered, and how long that took."""
 
     def __init__(self) -> None:
@@ -48,10 +48,10 @@ class Answered:
             self.number, self.seconds = self.number + 1, self.seconds + seconds
 
 
-answered = Answered()
+answer_times = AnswerTimes()
 
 
-class Capture(BaseModel):
+class PageCapture(BaseModel):
     """The same page, as another item has it."""
 
     urn: str
@@ -59,33 +59,33 @@ class Capture(BaseModel):
     collected: datetime | None
 
 
-def find(desk: Desk, request: Request) -> Results:
+def search_documents(desk: ServiceContext, request: SearchRequest) -> SearchResults:
     """Return a page of what was found."""
     desk.person.check(Role.READER)
     if desk.installation.gateway:
         return _gateway(desk.installation.gateway).find(request)
     began = monotonic()
-    with opened(desk) as index:
-        from tarantula.search.finder import Finder
+    with open_index(desk) as index:
+        from tarantula.search.finder import SearchFinder
 
-        found = Finder(index).find(request)
-    answered.note(monotonic() - began)
+        found = SearchFinder(index).find(request)
+    answer_times.note(monotonic() - began)
     # A gateway counts by itself.
-    counts = counts_of(desk.database)
+    counts = search_counts(desk.database)
     counts.note(request)
     if counts.is_due:
         counts.write()
     return found
 
 
-def standing(desk: Desk) -> list[str]:
+def index_warnings(desk: ServiceContext) -> list[str]:
     """Say so, if what was collected lately cannot be found, and nobody sees to it."""
     if desk.installation.gateway:
         return []
     try:
-        with opened(desk) as index, desk.database.looking() as connection:
-            if head(connection) > index.place and not index.is_kept:
-                raise NotNow(
+        with open_index(desk) as index, desk.database.looking() as connection:
+            if last_visible_id(connection) > index.place and not index.is_kept:
+                raise ConflictError(
                     "What was collected lately is not in the index yet, and nobody brings it up to date. "
                     "Start a daemon (`tarantula serve`), or run `tarantula index`."
                 )
@@ -94,30 +94,30 @@ def standing(desk: Desk) -> list[str]:
     return []
 
 
-def completed(desk: Desk, prefix: str) -> list[str]:
+def completions(desk: ServiceContext, prefix: str) -> list[str]:
     """Return how a query may go on."""
     desk.person.check(Role.READER)
     if desk.installation.gateway:
         return _gateway(desk.installation.gateway).complete(prefix)
-    with opened(desk) as index:
-        from tarantula.search.completion import complete
+    with open_index(desk) as index:
+        from tarantula.search.completion import complete_query
 
-        return complete(index, prefix).completions
+        return complete_query(index, prefix).completions
 
 
-def other_captures(desk: Desk, results: Iterable[Result]) -> dict[int, list[Capture]]:
+def other_captures(desk: ServiceContext, results: Iterable[SearchResult]) -> dict[int, list[PageCapture]]:
     """Return for each document that was found the last captures of its page in its publication, without itself."""
     with desk.reading() as session:
         return {result.document: _captures(session, result.document) for result in results}
 
 
-def check_document(desk: Desk, urn: str, number: int) -> None:
+def check_document(desk: ServiceContext, urn: str, number: int) -> None:
     """Say so, if an item has no such document, or is not there."""
     with desk.reading() as session:
         find_document(session, find_item(session, urn), number)
 
 
-def _captures(session: Session, number: int) -> list[Capture]:
+def _captures(session: Session, number: int) -> list[PageCapture]:
     """Look for the same URL in the other items: one probe of an index for each, until there are enough."""
     found = session.get(Document, number)
     if found is None:
@@ -128,43 +128,43 @@ def _captures(session: Session, number: int) -> list[Capture]:
         .join(Document, (Document.item_id == Item.id) & (Document.key == found.key))
         .where(Item.publication_id == publication, Item.id != found.item_id, IS_COLLECTED)
         .order_by(Item.id.desc())
-        .limit(MOST_CAPTURES)
+        .limit(MAX_OTHER_CAPTURES)
     )
-    return [Capture(urn=urn, document=other, collected=at) for urn, other, at in rows]
+    return [PageCapture(urn=urn, document=other, collected=at) for urn, other, at in rows]
 
 
 @contextmanager
-def opened(desk: Desk) -> Iterator[Index]:
+def open_index(desk: ServiceContext) -> Iterator[SearchIndex]:
     """Give the index of an installation, or say what to do without one."""
     desk.person.check(Role.READER)
-    check_possible()
-    from tarantula.search.index.storage import damage_told
-    from tarantula.search.index.updater import folder_of
+    check_available()
+    from tarantula.search.index.storage import reporting_damage
+    from tarantula.search.index.updater import index_folder
 
-    folder = folder_of(desk.installation)
+    folder = index_folder(desk.installation)
     if not (folder / "meta.json").exists():
-        raise NotThere(
+        raise NotFoundError(
             "There is no index yet. A daemon keeps one (`tarantula serve`), and `tarantula index` makes one by hand."
         )
-    with damage_told(folder):
+    with reporting_damage(folder):
         # Whoever builds it anew makes another folder.
         identity = folder.stat().st_ino
         yield _index(folder, identity)
 
 
 @lru_cache(maxsize=1)
-def counts_of(database: Database) -> SearchCounts:
+def search_counts(database: Database) -> QueryCounter:
     """Return who counts the searches of this process."""
-    return SearchCounts(database)
+    return QueryCounter(database)
 
 
 @lru_cache(maxsize=1)
-def _gateway(address: str) -> RemoteFinder:
-    return RemoteFinder(address)
+def _gateway(address: str) -> GatewayClient:
+    return GatewayClient(address)
 
 
 @lru_cache(maxsize=1)
-def _index(folder: Path, identity: int) -> Index:
-    from tarantula.search.index.storage import Index
+def _index(folder: Path, identity: int) -> SearchIndex:
+    from tarantula.search.index.storage import SearchIndex
 
-    return Index(folder)
+    return SearchIndex(folder)

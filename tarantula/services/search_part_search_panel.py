@@ -7,17 +7,17 @@ from sqlalchemy import Connection, select
 
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import TarantulaError
-from tarantula.search.query_counts import top
-from tarantula.services.context import Desk
-from tarantula.services.search import answered, counts_of, opened
-from tarantula.store.journal import head
-from tarantula.store.liveness import living
+from tarantula.search.query_counts import top_queries
+from tarantula.services.context import ServiceContext
+from tarantula.services.search import answer_times, open_index, search_counts
+from tarantula.store.journal import last_visible_id
+from tarantula.store.liveness import live_barrels
 from tarantula.tables.publications import Barrel
 
-DAYS = 7
+COUNTED_DAYS = 7
 """For which searches are counted together."""
-MOST_SEARCHES = 10
-HOME = "home"
+MAX_SEARCHES = 10
+HOME_INDEX = "home"
 """What the index in the home is called, which has no address."""
 
 
@@ -41,7 +41,7 @@ class BarrelRow(BaseModel):
     mean_milliseconds: float | None
 
 
-class Panel(BaseModel):
+class SearchPanel(BaseModel):
     """All of it, at a moment."""
 
     searches: list[SearchRow]
@@ -54,21 +54,24 @@ class Panel(BaseModel):
     """Why the index in the home cannot be used."""
 
 
-def panel(desk: Desk) -> Panel:
+def search_panel(desk: ServiceContext) -> SearchPanel:
     """Return what goes on."""
     desk.person.check(Role.ADMINISTRATOR)
-    counts_of(desk.database).write()
+    search_counts(desk.database).write()
     with desk.reading(Role.ADMINISTRATOR) as session:
         connection = session.connection()
-        last = head(connection)
-        searches = [SearchRow(query=query, number=number) for query, number in top(connection, DAYS, MOST_SEARCHES)]
+        last = last_visible_id(connection)
+        searches = [
+            SearchRow(query=query, number=number)
+            for query, number in top_queries(connection, COUNTED_DAYS, MAX_SEARCHES)
+        ]
         barrels = _barrels(connection, last)
     trouble = ""
     try:
         here: BarrelRow | None = _here(desk, last)
     except TarantulaError as error:
         here, trouble = None, str(error)
-    return Panel(
+    return SearchPanel(
         searches=searches,
         barrels=[*([here] if here is not None else []), *barrels],
         journal=last,
@@ -78,7 +81,7 @@ def panel(desk: Desk) -> Panel:
 
 
 def _barrels(connection: Connection, last: int) -> list[BarrelRow]:
-    alive = {barrel.id for barrel in living(connection)}
+    alive = {barrel.id for barrel in live_barrels(connection)}
     rows = connection.execute(select(Barrel.__table__).order_by(Barrel.address, Barrel.id))
     return [
         BarrelRow(
@@ -93,18 +96,18 @@ def _barrels(connection: Connection, last: int) -> list[BarrelRow]:
     ]
 
 
-def _here(desk: Desk, last: int) -> BarrelRow:
+def _here(desk: ServiceContext, last: int) -> BarrelRow:
     """Return how the index in the home does, as far as this process asks it."""
-    with opened(desk) as index:
+    with open_index(desk) as index:
         searcher, place = index.seen()
         backlog = max(last - place, 0)
         return BarrelRow(
-            address=HOME,
+            address=HOME_INDEX,
             state="behind" if backlog else "ready",
             documents=searcher.num_docs,
             backlog=backlog,
-            answered=answered.number,
-            mean_milliseconds=_mean(answered.number, answered.seconds),
+            answered=answer_times.number,
+            mean_milliseconds=_mean(answer_times.number, answer_times.seconds),
         )
 
 

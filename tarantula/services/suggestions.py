@@ -7,35 +7,35 @@ from datetime import UTC, datetime
 from tarantula.accounts.roles import Role
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import check_can_begin
-from tarantula.lifecycle.suggestions import checked_suggestion, take_suggestion
-from tarantula.lifecycle.suggestions_part_suggested import Suggestion, what_became
+from tarantula.lifecycle.suggestions import accept_suggestion, check_suggestion
+from tarantula.lifecycle.suggestions_part_suggested import SuggestionStatus, suggestion_status
 from tarantula.services import processes
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 
-__all__ = ["Suggestion", "shown", "suggest"]
+__all__ = ["SuggestionStatus", "get_suggestion", "suggest"]
 
-LONGEST_SUBJECT = 300
+MAX_SUBJECT_LENGTH = 300
 """Letters of a URL that the audit log keeps."""
 
 
-def suggest(desk: Desk, url: str) -> Suggestion:
+def suggest(desk: ServiceContext, url: str) -> SuggestionStatus:
     """Have a URL collected under the publication for suggestions, if its rules take it."""
     # Readers may; but a token of that role is there to look, and writes nothing.
     needed = Role.READER if desk.person.token is None else Role.CURATOR
     desk.person.check(needed)
-    wanted = checked_suggestion(desk.installation, desk.database, url)
+    wanted = check_suggestion(desk.installation, desk.database, url)
     name = desk.installation.suggestions
     check_can_begin(desk.installation, name)
     begun = dict[str, str]()
-    with desk.changing("suggest", wanted[:LONGEST_SUBJECT], needed, begun=begun) as session:
-        taken = take_suggestion(session, name, wanted, datetime.now(UTC))
+    with desk.changing("suggest", wanted[:MAX_SUBJECT_LENGTH], needed, begun=begun) as session:
+        taken = accept_suggestion(session, name, wanted, datetime.now(UTC))
         begun["urn"] = taken.urn
     if taken.is_left_alone:
         processes.start(desk, name, taken.urn, ItemState.WAITING)
-    return shown(desk, taken.urn, taken.document)
+    return get_suggestion(desk, taken.urn, taken.document)
 
 
-def shown(desk: Desk, urn: str, document: int) -> Suggestion:
+def get_suggestion(desk: ServiceContext, urn: str, document: int) -> SuggestionStatus:
     """Return how far a suggestion is."""
     with desk.reading() as session:
-        return what_became(session, urn, document)
+        return suggestion_status(session, urn, document)

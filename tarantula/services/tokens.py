@@ -11,7 +11,7 @@ from tarantula.accounts import accounts
 from tarantula.accounts import tokens as stored
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.services.accounts import own_name
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.tables.publications import Account, Token
 
 
@@ -36,33 +36,35 @@ class NewToken(TokenRow):
     """Shown this once."""
 
 
-def tokens(desk: Desk) -> list[TokenRow]:
+def list_tokens(desk: ServiceContext) -> list[TokenRow]:
     """Return one's own tokens; an administrator sees those of all."""
     with desk.reading() as session:
         everybody = desk.person.role.allows(Role.ADMINISTRATOR)
         account = None if everybody else accounts.get(session, desk.person.name)
-        return [_row(token, owner) for token, owner in stored.tokens(session, account)]
+        return [_row(token, owner) for token, owner in stored.all_tokens(session, account)]
 
 
-def new_token(desk: Desk, name: str, role: Role, days: int | None = None, account: str | None = None) -> NewToken:
+def add_token(
+    desk: ServiceContext, name: str, role: Role, days: int | None = None, account: str | None = None
+) -> NewToken:
     """Make a token for oneself, of a role that one has; an administrator makes them for others too."""
     owner = _owner(desk, account)
     desk.person.check(role)
     with desk.changing("token.add", owner, Role.READER, name=name[:100], role=role, days=days) as session:
-        token, secret = stored.new(session, accounts.get(session, owner), name, role, days)
+        token, secret = stored.create_token(session, accounts.get(session, owner), name, role, days)
         return NewToken(**_row(token, owner).model_dump(), secret=secret)
 
 
-def remove_token(desk: Desk, number: int) -> None:
+def remove_token(desk: ServiceContext, number: int) -> None:
     """Make a token useless: one's own, or as an administrator any."""
     with desk.reading() as session:
-        owner = _owner_of(session, stored.get(session, number)).name
+        owner = _owner_of(session, stored.get_token(session, number)).name
     _owner(desk, owner)
     with desk.changing("token.remove", owner, Role.READER, id=number) as session:
-        session.delete(stored.get(session, number))
+        session.delete(stored.get_token(session, number))
 
 
-def _owner(desk: Desk, account: str | None) -> str:
+def _owner(desk: ServiceContext, account: str | None) -> str:
     if account is not None and desk.person.role.allows(Role.ADMINISTRATOR):
         return account
     own = own_name(desk)

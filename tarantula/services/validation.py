@@ -9,22 +9,22 @@ from pydantic import BaseModel
 from sqlalchemy import select
 
 from tarantula.archive.quality import validation
-from tarantula.archive.quality.decision_hooks import decide_and_tell
-from tarantula.archive.quality.indicators import Indicators, fired_rules, indicators_of
-from tarantula.archive.quality.review_list import Look, looks
-from tarantula.archive.quality.validation import Decided
+from tarantula.archive.quality.decision_hooks import decide_and_call_hooks
+from tarantula.archive.quality.indicators import Indicators, fired_rules, load_indicators
+from tarantula.archive.quality.review_list import ReviewEntry, make_review_list
+from tarantula.archive.quality.validation import ItemDecision
 from tarantula.core.states import Validation
-from tarantula.publications.attention import Fired
-from tarantula.publications.attention_part_attention import attention_of, is_complete
-from tarantula.services.context import Desk
+from tarantula.publications.attention import FiredRule
+from tarantula.publications.attention_part_attention import attention_reasons, is_complete
+from tarantula.services.context import ServiceContext
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Item
 
-MOST = 200
+MAX_UNDECIDED = 200
 """Undecided items that are listed, the newest."""
 
 
-class Attention(BaseModel):
+class ItemAttention(BaseModel):
     """What helps to decide about an item."""
 
     urn: str
@@ -34,53 +34,53 @@ class Attention(BaseModel):
     complete: bool
     ended: bool
     """Whether it can be decided about."""
-    rules: list[Fired]
+    rules: list[FiredRule]
     """Those that it breaks, the grave ones first."""
     indicators: Indicators
-    looks: list[Look]
+    looks: list[ReviewEntry]
     """What needs a look first."""
 
 
-def attention(desk: Desk, urn: str) -> Attention:
+def item_attention(desk: ServiceContext, urn: str) -> ItemAttention:
     """Return what helps to decide about an item; on a large one it takes seconds."""
     with desk.reading() as session:
         item = find_item(session, urn)
-        indicators = indicators_of(session, item)
+        indicators = load_indicators(session, item)
         fired = fired_rules(item, indicators)
-        return Attention(
+        return ItemAttention(
             urn=urn,
             publication=item.publication.name,
             state=item.state,
             validation=item.validation,
             complete=is_complete(item.state, [one.effect for one in fired]),
-            ended=item.state in validation.ENDED,
+            ended=item.state in validation.ENDED_STATES,
             rules=fired,
             indicators=indicators,
-            looks=looks(session, item, indicators),
+            looks=make_review_list(session, item, indicators),
         )
 
 
-def decisions(desk: Desk, urn: str) -> list[Decided]:
+def list_decisions(desk: ServiceContext, urn: str) -> list[ItemDecision]:
     """Return what was decided about an item, oldest first."""
     with desk.reading() as session:
-        return validation.decisions(session, find_item(session, urn))
+        return validation.list_decisions(session, find_item(session, urn))
 
 
-def validate(desk: Desk, urn: str, why: str = "", anyway: bool = False) -> Decided:
+def validate(desk: ServiceContext, urn: str, why: str = "", anyway: bool = False) -> ItemDecision:
     """Accept an item; *anyway* accepts one that is not complete."""
     changing = desk.changing("item.validate", urn, why=why, anyway=anyway)
-    return decide_and_tell(
+    return decide_and_call_hooks(
         desk.installation, changing, urn, Validation.VALID, by=desk.person.name, why=why, anyway=anyway
     )
 
 
-def reject(desk: Desk, urn: str, why: str) -> Decided:
+def reject(desk: ServiceContext, urn: str, why: str) -> ItemDecision:
     """Refuse an item."""
     changing = desk.changing("item.reject", urn, why=why)
-    return decide_and_tell(desk.installation, changing, urn, Validation.REJECTED, by=desk.person.name, why=why)
+    return decide_and_call_hooks(desk.installation, changing, urn, Validation.REJECTED, by=desk.person.name, why=why)
 
 
-class Undecided(NamedTuple):
+class UndecidedItem(NamedTuple):
     """An item that somebody should decide about."""
 
     urn: str
@@ -90,17 +90,17 @@ class Undecided(NamedTuple):
     """Why somebody should look."""
 
 
-def undecided(desk: Desk) -> list[Undecided]:
+def list_undecided(desk: ServiceContext) -> list[UndecidedItem]:
     """Return the items that have ended and nobody decided about, those that ask for attention first."""
     with desk.reading() as session:
         chosen = (
             select(Item)
-            .where(Item.validation == Validation.PENDING, Item.state.in_(validation.ENDED))
+            .where(Item.validation == Validation.PENDING, Item.state.in_(validation.ENDED_STATES))
             .order_by(Item.planned_at.desc(), Item.id.desc())
-            .limit(MOST)
+            .limit(MAX_UNDECIDED)
         )
         rows = [
-            Undecided(item.urn, item.publication.name, item.finished_at, attention_of(item))
+            UndecidedItem(item.urn, item.publication.name, item.finished_at, attention_reasons(item))
             for item in session.scalars(chosen)
         ]
     return sorted(rows, key=lambda row: not row.attention)

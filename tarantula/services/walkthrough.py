@@ -7,23 +7,23 @@ from datetime import datetime
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from tarantula.archive.diff.items_part_delta import Change
+from tarantula.archive.diff.items_part_delta import DocumentChange
 from tarantula.archive.diff.pages_part_page_diff import compare_documents
 from tarantula.archive.diff.text import TextDiff
 from tarantula.archive.quality.baseline import previous_items
 from tarantula.archive.replay import content
-from tarantula.archive.replay.pages import HTML, title_in
-from tarantula.archive.replay.pages_part_walk import find_document, first_page, place_of, same_document
+from tarantula.archive.replay.pages import HTML_TYPES, captured_title
+from tarantula.archive.replay.pages_part_walk import document_in_item, find_document, first_page, page_position
 from tarantula.core.errors import TarantulaError
-from tarantula.core.states import COLLECTED, meaning
-from tarantula.services.context import Desk
+from tarantula.core.states import COLLECTED_STATES, state_meaning
+from tarantula.services.context import ServiceContext
 from tarantula.store.captures import Capture, capture_of
 from tarantula.store.listings import find_item
-from tarantula.store.warc_reader_part_answer import read_answer
+from tarantula.store.warc_reader_part_answer import read_response
 from tarantula.tables.publications import Document, Item
 
 
-class Earlier(BaseModel):
+class PreviousCapture(BaseModel):
     """The same URL in the item before."""
 
     urn: str
@@ -34,7 +34,7 @@ class Earlier(BaseModel):
     collected_at: datetime | None
 
 
-class Browsed(BaseModel):
+class WalkthroughPage(BaseModel):
     """A document as somebody who walks through an item sees it. Its words are a stranger's."""
 
     urn: str
@@ -65,33 +65,35 @@ class Browsed(BaseModel):
     total: int
     previous_id: int | None
     next_id: int | None
-    before: Earlier | None
+    before: PreviousCapture | None
     """None for the first item of a publication."""
 
 
-def begin(desk: Desk, urn: str) -> int:
+def first_document(desk: ServiceContext, urn: str) -> int:
     """Return the document at which a walk through an item begins."""
     with desk.reading() as session:
         page = first_page(session, find_item(session, urn))
     if page is None:
-        raise TarantulaError(f"Item {urn} has no page to show: nothing of type {' or '.join(HTML)} was collected.")
+        raise TarantulaError(
+            f"Item {urn} has no page to show: nothing of type {' or '.join(HTML_TYPES)} was collected."
+        )
     return page.id
 
 
-def browsed(desk: Desk, urn: str, document_id: int) -> Browsed:
+def get_page(desk: ServiceContext, urn: str, document_id: int) -> WalkthroughPage:
     """Return one document of an item, with its neighbours."""
     with desk.reading() as session:
         item = find_item(session, urn)
         document = find_document(session, item, document_id)
         via = session.get(Document, document.via_id) if document.via_id else None
         kept, title, headers, trouble = _read(session, desk, document)
-        return Browsed(
+        return WalkthroughPage(
             urn=urn,
             document_id=document.id,
             url=document.url,
             title=title,
             state=document.state,
-            meaning=meaning(document.state),
+            meaning=state_meaning(document.state),
             reason=document.reason or "",
             type=document.type,
             charset=document.charset,
@@ -107,17 +109,17 @@ def browsed(desk: Desk, urn: str, document_id: int) -> Browsed:
             trouble=trouble,
             copied=content.path_of_document(session, desk.installation.archived / urn, document) is not None,
             before=_before(session, item, document),
-            **place_of(session, item, document)._asdict(),
+            **page_position(session, item, document)._asdict(),
         )
 
 
-def at_place(desk: Desk, urn: str, place: str) -> int | None:
+def document_at_replay_path(desk: ServiceContext, urn: str, place: str) -> int | None:
     """Return the document that is shown at a place of the replay; what names none is not believed."""
     kind, _, rest = place.partition("/")
     with desk.reading() as session:
         item = find_item(session, urn)
         if kind == "copy":
-            document = content.document_at(session, item, rest)
+            document = content.document_of_path(session, item, rest)
             return document.id if document is not None else None
         if kind == "page" and rest.isascii() and rest.isdigit():
             try:
@@ -127,7 +129,7 @@ def at_place(desk: Desk, urn: str, place: str) -> int | None:
     return None
 
 
-def compared(desk: Desk, urn: str, document_id: int) -> TextDiff:
+def compare_with_previous(desk: ServiceContext, urn: str, document_id: int) -> TextDiff:
     """Return what changed in the text of a document since the item before."""
     with desk.reading() as session:
         item = find_item(session, urn)
@@ -135,32 +137,34 @@ def compared(desk: Desk, urn: str, document_id: int) -> TextDiff:
         earlier = previous_items(session, item)
         if not earlier:
             return TextDiff([], f"There is no item of {item.publication.name} before this one.")
-        other = same_document(session, document, earlier[0])
-        if other is None or other.state not in COLLECTED or document.state not in COLLECTED:
+        other = document_in_item(session, document, earlier[0])
+        if other is None or other.state not in COLLECTED_STATES or document.state not in COLLECTED_STATES:
             return TextDiff([], f"{earlier[0].urn} and this item have not both collected it.")
         return compare_documents(session, desk.installation.items, other, document)
 
 
-def _before(session: Session, item: Item, document: Document) -> Earlier | None:
+def _before(session: Session, item: Item, document: Document) -> PreviousCapture | None:
     earlier = previous_items(session, item)
     if not earlier:
         return None
-    other = same_document(session, document, earlier[0])
+    other = document_in_item(session, document, earlier[0])
     if other is None:
-        return Earlier(urn=earlier[0].urn, document_id=None, change=Change.NEW, collected_at=None)
+        return PreviousCapture(urn=earlier[0].urn, document_id=None, change=DocumentChange.NEW, collected_at=None)
     change = _change(other, document)
-    return Earlier(urn=earlier[0].urn, document_id=other.id, change=change, collected_at=other.collected_at)
+    return PreviousCapture(urn=earlier[0].urn, document_id=other.id, change=change, collected_at=other.collected_at)
 
 
-def _change(before: Document, after: Document) -> Change:
-    if before.state not in COLLECTED:
-        return Change.NEW
-    if after.state not in COLLECTED:
-        return Change.GONE
-    return Change.SAME if before.digest is not None and before.digest == after.digest else Change.CHANGED
+def _change(before: Document, after: Document) -> DocumentChange:
+    if before.state not in COLLECTED_STATES:
+        return DocumentChange.NEW
+    if after.state not in COLLECTED_STATES:
+        return DocumentChange.GONE
+    return (
+        DocumentChange.SAME if before.digest is not None and before.digest == after.digest else DocumentChange.CHANGED
+    )
 
 
-def _read(session: Session, desk: Desk, document: Document) -> tuple[bool, str, list[tuple[str, str]], str]:
+def _read(session: Session, desk: ServiceContext, document: Document) -> tuple[bool, str, list[tuple[str, str]], str]:
     """Return whether a document's bytes are there, its title, its headers, and why they cannot be read."""
     try:
         capture = capture_of(session, desk.installation.items, document)
@@ -172,9 +176,9 @@ def _read(session: Session, desk: Desk, document: Document) -> tuple[bool, str, 
 
 
 def _title(capture: Capture, document: Document) -> str:
-    return title_in(capture) if document.type in HTML or capture.rendered_offset is not None else ""
+    return captured_title(capture) if document.type in HTML_TYPES or capture.rendered_offset is not None else ""
 
 
 def _headers(capture: Capture) -> list[tuple[str, str]]:
-    answer = read_answer(capture.path, capture.offset)
+    answer = read_response(capture.path, capture.offset)
     return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.headers]

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from tarantula.crawl.collection import Collection
-    from tarantula.streams.reading.reader import Reader
+    from tarantula.streams.reading.reader import StreamReader
 
-SIDE_TIMEOUT = 60.0
+SIDE_TIMEOUT_SECONDS = 60.0
 """Seconds that a visit waits for something that is needed beside it."""
 
 
-class VisitingSpider(Spider):
+class BaseSpider(Spider):
     """Visits what its collection, or whoever reads streams, hands out."""
 
-    collection: Collection | Reader
+    collection: Collection | StreamReader
 
     def request_headers(self) -> dict[str, str]:
         """Return what every request says of us."""
@@ -44,7 +44,7 @@ class VisitingSpider(Spider):
             headers=self.request_headers(),
             meta={
                 "download_slot": server,
-                "download_timeout": min(limits.timeout, SIDE_TIMEOUT),
+                "download_timeout": min(limits.timeout, SIDE_TIMEOUT_SECONDS),
                 "download_maxsize": limits.max_size,
                 "verbatim_url": True,
             },
@@ -56,7 +56,7 @@ class VisitingSpider(Spider):
         yield
 
 
-def visited(response: Response) -> tuple[Any, Exchange]:
+def entry_and_exchange(response: Response) -> tuple[Any, Exchange]:
     """Return what an answer is to, as it was handed out, and the exchange that brought it."""
     assert response.request is not None
     meta = response.request.meta

@@ -28,7 +28,7 @@ class PublicationSpiderLoader(SpiderLoader):
 def _publication_names() -> list[str]:
     try:
         with open_database(Config()) as database, database.reading() as session:
-            return [publication.name for publication in registry.all(session)]
+            return [publication.name for publication in registry.all_publications(session)]
     except TarantulaError as error:
         # The only exception of which Scrapy's commands show the sentence alone.
         raise UsageError(str(error), print_help=False) from error

@@ -12,24 +12,24 @@ from tarantula.browser.chromium import browser_settings
 from tarantula.core.config import Config
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.responses import document_of, failed_document
-from tarantula.fetch.errors import DownloadError, GivenUp
-from tarantula.items import CollectedDocument, Entry
+from tarantula.fetch.errors import DownloadError, FetchAbandoned
+from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.lifecycle.coordinator import begin_item
-from tarantula.spiders.base import VisitingSpider, visited
+from tarantula.spiders.base import BaseSpider, entry_and_exchange
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from tarantula.browser.renderer import Renderer
+    from tarantula.browser.renderer import PageRenderer
 
 
-class PublicationSpider(VisitingSpider):
+class PublicationSpider(BaseSpider):
     """Collects one item of one publication: ``scrapy crawl publication -a name=fcul``."""
 
     name = "publication"
     collection: Collection
-    _renderer: Renderer | None = None
+    _renderer: PageRenderer | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -52,11 +52,11 @@ class PublicationSpider(VisitingSpider):
 
     def prepare_rendering(self) -> None:
         """Make the browser known to the download handler."""
-        from tarantula.browser.renderer import Renderer
+        from tarantula.browser.renderer import PageRenderer
 
         for key, value in browser_settings(self.settings["USER_AGENT"]).items():
             self.settings.set(key, value, priority="spider")
-        self._renderer = Renderer(self.crawler)
+        self._renderer = PageRenderer(self.crawler)
 
     @property
     def callback(self) -> Callable[..., Any]:
@@ -65,16 +65,16 @@ class PublicationSpider(VisitingSpider):
 
     def parse(self, response: Response, **_: Any) -> list[CollectedDocument]:
         """Make a document of an answer."""
-        return [document_of(*visited(response), self.collection.scope)]
+        return [document_of(*entry_and_exchange(response), self.collection.scope)]
 
     async def parse_rendered(self, response: Response, **_: Any) -> list[CollectedDocument]:
         """Make a document of an answer and of what a browser makes of it."""
-        entry, exchange = visited(response)
+        entry, exchange = entry_and_exchange(response)
         assert self._renderer is not None
         try:
             document = document_of(entry, exchange, self.collection.scope)
             await self._renderer.render(document)
-        except GivenUp:
+        except FetchAbandoned:
             return []
         finally:
             self.collection.release(entry)
@@ -82,9 +82,9 @@ class PublicationSpider(VisitingSpider):
 
     def failed(self, failure: Failure) -> list[CollectedDocument]:
         """Make a document of an exchange that failed, or that a rule ended."""
-        entry: Entry = failure.request.meta["entry"]  # type: ignore[attr-defined]
+        entry: FrontierEntry = failure.request.meta["entry"]  # type: ignore[attr-defined]
         error = failure.value
-        if isinstance(error, GivenUp):
+        if isinstance(error, FetchAbandoned):
             # It waits again as soon as the collector leaves.
             return []
         if not isinstance(error, DownloadError):

@@ -13,12 +13,19 @@ from tarantula.browser.chromium import browser_settings, check_browser
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
-from tarantula.fetch.errors import GivenUp, InvalidResponse
+from tarantula.fetch.errors import FetchAbandoned, InvalidResponse
 from tarantula.fetch.resolver_part_addresses import is_public
-from tarantula.spiders.base import VisitingSpider, visited
-from tarantula.streams import check_possible
-from tarantula.streams.reading.answers import MOST_HOPS, TOO_MANY_HOPS, Attempt, attempts, failed_attempts, redirected
-from tarantula.streams.reading.reader import Reader
+from tarantula.spiders.base import BaseSpider, entry_and_exchange
+from tarantula.streams import require_packages
+from tarantula.streams.reading.answers import (
+    MAX_REDIRECTS,
+    TOO_MANY_REDIRECTS,
+    ReadAttempt,
+    attempts_from_exchange,
+    failed_attempts,
+    redirect_location,
+)
+from tarantula.streams.reading.reader import StreamReader
 from tarantula.streams.reading.reader_part_poll import PollReader
 
 if TYPE_CHECKING:
@@ -27,12 +34,12 @@ if TYPE_CHECKING:
 
     from tarantula.fetch.exchange import Exchange
     from tarantula.streams.reading.browser import SourceRenderer
-    from tarantula.streams.reading.visits import Visit
+    from tarantula.streams.reading.visits import StreamVisit
 
-READ_AT_ONCE = 64 * 1024
+INLINE_PARSE_BYTES = 64 * 1024
 """Bytes of a page that are read on the event loop; more go to a thread."""
-SETTINGS: dict[str, Any] = {
-    "SCHEDULER": "tarantula.engine.scheduler_part_due_scheduler.DueScheduler",
+STREAM_SETTINGS: dict[str, Any] = {
+    "SCHEDULER": "tarantula.engine.scheduler_part_due_scheduler.StreamScheduler",
     # A server that does not answer keeps one of these until its time is over: the others go on.
     "CONCURRENT_REQUESTS": 512,
     "TARANTULA_ALLOW_PRIVATE": False,
@@ -55,40 +62,42 @@ SETTINGS: dict[str, Any] = {
 """What is different from a collection."""
 
 
-class StreamsSpider(VisitingSpider):
+class StreamsSpider(BaseSpider):
     """Reads every source, again and again: ``scrapy crawl streams``; or one of them once, with ``-a poll=NAME``."""
 
     name = "streams"
-    collection: Reader
+    collection: StreamReader
     _renderer: SourceRenderer | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Open the database first, and put the components of streams in the place of those of a collection."""
-        check_possible()
+        require_packages()
         with suppress(TarantulaError):
             # It is started when a source wants it; where it is missing, that source is told.
             crawler.settings.setdict(browser_settings(crawler.settings["USER_AGENT"]), priority="spider")
-        for key, value in SETTINGS.items():
+        for key, value in STREAM_SETTINGS.items():
             merged = {**crawler.settings.getdict(key), **value} if isinstance(value, dict) else value
             crawler.settings.set(key, merged, priority="spider")
         installation = Config()
         spider = super().from_crawler(crawler, *args, **kwargs)
         database = open_database(installation)
         spider.collection = (
-            PollReader(installation, database, kwargs["poll"]) if "poll" in kwargs else Reader(installation, database)
+            PollReader(installation, database, kwargs["poll"])
+            if "poll" in kwargs
+            else StreamReader(installation, database)
         )
         return spider
 
-    async def parse(self, response: Response, **_: Any) -> list[Attempt]:
+    async def parse(self, response: Response, **_: Any) -> list[ReadAttempt]:
         """Read an answer, or go where it leads."""
-        visit, exchange = visited(response)
-        target = redirected(exchange)
+        visit, exchange = entry_and_exchange(response)
+        target = redirect_location(exchange)
         if target is not None:
             if visit.needs_browser:
                 self.collection.release(visit)
-            if visit.hops >= MOST_HOPS:
-                return failed_attempts(visit, InvalidResponse(TOO_MANY_HOPS), _now())
+            if visit.hops >= MAX_REDIRECTS:
+                return failed_attempts(visit, InvalidResponse(TOO_MANY_REDIRECTS), _now())
             try:
                 onward = visit.led_to(target, exchange.status, not is_public(exchange.address))
             except InvalidResponse as error:
@@ -97,18 +106,18 @@ class StreamsSpider(VisitingSpider):
             return []
         if visit.needs_browser:
             return await self._parse_rendered(visit, exchange)
-        if len(exchange.body) > READ_AT_ONCE:
-            return await asyncio.to_thread(attempts, visit, exchange)
-        return attempts(visit, exchange)
+        if len(exchange.body) > INLINE_PARSE_BYTES:
+            return await asyncio.to_thread(attempts_from_exchange, visit, exchange)
+        return attempts_from_exchange(visit, exchange)
 
-    async def _parse_rendered(self, visit: Visit, exchange: Exchange) -> list[Attempt]:
+    async def _parse_rendered(self, visit: StreamVisit, exchange: Exchange) -> list[ReadAttempt]:
         """Read what a browser makes of an answer; its server is kept until that is done."""
         try:
             if not 200 <= exchange.status < 300:
-                return attempts(visit, exchange)
+                return attempts_from_exchange(visit, exchange)
             page = await self._browser().render(visit, exchange)
-            return await asyncio.to_thread(attempts, visit, exchange, page)
-        except GivenUp:
+            return await asyncio.to_thread(attempts_from_exchange, visit, exchange, page)
+        except FetchAbandoned:
             return []
         except Exception as error:
             return failed_attempts(visit, error, _now())
@@ -123,11 +132,11 @@ class StreamsSpider(VisitingSpider):
             self._renderer = SourceRenderer(self.crawler)
         return self._renderer
 
-    def failed(self, failure: Failure) -> list[Attempt]:
+    def failed(self, failure: Failure) -> list[ReadAttempt]:
         """Say why nothing came."""
-        visit: Visit = failure.request.meta["entry"]  # type: ignore[attr-defined]
+        visit: StreamVisit = failure.request.meta["entry"]  # type: ignore[attr-defined]
         error = cast("Exception", failure.value)
-        return [] if isinstance(error, GivenUp) else failed_attempts(visit, error, _now())
+        return [] if isinstance(error, FetchAbandoned) else failed_attempts(visit, error, _now())
 
 
 def _now() -> int:

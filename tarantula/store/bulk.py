@@ -19,15 +19,15 @@ from sqlalchemy.exc import DBAPIError
 
 T = TypeVar("T")
 
-MOST_VALUES = 32_766
+MAX_SQLITE_VALUES = 32_766
 """How many values SQLite takes in one statement."""
 BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 BINARY_END = b"\xff\xff"
-PIECE = 1 << 16
+COPY_CHUNK_BYTES = 1 << 16
 NULL = b"\xff\xff\xff\xff"
 
 
-def execute(connection: Connection, statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str]) -> int:
+def execute_rows(connection: Connection, statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str]) -> int:
     """Run a statement in which ``{rows}`` stands for rows with the columns ``column1``, ``column2`` and so on.
 
     Return how many rows it changed.
@@ -35,7 +35,7 @@ def execute(connection: Connection, statement: str, rows: Sequence[Sequence[Any]
     return sum(max(result.rowcount, 0) for result in _results(connection, statement, rows, types))
 
 
-def answers(
+def query_rows(
     connection: Connection, statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str]
 ) -> Iterator[Any]:
     """Do the same with a statement that asks, and yield what it finds; its order is kept within each 32,766 values."""
@@ -43,7 +43,7 @@ def answers(
         yield from result
 
 
-def returning(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> Iterator[Any]:
+def execute_returning(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> Iterator[Any]:
     """Do the same on SQLite, and yield what the statement returns."""
     for result in _on_sqlite(connection, statement, rows):
         if result.returns_rows:
@@ -64,7 +64,7 @@ def _results(
 
 def _on_sqlite(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> Iterator[CursorResult[Any]]:
     places = f"({', '.join('?' * len(rows[0]))})"
-    for chunk in chunks(rows, MOST_VALUES // len(rows[0])):
+    for chunk in chunks(rows, MAX_SQLITE_VALUES // len(rows[0])):
         flat = tuple(_for_sqlite(value) for row in chunk for value in row)
         yield connection.exec_driver_sql(statement.format(rows=f"VALUES {', '.join([places] * len(chunk))}"), flat)
 
@@ -87,7 +87,7 @@ def raw_cursor(connection: Connection) -> Iterator[Any]:
 def copy_binary(cursor: Any, table: str, rows: Iterable[bytes]) -> None:
     """Send rows in the binary format of PostgreSQL's COPY."""
     packed = BytesIO(b"".join((BINARY_HEADER, *rows, BINARY_END)))
-    cursor.copy_expert(f"COPY {table} FROM STDIN (FORMAT binary)", packed, PIECE)
+    cursor.copy_expert(f"COPY {table} FROM STDIN (FORMAT binary)", packed, COPY_CHUNK_BYTES)
 
 
 def packed_text(text: str | None) -> bytes:
@@ -134,7 +134,7 @@ def _element(value: object) -> str:
 
 
 def _for_sqlite(value: Any) -> Any:
-    """Write a moment as `tarantula.tables.publications.Moment` is kept there."""
+    """Write a moment as `tarantula.tables.publications.UtcDateTime` is kept there."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
     return value

@@ -43,11 +43,11 @@ def capture_of(session: Session, items: Path, document: Document) -> Capture | N
     """
     if not has_capture(document):
         return None
-    kept = body_of(session, document)
+    kept = body_row(session, document)
     assert kept.warc is not None
     assert kept.warc_offset is not None
     rendered = kept.rendered_offset if kept is document or document.warc is None else None
-    return Capture(archive_of(session, items, kept.item_id) / kept.warc, kept.warc_offset, rendered)
+    return Capture(warc_folder(session, items, kept.item_id) / kept.warc, kept.warc_offset, rendered)
 
 
 def has_capture(document: Document) -> bool:
@@ -58,17 +58,17 @@ def has_capture(document: Document) -> bool:
 def record_of(session: Session, items: Path, document: Document) -> tuple[Path, int] | None:
     """Return the file and the place of the record of a document: its own, or that from which it was carried over."""
     if document.warc is not None and document.warc_offset is not None:
-        return archive_of(session, items, document.item_id) / document.warc, document.warc_offset
+        return warc_folder(session, items, document.item_id) / document.warc, document.warc_offset
     capture = capture_of(session, items, document)
     return None if capture is None else (capture.path, capture.offset)
 
 
-def archive_of(session: Session, items: Path, item_id: int) -> Path:
+def warc_folder(session: Session, items: Path, item_id: int) -> Path:
     """Return the folder of an item's WARC files."""
     return items / session.get_one(Item, item_id).urn / "archive"
 
 
-def body_of(session: Session, document: Document) -> Document | InheritedRecord:
+def body_row(session: Session, document: Document) -> Document | InheritedRecord:
     """Return the row whose record has the body of a document: its own, an earlier one's, or an inherited one."""
     kept = document
     passed: set[int] = set()
@@ -90,7 +90,7 @@ def _inherited(session: Session, identity: int, document: Document) -> Inherited
     return record
 
 
-def without_body(session: Session, item: Item) -> Iterator[Document]:
+def documents_without_body(session: Session, item: Item) -> Iterator[Document]:
     """Yield the documents of an item that refer to an earlier one that is not there."""
     root = aliased(Document)
     return iter(

@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tarantula.store.errors_part_disk import writing
+from tarantula.store.errors_part_disk import write_errors
 
-RUN = 200_000
+SORT_RUN_LINES = 200_000
 
 
 class IndexRow(NamedTuple):
@@ -33,13 +33,13 @@ class IndexRow(NamedTuple):
     filename: str
 
 
-def write_index(rows: Iterable[IndexRow], path: Path, run: int = RUN) -> int:
+def write_cdxj(rows: Iterable[IndexRow], path: Path, run: int = SORT_RUN_LINES) -> int:
     """Write the index of *rows* to *path* in the place of an older one, and return how many lines it has.
 
     No more than *run* lines are in memory at a time.
     """
-    lines = map(line_of, rows)
-    with writing(path):
+    lines = map(cdxj_line, rows)
+    with write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".index-", dir=path.parent) as scratch, ExitStack() as stack:
             runs = [stack.enter_context(file.open("rb")) for file in _write_runs(lines, Path(scratch), run)]
@@ -51,7 +51,7 @@ def write_index(rows: Iterable[IndexRow], path: Path, run: int = RUN) -> int:
     return count
 
 
-def line_of(row: IndexRow) -> bytes:
+def cdxj_line(row: IndexRow) -> bytes:
     """Return the line of an answer."""
     fields = {
         "url": row.url,

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, and_, or_, select, union
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
-from tarantula.store.cdxj import IndexRow, write_index
+from tarantula.store.cdxj import IndexRow, write_cdxj
 from tarantula.tables.publications import Document, InheritedRecord, Item, Visit
 
-REVISIT = "warc/revisit"
-ROWS = 5000
+REVISIT_TYPE = "warc/revisit"
+ROWS_PER_FETCH = 5000
 """How many rows are read at a time."""
-REFERRING: tuple[Any, ...] = (Document, Visit)
+REFERRING_TABLES: tuple[Any, ...] = (Document, Visit)
 """Whose records may be revisits."""
 
 _FIELDS = ("url", "collected_at", "type", "state", "digest", "warc_length", "warc_offset", "warc")
 
 
-class Referred(NamedTuple):
+class ReferredRecord(NamedTuple):
     """A record of another item that has the body of a document."""
 
     urn: str
@@ -31,7 +31,7 @@ class Referred(NamedTuple):
     """Where the record of the browser's version begins, if there is one."""
 
 
-def index_item(session: Session, item: Item, directory: Path) -> int:
+def write_item_indexes(session: Session, item: Item, directory: Path) -> int:
     """Write the indexes below the item's directory; return how many lines that of its own records has.
 
     ``index.cdxj`` has the records in its own files. ``referred.cdxj`` has those of other items that its revisits
@@ -40,9 +40,9 @@ def index_item(session: Session, item: Item, directory: Path) -> int:
     # The way to others' files begins there, also for an item that has none of its own.
     (directory / "archive").mkdir(parents=True, exist_ok=True)
     referred = directory / "indexes" / "referred.cdxj"
-    if not write_index(_relative(referred_records(session, item)), referred):
+    if not write_cdxj(_relative(referred_records(session, item)), referred):
         referred.unlink()
-    return write_index(own_records(session, item), directory / "indexes" / "index.cdxj")
+    return write_cdxj(own_records(session, item), directory / "indexes" / "index.cdxj")
 
 
 def own_records(session: Session, item: Item) -> Iterator[IndexRow]:
@@ -50,7 +50,7 @@ def own_records(session: Session, item: Item) -> Iterator[IndexRow]:
     documents = (
         select(*_columns(Document), Document.refers_to_id, Document.unmodified)
         .where(Document.item_id == item.id, Document.warc.is_not(None))
-        .execution_options(yield_per=ROWS)
+        .execution_options(yield_per=ROWS_PER_FETCH)
     )
     for row in session.execute(documents):
         if row.collected_at is None or row.warc_length is None or row.warc_offset is None:
@@ -58,7 +58,7 @@ def own_records(session: Session, item: Item) -> Iterator[IndexRow]:
         yield _as_revisit(row) if row.refers_to_id is not None else _index_row(row)
     yield from _visited_records(session, item)
     inherited = select(*_columns(InheritedRecord)).where(InheritedRecord.item_id == item.id)
-    for row in session.execute(inherited.execution_options(yield_per=ROWS)):
+    for row in session.execute(inherited.execution_options(yield_per=ROWS_PER_FETCH)):
         yield _index_row(row)
 
 
@@ -71,27 +71,28 @@ def _visited_records(session: Session, item: Item) -> Iterator[IndexRow]:
         .join(Document, Document.id == Visit.document_id)
         .where(Visit.item_id == item.id, Visit.warc.is_not(None), or_(Document.warc.is_(None), ~is_told_of))
     )
-    for row in session.execute(visits.execution_options(yield_per=ROWS)):
+    for row in session.execute(visits.execution_options(yield_per=ROWS_PER_FETCH)):
         yield _as_revisit(row) if row.refers_to_id is not None else _index_row(row)
 
 
 def _as_revisit(row: Any) -> IndexRow:
-    return _index_row(row)._replace(mime=REVISIT, status=0 if row.unmodified else row.state)
+    return _index_row(row)._replace(mime=REVISIT_TYPE, status=0 if row.unmodified else row.state)
 
 
-def referred_records(session: Session, item: Item) -> Iterator[Referred]:
+def referred_records(session: Session, item: Item) -> Iterator[ReferredRecord]:
     """Yield the records of other items that have the bodies of this one, in their order."""
     earlier = aliased(Document)
     # What was handed over is not where it was, though its document may still be there for a moment.
     given = select(InheritedRecord.id).where(InheritedRecord.id == earlier.id)
     for chosen in (_referred(earlier, item).where(~given.exists()), _referred(InheritedRecord, item)):
-        for row in session.execute(chosen.execution_options(yield_per=ROWS)):
-            yield Referred(row.urn, _index_row(row), row.rendered_offset)
+        for row in session.execute(chosen.execution_options(yield_per=ROWS_PER_FETCH)):
+            yield ReferredRecord(row.urn, _index_row(row), row.rendered_offset)
 
 
 def _referred(source: Any, item: Item) -> Select[Any]:
     referring = [
-        select(one.refers_to_id).where(one.item_id == item.id, one.refers_to_id.is_not(None)) for one in REFERRING
+        select(one.refers_to_id).where(one.item_id == item.id, one.refers_to_id.is_not(None))
+        for one in REFERRING_TABLES
     ]
     return (
         select(*_columns(source), source.rendered_offset, Item.urn)
@@ -111,6 +112,6 @@ def _index_row(row: Any) -> IndexRow:
     )
 
 
-def _relative(records: Iterator[Referred]) -> Iterator[IndexRow]:
+def _relative(records: Iterator[ReferredRecord]) -> Iterator[IndexRow]:
     for urn, row, _ in records:
         yield row._replace(filename=f"../../{urn}/archive/{row.filename}")

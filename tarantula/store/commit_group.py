@@ -21,18 +21,18 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from tarantula.core.errors import TarantulaError
-from tarantula.store.errors import is_away, is_lost_race, sentence_of
-from tarantula.store.leases_part_server_leases import BEAT, SURE
+from tarantula.store.errors import is_database_away, is_lost_race, storage_error
+from tarantula.store.leases_part_server_leases import HEARTBEAT_SECONDS, LEASE_SAFE_SECONDS
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 1.0
+DATABASE_RETRY_SECONDS = 1.0
 """Seconds between two tries at a database that is away."""
-MOST_RACES = 20
+MAX_RACE_RETRIES = 20
 """How often a group is tried again because another process wrote the same rows."""
 
 
-class AnyGroup(Protocol):
+class GroupProtocol(Protocol):
     """Everything that arrived while the last group was being written."""
 
     last: bool
@@ -44,11 +44,11 @@ class AnyGroup(Protocol):
         """Return everyone who waits for this group."""
 
 
-G = TypeVar("G", bound=AnyGroup)
+G = TypeVar("G", bound=GroupProtocol)
 N = TypeVar("N")
 
 
-class GroupThread(ABC, Generic[G, N]):
+class GroupCommitThread(ABC, Generic[G, N]):
     """Takes work from the event loop, and answers there."""
 
     def __init__(self, engine: Engine, loop: AbstractEventLoop, name: str) -> None:
@@ -93,7 +93,7 @@ class GroupThread(ABC, Generic[G, N]):
     @property
     def has_leases(self) -> bool:
         """Whether others surely know that this collector is alive: if not, its servers may be theirs already."""
-        return monotonic() - self._beaten < SURE
+        return monotonic() - self._beaten < LEASE_SAFE_SECONDS
 
     def _ask(self, work: object) -> Future[Any]:
         future: Future[Any] = self._loop.create_future()
@@ -110,7 +110,7 @@ class GroupThread(ABC, Generic[G, N]):
     def _next_group(self) -> G:
         group = self._new_group()
         try:
-            group.add(self._work.get(timeout=BEAT))
+            group.add(self._work.get(timeout=HEARTBEAT_SECONDS))
             while not self._work.empty():
                 group.add(self._work.get())
         except Empty:
@@ -126,7 +126,7 @@ class GroupThread(ABC, Generic[G, N]):
         except Exception as error:
             # Whatever it is, those who wait must hear of it: a writer that died in silence would stop everything.
             if self.failure is None:
-                self.failure = sentence_of(error)
+                self.failure = storage_error(error)
                 logger.error("%s", self.failure)
             self._call(_fail, group.waiters(), self.failure)
         else:
@@ -139,18 +139,18 @@ class GroupThread(ABC, Generic[G, N]):
         races = 0
         while True:
             began = monotonic()
-            beat = began - self._beaten >= BEAT
+            beat = began - self._beaten >= HEARTBEAT_SECONDS
             try:
                 with self._undoing(), self._engine.begin() as connection:
                     news = self._write_rows(connection, group, beat)
             except SQLAlchemyError as error:
-                if is_lost_race(error) and races < MOST_RACES:
+                if is_lost_race(error) and races < MAX_RACE_RETRIES:
                     races += 1
                     continue
-                if not is_away(error) or self._closing.wait(PATIENCE):
+                if not is_database_away(error) or self._closing.wait(DATABASE_RETRY_SECONDS):
                     raise
                 if not was_away:
-                    logger.warning("The database is away (%s); waiting for it.", sentence_of(error))
+                    logger.warning("The database is away (%s); waiting for it.", storage_error(error))
                 was_away = True
                 continue
             if was_away:
@@ -164,7 +164,7 @@ class GroupThread(ABC, Generic[G, N]):
             self._loop.call_soon_threadsafe(function, *arguments)
 
 
-def settle(future: Future[Any], value: object) -> None:
+def resolve_future(future: Future[Any], value: object) -> None:
     """Answer somebody who waits, unless that one has gone."""
     if not future.done():
         future.set_result(value)

@@ -9,31 +9,31 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from tarantula.fetch.exchange import Exchange
-from tarantula.items import Earlier, Entry
-from tarantula.store.documents import Outcome
-from tarantula.store.documents_part_found import Found
+from tarantula.items import FrontierEntry, PreviousCapture
+from tarantula.store.documents import DocumentOutcome
+from tarantula.store.documents_part_found import DiscoveredUrl
 from tarantula.store.leases_part_server_leases import Lease
 
 
 @dataclass(slots=True)
-class Finished:
+class FinishedDocument:
     """A document that is done with, or to be tried again."""
 
-    outcome: Outcome
+    outcome: DocumentOutcome
     depth: int = 0
     """The depth from which its links were judged."""
     exchange: Exchange | None = None
     rendered: bytes | None = None
-    found: Sequence[Found] = ()
+    found: Sequence[DiscoveredUrl] = ()
     links: Mapping[bytes, int] = field(default_factory=dict)
     """The keys of the URLs that it names, with the kinds of the links."""
     server: str = ""
     wait: float = 0.0
     """Seconds for which its server must then be left alone."""
-    earlier: Earlier | None = None
+    earlier: PreviousCapture | None = None
     """What an earlier item kept of it, if its body may be left there."""
 
-    def kept_before(self, digest: str) -> Earlier | None:
+    def kept_before(self, digest: str) -> PreviousCapture | None:
         """Return the earlier capture whose body has this digest and means the same, if there is one."""
         earlier, outcome = self.earlier, self.outcome
         if earlier is None or self.rendered is not None or digest != earlier.digest:
@@ -47,7 +47,7 @@ class Finished:
         return earlier if now == (earlier.size, earlier.type, earlier.charset) else None
 
 
-class Refill(NamedTuple):
+class RefillRequest(NamedTuple):
     """A wish for the next waiting documents of a server."""
 
     server: str
@@ -55,7 +55,7 @@ class Refill(NamedTuple):
     limit: int
 
 
-class GiveBack(NamedTuple):
+class LeaseReturn(NamedTuple):
     """Servers to let go of, with the seconds for which each must still be left alone."""
 
     waits: dict[str, float]
@@ -63,19 +63,19 @@ class GiveBack(NamedTuple):
     """Whether others come first."""
 
 
-class Seek(NamedTuple):
+class LeaseRequest(NamedTuple):
     """A wish for servers that have work."""
 
 
 @dataclass(slots=True)
-class Group:
+class CommitGroup:
     """Everything that arrived while the last group was being written."""
 
     started: list[int] = field(default_factory=list)
-    finished: list[Finished] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
-    refills: list[tuple[Refill, Future[list[Entry]]]] = field(default_factory=list)
-    given_back: list[GiveBack] = field(default_factory=list)
+    finished: list[FinishedDocument] = field(default_factory=list)
+    found: list[DiscoveredUrl] = field(default_factory=list)
+    refills: list[tuple[RefillRequest, Future[list[FrontierEntry]]]] = field(default_factory=list)
+    given_back: list[LeaseReturn] = field(default_factory=list)
     seeks: list[Future[bool]] = field(default_factory=list)
     futures: list[Future[None]] = field(default_factory=list)
     last: bool = False
@@ -85,14 +85,14 @@ class Group:
         match work:
             case int():
                 self.started.append(work)
-            case GiveBack():
+            case LeaseReturn():
                 self.given_back.append(work)
-            case (Finished() as finished, future):
+            case (FinishedDocument() as finished, future):
                 self.finished.append(finished)
                 self.futures.append(future)
-            case (Refill() as refill, future):
+            case (RefillRequest() as refill, future):
                 self.refills.append((refill, future))
-            case (Seek(), future):
+            case (LeaseRequest(), future):
                 self.seeks.append(future)
             case (found, future):
                 self.found.extend(found)
@@ -105,31 +105,31 @@ class Group:
         return [*self.futures, *(future for _, future in self.refills), *self.seeks]
 
 
-class Opened(NamedTuple):
+class LeasedServer(NamedTuple):
     """A server that was taken on lease, with the first of its waiting documents."""
 
     lease: Lease
-    entries: list[Entry]
+    entries: list[FrontierEntry]
 
 
 @dataclass(slots=True)
-class News:
+class CommitResult:
     """What a group brought about."""
 
-    waiting: list[Entry] = field(default_factory=list)
+    waiting: list[FrontierEntry] = field(default_factory=list)
     """Documents that wait now, at servers that were on lease before."""
-    nearer: list[Entry] = field(default_factory=list)
+    nearer: list[FrontierEntry] = field(default_factory=list)
     """Documents that wait nearer than before."""
-    opened: list[Opened] = field(default_factory=list)
+    opened: list[LeasedServer] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     """Servers that others have taken."""
     contested: list[str] = field(default_factory=list)
     """Servers that others wait for, or that are more than a fair share."""
-    refilled: list[list[Entry]] = field(default_factory=list)
+    refilled: list[list[FrontierEntry]] = field(default_factory=list)
     """For each refill that was asked for, in that order."""
     work_left: bool = True
     """Whether some document of the item waits or is under way, anywhere."""
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[FrontierEntry]:
         """Yield every document that may be handed out because of it."""
         return chain(self.waiting, *(opened.entries for opened in self.opened), *self.refilled)

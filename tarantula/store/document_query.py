@@ -14,20 +14,25 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Select, collate, func, select, text
 from sqlalchemy.orm import Session
 
-from tarantula.core.states import ALIVE, DocumentState, ItemState
+from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState, ItemState
 from tarantula.core.urls import key_of
 from tarantula.publications.config import PublicationConfig
 from tarantula.tables.publications import TRIED, Document, Item, LinkRow, Server
 
-STRETCH = 8_000
+IDS_PER_STEP = 8_000
 """Ids among which is looked before the clock is looked at; more if that was quick."""
-PATIENCE = 0.15
+QUERY_TIME_LIMIT_SECONDS = 0.15
 """Seconds after which a search stops to say how far it is."""
-UNTRIED = (DocumentState.COLLECTING, DocumentState.SERVER_NOT_ACCEPTED, DocumentState.WAITING, DocumentState.OVER_LIMIT)
+UNINDEXED_STATES = (
+    DocumentState.COLLECTING,
+    DocumentState.SERVER_NOT_ACCEPTED,
+    DocumentState.WAITING,
+    DocumentState.OVER_LIMIT,
+)
 """States that documents may have before their turn comes: no index has them."""
 
 
-class Wanted(NamedTuple):
+class DocumentFilter(NamedTuple):
     """What is looked for; what is not told may be anything."""
 
     state: int | None = None
@@ -38,7 +43,7 @@ class Wanted(NamedTuple):
     """All of them are in its URL, in any case."""
 
 
-class Findings(NamedTuple):
+class DocumentMatches(NamedTuple):
     """The ids of some documents."""
 
     ids: list[int]
@@ -48,37 +53,37 @@ class Findings(NamedTuple):
     """How far it is, from 0 to 1."""
 
 
-def find(session: Session, item: Item, wanted: Wanted, limit: int, after: int = 0) -> Findings:
+def find_documents(session: Session, item: Item, wanted: DocumentFilter, limit: int, after: int = 0) -> DocumentMatches:
     """Return the next documents of an item that are wanted, in the order in which they became known."""
     conditions = [_of(item, wanted), *(_has(session, word) for word in wanted.words.split())]
     if wanted.server is not None:
         server_id = session.scalar(select(Server.id).where(Server.name == wanted.server))
         if server_id is None:
-            return Findings([], None, 1.0)
+            return DocumentMatches([], None, 1.0)
         conditions.append(Document.server_id == server_id)
     if wanted.depth is not None:
         conditions.append(Document.depth == wanted.depth)
     return _walk(session, item, lambda ids: ids.where(*conditions), limit, after)
 
 
-def find_naming(session: Session, item: Item, target: bytes, limit: int, after: int = 0) -> Findings:
+def find_linking_documents(session: Session, item: Item, target: bytes, limit: int, after: int = 0) -> DocumentMatches:
     """Return the next documents of an item that have a link to a URL, by its key."""
     # Links are looked up by those who have them: an index by target would cost more than all others together.
     named = (LinkRow.document_id == Document.id) & (LinkRow.target == target)
-    having = (_of(item, Wanted()), Document.links > 0)
+    having = (_of(item, DocumentFilter()), Document.links > 0)
     return _walk(session, item, lambda ids: ids.join(LinkRow, named).where(*having), limit, after)
 
 
-def last_document(session: Session, item_id: int) -> int | None:
+def last_document_id(session: Session, item_id: int) -> int | None:
     """Return the id of the last document of an item."""
     return session.scalar(select(func.max(Document.id)).where(Document.item_id == item_id))
 
 
 def _walk(
     session: Session, item: Item, narrowed: Callable[[Select[tuple[int]]], Select[tuple[int]]], limit: int, after: int
-) -> Findings:
-    first, last = ends_of(session, item)
-    began, stretch = monotonic(), STRETCH
+) -> DocumentMatches:
+    first, last = document_id_range(session, item)
+    began, stretch = monotonic(), IDS_PER_STEP
     found: list[int] = []
     after = max(after, first - 1)
     while after < last:
@@ -86,28 +91,28 @@ def _walk(
         ids = narrowed(select(Document.id)).where(Document.id > after, Document.id <= end)
         found += session.scalars(ids.order_by(Document.id).limit(limit + 1 - len(found)))
         after = found[limit - 1] if len(found) > limit else end
-        if len(found) > limit or (monotonic() - began > PATIENCE and after < last):
-            return Findings(found[:limit], after, round((after - first + 1) / (last - first + 1), 4))
-        if monotonic() - looked < PATIENCE / 8:
+        if len(found) > limit or (monotonic() - began > QUERY_TIME_LIMIT_SECONDS and after < last):
+            return DocumentMatches(found[:limit], after, round((after - first + 1) / (last - first + 1), 4))
+        if monotonic() - looked < QUERY_TIME_LIMIT_SECONDS / 8:
             stretch *= 2
-    return Findings(found, None, 1.0)
+    return DocumentMatches(found, None, 1.0)
 
 
-def ends_of(session: Session, item: Item) -> tuple[int, int]:
+def document_id_range(session: Session, item: Item) -> tuple[int, int]:
     """Return the ids between which an item's documents are: the base document is the first of them."""
     base = PublicationConfig.model_validate(item.configuration).base_url
     of_item = Document.item_id == item.id
     first = session.scalar(select(Document.id).where(of_item, Document.key == key_of(base)))
     if first is None:
         first = session.scalar(select(func.min(Document.id)).where(of_item)) or 1
-    if ItemState(item.state) in ALIVE:
+    if ItemState(item.state) in ACTIVE_ITEM_STATES:
         return first, session.scalar(select(func.max(Document.id))) or 0
-    return first, item.last_document_id or last_document(session, item.id) or 0
+    return first, item.last_document_id or last_document_id(session, item.id) or 0
 
 
-def _of(item: Item, wanted: Wanted) -> ColumnElement[bool]:
+def _of(item: Item, wanted: DocumentFilter) -> ColumnElement[bool]:
     """Return what an index has, or else a condition that no index must be used for: the ids lead to the rows."""
-    if wanted.state is not None and wanted.state not in UNTRIED:
+    if wanted.state is not None and wanted.state not in UNINDEXED_STATES:
         # SQLite wants the condition of the index in the same words.
         tried = (Document.item_id == item.id) & (Document.state == wanted.state) & text(TRIED)
         return tried if wanted.type is None else tried & (Document.type == wanted.type)

@@ -16,15 +16,15 @@ from struct import Struct
 from sqlalchemy import Connection, delete, select
 
 from tarantula.core.states import DocumentState
-from tarantula.items import Entry
+from tarantula.items import FrontierEntry
 from tarantula.links.link import Link, LinkKind
-from tarantula.store.bulk import chunks, copy_binary, execute, raw_cursor
-from tarantula.store.documents_part_found import Added, Found, add_found
+from tarantula.store.bulk import chunks, copy_binary, execute_rows, raw_cursor
+from tarantula.store.documents_part_found import DiscoveredUrl, InsertedUrls, insert_discovered
 from tarantula.tables.publications import Document, LinkRow, Server
 
 
 @dataclass(slots=True)
-class Outcome:
+class DocumentOutcome:
     """What became of a document."""
 
     id: int
@@ -53,13 +53,13 @@ _INSERT_LINKS = "INSERT INTO link (document_id, target, kind) {rows}"
 _LINK = Struct("!hiqi16sih")
 """A row of links in PostgreSQL's binary COPY: the number of columns, then each with its length before it."""
 
-_OUTCOME_COLUMNS = tuple(name for name in Outcome.__dataclass_fields__ if name != "id")
+_OUTCOME_COLUMNS = tuple(name for name in DocumentOutcome.__dataclass_fields__ if name != "id")
 _FINISH = (
     f"UPDATE document SET {', '.join(f'{name} = done.column{n}' for n, name in enumerate(_OUTCOME_COLUMNS, 2))}"
     " FROM ({rows}) AS done WHERE document.id = done.column1"
 )
 _MARK_COLLECTING = "UPDATE document SET state = 0 FROM ({rows}) AS begun WHERE document.id = begun.column1"
-_outcome_values = attrgetter(*Outcome.__dataclass_fields__)
+_outcome_values = attrgetter(*DocumentOutcome.__dataclass_fields__)
 _ENTRY_COLUMNS = (
     Document.id,
     Document.url,
@@ -78,12 +78,12 @@ class DocumentTable:
         self.item_id = item_id
         self._servers: dict[str, int] = {}
 
-    def insert_found(self, connection: Connection, found: Sequence[Found]) -> Added:
+    def insert_found(self, connection: Connection, found: Sequence[DiscoveredUrl]) -> InsertedUrls:
         """Store what is new; return what now waits, and what was known and lies nearer now."""
         if not found:
-            return Added([], [])
+            return InsertedUrls([], [])
         self._learn_servers(connection, {row.server for row in found})
-        return add_found(connection, self.item_id, found, self._servers)
+        return insert_discovered(connection, self.item_id, found, self._servers)
 
     def links_of(self, connection: Connection, document: int) -> list[Link]:
         """Return the links that a collected document names, as far as their targets have rows."""
@@ -106,17 +106,19 @@ class DocumentTable:
             with raw_cursor(connection) as cursor:
                 copy_binary(cursor, "link (document_id, target, kind)", packed)
         else:
-            execute(connection, _INSERT_LINKS, rows, ())
+            execute_rows(connection, _INSERT_LINKS, rows, ())
 
-    def finish(self, connection: Connection, outcomes: Sequence[Outcome]) -> None:
+    def finish(self, connection: Connection, outcomes: Sequence[DocumentOutcome]) -> None:
         """Write what became of documents."""
         if outcomes:
-            execute(connection, _FINISH, list(map(_outcome_values, outcomes)), _outcome_types(connection.dialect.name))
+            execute_rows(
+                connection, _FINISH, list(map(_outcome_values, outcomes)), _outcome_types(connection.dialect.name)
+            )
 
     def mark_collecting(self, connection: Connection, ids: Sequence[int]) -> None:
         """Say that these documents are being collected."""
         if ids:
-            execute(connection, _MARK_COLLECTING, [(identity,) for identity in ids], ("bigint",))
+            execute_rows(connection, _MARK_COLLECTING, [(identity,) for identity in ids], ("bigint",))
 
     def forget_servers(self) -> None:
         """Ask again which server has which id: the rows may have been undone."""
@@ -127,7 +129,7 @@ class DocumentTable:
         self._learn_servers(connection, names)
         return [self._servers[name] for name in names]
 
-    def next_waiting(self, connection: Connection, server: str, held: Set[int], limit: int) -> list[Entry]:
+    def next_waiting(self, connection: Connection, server: str, held: Set[int], limit: int) -> list[FrontierEntry]:
         """Return the next waiting documents of a server beside those that are *held* in memory."""
         self._learn_servers(connection, {server})
         rows = connection.execute(
@@ -142,14 +144,14 @@ class DocumentTable:
         )
         fresh = (row for row in rows if row.id not in held)
         return [
-            Entry(row.id, row.url, server, row.depth, row.kind, row.rank, row.redirects, row.tries)
+            FrontierEntry(row.id, row.url, server, row.depth, row.kind, row.rank, row.redirects, row.tries)
             for row in islice(fresh, limit)
         ]
 
     def _learn_servers(self, connection: Connection, names: set[str]) -> None:
         unknown = sorted(names - self._servers.keys())
         for chunk in chunks(unknown):
-            execute(connection, _INSERT_SERVERS, [(name,) for name in chunk], ("text",))
+            execute_rows(connection, _INSERT_SERVERS, [(name,) for name in chunk], ("text",))
             rows = connection.execute(select(Server.name, Server.id).where(Server.name.in_(chunk)))
             self._servers.update((name, identity) for name, identity in rows)
 
@@ -162,4 +164,4 @@ def _outcome_types(database: str) -> list[str]:
     from sqlalchemy.dialects import postgresql
 
     dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    return [Document.__table__.columns[name].type.compile(dialect) for name in Outcome.__dataclass_fields__]
+    return [Document.__table__.columns[name].type.compile(dialect) for name in DocumentOutcome.__dataclass_fields__]

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 from tarantula.core.states import DocumentState
-from tarantula.items import Entry
-from tarantula.store.bulk import copy_binary, packed_text, raw_cursor, returning
+from tarantula.items import FrontierEntry
+from tarantula.store.bulk import copy_binary, execute_returning, packed_text, raw_cursor
 
 
-class Found(NamedTuple):
+class DiscoveredUrl(NamedTuple):
     """A URL that some document named, with what scope said of it."""
 
     key: bytes
@@ -33,12 +33,12 @@ class Found(NamedTuple):
     reason: str | None
 
 
-class Added(NamedTuple):
+class InsertedUrls(NamedTuple):
     """What came of it."""
 
-    waiting: list[Entry]
+    waiting: list[FrontierEntry]
     """Documents that are new, and wait."""
-    nearer: list[tuple[Entry, int]]
+    nearer: list[tuple[FrontierEntry, int]]
     """Documents that were known and lie nearer than was believed, with their states."""
 
 
@@ -71,7 +71,9 @@ _NEW_IDS = "SELECT string_agg(nextval('document_id_seq')::text, ' ') FROM genera
 _LAST_ID = "SELECT coalesce(max(id), 0) FROM document"
 
 
-def add_found(connection: Connection, item_id: int, found: Iterable[Found], servers: Mapping[str, int]) -> Added:
+def insert_discovered(
+    connection: Connection, item_id: int, found: Iterable[DiscoveredUrl], servers: Mapping[str, int]
+) -> InsertedUrls:
     """Store what is new, and what is nearer; *servers* are the ids of their servers."""
     best = _best_by_key(found)
     if connection.dialect.name == "postgresql":
@@ -80,15 +82,15 @@ def add_found(connection: Connection, item_id: int, found: Iterable[Found], serv
         new, known = _add_on_sqlite(connection, item_id, best, servers)
     waiting = [_entry(identity, row) for identity, row in new if row.state == DocumentState.WAITING]
     waiting.sort(key=lambda entry: entry.id)
-    return Added(waiting, [(_entry(identity, best[key], tries), state) for identity, key, state, tries in known])
+    return InsertedUrls(waiting, [(_entry(identity, best[key], tries), state) for identity, key, state, tries in known])
 
 
-_Added = tuple[list[tuple[int, Found]], list[tuple[int, bytes, int, int]]]
+_Added = tuple[list[tuple[int, DiscoveredUrl]], list[tuple[int, bytes, int, int]]]
 """The ids and rows of what is new; id, key, state and tries of what was known."""
 
 
 def _add_on_postgresql(
-    connection: Connection, item_id: int, best: Mapping[bytes, Found], servers: Mapping[str, int]
+    connection: Connection, item_id: int, best: Mapping[bytes, DiscoveredUrl], servers: Mapping[str, int]
 ) -> _Added:
     with raw_cursor(connection) as cursor:
         cursor.execute(_NEW_IDS, (len(best),))
@@ -106,7 +108,7 @@ def _add_on_postgresql(
     return new, known
 
 
-def _packed(identity: int, row: Found, server_id: int) -> bytes:
+def _packed(identity: int, row: DiscoveredUrl, server_id: int) -> bytes:
     key, url, _, depth, kind, redirects, rank, via_id, state, rule, reason = row
     address = url.encode()
     return b"".join(
@@ -121,12 +123,12 @@ def _packed(identity: int, row: Found, server_id: int) -> bytes:
 
 
 def _add_on_sqlite(
-    connection: Connection, item_id: int, best: Mapping[bytes, Found], servers: Mapping[str, int]
+    connection: Connection, item_id: int, best: Mapping[bytes, DiscoveredUrl], servers: Mapping[str, int]
 ) -> _Added:
     last: int = connection.exec_driver_sql(_LAST_ID).scalar_one()
     new, known = [], []
     rows = [_row(item_id, row, servers[row.server]) for row in best.values()]
-    for identity, key, state, tries in returning(connection, _INSERT.replace("{known_key}", "key"), rows):
+    for identity, key, state, tries in execute_returning(connection, _INSERT.replace("{known_key}", "key"), rows):
         if identity > last:
             new.append((identity, best[key]))
         else:
@@ -134,18 +136,18 @@ def _add_on_sqlite(
     return new, known
 
 
-def _row(item_id: int, row: Found, server_id: int) -> Sequence[Any]:
+def _row(item_id: int, row: DiscoveredUrl, server_id: int) -> Sequence[Any]:
     key, url, _, *rest = row
     return (item_id, 0, None, key, url, server_id, *rest)
 
 
-def _entry(identity: int, row: Found, tries: int = 0) -> Entry:
-    return Entry(identity, row.url, row.server, row.depth, row.kind, row.rank, row.redirects, tries)
+def _entry(identity: int, row: DiscoveredUrl, tries: int = 0) -> FrontierEntry:
+    return FrontierEntry(identity, row.url, row.server, row.depth, row.kind, row.rank, row.redirects, tries)
 
 
-def _best_by_key(found: Iterable[Found]) -> dict[bytes, Found]:
+def _best_by_key(found: Iterable[DiscoveredUrl]) -> dict[bytes, DiscoveredUrl]:
     """Return one row a URL: a waiting one before a refused one, then the shallowest."""
-    best: dict[bytes, Found] = {}
+    best: dict[bytes, DiscoveredUrl] = {}
     for row in found:
         other = best.get(row.key)
         if other is None or _worth(row) < _worth(other):
@@ -153,5 +155,5 @@ def _best_by_key(found: Iterable[Found]) -> dict[bytes, Found]:
     return best
 
 
-def _worth(row: Found) -> tuple[bool, int]:
+def _worth(row: DiscoveredUrl) -> tuple[bool, int]:
     return row.state != DocumentState.WAITING, row.depth

@@ -12,7 +12,7 @@ UNIQUE = "23505"
 """PostgreSQL's codes for them."""
 
 
-def is_away(error: Exception) -> bool:
+def is_database_away(error: Exception) -> bool:
     """Whether a database server is only gone for a while: restarted, unreachable, starting up."""
     if not isinstance(error, OperationalError | InterfaceError) or type(error.orig).__module__.startswith("sqlite3"):
         return False
@@ -24,7 +24,7 @@ def is_lost_race(error: Exception) -> bool:
     return getattr(getattr(error, "orig", None), "pgcode", None) in (DEADLOCK, UNIQUE)
 
 
-def sentence_of(error: Exception) -> TarantulaError:
+def storage_error(error: Exception) -> TarantulaError:
     """Say what was wrong and what to do."""
     if isinstance(error, TarantulaError):
         return error

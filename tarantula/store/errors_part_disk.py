@@ -10,15 +10,15 @@ from tarantula.core.errors import TarantulaError
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def write_errors(path: Path) -> Iterator[None]:
     """Say what happened to *path*, and what to do, when the system refuses to write it."""
     try:
         yield
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise write_error(path, error) from error
 
 
-def unwritable(path: Path | str, error: OSError) -> TarantulaError:
+def write_error(path: Path | str, error: OSError) -> TarantulaError:
     """Return what is said when the system refused to write *path*."""
     return TarantulaError(
         f"{path} cannot be written ({error.strerror}). "

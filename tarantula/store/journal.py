@@ -18,7 +18,7 @@ from sqlalchemy.orm import object_session
 from tarantula.tables.publications import Item, JournalEntry
 
 
-class Happened(IntEnum):
+class JournalKind(IntEnum):
     """What an entry tells."""
 
     COLLECTED = 1
@@ -33,38 +33,38 @@ class Happened(IntEnum):
     """An item was removed."""
 
 
-class Entry(NamedTuple):
+class JournalRecord(NamedTuple):
     """One entry."""
 
     id: int
-    kind: Happened
+    kind: JournalKind
     item_id: int
     documents: list[int]
     """Those that it happened to; none if it happened to all of the item."""
 
 
-def note(connection: Connection, kind: Happened, item_id: int, documents: Iterable[int] = ()) -> None:
+def append_to_journal(connection: Connection, kind: JournalKind, item_id: int, documents: Iterable[int] = ()) -> None:
     """Write an entry, behind what it tells: a transaction that gave away no number yet must have written something."""
     numbers = list(documents)
     packed = pack(f"<{len(numbers)}q", *numbers) or None
     connection.execute(insert(JournalEntry).values(kind=kind, item_id=item_id, documents=packed))
 
 
-def note_of(item: Item, kind: Happened) -> None:
+def append_item_to_journal(item: Item, kind: JournalKind) -> None:
     """Write an entry about an item, in the transaction in which it is held."""
     session = object_session(item)
     assert session is not None
     session.add(JournalEntry(kind=kind, item_id=item.id))
 
 
-class Follower:
+class JournalFollower:
     """Reads the journal from a place on; every entry is handed out once, unless it begins anew.
 
     Whoever follows *in order* is handed no entry before all that have lower numbers: two that are at the same place
     were handed the same. They wait for every transaction that began before an entry's own has ended.
     """
 
-    def __init__(self, place: int, kinds: Iterable[Happened], *, in_order: bool = False) -> None:
+    def __init__(self, place: int, kinds: Iterable[JournalKind], *, in_order: bool = False) -> None:
         self.place = place
         """Every entry up to here was handed out, and no other can come. Whoever has dealt with them may begin here."""
         self._kinds = [int(kind) for kind in kinds]
@@ -72,7 +72,7 @@ class Follower:
         self._handed_out: set[int] = set()
         self._watermarks: list[_Watermark] = []
 
-    def next(self, connection: Connection, most: int) -> list[Entry]:
+    def next(self, connection: Connection, most: int) -> list[JournalRecord]:
         """Return entries that became visible, at most so many; none if there are none yet."""
         # First: what is settled now, the query below surely sees.
         settled = self._settled(connection)
@@ -89,11 +89,11 @@ class Follower:
         seen_to = rows[-1].id if len(rows) == looked_for else settled
         self.place = max(self.place, min(settled, seen_to))
         self._handed_out = {number for number in self._handed_out if number > self.place}
-        return [Entry(row.id, Happened(row.kind), row.item_id, _unpacked(row.documents)) for row in new]
+        return [JournalRecord(row.id, JournalKind(row.kind), row.item_id, _unpacked(row.documents)) for row in new]
 
     def _settled(self, connection: Connection) -> int:
         """Return the highest number such that no entry with it or a lower one can still become visible."""
-        last = given_away(connection)
+        last = last_assigned_id(connection)
         if connection.dialect.name != "postgresql":
             # Who writes to SQLite, writes alone.
             return last
@@ -118,15 +118,15 @@ _NEXT_TRANSACTION = text("SELECT pg_current_xact_id()::text::bigint")
 _OLDEST_TRANSACTION = text("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
 
 
-def head(connection: Connection) -> int:
+def last_visible_id(connection: Connection) -> int:
     """Return the number of the last entry that is visible; 0 if there is none."""
     return int(connection.scalar(select(func.coalesce(func.max(JournalEntry.id), 0))) or 0)
 
 
-def given_away(connection: Connection) -> int:
+def last_assigned_id(connection: Connection) -> int:
     """Return the highest number that an entry was given, whether it is visible or will never be."""
     if connection.dialect.name != "postgresql":
-        return head(connection)
+        return last_visible_id(connection)
     return int(connection.scalar(_GIVEN_AWAY) or 0)
 
 

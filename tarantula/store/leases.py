@@ -9,11 +9,17 @@ from datetime import timedelta
 from sqlalchemy import ColumnElement, Connection, exists, func, select, text, update
 
 from tarantula.core.states import DocumentState, ItemState
-from tarantula.store.leases_part_server_leases import BEAT, MOST, WISH, Lease, ServerLeases
-from tarantula.store.liveness_part_collectors import bury, clock, is_alive
+from tarantula.store.leases_part_server_leases import (
+    HEARTBEAT_SECONDS,
+    MAX_LEASED_SERVERS,
+    WISH_LIFETIME_SECONDS,
+    Lease,
+    ServerLeases,
+)
+from tarantula.store.liveness_part_collectors import database_time, is_alive, remove_collectors
 from tarantula.tables.publications import Collector, Document, Item, Server
 
-LOOKS = 10
+SHARE_CHECKS_PER_SECOND = 10
 """How often in a second the collectors of an item, all together, look for their fair share."""
 
 # A skip scan: one probe of the index for each server, however many rows wait there.
@@ -27,11 +33,11 @@ _WITH_WORK = text(
 )
 
 
-class Leases(ServerLeases):
+class ItemLeases(ServerLeases):
     """What one collector has on lease for one item."""
 
     def __init__(self, item_id: int) -> None:
-        super().__init__(item_id, MOST)
+        super().__init__(item_id, MAX_LEASED_SERVERS)
         self._item_id = item_id
         self._after = 0
         self._look_again = 0.0
@@ -41,16 +47,16 @@ class Leases(ServerLeases):
         mine = select(Collector.id).where(Collector.item_id == self._item_id, is_alive(connection))
         living = len(connection.execute(mine).all())
         if living <= 1:
-            self._share = MOST
+            self._share = MAX_LEASED_SERVERS
         elif self._look_again <= time.monotonic():
             # Many collectors look less often each, so that together they do not look more often.
-            self._look_again = time.monotonic() + BEAT * living / LOOKS
+            self._look_again = time.monotonic() + HEARTBEAT_SECONDS * living / SHARE_CHECKS_PER_SECOND
             working = len(self._with_work(connection, 0))
-            if working == 2 * MOST:
+            if working == 2 * MAX_LEASED_SERVERS:
                 # There may be many more than one look finds: at least those on lease.
                 leased = select(func.count()).select_from(Server).where(Server.collector_id.in_(mine))
                 working += connection.execute(leased).scalar_one()
-            self._share = min(MOST, max(1, -(-working // living)))
+            self._share = min(MAX_LEASED_SERVERS, max(1, -(-working // living)))
         return list(self.held)[self._share :]
 
     def seek(self, connection: Connection) -> list[Lease]:
@@ -58,7 +64,7 @@ class Leases(ServerLeases):
         if len(self.held) >= self._share:
             return []
         ids = self._with_work(connection, self._after)
-        self._after = ids[-1] if len(ids) == 2 * MOST else 0
+        self._after = ids[-1] if len(ids) == 2 * MAX_LEASED_SERVERS else 0
         return self.take(connection, {*ids, *self._under_way(connection)})
 
     def contested(self, connection: Connection) -> list[str]:
@@ -71,7 +77,7 @@ class Leases(ServerLeases):
         )
         mine = select(Server.name).where(Server.collector_id == self._me)
         rows = connection.execute(mine.join(other, text("1 = 1")).where(waiting).distinct())
-        wished = mine.where(Server.wished_at > clock(connection) - timedelta(seconds=WISH))
+        wished = mine.where(Server.wished_at > database_time(connection) - timedelta(seconds=WISH_LIFETIME_SECONDS))
         return list({*rows.scalars(), *connection.execute(wished).scalars()})
 
     def work_left(self, connection: Connection) -> bool:
@@ -81,7 +87,7 @@ class Leases(ServerLeases):
     def leave(self, connection: Connection) -> None:
         """Give back everything, and be no collector any more."""
         super().leave(connection)
-        bury(connection, (Collector.item_id == self._item_id) & ~is_alive(connection))
+        remove_collectors(connection, (Collector.item_id == self._item_id) & ~is_alive(connection))
 
     def are_of_others(self, connection: Connection) -> ColumnElement[bool]:
         """Return the condition that a server is on lease to another collector of the item that is alive."""
@@ -94,7 +100,7 @@ class Leases(ServerLeases):
         return bool(connection.execute(select(other)).scalar_one())
 
     def _with_work(self, connection: Connection, after: int) -> list[int]:
-        parameters = {"item": self._item_id, "after": after, "most": 2 * MOST}
+        parameters = {"item": self._item_id, "after": after, "most": 2 * MAX_LEASED_SERVERS}
         return list(connection.execute(_WITH_WORK, parameters).scalars())
 
     def _under_way(self, connection: Connection) -> set[int]:

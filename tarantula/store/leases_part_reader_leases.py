@@ -12,11 +12,11 @@ from sqlalchemy import Connection, bindparam, exists, func, select, update
 
 from tarantula.core.states import DocumentState, ItemState
 from tarantula.store import bulk
-from tarantula.store.leases_part_server_leases import WISH, Lease, ServerLeases
-from tarantula.store.liveness_part_collectors import bury, clock, is_alive
+from tarantula.store.leases_part_server_leases import WISH_LIFETIME_SECONDS, Lease, ServerLeases
+from tarantula.store.liveness_part_collectors import database_time, is_alive, remove_collectors
 from tarantula.tables.publications import Collector, Document, Item, Server
 
-MOST_READ = 5000
+MAX_READER_SERVERS = 5000
 """Servers that whoever reads has on lease at a time."""
 _INSERT_SERVERS = "INSERT INTO server (name) {rows} ON CONFLICT (name) DO NOTHING"
 
@@ -25,14 +25,14 @@ class ReaderLeases(ServerLeases):
     """What whoever reads streams has on lease."""
 
     def __init__(self) -> None:
-        super().__init__(None, MOST_READ)
+        super().__init__(None, MAX_READER_SERVERS)
         self._given: dict[str, datetime] = {}
         """Until when servers were to be left alone that were given back, as it was written."""
 
     def is_reading(self, connection: Connection) -> bool:
         """Whether it is this one that reads."""
         self._bury(connection)
-        bury(connection, Collector.item_id.is_(None) & ~is_alive(connection))
+        remove_collectors(connection, Collector.item_id.is_(None) & ~is_alive(connection))
         first = select(func.min(Collector.id)).where(Collector.item_id.is_(None))
         return connection.execute(first).scalar_one() == self._me
 
@@ -45,13 +45,13 @@ class ReaderLeases(ServerLeases):
         """Take those of some servers that nobody has; a pause is kept from what others did there, too."""
         names = sorted(pauses)
         for some in bulk.chunks(names):
-            bulk.execute(connection, _INSERT_SERVERS, [(name,) for name in some], ("text",))
+            bulk.execute_rows(connection, _INSERT_SERVERS, [(name,) for name in some], ("text",))
         found = connection.execute(
             select(Server.id, Server.name, Server.not_before).where(
                 Server.name.in_(names), Server.collector_id.is_(None)
             )
         ).all()
-        now = clock(connection)
+        now = database_time(connection)
         before = {row.name: row.not_before for row in found}
         return [
             lease._replace(wait=max(lease.wait, self._rest(before[lease.server], lease.server, pauses, now)))
@@ -61,7 +61,7 @@ class ReaderLeases(ServerLeases):
     def give_back_read(self, connection: Connection, waits: dict[str, float], ago: dict[str, float]) -> None:
         """Let go of servers, and say how long ago a stream was read there."""
         ids = {name: self.held[name] for name in waits if name in self.held}
-        now = clock(connection)
+        now = database_time(connection)
         self.give_back(connection, waits)
         read = [
             {"server": ids[name], "moment": now - timedelta(seconds=ago[name])} for name in sorted(ids) if name in ago
@@ -78,7 +78,7 @@ class ReaderLeases(ServerLeases):
         connection.execute(
             update(Server)
             .where(Server.name.in_(names), Server.collector_id.is_not(None), Server.collector_id != self._me)
-            .values(wished_at=clock(connection))
+            .values(wished_at=database_time(connection))
         )
 
     def contested(self, connection: Connection) -> list[str]:
@@ -86,7 +86,7 @@ class ReaderLeases(ServerLeases):
         if not self.held:
             return []
         mine = select(Server.name).where(Server.collector_id == self._me)
-        wished = mine.where(Server.wished_at > clock(connection) - timedelta(seconds=WISH))
+        wished = mine.where(Server.wished_at > database_time(connection) - timedelta(seconds=WISH_LIFETIME_SECONDS))
         found = list(connection.execute(wished).scalars())
         items = connection.execute(select(Item.id).where(Item.state == ItemState.COLLECTING)).scalars().all()
         if not items:

@@ -16,22 +16,28 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
 
-from tarantula.fetch.politeness import Pause
-from tarantula.store.liveness_part_collectors import DEAD, bury, clock, is_alive, stay
-from tarantula.store.liveness_part_machine import is_running, this_machine
+from tarantula.fetch.politeness import ServerPause
+from tarantula.store.liveness_part_collectors import (
+    HEARTBEAT_TIMEOUT_SECONDS,
+    database_time,
+    is_alive,
+    lock_collector,
+    remove_collectors,
+)
+from tarantula.store.liveness_part_machine import is_running, machine_id
 from tarantula.tables.publications import Collector, Server
 
-BEAT = 1.0
+HEARTBEAT_SECONDS = 1.0
 """Seconds between two signs of life."""
-SURE = DEAD - BEAT
+LEASE_SAFE_SECONDS = HEARTBEAT_TIMEOUT_SECONDS - HEARTBEAT_SECONDS
 """Seconds after a sign of life for which nobody can take a collector for dead; then it visits nobody until the next."""
-MOST = 256
+MAX_LEASED_SERVERS = 256
 """Servers that one collector has on lease at a time."""
-FAR = 30.0
+MAX_LEASE_WAIT_SECONDS = 30.0
 """Seconds; a server that must be left alone for longer is not taken."""
-SHY = 2.0
+YIELD_SECONDS = 2.0
 """Seconds during which a server that was given up for others is not taken again."""
-WISH = 10.0
+WISH_LIFETIME_SECONDS = 10.0
 """Seconds for which a wish to visit a server is heard, unless it is made again."""
 
 
@@ -47,30 +53,30 @@ class Lease(NamedTuple):
 class ServerLeases:
     """What one collector has on lease, for an item or for nothing in particular."""
 
-    def __init__(self, item_id: int | None, most: int = MOST) -> None:
+    def __init__(self, item_id: int | None, most: int = MAX_LEASED_SERVERS) -> None:
         self._collects = item_id
         self._me = 0
         self._share = most
         self._avoided: dict[int, float] = {}
         self.held: dict[str, int] = {}
         """The servers on lease, with their ids."""
-        self.noted: dict[str, Pause] = {}
+        self.noted: dict[str, ServerPause] = {}
         """Their pauses, as far as they are unusual and others can see them."""
 
     def join(self, connection: Connection) -> None:
         """Become known as a collector."""
         self._bury(connection)
-        now = clock(connection)
+        now = database_time(connection)
         self._me = connection.execute(
             insert(Collector)
-            .values(item_id=self._collects, host=this_machine(), pid=os.getpid(), started_at=now, heartbeat_at=now)
+            .values(item_id=self._collects, host=machine_id(), pid=os.getpid(), started_at=now, heartbeat_at=now)
             .returning(Collector.id)
         ).scalar_one()
 
     def beat(self, connection: Connection) -> list[str]:
         """Give a sign of life; return the servers that were lost to others meanwhile."""
         alive = connection.execute(
-            update(Collector).where(Collector.id == self._me).values(heartbeat_at=clock(connection))
+            update(Collector).where(Collector.id == self._me).values(heartbeat_at=database_time(connection))
         ).rowcount
         rows = connection.execute(select(Server.name).where(Server.collector_id == self._me)) if alive else ()
         lost = self.held.keys() - {name for (name,) in rows}
@@ -84,16 +90,16 @@ class ServerLeases:
         """Take those of some servers that nobody has."""
         room = self._share - len(self.held)
         wanted = [identity for identity in ids if not self._is_avoided(identity)]
-        if room <= 0 or not wanted or not stay(connection, self._me):
+        if room <= 0 or not wanted or not lock_collector(connection, self._me):
             return []
-        bury(connection, ~is_alive(connection))
-        now = clock(connection)
+        remove_collectors(connection, ~is_alive(connection))
+        now = database_time(connection)
         rows = connection.execute(
             select(Server.id, Server.name, Server.not_before, Server.read_at)
             .where(
                 Server.id.in_(wanted),
                 Server.collector_id.is_(None),
-                or_(Server.not_before.is_(None), Server.not_before < now + timedelta(seconds=FAR)),
+                or_(Server.not_before.is_(None), Server.not_before < now + timedelta(seconds=MAX_LEASE_WAIT_SECONDS)),
             )
             .order_by(Server.id)
             .limit(room)
@@ -110,12 +116,12 @@ class ServerLeases:
     def give_back(self, connection: Connection, waits: dict[str, float], shy: bool = False) -> None:
         """Let go of servers, each to be left alone for some more seconds; a *shy* collector lets others come first."""
         given = {self.held.pop(name): wait for name, wait in waits.items() if name in self.held}
-        if not given or not stay(connection, self._me):
+        if not given or not lock_collector(connection, self._me):
             return
         if shy:
-            self._avoided.update(dict.fromkeys(given, time.monotonic() + SHY))
+            self._avoided.update(dict.fromkeys(given, time.monotonic() + YIELD_SECONDS))
         self._wait_again(connection, given)
-        now = clock(connection)
+        now = database_time(connection)
         connection.execute(
             update(Server)
             .where(Server.id == bindparam("server"), Server.collector_id == self._me)
@@ -126,18 +132,18 @@ class ServerLeases:
     def note_visits(self, connection: Connection, waits: dict[str, float]) -> None:
         """Write down until when servers must be left alone, should this collector die."""
         noted = {name: wait for name, wait in sorted(waits.items()) if name in self.held}
-        if not noted or not stay(connection, self._me):
+        if not noted or not lock_collector(connection, self._me):
             return
-        now = clock(connection)
+        now = database_time(connection)
         for name, wait in noted.items():
             until = now + timedelta(seconds=wait)
             connection.execute(update(Server).where(Server.id == self.held[name]).values(not_before=until))
 
-    def note_pauses(self, connection: Connection, unusual: Callable[[str], Pause | None]) -> None:
+    def note_pauses(self, connection: Connection, unusual: Callable[[str], ServerPause | None]) -> None:
         """Let others see whose pauses are not those of the publication; only what is new is written."""
         now = {name: pause for name in self.held if (pause := unusual(name)) is not None}
         changed = [name for name in self.held if now.get(name) != self.noted.get(name)]
-        if changed and stay(connection, self._me):
+        if changed and lock_collector(connection, self._me):
             values = {self.held[name]: now.get(name) or (None, None) for name in changed}
             connection.execute(
                 update(Server)
@@ -158,8 +164,8 @@ class ServerLeases:
 
     def _bury(self, connection: Connection) -> None:
         """Remove collectors of this machine whose processes are gone: nobody need wait until they are missed."""
-        rows = connection.execute(select(Collector.id, Collector.pid).where(Collector.host == this_machine()))
-        bury(connection, Collector.id.in_([identity for identity, pid in rows if not is_running(pid)]))
+        rows = connection.execute(select(Collector.id, Collector.pid).where(Collector.host == machine_id()))
+        remove_collectors(connection, Collector.id.in_([identity for identity, pid in rows if not is_running(pid)]))
 
     def _wait_again(self, connection: Connection, servers: Iterable[int]) -> None:
         """Undo what whoever had these servers did not finish; of whoever only visits, that is nothing."""

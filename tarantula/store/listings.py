@@ -10,20 +10,20 @@ from pydantic import BaseModel
 from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session, aliased, joinedload
 
-from tarantula.core.errors import NotThere
+from tarantula.core.errors import NotFoundError
 from tarantula.core.messages import did_you_mean
-from tarantula.core.states import COLLECTED, DocumentState
-from tarantula.publications.attention_part_attention import attention_of, effects_of, is_complete
+from tarantula.core.states import COLLECTED_STATES, DocumentState
+from tarantula.publications.attention_part_attention import attention_reasons, fired_effects, is_complete
 from tarantula.tables.publications import Document, Item, Publication, Server
 
-ROWS = 1000
+ROWS_PER_FETCH = 1000
 """How many documents are held at a time."""
 
-IS_COLLECTED = Document.state.between(COLLECTED.start, COLLECTED.stop - 1)
+IS_COLLECTED = Document.state.between(COLLECTED_STATES.start, COLLECTED_STATES.stop - 1)
 IS_REDIRECT = Document.state.between(300, 399)
 
 
-class Counts(BaseModel):
+class DocumentCounts(BaseModel):
     """How many documents, and how large."""
 
     documents: int = 0
@@ -82,11 +82,11 @@ def find_item(session: Session, urn: str) -> Item:
     item = session.scalar(select(Item).where(Item.urn == urn)) if urn.isascii() else None
     if item is None:
         near = did_you_mean(urn, session.scalars(select(Item.urn)))
-        raise NotThere(f"There is no item {urn!r}.{near} `tarantula items` shows them.")
+        raise NotFoundError(f"There is no item {urn!r}.{near} `tarantula items` shows them.")
     return item
 
 
-def items(session: Session, publication: Publication | None = None) -> list[ItemRow]:
+def list_items(session: Session, publication: Publication | None = None) -> list[ItemRow]:
     """Return the items of a publication, or of all, oldest first."""
     chosen = select(Item.id)
     if publication is not None:
@@ -102,14 +102,14 @@ def items(session: Session, publication: Publication | None = None) -> list[Item
         .where(Document.item_id.in_(chosen))
         .group_by(Document.item_id)
     )
-    counted = {row.item_id: Counts(**row._mapping) for row in session.execute(counts)}
+    counted = {row.item_id: DocumentCounts(**row._mapping) for row in session.execute(counts)}
     rows = session.scalars(
         select(Item).options(joinedload(Item.publication)).where(Item.id.in_(chosen)).order_by(Item.planned_at, Item.id)
     )
-    return [row_of(item, counted.get(item.id, Counts())) for item in rows]
+    return [item_row(item, counted.get(item.id, DocumentCounts())) for item in rows]
 
 
-def row_of(item: Item, counts: Counts) -> ItemRow:
+def item_row(item: Item, counts: DocumentCounts) -> ItemRow:
     """Return the row of an item."""
     return ItemRow(
         urn=item.urn,
@@ -122,13 +122,13 @@ def row_of(item: Item, counts: Counts) -> ItemRow:
         finished_at=item.finished_at,
         reason=item.reason,
         crashes=item.crashes,
-        complete=is_complete(item.state, effects_of(item)),
-        attention=attention_of(item),
+        complete=is_complete(item.state, fired_effects(item)),
+        attention=attention_reasons(item),
         **counts.model_dump(),
     )
 
 
-def documents(session: Session, item: Item) -> Iterator[DocumentRow]:
+def list_documents(session: Session, item: Item) -> Iterator[DocumentRow]:
     """Yield an item's documents in the order in which they became known; millions take no more memory than a few."""
     via = aliased(Document)
     rows = session.execute(
@@ -149,7 +149,7 @@ def documents(session: Session, item: Item) -> Iterator[DocumentRow]:
         .outerjoin(via, via.id == Document.via_id)
         .where(Document.item_id == item.id)
         .order_by(Document.id),
-        execution_options={"yield_per": ROWS},
+        execution_options={"yield_per": ROWS_PER_FETCH},
     )
     for row in rows:
         yield DocumentRow(*row)

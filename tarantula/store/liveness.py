@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from tarantula.core.columns import Moment
-from tarantula.store.liveness_part_collectors import DEAD, clock
-from tarantula.store.liveness_part_machine import is_running, this_machine
+from tarantula.core.columns import UtcDateTime
+from tarantula.store.liveness_part_collectors import HEARTBEAT_TIMEOUT_SECONDS, database_time
+from tarantula.store.liveness_part_machine import is_running, machine_id
 from tarantula.tables.publications import Barrel
 
-KEPT = 60.0
+DEAD_BARREL_KEPT_SECONDS = 60.0
 """Seconds after which nobody need be told of a barrel that is dead."""
 
 
-class Figures(NamedTuple):
+class BarrelStatus(NamedTuple):
     """What a barrel tells of itself."""
 
     is_ready: bool = False
@@ -29,7 +29,7 @@ class Figures(NamedTuple):
     seconds: float = 0.0
 
 
-class Living(NamedTuple):
+class LiveBarrel(NamedTuple):
     """A barrel that was heard of lately."""
 
     id: int
@@ -38,16 +38,16 @@ class Living(NamedTuple):
     place: int
 
 
-class Presence:
+class BarrelHeartbeat:
     """A barrel's row, as long as it lives."""
 
     def __init__(self, address: str) -> None:
         self._address = address
         self._me = 0
 
-    def tell(self, connection: Connection, figures: Figures) -> None:
+    def tell(self, connection: Connection, figures: BarrelStatus) -> None:
         """Give a sign of life; whoever was late, and was removed, comes back."""
-        now = clock(connection)
+        now = database_time(connection)
         told = update(Barrel).where(Barrel.id == self._me).values(heartbeat_at=now, **figures._asdict())
         if not connection.execute(told).rowcount:
             self._join(connection, figures)
@@ -56,15 +56,17 @@ class Presence:
         """Be no barrel any more."""
         connection.execute(delete(Barrel).where(Barrel.id == self._me))
 
-    def _join(self, connection: Connection, figures: Figures) -> None:
-        now = clock(connection)
-        connection.execute(delete(Barrel).where(Barrel.heartbeat_at < now - timedelta(seconds=KEPT)))
-        values = {"address": self._address, "host": this_machine(), "pid": os.getpid(), "started_at": now}
+    def _join(self, connection: Connection, figures: BarrelStatus) -> None:
+        now = database_time(connection)
+        connection.execute(
+            delete(Barrel).where(Barrel.heartbeat_at < now - timedelta(seconds=DEAD_BARREL_KEPT_SECONDS))
+        )
+        values = {"address": self._address, "host": machine_id(), "pid": os.getpid(), "started_at": now}
         row = insert(Barrel).values(**values, heartbeat_at=now, **figures._asdict())
         self._me = connection.execute(row.returning(Barrel.id)).scalar_one()
 
 
-class Signs:
+class BarrelMonitor:
     """When barrels were heard of, by the clock of whoever looks: it does not jump, as the database's may.
 
     The database's clock decides only of those that were not looked at lately.
@@ -72,19 +74,19 @@ class Signs:
 
     def __init__(self) -> None:
         self._heard: dict[int, tuple[datetime, float]] = {}
-        self._looked_at = -DEAD
+        self._looked_at = -HEARTBEAT_TIMEOUT_SECONDS
 
-    def living(self, connection: Connection) -> list[Living]:
+    def living(self, connection: Connection) -> list[LiveBarrel]:
         """Return the barrels that were heard of lately, without those whose processes are known to be gone."""
-        rows, now, here = _rows(connection), monotonic(), this_machine()
-        if now - self._looked_at > DEAD:
+        rows, now, here = _rows(connection), monotonic(), machine_id()
+        if now - self._looked_at > HEARTBEAT_TIMEOUT_SECONDS:
             self._heard.clear()
         self._looked_at = now
         self._heard = {row.id: (row.heartbeat_at, self._heard_at(row, now)) for row in rows}
         return [
-            Living(row.id, row.address, row.is_ready, row.place)
+            LiveBarrel(row.id, row.address, row.is_ready, row.place)
             for row in rows
-            if now - self._heard[row.id][1] < DEAD and (row.host != here or is_running(row.pid))
+            if now - self._heard[row.id][1] < HEARTBEAT_TIMEOUT_SECONDS and (row.host != here or is_running(row.pid))
         ]
 
     def _heard_at(self, row: Any, now: float) -> float:
@@ -99,15 +101,15 @@ class Signs:
 _TABLE = Barrel.__table__.c
 _ASKED = [_TABLE[name] for name in ("id", "address", "is_ready", "place", "host", "pid", "heartbeat_at")]
 _BY_ITS_CLOCK = select(*_ASKED, func.clock_timestamp().label("now")).order_by(_TABLE.id)
-_BY_OURS = select(*_ASKED, bindparam("now", type_=Moment).label("now")).order_by(_TABLE.id)
+_BY_OURS = select(*_ASKED, bindparam("now", type_=UtcDateTime).label("now")).order_by(_TABLE.id)
 
 
-def living(connection: Connection) -> list[Living]:
+def live_barrels(connection: Connection) -> list[LiveBarrel]:
     """Return the barrels that live, for whoever looks but once."""
-    return Signs().living(connection)
+    return BarrelMonitor().living(connection)
 
 
 def _rows(connection: Connection) -> Sequence[Any]:
     if connection.dialect.name == "postgresql":
         return connection.execute(_BY_ITS_CLOCK).all()
-    return connection.execute(_BY_OURS, {"now": clock(connection)}).all()
+    return connection.execute(_BY_OURS, {"now": database_time(connection)}).all()

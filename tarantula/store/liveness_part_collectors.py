@@ -8,11 +8,11 @@ from sqlalchemy import ColumnElement, Connection, delete, func, select, update
 
 from tarantula.tables.publications import Collector, Server
 
-DEAD = 5.0
+HEARTBEAT_TIMEOUT_SECONDS = 5.0
 """Seconds without a sign of life after which a collector is dead."""
 
 
-def clock(connection: Connection) -> datetime:
+def database_time(connection: Connection) -> datetime:
     """Return the database's time."""
     if connection.dialect.name == "postgresql":
         now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
@@ -22,10 +22,10 @@ def clock(connection: Connection) -> datetime:
 
 def is_alive(connection: Connection) -> ColumnElement[bool]:
     """Return the condition that a collector was heard of lately."""
-    return Collector.heartbeat_at > clock(connection) - timedelta(seconds=DEAD)
+    return Collector.heartbeat_at > database_time(connection) - timedelta(seconds=HEARTBEAT_TIMEOUT_SECONDS)
 
 
-def bury(connection: Connection, dead: ColumnElement[bool]) -> None:
+def remove_collectors(connection: Connection, dead: ColumnElement[bool]) -> None:
     """Remove collectors, and free what they have on lease; one that gives a sign of life at this moment stays.
 
     Whoever was only late finds itself removed at its next sign of life, and never that it has what another took.
@@ -37,7 +37,7 @@ def bury(connection: Connection, dead: ColumnElement[bool]) -> None:
         connection.execute(delete(Collector).where(Collector.id.in_(found)))
 
 
-def stay(connection: Connection, collector: int) -> bool:
+def lock_collector(connection: Connection, collector: int) -> bool:
     """Keep others from removing a collector until the transaction ends; say whether it still is one.
 
     To be called before its servers are touched: who removes a collector locks them in the same order.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @cache
-def this_machine() -> str:
+def machine_id() -> str:
     """Return a name that two processes share only if each can see whether the other is alive."""
     try:
         booted = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 from sqlalchemy.orm import aliased
 
-from tarantula.core.states import ALIVE, DocumentState
+from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState
 from tarantula.core.urls import key_of
-from tarantula.items import Earlier, Entry
+from tarantula.items import FrontierEntry, PreviousCapture
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.bulk import chunks
 from tarantula.store.captures import HAS_CAPTURE
@@ -22,7 +22,7 @@ from tarantula.tables.publications import Document, InheritedRecord, Item
 
 logger = logging.getLogger(__name__)
 
-HTML = frozenset({"text/html", "application/xhtml+xml"})
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 _root = aliased(Document)
 _CAPTURES = (
@@ -49,7 +49,7 @@ _CAPTURES = (
 )
 
 
-class EarlierCaptures:
+class PreviousCaptures:
     """Tells entries what the earlier items of their publication have of them. Without such items it does nothing."""
 
     def __init__(self, items: Path, config: PublicationConfig) -> None:
@@ -68,15 +68,15 @@ class EarlierCaptures:
         rows = connection.execute(items).all()
         self._urns = {row.id: row.urn for row in rows}
         # What an item has that is being refreshed may be something else before long; its own it may ask about.
-        moving = {row.id for row in rows if row.refreshes_id is not None and row.state in ALIVE}
+        moving = {row.id for row in rows if row.refreshes_id is not None and row.state in ACTIVE_ITEM_STATES}
         earlier = {row.id for row in rows if row.id < item_id} - moving
         self._newest_first = sorted(earlier | (moving & {item_id}), reverse=True)
 
-    def recall(self, connection: Connection, entries: Iterable[Entry]) -> None:
+    def recall(self, connection: Connection, entries: Iterable[FrontierEntry]) -> None:
         """Tell entries what there is of them: the newest item is asked first, and most know nothing beyond it."""
         if not self._newest_first:
             return
-        wanted: defaultdict[bytes, list[Entry]] = defaultdict(list)
+        wanted: defaultdict[bytes, list[FrontierEntry]] = defaultdict(list)
         for entry in entries:
             wanted[key_of(entry.url)].append(entry)
         for items in (self._newest_first[:1], self._newest_first[1:]):
@@ -90,7 +90,7 @@ class EarlierCaptures:
         for chunk in chunks(wanted if items else ()):
             yield from connection.execute(_CAPTURES.where(Document.item_id.in_(items), Document.key.in_(chunk)))
 
-    def _earlier(self, row: Row[Any]) -> Earlier | None:
+    def _earlier(self, row: Row[Any]) -> PreviousCapture | None:
         fields = row._mapping
         prefix = "own"
         if row.refers_to_id is not None:
@@ -100,14 +100,14 @@ class EarlierCaptures:
         offset, length = fields[f"{prefix}_warc_offset"], fields[f"{prefix}_warc_length"]
         if urn is None or not self._is_there(urn, place["warc"], offset + length):
             return None
-        found = Earlier(
+        found = PreviousCapture(
             **place, urn=urn, offset=offset, digest=row.digest, size=row.size, type=row.type, charset=row.charset
         )
         return replace(found, etag=row.etag, last_modified=row.last_modified) if self._may_ask(row) else found
 
     def _may_ask(self, row: Row[Any]) -> bool:
         """Whether nothing but its body is wanted of a document: what it is now, it was then."""
-        needs_browser = self._config.render and row.type in HTML
+        needs_browser = self._config.render and row.type in HTML_TYPES
         # Only what was 200 has validators, also if it is to be visited again.
         was_whole = row.state in (200, DocumentState.WAITING, DocumentState.COLLECTING)
         return was_whole and not needs_browser and (row.size or 0) <= self._config.max_size

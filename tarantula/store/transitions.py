@@ -8,19 +8,19 @@ from enum import StrEnum
 
 from sqlalchemy.orm import Session, object_session
 
-from tarantula.core.states import ALIVE, ItemState, check_move
-from tarantula.store.journal import Happened, note_of
+from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState, check_transition
+from tarantula.store.journal import JournalKind, append_item_to_journal
 from tarantula.store.listings import find_item
-from tarantula.store.visits import put_back
+from tarantula.store.visits import reset_released_visits
 from tarantula.tables.publications import Item
 
 logger = logging.getLogger(__name__)
 
-STOPPED = "Somebody stopped it."
-OVER = "Its longest duration was over."
+STOPPED_REASON = "Somebody stopped it."
+DEADLINE_REASON = "Its longest duration was over."
 
 
-class News(StrEnum):
+class ItemNotice(StrEnum):
     """What is told of an item."""
 
     ENDED = "ended"
@@ -28,39 +28,41 @@ class News(StrEnum):
     ATTENTION = "attention"
 
 
-def hold(session: Session, urn: str) -> Item:
+def lock_item(session: Session, urn: str) -> Item:
     """Return an item as it is now, and keep others from changing it until the end of the transaction."""
     item = find_item(session, urn)
     session.refresh(item, with_for_update=True)
     return item
 
 
-def move(item: Item, new: ItemState, now: datetime) -> None:
+def change_state(item: Item, new: ItemState, now: datetime) -> None:
     """Bring an item to another state, if that is legal."""
-    check_move(item.urn, ItemState(item.state), new)
+    check_transition(item.urn, ItemState(item.state), new)
     item.state = new
     item.reason = None
     item.launched_at = item.launched_on = item.retry_at = None
-    if new in ALIVE:
+    if new in ACTIVE_ITEM_STATES:
         item.finished_at = None
         item.last_document_id = None
     else:
         item.finished_at = now
         item.stop_wanted_at = None
-        note_of(item, Happened.ENDED)
+        append_item_to_journal(item, JournalKind.ENDED)
     logger.info("%s is %s.", item.urn, new)
 
 
-def interrupt(item: Item, reason: str, now: datetime) -> None:
+def interrupt_item(item: Item, reason: str, now: datetime) -> None:
     """Interrupt an item, with the reason; any but the usual ones needs attention."""
-    move(item, ItemState.INTERRUPTED, now)
+    change_state(item, ItemState.INTERRUPTED, now)
     if item.refreshes_id is not None and (session := object_session(item)) is not None:
-        put_back(session.connection(), item.id)
+        reset_released_visits(session.connection(), item.id)
     item.reason = reason
-    announce(item, News.INTERRUPTED if reason in (STOPPED, OVER) else News.ATTENTION, reason)
+    queue_notice(
+        item, ItemNotice.INTERRUPTED if reason in (STOPPED_REASON, DEADLINE_REASON) else ItemNotice.ATTENTION, reason
+    )
     logger.info("%s: %s", item.urn, reason)
 
 
-def announce(item: Item, news: News, why: str = "") -> None:
+def queue_notice(item: Item, news: ItemNotice, why: str = "") -> None:
     """Leave something to be told of an item, once it is committed."""
     item.news = {"kind": news, "why": why}

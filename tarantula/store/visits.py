@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Row, exists, func, select, text, update
 
 from tarantula.core.states import DocumentState
-from tarantula.items import Entry
-from tarantula.store.bulk import chunks, execute
-from tarantula.store.liveness_part_collectors import clock
+from tarantula.items import FrontierEntry
+from tarantula.store.bulk import chunks, execute_rows
+from tarantula.store.liveness_part_collectors import database_time
 from tarantula.tables.publications import UNDER_WAY, Document, Server, Visit
 
-MOST = 1000
+MAX_RELEASED_VISITS = 1000
 """Visits that are released at a time."""
 
 _UNDONE = (DocumentState.WAITING, DocumentState.COLLECTING)
@@ -36,7 +36,7 @@ _PUT_BACK = text(
 )
 
 
-class Standing(NamedTuple):
+class VisitProgress(NamedTuple):
     """How far the visits of an item are."""
 
     planned: int
@@ -45,7 +45,7 @@ class Standing(NamedTuple):
     """When the next one is due that is not released; nothing if none is to come."""
 
 
-class Visits:
+class VisitTable:
     """The visits of one item."""
 
     def __init__(self, item_id: int, since: datetime) -> None:
@@ -53,9 +53,9 @@ class Visits:
         self._since = since
         """What ranks are counted from: the visit that is due first comes first."""
 
-    def release(self, connection: Connection, left_out: ColumnElement[bool] | None = None) -> list[Entry]:
+    def release(self, connection: Connection, left_out: ColumnElement[bool] | None = None) -> list[FrontierEntry]:
         """Let the documents wait whose visits are due, but those of servers that are *left_out*; return them."""
-        now = clock(connection)
+        now = database_time(connection)
         chosen = select(Visit.id, Visit.document_id, Visit.due_at).where(
             Visit.item_id == self._item_id, Visit.released_at.is_(None), Visit.due_at <= now
         )
@@ -64,12 +64,12 @@ class Visits:
                 Server, Server.id == Document.server_id
             )
             chosen = servers.where(~left_out)
-        first = chosen.order_by(Visit.due_at, Visit.id).limit(MOST)
+        first = chosen.order_by(Visit.due_at, Visit.id).limit(MAX_RELEASED_VISITS)
         due = connection.execute(first.with_for_update(of=Visit, skip_locked=True)).all()
         if not due:
             return []
         documents = self._documents(connection, sorted({visit.document_id for visit in due}))
-        released: dict[int, Entry] = {}
+        released: dict[int, FrontierEntry] = {}
         done: list[tuple[int, datetime, int | None]] = []
         for visit in due:
             document = documents[visit.document_id]
@@ -78,10 +78,10 @@ class Visits:
             done.append((visit.id, now, None if falls_away else document.state))
             if not falls_away:
                 released[document.id] = _entry(document, self._rank(visit.due_at))
-        execute(connection, _RELEASE_VISITS, done, ("bigint", "timestamptz", "smallint"))
+        execute_rows(connection, _RELEASE_VISITS, done, ("bigint", "timestamptz", "smallint"))
         rows = [(entry.id, entry.rank) for entry in released.values()]
         if rows:
-            execute(connection, _RELEASE_DOCUMENTS, rows, ("bigint", "integer"))
+            execute_rows(connection, _RELEASE_DOCUMENTS, rows, ("bigint", "integer"))
         return list(released.values())
 
     def under_way(self, connection: Connection, documents: Iterable[int]) -> dict[int, Row[Any]]:
@@ -110,12 +110,12 @@ class Visits:
         to_come = exists().where(Visit.item_id == self._item_id, Visit.released_at.is_(None))
         return bool(connection.execute(select(to_come)).scalar_one())
 
-    def standing(self, connection: Connection) -> Standing:
+    def standing(self, connection: Connection) -> VisitProgress:
         """Count them."""
         planned, made = connection.execute(
             select(func.count(), func.count(Visit.made_at)).where(Visit.item_id == self._item_id)
         ).one()
-        return Standing(planned, made, self.next_due(connection))
+        return VisitProgress(planned, made, self.next_due(connection))
 
     def next_due(self, connection: Connection) -> datetime | None:
         """Return when the next one is due, of those that are to come."""
@@ -145,7 +145,7 @@ class Visits:
         return max(int((due - self._since) / timedelta(seconds=1)), 0)
 
 
-def put_back(connection: Connection, item_id: int) -> None:
+def reset_released_visits(connection: Connection, item_id: int) -> None:
     """Let documents whose visits are not made be again what they were; the visits are to come."""
     connection.execute(_PUT_BACK, {"item": item_id})
     connection.execute(
@@ -164,5 +164,7 @@ def _last_made() -> Any:
     )
 
 
-def _entry(document: Any, rank: int) -> Entry:
-    return Entry(document.id, document.url, document.server, document.depth, document.kind, rank, document.redirects)
+def _entry(document: Any, rank: int) -> FrontierEntry:
+    return FrontierEntry(
+        document.id, document.url, document.server, document.depth, document.kind, rank, document.redirects
+    )

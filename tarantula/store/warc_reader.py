@@ -16,14 +16,14 @@ from tarantula.fetch.errors import InvalidResponse
 from tarantula.fetch.response_part_framing import ChunkedBody
 from tarantula.fetch.response_part_head import END_OF_HEAD
 
-GZIP = 31
+GZIP_WBITS = 31
 # Its types do not say that it is an exception.
 IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]
-PIECE = 1 << 16
-SMALL = 1 << 13
-HTTP = b"\r\nContent-Type: application/http"
+READ_CHUNK_BYTES = 1 << 16
+FIRST_READ_BYTES = 1 << 13
+HTTP_CONTENT_TYPE = b"\r\nContent-Type: application/http"
 """What the records of answers have among their fields."""
-OPEN = 16
+MAX_OPEN_FILES = 16
 """Files that `Records` has open at a time."""
 
 
@@ -31,14 +31,14 @@ class DamagedRecord(TarantulaError):
     """There is no whole record at a place; the sentence names the file and the place."""
 
 
-class Target(Protocol):
+class ByteSink(Protocol):
     """What bytes are copied to."""
 
     def write(self, data: bytes, /) -> object:
         """Take some bytes."""
 
 
-class Record(NamedTuple):
+class WarcRecord(NamedTuple):
     """One record: its WARC fields, an HTTP head if it has one, and what follows it."""
 
     named: bytes
@@ -54,29 +54,31 @@ class Record(NamedTuple):
         return dict([line.split(": ", 1) for line in self.named.decode().split("\r\n")[1:]])
 
 
-def read_record(path: Path, offset: int) -> Record:
+def read_record(path: Path, offset: int) -> WarcRecord:
     """Read the record that begins at *offset* of a file; say which file and where, if there is none."""
     with open_record(path, offset) as file:
         return _record(file, offset)
 
 
-class Records:
+class WarcRecordReader:
     """Reads records of a few files, which stay open: for whoever reads many, one after the other."""
 
     def __init__(self) -> None:
         self._open: dict[str, BinaryIO] = {}
 
-    def read(self, path: str, offset: int, length: int | None = None) -> Record:
+    def read(self, path: str, offset: int, length: int | None = None) -> WarcRecord:
         """Do what `read_record` does, at once if the length of the record is known."""
         file = self._open.get(path)
         if file is None:
-            if len(self._open) == OPEN:
+            if len(self._open) == MAX_OPEN_FILES:
                 self.close()
             file = self._open[path] = open_record(Path(path), offset)
         if length:
             # Whatever is wrong with it is told by the longer way.
             with suppress(IsalError, DamagedRecord, OSError):
-                return _taken_apart(file, offset, isal_zlib.decompress(pread(file.fileno(), length, offset), GZIP))
+                return _taken_apart(
+                    file, offset, isal_zlib.decompress(pread(file.fileno(), length, offset), GZIP_WBITS)
+                )
         file.seek(offset)
         return _record(file, offset)
 
@@ -87,7 +89,7 @@ class Records:
         self._open.clear()
 
 
-def _record(file: BinaryIO, offset: int) -> Record:
+def _record(file: BinaryIO, offset: int) -> WarcRecord:
     try:
         content = b"".join(_member(file))
     except (EOFError, IsalError) as error:
@@ -95,16 +97,16 @@ def _record(file: BinaryIO, offset: int) -> Record:
     return _taken_apart(file, offset, content)
 
 
-def _taken_apart(file: BinaryIO, offset: int, content: bytes) -> Record:
+def _taken_apart(file: BinaryIO, offset: int, content: bytes) -> WarcRecord:
     named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
-    if HTTP not in named:
-        return _without_head(file, offset, Record(named, b"", block))
+    if HTTP_CONTENT_TYPE not in named:
+        return _without_head(file, offset, WarcRecord(named, b"", block))
     head = END_OF_HEAD.search(block)
     end = head.end() if head else len(block)
-    return Record(named, block[:end], block[end:])
+    return WarcRecord(named, block[:end], block[end:])
 
 
-def _without_head(file: BinaryIO, offset: int, record: Record) -> Record:
+def _without_head(file: BinaryIO, offset: int, record: WarcRecord) -> WarcRecord:
     try:
         record.fields["Content-Type"]
     except (ValueError, KeyError) as error:
@@ -112,7 +114,7 @@ def _without_head(file: BinaryIO, offset: int, record: Record) -> Record:
     return record
 
 
-def read_head(path: Path, offset: int) -> bytes:
+def read_http_head(path: Path, offset: int) -> bytes:
     """Read only the HTTP head of the record that begins at *offset*; a record without one has none."""
     content = b""
     try:
@@ -121,7 +123,7 @@ def read_head(path: Path, offset: int) -> bytes:
                 content += piece
                 fields, blank, block = content.partition(b"\r\n\r\n")
                 head = END_OF_HEAD.search(block)
-                if blank and (head or HTTP not in fields):
+                if blank and (head or HTTP_CONTENT_TYPE not in fields):
                     return block[: head.end()] if head else b""
     except (EOFError, IsalError) as error:
         raise DamagedRecord(f"{path} has no whole record at {offset}: {error}.") from error
@@ -149,11 +151,11 @@ def end_of_record(file: BinaryIO, offset: int) -> int:
     return file.tell()
 
 
-def copy_bytes(source: BinaryIO, start: int, end: int, target: Target) -> None:
+def copy_bytes(source: BinaryIO, start: int, end: int, target: ByteSink) -> None:
     """Append a stretch of one file to another."""
     source.seek(start)
     while start < end:
-        piece = source.read(min(PIECE, end - start))
+        piece = source.read(min(READ_CHUNK_BYTES, end - start))
         if not piece:
             raise DamagedRecord(f"{source.name} has no whole record at {start}: the file ends there.")
         target.write(piece)
@@ -171,7 +173,7 @@ def unchunk(framed: bytes) -> bytes:
     return body.payload()
 
 
-def repair(path: Path, good: int = 0) -> int:
+def truncate_damaged_end(path: Path, good: int = 0) -> int:
     """Cut a file after its last whole record, looking from *good* on, and return how many bytes went.
 
     A file that a collector is still writing is left alone.
@@ -201,11 +203,11 @@ def _end_of_whole_records(file: BinaryIO, start: int) -> int:
 
 def _member(file: BinaryIO) -> Iterator[bytes]:
     """Yield what the gzip member at the file's position holds, and leave the file at the member's end."""
-    unpacker = isal_zlib.decompressobj(GZIP)
+    unpacker = isal_zlib.decompressobj(GZIP_WBITS)
     # Most records are small, and what is read beyond the end of one is read again.
-    size = SMALL
+    size = FIRST_READ_BYTES
     while not unpacker.eof:
-        piece, size = file.read(size), PIECE
+        piece, size = file.read(size), READ_CHUNK_BYTES
         if not piece:
             raise EOFError("the file ends there")
         yield unpacker.decompress(piece)

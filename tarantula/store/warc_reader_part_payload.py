@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tarantula.fetch.content_coding_part_decode import decode
+from tarantula.fetch.content_coding_part_decode import decode_body
 from tarantula.fetch.errors import DownloadError
-from tarantula.fetch.exchange import Headers
+from tarantula.fetch.exchange import RawHeaders
 from tarantula.fetch.response import framing_fields
 from tarantula.fetch.response_part_head import parse_head
-from tarantula.store.warc_reader import Record, unchunk
+from tarantula.store.warc_reader import WarcRecord, unchunk
 
 
 class Payload(NamedTuple):
     """What a server gave, or what a browser made of it."""
 
-    headers: Headers
+    headers: RawHeaders
     body: bytes
     note: str = ""
     """What was odd about unpacking it."""
@@ -28,7 +28,7 @@ class Payload(NamedTuple):
         return None
 
 
-def payload_of(record: Record) -> Payload:
+def decode_payload(record: WarcRecord) -> Payload:
     """Return what a record holds; what cannot be unpacked is as it was sent."""
     if not record.head:
         return Payload([(b"Content-Type", record.fields["Content-Type"].encode("latin-1"))], record.raw_body)
@@ -40,4 +40,4 @@ def payload_of(record: Record) -> Payload:
     transfer = [coding for coding in fields.get(b"transfer-encoding", ()) if coding != b"identity"]
     body = unchunk(record.raw_body) if transfer[-1:] == [b"chunked"] else record.raw_body
     codings = [*fields.get(b"content-encoding", ()), *(coding for coding in transfer if coding != b"chunked")]
-    return Payload(headers, *decode(body, codings)) if codings else Payload(headers, body)
+    return Payload(headers, *decode_body(body, codings)) if codings else Payload(headers, body)

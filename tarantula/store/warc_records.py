@@ -10,25 +10,25 @@ from hashlib import sha1
 from isal import isal_zlib
 
 from tarantula.fetch.exchange import Exchange
-from tarantula.items import Earlier
-from tarantula.store.warc_reader import GZIP, unchunk
+from tarantula.items import PreviousCapture
+from tarantula.store.warc_reader import GZIP_WBITS, unchunk
 
-Fields = Iterable[tuple[str, str]]
+WarcFields = Iterable[tuple[str, str]]
 
 BLANK_LINE_WITHIN = re.compile(rb"\n\s*\n(?!\Z)")
 BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 PAIRS = [first + second for first in BASE32 for second in BASE32]
-LEVEL = 2
-PROFILE = "http://netpreserve.org/warc/1.1/revisit/"
-IDENTICAL = f"{PROFILE}identical-payload-digest"
-NOT_MODIFIED = f"{PROFILE}server-not-modified"
-FORMAT = {
+COMPRESSION_LEVEL = 2
+REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/"
+IDENTICAL_PROFILE = f"{REVISIT_PROFILE}identical-payload-digest"
+NOT_MODIFIED_PROFILE = f"{REVISIT_PROFILE}server-not-modified"
+WARC_FORMAT = {
     "format": "WARC File Format 1.1",
     "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
 }
 
 
-def digest_of(*pieces: bytes) -> str:
+def warc_digest(*pieces: bytes) -> str:
     """Return the digest of *pieces* laid end to end, as WARC files write it."""
     sha = sha1(usedforsecurity=False)
     for piece in pieces:
@@ -39,22 +39,22 @@ def digest_of(*pieces: bytes) -> str:
 def payload_digest(exchange: Exchange) -> str:
     """Return the digest of what the server has at this URL, however it was cut into chunks on its way."""
     chunked = _transfer_coding(exchange).endswith(b"chunked")
-    return digest_of(unchunk(exchange.raw_body) if chunked else exchange.raw_body)
+    return warc_digest(unchunk(exchange.raw_body) if chunked else exchange.raw_body)
 
 
-def date_of(moment: datetime) -> str:
+def warc_date(moment: datetime) -> str:
     """Return a WARC-Date: UTC, to the microsecond."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
-def warcinfo(record_id: str, date: str, filename: str, info: Mapping[str, str]) -> bytes:
+def warcinfo_record(record_id: str, date: str, filename: str, info: Mapping[str, str]) -> bytes:
     """Return the record with which a file begins."""
-    lines = (f"{name}: {' '.join(value.split())}\r\n" for name, value in {**FORMAT, **info}.items())
+    lines = (f"{name}: {' '.join(value.split())}\r\n" for name, value in {**WARC_FORMAT, **info}.items())
     fields = (("WARC-Filename", filename), ("Content-Type", "application/warc-fields"))
     return _member("warcinfo", record_id, date, fields, "".join(lines).encode())
 
 
-def response(record_id: str, exchange: Exchange, warcinfo_id: str, payload: str) -> bytes:
+def response_record(record_id: str, exchange: Exchange, warcinfo_id: str, payload: str) -> bytes:
     """Return the record of an answer, with the bytes as they were sent."""
     fields = (
         *_capture(exchange, warcinfo_id),
@@ -62,38 +62,38 @@ def response(record_id: str, exchange: Exchange, warcinfo_id: str, payload: str)
         ("WARC-Payload-Digest", payload if _has_plain_payload(exchange) else ""),
         ("Content-Type", "application/http; msgtype=response"),
     )
-    return _member("response", record_id, date_of(exchange.started_at), fields, exchange.head, exchange.raw_body)
+    return _member("response", record_id, warc_date(exchange.started_at), fields, exchange.head, exchange.raw_body)
 
 
-def revisit(record_id: str, exchange: Exchange, payload: str, earlier: Earlier) -> bytes:
+def revisit_record(record_id: str, exchange: Exchange, payload: str, earlier: PreviousCapture) -> bytes:
     """Return the record of an answer whose body an earlier record has; it is all that a later item pays for it."""
     unmodified = exchange.not_modified is not None
     fields = (
         ("WARC-Target-URI", exchange.url),
         ("WARC-IP-Address", exchange.address),
         *_encryption(exchange.tls),
-        ("WARC-Profile", NOT_MODIFIED if unmodified else IDENTICAL),
+        ("WARC-Profile", NOT_MODIFIED_PROFILE if unmodified else IDENTICAL_PROFILE),
         ("WARC-Refers-To-Target-URI", earlier.url),
-        ("WARC-Refers-To-Date", date_of(earlier.collected_at)),
+        ("WARC-Refers-To-Date", warc_date(earlier.collected_at)),
         ("WARC-Payload-Digest", payload),
         ("Content-Type", "application/http; msgtype=response"),
     )
     # Replay tools would show the head of an answer 304 to their readers; without one they show the earlier head.
     block = b"" if unmodified else exchange.head
-    return _member("revisit", record_id, date_of(exchange.started_at), fields, block)
+    return _member("revisit", record_id, warc_date(exchange.started_at), fields, block)
 
 
-def request(record_id: str, exchange: Exchange, warcinfo_id: str, response_id: str) -> bytes:
+def request_record(record_id: str, exchange: Exchange, warcinfo_id: str, response_id: str) -> bytes:
     """Return the record of what was asked."""
     fields = (
         *_capture(exchange, warcinfo_id),
         ("WARC-Concurrent-To", response_id),
         ("Content-Type", "application/http; msgtype=request"),
     )
-    return _member("request", record_id, date_of(exchange.started_at), fields, exchange.request)
+    return _member("request", record_id, warc_date(exchange.started_at), fields, exchange.request)
 
 
-def conversion(record_id: str, exchange: Exchange, warcinfo_id: str, response_id: str, rendered: bytes) -> bytes:
+def conversion_record(record_id: str, exchange: Exchange, warcinfo_id: str, response_id: str, rendered: bytes) -> bytes:
     """Return the record of what a browser made of an answer."""
     fields = (
         ("WARC-Target-URI", exchange.url),
@@ -101,7 +101,7 @@ def conversion(record_id: str, exchange: Exchange, warcinfo_id: str, response_id
         ("WARC-Refers-To", response_id),
         ("Content-Type", "text/html; charset=utf-8"),
     )
-    return _member("conversion", record_id, date_of(exchange.started_at), fields, rendered)
+    return _member("conversion", record_id, warc_date(exchange.started_at), fields, rendered)
 
 
 def _base32(sha: bytes) -> str:
@@ -120,7 +120,7 @@ def _has_plain_payload(exchange: Exchange) -> bool:
     return not _transfer_coding(exchange) and not BLANK_LINE_WITHIN.search(exchange.head)
 
 
-def _capture(exchange: Exchange, warcinfo_id: str) -> Fields:
+def _capture(exchange: Exchange, warcinfo_id: str) -> WarcFields:
     return (
         ("WARC-Target-URI", exchange.url),
         ("WARC-IP-Address", exchange.address),
@@ -128,19 +128,19 @@ def _capture(exchange: Exchange, warcinfo_id: str) -> Fields:
     )
 
 
-def _encryption(tls: str) -> Fields:
+def _encryption(tls: str) -> WarcFields:
     version, _, cipher = tls.partition(" ")
     return (("WARC-Protocol", version.lower().replace("v", "/")), ("WARC-Cipher-Suite", cipher))
 
 
-def _member(kind: str, record_id: str, date: str, fields: Fields, *block: bytes) -> bytes:
+def _member(kind: str, record_id: str, date: str, fields: WarcFields, *block: bytes) -> bytes:
     named = (
         ("WARC-Type", kind),
         ("WARC-Record-ID", record_id),
         ("WARC-Date", date),
         *fields,
-        ("WARC-Block-Digest", digest_of(*block) if any(block) else ""),
+        ("WARC-Block-Digest", warc_digest(*block) if any(block) else ""),
         ("Content-Length", str(sum(map(len, block)))),
     )
     header = "WARC/1.1\r\n" + "".join([f"{name}: {value}\r\n" for name, value in named if value]) + "\r\n"
-    return isal_zlib.compress(b"".join((header.encode(), *block, b"\r\n\r\n")), LEVEL, GZIP)
+    return isal_zlib.compress(b"".join((header.encode(), *block, b"\r\n\r\n")), COMPRESSION_LEVEL, GZIP_WBITS)

@@ -17,15 +17,15 @@ from uuid import uuid4
 
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.exchange import Exchange
-from tarantula.items import Earlier
+from tarantula.items import PreviousCapture
 from tarantula.store import warc_records
-from tarantula.store.errors_part_disk import writing
+from tarantula.store.errors_part_disk import write_errors
 
-BUFFER = 1 << 20
+WRITE_BUFFER_BYTES = 1 << 20
 
 
 @dataclass(slots=True, frozen=True)
-class Stored:
+class StoredRecord:
     """Where an exchange is."""
 
     file: str
@@ -87,24 +87,24 @@ class WarcWriter:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def write(self, exchange: Exchange, rendered: bytes | None = None, digest: str = "") -> Stored:
+    def write(self, exchange: Exchange, rendered: bytes | None = None, digest: str = "") -> StoredRecord:
         """Append an answer, its request, and what a browser made of it; `flush` before you tell anyone where."""
         self._make_room()
         digest = digest or warc_records.payload_digest(exchange)
         name, answer_id = self._path.name, self._new_id()
-        answer = warc_records.response(answer_id, exchange, self._info_id, digest)
+        answer = warc_records.response_record(answer_id, exchange, self._info_id, digest)
         offset = self._append(answer)
-        self._append(warc_records.request(self._new_id(), exchange, self._info_id, answer_id))
+        self._append(warc_records.request_record(self._new_id(), exchange, self._info_id, answer_id))
         if rendered is None:
-            return Stored(name, offset, len(answer), digest)
-        page = warc_records.conversion(self._new_id(), exchange, self._info_id, answer_id, rendered)
-        return Stored(name, offset, len(answer), digest, self._append(page))
+            return StoredRecord(name, offset, len(answer), digest)
+        page = warc_records.conversion_record(self._new_id(), exchange, self._info_id, answer_id, rendered)
+        return StoredRecord(name, offset, len(answer), digest, self._append(page))
 
-    def write_revisit(self, exchange: Exchange, digest: str, earlier: Earlier) -> Stored:
+    def write_revisit(self, exchange: Exchange, digest: str, earlier: PreviousCapture) -> StoredRecord:
         """Append the record of an answer whose body an earlier one has; what was asked is what was asked then."""
         self._make_room()
-        record = warc_records.revisit(self._new_id(), exchange, digest, earlier)
-        return Stored(self._path.name, self._append(record), len(record), digest, refers_to_id=earlier.id)
+        record = warc_records.revisit_record(self._new_id(), exchange, digest, earlier)
+        return StoredRecord(self._path.name, self._append(record), len(record), digest, refers_to_id=earlier.id)
 
     def flush(self) -> None:
         """Hand every record to the operating system."""
@@ -113,7 +113,7 @@ class WarcWriter:
         if self._file is None or not self._pending:
             return
         try:
-            with writing(self._path):
+            with write_errors(self._path):
                 _write_at(self._file, self._flushed, b"".join(self._pending))
         except TarantulaError as error:
             self._give_up(error)
@@ -125,7 +125,7 @@ class WarcWriter:
         """Hand every record to the disk itself."""
         self.flush()
         if self._file is not None:
-            with writing(self._path):
+            with write_errors(self._path):
                 os.fsync(self._file)
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ class WarcWriter:
             self._file = None
 
     def _make_room(self) -> None:
-        if self._end - self._flushed >= BUFFER:
+        if self._end - self._flushed >= WRITE_BUFFER_BYTES:
             self.flush()
         if self._end >= self._max_size:
             self.close()
@@ -149,15 +149,15 @@ class WarcWriter:
     def _open(self) -> None:
         if self._failure is not None:
             raise self._failure
-        with writing(self._directory):
+        with write_errors(self._directory):
             self._directory.mkdir(parents=True, exist_ok=True)
             self._file = self._create()
             # Whoever mends files after a crash must know that this one is in use.
             fcntl.flock(self._file, fcntl.LOCK_EX)
         self._flushed = self._end = 0
         self._info_id = self._new_id()
-        date = warc_records.date_of(self._now())
-        self._append(warc_records.warcinfo(self._info_id, date, self._path.name, self._info))
+        date = warc_records.warc_date(self._now())
+        self._append(warc_records.warcinfo_record(self._info_id, date, self._path.name, self._info))
 
     def _create(self) -> FileIO:
         for name in self._names:

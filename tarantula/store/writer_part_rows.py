@@ -8,17 +8,17 @@ from itertools import chain
 
 from sqlalchemy import Connection
 
-from tarantula.core.states import COLLECTED
-from tarantula.fetch.politeness import Pause
-from tarantula.items import Entry
-from tarantula.store.commit_group_part_group import Finished, Group, News, Opened
+from tarantula.core.states import COLLECTED_STATES
+from tarantula.fetch.politeness import ServerPause
+from tarantula.items import FrontierEntry
+from tarantula.store.commit_group_part_group import CommitGroup, CommitResult, FinishedDocument, LeasedServer
 from tarantula.store.documents import DocumentTable
-from tarantula.store.journal import Happened, note
-from tarantula.store.leases import Leases
+from tarantula.store.journal import JournalKind, append_to_journal
+from tarantula.store.leases import ItemLeases
 from tarantula.store.leases_part_server_leases import Lease
-from tarantula.store.liveness_part_collectors import DEAD
-from tarantula.store.visits_part_visited import Visited
-from tarantula.store.writer_part_shorter_ways import ShorterWays
+from tarantula.store.liveness_part_collectors import HEARTBEAT_TIMEOUT_SECONDS
+from tarantula.store.visits_part_visited import VisitSettlement
+from tarantula.store.writer_part_shorter_ways import DepthUpdater
 
 
 class RowWriter:
@@ -27,13 +27,13 @@ class RowWriter:
     def __init__(
         self,
         table: DocumentTable,
-        leases: Leases,
-        ways: ShorterWays,
+        leases: ItemLeases,
+        ways: DepthUpdater,
         window: int,
         reread: Callable[[Connection], None] = lambda _: None,
-        recall: Callable[[Connection, Iterable[Entry]], None] = lambda _connection, _entries: None,
-        unusual: Callable[[str], Pause | None] = lambda _server: None,
-        visited: Visited | None = None,
+        recall: Callable[[Connection, Iterable[FrontierEntry]], None] = lambda _connection, _entries: None,
+        unusual: Callable[[str], ServerPause | None] = lambda _server: None,
+        visited: VisitSettlement | None = None,
     ) -> None:
         self._table = table
         self._leases = leases
@@ -55,9 +55,9 @@ class RowWriter:
             self._table.forget_servers()
             raise
 
-    def write(self, connection: Connection, group: Group, beat: bool) -> News:
+    def write(self, connection: Connection, group: CommitGroup, beat: bool) -> CommitResult:
         """Write a group; return what it brought about."""
-        news = News()
+        news = CommitResult()
         if beat:
             news.lost = self._leases.beat(connection)
             news.contested = self._leases.contested(connection) + self._leases.surplus(connection)
@@ -88,16 +88,16 @@ class RowWriter:
         waits = self._leases.work_left(connection)
         return waits if self._visited is None else self._visited.work_left(connection, waits)
 
-    def open_first(self, connection: Connection) -> News:
+    def open_first(self, connection: Connection) -> CommitResult:
         """Take the first servers."""
-        news = News()
+        news = CommitResult()
         # Whoever took long to get here may have been taken for dead.
         self._leases.beat(connection)
         self._open(connection, self._leases.seek(connection), news)
         self._recall(connection, news.entries())
         return news
 
-    def _write_documents(self, connection: Connection, group: Group, news: News) -> list[Entry]:
+    def _write_documents(self, connection: Connection, group: CommitGroup, news: CommitResult) -> list[FrontierEntry]:
         """Write what became of documents and what they name; return what waits because of it."""
         done = {finished.outcome.id: finished.depth for finished in group.finished}
         self._table.mark_collecting(connection, [identity for identity in group.started if identity not in done])
@@ -108,13 +108,13 @@ class RowWriter:
         more, news.nearer = self._ways.follow(connection, nearer + also_nearer)
         return waiting + late + more
 
-    def _release(self, connection: Connection) -> list[Entry]:
+    def _release(self, connection: Connection) -> list[FrontierEntry]:
         """Let documents wait whose visits are due, at servers of which no other collector would have to hear of it."""
         if self._visited is None:
             return []
         return self._visited.release(connection, lambda: self._leases.are_of_others(connection))
 
-    def _finish(self, connection: Connection, finished: list[Finished]) -> None:
+    def _finish(self, connection: Connection, finished: list[FinishedDocument]) -> None:
         links = {one.outcome.id: one.links for one in finished if one.links}
         outcomes = [one.outcome for one in finished]
         if self._visited is not None and finished:
@@ -124,22 +124,22 @@ class RowWriter:
         self._table.insert_links(connection, links)
         self._table.finish(connection, outcomes)
         # Of a page that is visited again it is told as well that it is gone.
-        told = [one.id for one in outcomes if one.state in COLLECTED or self._visited is not None]
+        told = [one.id for one in outcomes if one.state in COLLECTED_STATES or self._visited is not None]
         if told:
-            note(connection, Happened.COLLECTED, self._table.item_id, told)
+            append_to_journal(connection, JournalKind.COLLECTED, self._table.item_id, told)
 
-    def _take_new(self, connection: Connection, waiting: list[Entry], news: News) -> None:
+    def _take_new(self, connection: Connection, waiting: list[FrontierEntry], news: CommitResult) -> None:
         """Take the servers of which documents now wait, if nobody has them."""
         new = {entry.server for entry in chain(waiting, news.nearer)} - self._leases.held.keys()
         if new:
             self._open(connection, self._leases.take(connection, self._table.server_ids(connection, new)), news)
 
-    def _open(self, connection: Connection, leases: list[Lease], news: News) -> None:
+    def _open(self, connection: Connection, leases: list[Lease], news: CommitResult) -> None:
         for lease in leases:
             entries = self._table.next_waiting(connection, lease.server, frozenset(), self._window)
-            news.opened.append(Opened(lease, entries))
+            news.opened.append(LeasedServer(lease, entries))
 
 
-def _long_waits(group: Group) -> dict[str, float]:
+def _long_waits(group: CommitGroup) -> dict[str, float]:
     # Shorter ones are over before anybody could take over from a collector that died.
-    return {finished.server: finished.wait for finished in group.finished if finished.wait > DEAD}
+    return {finished.server: finished.wait for finished in group.finished if finished.wait > HEARTBEAT_TIMEOUT_SECONDS}

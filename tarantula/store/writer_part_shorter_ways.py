@@ -12,26 +12,28 @@ from collections.abc import Callable, Iterable
 from sqlalchemy import Connection
 
 from tarantula.core.states import is_final
-from tarantula.items import Entry
+from tarantula.items import FrontierEntry
 from tarantula.links.link import Link
 from tarantula.store.documents import DocumentTable
-from tarantula.store.documents_part_found import Added, Found
+from tarantula.store.documents_part_found import DiscoveredUrl, InsertedUrls
 
-Judge = Callable[[Entry, list[Link]], list[Found]]
+JudgeLinks = Callable[[FrontierEntry, list[Link]], list[DiscoveredUrl]]
 
 
-class ShorterWays:
+class DepthUpdater:
     """Follows what becomes nearer."""
 
-    def __init__(self, table: DocumentTable, judge: Judge) -> None:
+    def __init__(self, table: DocumentTable, judge: JudgeLinks) -> None:
         self._table = table
         self._judge = judge
-        self._nearer: dict[int, Entry] = {}
+        self._nearer: dict[int, FrontierEntry] = {}
 
-    def follow(self, connection: Connection, lowered: list[tuple[Entry, int]]) -> tuple[list[Entry], list[Entry]]:
+    def follow(
+        self, connection: Connection, lowered: list[tuple[FrontierEntry, int]]
+    ) -> tuple[list[FrontierEntry], list[FrontierEntry]]:
         """Take documents that came nearer, with their states; return what waits because of it, and what is nearer."""
-        waiting: list[Entry] = []
-        nearer: list[Entry] = []
+        waiting: list[FrontierEntry] = []
+        nearer: list[FrontierEntry] = []
         while lowered:
             pending = [entry for entry, state in lowered if not is_final(state)]
             self._nearer.update((entry.id, entry) for entry in pending)
@@ -40,7 +42,7 @@ class ShorterWays:
             waiting += more
         return waiting, nearer
 
-    def missed(self, connection: Connection, finished: Iterable[tuple[int, int]]) -> Added:
+    def missed(self, connection: Connection, finished: Iterable[tuple[int, int]]) -> InsertedUrls:
         """Judge again the links of documents (with the depth that was believed) that came nearer while under way."""
         late = []
         for identity, believed in finished:
@@ -49,8 +51,8 @@ class ShorterWays:
                 late.append(entry)
         return self._again(connection, late)
 
-    def _again(self, connection: Connection, entries: list[Entry]) -> Added:
-        found: list[Found] = []
+    def _again(self, connection: Connection, entries: list[FrontierEntry]) -> InsertedUrls:
+        found: list[DiscoveredUrl] = []
         for entry in entries:
             found += self._judge(entry, self._table.links_of(connection, entry.id))
         return self._table.insert_found(connection, found)

@@ -6,17 +6,17 @@ from importlib.util import find_spec
 
 from tarantula.core.errors import TarantulaError
 
-PACKAGES = ("babel", "dateparser", "feedparser", "icalendar", "jmespath", "pint", "regex")
+REQUIRED_PACKAGES = ("babel", "dateparser", "feedparser", "icalendar", "jmespath", "pint", "regex")
 
 
-def is_possible() -> bool:
+def is_available() -> bool:
     """Whether the packages that streams need are here."""
-    return all(find_spec(package) is not None for package in PACKAGES)
+    return all(find_spec(package) is not None for package in REQUIRED_PACKAGES)
 
 
-def check_possible() -> None:
+def require_packages() -> None:
     """Say what is missing, if no value can be followed here."""
-    if not is_possible():
+    if not is_available():
         raise TarantulaError(
             "Following values needs further packages. Install them with: pip install 'tarantula[streams]'"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """What a value is."""
 
     INTEGER = "integer"
@@ -23,7 +23,7 @@ class Kind(StrEnum):
     @property
     def is_number(self) -> bool:
         """Whether values can be added, compared and drawn."""
-        return self not in (Kind.URL, Kind.TEXT)
+        return self not in (ValueKind.URL, ValueKind.TEXT)
 
 
 class Aggregation(StrEnum):
@@ -39,8 +39,8 @@ class Aggregation(StrEnum):
     COUNT = "count"
 
 
-def usual_aggregation(kind: Kind) -> Aggregation:
+def default_aggregation(kind: ValueKind) -> Aggregation:
     """Return how values are summed up unless somebody says otherwise."""
-    if kind in (Kind.MOMENT, Kind.URL, Kind.TEXT):
+    if kind in (ValueKind.MOMENT, ValueKind.URL, ValueKind.TEXT):
         return Aggregation.LAST
     return Aggregation.AVERAGE

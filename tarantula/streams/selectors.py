@@ -12,7 +12,7 @@ LONGEST_SELECTOR = 1000
 _SMALL = parse("<p>1</p>")
 
 
-class Found(Protocol):
+class SmartString(Protocol):
     """A text that knows the element it is from."""
 
     def getparent(self) -> Element:
@@ -49,12 +49,12 @@ def compiled_xpath(expression: str) -> XPath:
     return XPath(expression, smart_strings=True)
 
 
-def by_css(scope: Document | Element, selector: str) -> list[Element]:
+def select_css(scope: Document | Element, selector: str) -> list[Element]:
     """Return the elements that a CSS selector fits; ``:scope`` and ``.`` are the element that is looked in."""
     return [scope] if selector == ":scope" and isinstance(scope, Element) else scope.select(selector)
 
 
-def by_xpath(scope: Document | Element, expression: str) -> list[Element | str]:
+def select_xpath(scope: Document | Element, expression: str) -> list[Element | str]:
     """Return what an XPath expression finds: elements, or texts."""
     result = compiled_xpath(expression)(scope)
     if isinstance(result, list):

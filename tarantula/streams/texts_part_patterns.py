@@ -5,29 +5,29 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tarantula.streams.texts import tidy
+from tarantula.streams.texts import collapse_spaces
 
 if TYPE_CHECKING:
     import regex
 
 LONGEST_PATTERN = 500
-LONGEST_SEARCH = 0.05
+PATTERN_TIMEOUT_SECONDS = 0.05
 """Seconds after which a search is given up: a pattern that goes back and forth would go on for years."""
 
 
-class GivenUp(ValueError):
+class PatternTimeout(ValueError):
     """A search that took too long: a sentence."""
 
 
 def check_pattern(pattern: str) -> str:
     """Return a regular expression, or say what is wrong with it."""
     if pattern:
-        compiled(pattern)
+        compile_pattern(pattern)
     return pattern
 
 
 @lru_cache(maxsize=4096)
-def compiled(pattern: str) -> regex.Pattern[str]:
+def compile_pattern(pattern: str) -> regex.Pattern[str]:
     """Return a regular expression ready for use, or say what is wrong with it."""
     import regex
 
@@ -39,12 +39,12 @@ def compiled(pattern: str) -> regex.Pattern[str]:
         raise ValueError(f"{pattern[:80]!r} is not a regular expression: {error}.") from error
 
 
-def found_by(pattern: str, text: str) -> tuple[int, str] | None:
+def search_pattern(pattern: str, text: str) -> tuple[int, str] | None:
     """Return what a pattern finds and where it begins: its first group that took part, or all that it matches."""
     try:
-        found = compiled(pattern).search(text, timeout=LONGEST_SEARCH)
+        found = compile_pattern(pattern).search(text, timeout=PATTERN_TIMEOUT_SECONDS)
     except TimeoutError as error:
-        raise GivenUp(
+        raise PatternTimeout(
             f"The regular expression {pattern[:80]!r} takes too long on this text. Write a simpler one."
         ) from error
     if found is None:
@@ -53,8 +53,8 @@ def found_by(pattern: str, text: str) -> tuple[int, str] | None:
     return found.start(group), found[group]
 
 
-def taken(raw: str, pattern: str) -> str:
+def extract_text(raw: str, pattern: str) -> str:
     """Return what is wanted of a text, with single spaces; nothing if it is not in it."""
-    text = tidy(raw)
-    found = found_by(pattern, text) if pattern else (0, text)
+    text = collapse_spaces(raw)
+    found = search_pattern(pattern, text) if pattern else (0, text)
     return found[1].strip() if found else ""

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Integer, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, Moment
+from tarantula.core.columns import Base, UtcDateTime
 
 
 class Account(Base):
@@ -22,8 +22,8 @@ class Account(Base):
     """`tarantula.accounts.roles.Role`."""
     password: Mapped[str] = mapped_column(String(200))
     """Hashed with argon2."""
-    created_at: Mapped[datetime] = mapped_column(Moment)
-    disabled_at: Mapped[datetime | None] = mapped_column(Moment)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    disabled_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """Since when nobody can log in with it."""
 
 
@@ -37,8 +37,8 @@ class LoginSession(Base):
     account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
     """``None`` for whoever came by the link that is printed while there is no account."""
     name: Mapped[str] = mapped_column(String(100))
-    seen_at: Mapped[datetime] = mapped_column(Moment)
-    expires_at: Mapped[datetime] = mapped_column(Moment)
+    seen_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    expires_at: Mapped[datetime] = mapped_column(UtcDateTime)
 
 
 class Token(Base):
@@ -53,9 +53,9 @@ class Token(Base):
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     role: Mapped[str] = mapped_column(String(20))
     """Never more than its account's, whatever is written here."""
-    created_at: Mapped[datetime] = mapped_column(Moment)
-    expires_at: Mapped[datetime | None] = mapped_column(Moment)
-    used_at: Mapped[datetime | None] = mapped_column(Moment)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    expires_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    used_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
 
 class FailedLogin(Base):
@@ -66,7 +66,7 @@ class FailedLogin(Base):
     who: Mapped[str] = mapped_column(String(140), primary_key=True)
     failures: Mapped[int] = mapped_column(Integer)
     """In a row."""
-    at: Mapped[datetime] = mapped_column(Moment)
+    at: Mapped[datetime] = mapped_column(UtcDateTime)
     """Of the last one."""
 
 
@@ -76,7 +76,7 @@ class AuditEntry(Base):
     __tablename__ = "audit_entry"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    at: Mapped[datetime] = mapped_column(Moment)
+    at: Mapped[datetime] = mapped_column(UtcDateTime)
     who: Mapped[str] = mapped_column(String(100))
     action: Mapped[str] = mapped_column(String(60))
     """What was done, as ``publication.edit``."""

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, BigId, Moment
+from tarantula.core.columns import Base, BigId, UtcDateTime
 
 TRIED = "state NOT IN (0, -5, -6, -9)"
 """Of documents whose turn came, or that a rule refused in a way that is seldom."""
@@ -59,7 +59,7 @@ class Document(Base):
     size: Mapped[int | None] = mapped_column(BigInteger)
     digest: Mapped[str | None] = mapped_column(String(60))
     links: Mapped[int | None] = mapped_column(Integer)
-    collected_at: Mapped[datetime | None] = mapped_column(Moment)
+    collected_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     warc: Mapped[str | None] = mapped_column(String(200))
     """The file that holds it, below the item's ``archive`` directory."""
     warc_offset: Mapped[int | None] = mapped_column(BigInteger)
@@ -133,7 +133,7 @@ class InheritedRecord(Base):
     item_id: Mapped[int] = mapped_column(ForeignKey("item.id"), index=True)
     """Whose it is now."""
     url: Mapped[str] = mapped_column(Text)
-    collected_at: Mapped[datetime] = mapped_column(Moment)
+    collected_at: Mapped[datetime] = mapped_column(UtcDateTime)
     state: Mapped[int] = mapped_column(SmallInteger)
     type: Mapped[str | None] = mapped_column(String(127))
     digest: Mapped[str] = mapped_column(String(60))
@@ -153,17 +153,17 @@ class Visit(Base):
     # No foreign keys, as in `document`.
     item_id: Mapped[int] = mapped_column(Integer)
     document_id: Mapped[int] = mapped_column(BigId, index=True)
-    due_at: Mapped[datetime] = mapped_column(Moment)
+    due_at: Mapped[datetime] = mapped_column(UtcDateTime)
     """Not before this."""
     rate: Mapped[float] = mapped_column(Float)
     """The rate of changes, in a second, that gives just the chance of one that was believed when it was planned."""
     believed: Mapped[float] = mapped_column(Float)
     """The chance of a change that this foretold: when planned for the gap of the plan, when made for that which was."""
-    released_at: Mapped[datetime | None] = mapped_column(Moment)
+    released_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """Since when its document waits because of it."""
     before: Mapped[int | None] = mapped_column(SmallInteger)
     """The state that its document had until then."""
-    made_at: Mapped[datetime | None] = mapped_column(Moment)
+    made_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When the document was asked for; ``None`` if it was not."""
     gap: Mapped[float | None] = mapped_column(Float)
     """Seconds between that and the capture before."""
@@ -227,7 +227,7 @@ class JournalEntry(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     kind: Mapped[int] = mapped_column(SmallInteger)
-    """`tarantula.store.journal.Happened`."""
+    """`tarantula.store.journal.JournalKind`."""
     item_id: Mapped[int] = mapped_column(Integer)
     """The item need not be there any more."""
     documents: Mapped[bytes | None] = mapped_column(LargeBinary)

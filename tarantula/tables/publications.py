@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from tarantula.core.columns import Base, BigId, Moment
+from tarantula.core.columns import Base, BigId, UtcDateTime
 from tarantula.tables.accounts import Account, AuditEntry, FailedLogin, LoginSession, Token
 from tarantula.tables.documents import TRIED, UNDER_WAY, Document, InheritedRecord, JournalEntry, LinkRow, Visit
 from tarantula.tables.search import Barrel, LinkWeight, ReadText, SearchCount
@@ -51,7 +51,7 @@ __all__ = [
     "LinkRow",
     "LinkWeight",
     "LoginSession",
-    "Moment",
+    "UtcDateTime",
     "Profile",
     "Publication",
     "PutAside",
@@ -105,8 +105,8 @@ class Publication(Base):
     base_url: Mapped[str] = mapped_column(Text)
     configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
     """Everything else that a person chose, as `tarantula.publications.config.PublicationConfig` writes it."""
-    last_scheduled_at: Mapped[datetime | None] = mapped_column(Moment)
-    created_at: Mapped[datetime] = mapped_column(Moment)
+    last_scheduled_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     items: Mapped[list[Item]] = relationship(back_populates="publication")
 
 
@@ -123,18 +123,18 @@ class Item(Base):
     """Where its bodies are, below the home."""
     configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
     """The publication as it was when this item began."""
-    planned_at: Mapped[datetime] = mapped_column(Moment)
-    deadline: Mapped[datetime | None] = mapped_column(Moment)
-    started_at: Mapped[datetime | None] = mapped_column(Moment)
-    finished_at: Mapped[datetime | None] = mapped_column(Moment)
+    planned_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    deadline: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    finished_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     reason: Mapped[str | None] = mapped_column(Text)
     """Why it was interrupted."""
     validation: Mapped[str] = mapped_column(String(20), default="pending")
-    stop_wanted_at: Mapped[datetime | None] = mapped_column(Moment)
+    stop_wanted_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When somebody asked for it to be stopped; its collectors obey."""
-    retry_at: Mapped[datetime | None] = mapped_column(Moment)
+    retry_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When a daemon starts a process for it, unless somebody is at work on it."""
-    launched_at: Mapped[datetime | None] = mapped_column(Moment)
+    launched_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When a daemon last started a process for it that is not heard of yet."""
     launched_on: Mapped[str | None] = mapped_column(String(255))
     """The machine of that process."""
@@ -167,7 +167,7 @@ class Decision(Base):
     item_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"), index=True)
     validation: Mapped[str] = mapped_column(String(20))
     by: Mapped[str] = mapped_column(String(100))
-    at: Mapped[datetime] = mapped_column(Moment)
+    at: Mapped[datetime] = mapped_column(UtcDateTime)
     why: Mapped[str] = mapped_column(Text)
 
 
@@ -180,15 +180,15 @@ class Server(Base):
     name: Mapped[str] = mapped_column(String(270), unique=True)
     collector_id: Mapped[int | None] = mapped_column(Integer, index=True)
     """The collector that has it on lease, and alone may visit it. It may be gone: then nobody has it."""
-    not_before: Mapped[datetime | None] = mapped_column(Moment)
+    not_before: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When it may be visited again, by whoever has it then."""
     pause: Mapped[float | None] = mapped_column(Float)
     """Seconds between two visits, as whoever has it keeps them now; ``None`` if they are as the publication says."""
     backoff: Mapped[float | None] = mapped_column(Float)
     """How many of them because it was in trouble."""
-    wished_at: Mapped[datetime | None] = mapped_column(Moment)
+    wished_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When whoever reads streams wished to visit it, while a collection has it."""
-    read_at: Mapped[datetime | None] = mapped_column(Moment)
+    read_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When a stream was last read there."""
 
 
@@ -230,8 +230,8 @@ class Collector(Base):
     """The item that it collects; ``None`` of one that reads streams."""
     host: Mapped[str] = mapped_column(String(255))
     pid: Mapped[int] = mapped_column(Integer)
-    started_at: Mapped[datetime] = mapped_column(Moment)
-    heartbeat_at: Mapped[datetime] = mapped_column(Moment)
+    started_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    heartbeat_at: Mapped[datetime] = mapped_column(UtcDateTime)
     """When it was last heard of, by the database's clock."""
 
     # A new collector must not be taken for a dead one by its number.

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from sqlalchemy import BigInteger, Boolean, Date, Float, Integer, LargeBinary, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, BigId, Moment
+from tarantula.core.columns import Base, BigId, UtcDateTime
 
 
 class ReadText(Base):
@@ -18,7 +18,7 @@ class ReadText(Base):
     document_id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
     item_id: Mapped[int] = mapped_column(Integer, index=True)
     content: Mapped[bytes] = mapped_column(LargeBinary)
-    """`tarantula.search.texts.content.Content`, packed."""
+    """`tarantula.search.texts.content.ExtractedText`, packed."""
 
 
 class LinkWeight(Base):
@@ -52,8 +52,8 @@ class Barrel(Base):
     """Where gateways ask it, as ``http://10.0.0.7:7701``."""
     host: Mapped[str] = mapped_column(String(255))
     pid: Mapped[int] = mapped_column(Integer)
-    started_at: Mapped[datetime] = mapped_column(Moment)
-    heartbeat_at: Mapped[datetime] = mapped_column(Moment)
+    started_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    heartbeat_at: Mapped[datetime] = mapped_column(UtcDateTime)
     """When it was last heard of, by the database's clock."""
     is_ready: Mapped[bool] = mapped_column(Boolean)
     """Whether it has caught up since it started, and may be asked."""

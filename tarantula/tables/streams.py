@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, BigId, Moment
+from tarantula.core.columns import Base, BigId, UtcDateTime
 
 
 class Source(Base):
@@ -42,8 +42,8 @@ class Source(Base):
     """By which it is found: name, title, description and tags, folded."""
     revision: Mapped[int] = mapped_column(Integer)
     """Rises with every change, so that whoever reads it knows."""
-    created_at: Mapped[datetime] = mapped_column(Moment)
-    changed_at: Mapped[datetime] = mapped_column(Moment)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    changed_at: Mapped[datetime] = mapped_column(UtcDateTime)
 
     # Who looks every second whether something changed reads the index alone; a number is never given twice.
     __table_args__ = (Index(None, "id", "revision"), {"sqlite_autoincrement": True})
@@ -56,7 +56,7 @@ class SourceState(Base):
 
     source_id: Mapped[int] = mapped_column(ForeignKey("source.id", ondelete="CASCADE"), primary_key=True)
     status: Mapped[str] = mapped_column(String(20))
-    """`tarantula.streams.sources.config_part_state.Status`."""
+    """`tarantula.streams.sources.config_part_state.SourceStatus`."""
     sentence: Mapped[str] = mapped_column(Text)
     """What is wrong, if anything is."""
     misses: Mapped[int] = mapped_column(Integer)
@@ -72,7 +72,7 @@ class SourceState(Base):
     validators: Mapped[dict[str, str]] = mapped_column(JSON)
     """ETag and Last-Modified of the last answer."""
     memory: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """What `tarantula.streams.ingest.memory_part_remembered.Remembered` holds, the adapter's own `Memory` among it."""
+    """What `tarantula.streams.ingest.memory_part_remembered.SourceMemory` holds, the adapter's own `Memory` among it."""
     news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """What is still to be told of it, and to whom; ``None`` when there is nothing."""
 
@@ -156,7 +156,7 @@ class Forgotten(Base):
     """Microseconds since 1970: nothing older is kept."""
     rows: Mapped[int] = mapped_column(BigInteger)
     """How many there were."""
-    at: Mapped[datetime] = mapped_column(Moment)
+    at: Mapped[datetime] = mapped_column(UtcDateTime)
     refused: Mapped[int] = mapped_column(BigInteger)
     """Events that came later than that, and were not taken."""
 
@@ -177,7 +177,7 @@ class PutAside(Base):
     """How often in a row the same was read."""
     decision: Mapped[str | None] = mapped_column(String(20))
     decided_by: Mapped[str | None] = mapped_column(String(100))
-    decided_at: Mapped[datetime | None] = mapped_column(Moment)
+    decided_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
 
 class Alert(Base):
@@ -202,7 +202,7 @@ class AlertMemory(Base):
     alert_id: Mapped[int] = mapped_column(ForeignKey("alert.id", ondelete="CASCADE"), primary_key=True)
     row: Mapped[str] = mapped_column(String(300), primary_key=True)
     memory: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """`tarantula.streams.alerts.memory.Memory`."""
+    """`tarantula.streams.alerts.memory.WatchMemory`."""
     due_at: Mapped[int | None] = mapped_column(BigInteger, index=True)
     """Microseconds since 1970: when time alone may make it fire."""
 
@@ -221,7 +221,7 @@ class Firing(Base):
     """Who was told while somebody is still to be, or who never took it; ``None`` when everybody was, or nobody is."""
     tell_at: Mapped[int | None] = mapped_column(BigInteger, index=True)
     """Microseconds since 1970: when they are told, or once more."""
-    dismissed_at: Mapped[datetime | None] = mapped_column(Moment)
+    dismissed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When its owner had seen enough of it."""
 
 

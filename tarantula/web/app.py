@@ -9,11 +9,11 @@ from starlette.staticfiles import StaticFiles
 from tarantula import __version__
 from tarantula.web import api, live
 from tarantula.web.api import monitoring_part_watching
-from tarantula.web.api.common_part_refusals import refuse_in_sentences
-from tarantula.web.api.monitoring import Measured
-from tarantula.web.auth import Doorkeeper
-from tarantula.web.auth_part_gate import Gate
-from tarantula.web.middleware_part_leaving import Leaving
+from tarantula.web.api.common_part_refusals import add_error_handlers
+from tarantula.web.api.monitoring import MetricsMiddleware
+from tarantula.web.auth import AuthMiddleware
+from tarantula.web.auth_part_gate import Authenticator
+from tarantula.web.middleware_part_leaving import DisconnectMiddleware
 from tarantula.web.pages import (
     accounts,
     accounts_part_account,
@@ -39,7 +39,7 @@ from tarantula.web.pages import (
     validation,
 )
 from tarantula.web.public import search, search_part_suggest
-from tarantula.web.replay.addresses import Beside, Replay
+from tarantula.web.replay.addresses import ReplayMiddleware, ReplayOrigin
 
 __all__ = ["create_app"]
 
@@ -74,11 +74,11 @@ PAGES = (
 """Importing a page makes it known."""
 
 
-AWAY = 30.0
+RECONNECT_SECONDS = 30.0
 """Seconds for which a page whose connection is lost is kept as it was filled in; then it is loaded anew."""
 
 
-def create_app(gate: Gate, replay: Replay) -> FastAPI:
+def create_app(gate: Authenticator, replay: ReplayOrigin) -> FastAPI:
     """Return the management application of an installation; there is one in a process."""
     app = FastAPI(
         title="Tarântula",
@@ -91,23 +91,23 @@ def create_app(gate: Gate, replay: Replay) -> FastAPI:
     for router in (
         login.router,
         search.router,
-        search_part_suggest.router,
+        search_part_suggest.suggest_router,
         monitoring_part_watching.router,
         live.router,
         api.router,
     ):
         app.include_router(router)
-    refuse_in_sentences(app)
+    add_error_handlers(app)
     app.mount("/static", StaticFiles(directory=live.STATIC))
     ui.run_with(
         app,
         title="Tarântula",
         show_welcome_message=False,
         binding_refresh_interval=None,
-        reconnect_timeout=AWAY,
+        reconnect_timeout=RECONNECT_SECONDS,
     )
-    app.add_middleware(Doorkeeper, gate=gate)
-    app.add_middleware(Beside, replay=replay)
-    app.add_middleware(Measured)
-    app.add_middleware(Leaving)
+    app.add_middleware(AuthMiddleware, gate=gate)
+    app.add_middleware(ReplayMiddleware, replay=replay)
+    app.add_middleware(MetricsMiddleware)
+    app.add_middleware(DisconnectMiddleware)
     return app

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-GRACE = 2
+SHUTDOWN_SECONDS = 2
 """Seconds for requests that are under way when the server ends."""
 
 
@@ -45,5 +45,5 @@ async def _serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
 
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE, server_header=False
+        app, log_level="warning", access_log=False, timeout_graceful_shutdown=SHUTDOWN_SECONDS, server_header=False
     )

@@ -8,17 +8,17 @@ from http.cookies import SimpleCookie
 from threading import Lock
 
 from tarantula.accounts import accounts, audit, login_part_login, sessions, tokens
-from tarantula.accounts.credentials_part_secrets import digest_of
+from tarantula.accounts.credentials_part_secrets import secret_digest
 from tarantula.accounts.roles import Role
 from tarantula.accounts.roles_part_person import Person
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 
 SESSION_COOKIE = "tarantula_session"
 
 
-class Gate:
+class Authenticator:
     """Knows who may come in."""
 
     def __init__(self, installation: Config, database: Database) -> None:
@@ -42,8 +42,8 @@ class Gate:
             if accounts.exist(session):
                 return None
             name = getpass.getuser()
-            audit.note(session, Person(name, Role.ADMINISTRATOR), "login", name, link=True)
-            return sessions.begin(session, None, name)
+            audit.record(session, Person(name, Role.ADMINISTRATOR), "login", name, link=True)
+            return sessions.begin_session(session, None, name)
 
     def log_in(self, name: str, password: str, address: str) -> str | None:
         """Begin a session for whoever knows the password of an account."""
@@ -52,13 +52,13 @@ class Gate:
     def log_out(self, secret: str) -> None:
         """End a session."""
         with self.database.session() as session:
-            sessions.end(session, digest_of(secret))
+            sessions.end_session(session, secret_digest(secret))
 
     def person(self, secret: str | None, *, present: bool = True) -> Person | None:
         """Return whose session a cookie names; note that somebody is *present*, if it was no program that asked."""
         if not secret:
             return None
-        digest = digest_of(secret)
+        digest = secret_digest(secret)
         with self.database.reading() as session:
             person = sessions.person_of(session, digest)
             stale = present and person is not None and sessions.is_stale(session, digest)
@@ -77,9 +77,9 @@ class Gate:
                 tokens.note_use(session, secret)
         return person
 
-    def desk(self, person: Person) -> Desk:
+    def desk(self, person: Person) -> ServiceContext:
         """Return where somebody works."""
-        return Desk(self.installation, self.database, person)
+        return ServiceContext(self.installation, self.database, person)
 
 
 def session_cookie(secret: str, *, secure: bool) -> str:

@@ -5,47 +5,47 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.kinds import ValueKind
 from tarantula.streams.values import format_value
-from tarantula.streams.views.cells import Cell, Column
+from tarantula.streams.views.cells import ViewCell, ViewColumn
 from tarantula.web.i18n import language
 
-NOTHING = "–"
-SMALL = 1000
+NO_VALUE = "–"
+ROUNDING_LIMIT = 1000
 """Below it, five figures are shown of what was worked out; above, two behind the point."""
 
 
-def shown(cell: Cell | None, column: Column) -> str:
+def format_cell(cell: ViewCell | None, column: ViewColumn) -> str:
     """Write a value; what is missing is a dash."""
     if cell is None:
-        return NOTHING
+        return NO_VALUE
     if not column.source and cell.number is not None:
-        return plain_number(cell.number)
-    kind = Kind.DECIMAL if column.kind == Kind.INTEGER and not _is_whole(cell.text) else column.kind
+        return format_plain_number(cell.number)
+    kind = ValueKind.DECIMAL if column.kind == ValueKind.INTEGER and not _is_whole(cell.text) else column.kind
     return format_value(cell.text, kind, column.unit, language())
 
 
-def number_shown(number: float, column: Column) -> str:
+def format_cell_number(number: float, column: ViewColumn) -> str:
     """Write a number of a column that was drawn."""
-    return shown(Cell(f"{number:.12g}", number), column)
+    return format_cell(ViewCell(f"{number:.12g}", number), column)
 
 
-def plain_number(number: float) -> str:
+def format_plain_number(number: float) -> str:
     """Write a number that was worked out, and has no unit."""
-    return format_value(_rounded(number), Kind.DECIMAL, "", language())
+    return format_value(_rounded(number), ValueKind.DECIMAL, "", language())
 
 
-def at_shown(at: int | None) -> str:
+def format_timestamp(at: int | None) -> str:
     """Write a moment, in microseconds since 1970, on the clocks of this machine."""
     if at is None:
-        return NOTHING
+        return NO_VALUE
     return datetime.fromtimestamp(at / 1_000_000, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _rounded(number: float) -> str:
     """Write what was worked out as exactly as anybody wants to read it."""
     exact = Decimal(repr(number))
-    return format(round(exact, 2) if abs(number) >= SMALL else Decimal(f"{number:.5g}"), "f")
+    return format(round(exact, 2) if abs(number) >= ROUNDING_LIMIT else Decimal(f"{number:.5g}"), "f")
 
 
 def _is_whole(text: str) -> bool:

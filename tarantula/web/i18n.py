@@ -13,11 +13,11 @@ from babel.messages.pofile import read_po
 
 LANGUAGES = {"en": "English", "pt": "Português"}
 """Those in which the pages are, as they call themselves."""
-DEFAULT = "en"
-COOKIE = "tarantula_language"
+DEFAULT_LANGUAGE = "en"
+LANGUAGE_COOKIE = "tarantula_language"
 LOCALE = Path(__file__).parent / "locale"
 
-_language: ContextVar[str] = ContextVar("language", default=DEFAULT)
+_language: ContextVar[str] = ContextVar("language", default=DEFAULT_LANGUAGE)
 
 
 def _(text: str, **values: object) -> str:
@@ -37,7 +37,7 @@ def language() -> str:
 
 
 @contextmanager
-def speaking(name: str) -> Iterator[None]:
+def language_set_to(name: str) -> Iterator[None]:
     """Use a language for a while."""
     token = _language.set(name)
     try:
@@ -46,18 +46,18 @@ def speaking(name: str) -> Iterator[None]:
         _language.reset(token)
 
 
-def use(name: str) -> None:
+def set_language(name: str) -> None:
     """Use a language from now on, in this task."""
     _language.set(name)
 
 
-def wanted_language(cookie: str | None, accepted: str) -> str:
+def negotiate_language(cookie: str | None, accepted: str) -> str:
     """Return the language that somebody chose, or else the one that the browser asks for."""
     if cookie in LANGUAGES:
         return cookie
     preferred = [part.partition(";")[0].strip().replace("-", "_") for part in accepted.split(",")]
     found = negotiate_locale(preferred, list(LANGUAGES))
-    return found.partition("_")[0] if found else DEFAULT
+    return found.partition("_")[0] if found else DEFAULT_LANGUAGE
 
 
 @cache

@@ -13,20 +13,20 @@ from functools import cache
 
 from tarantula.web.i18n import _, language, translations
 
-HOLE = "{}"
-LONGEST = 1000
+PLACEHOLDER = "{}"
+MAX_PATTERN_LENGTH = 1000
 """Letters of a sentence in which values are looked for."""
 _PLACE = re.compile(r"\{(\d?)\}")
 _NAME = re.compile(r"[\w.-]+")
 
 
-def retold(text: str) -> str:
+def translate_sentence(text: str) -> str:
     """Return sentences in the reader's language, as far as there are translations."""
     return "\n".join(_retold(line) for line in text.split("\n"))
 
 
 def _retold(sentence: str) -> str:
-    if (whole := _(sentence)) != sentence or len(sentence) > LONGEST:
+    if (whole := _(sentence)) != sentence or len(sentence) > MAX_PATTERN_LENGTH:
         return whole
     for pattern, words in _patterns(language()):
         if found := pattern.fullmatch(sentence):
@@ -46,13 +46,13 @@ def _filled(words: str, values: Sequence[str]) -> str:
 @cache
 def _patterns(name: str) -> list[tuple[re.Pattern[str], str]]:
     """Return how sentences look, those that say most by themselves first."""
-    known = [(text, words) for text, words in translations(name).items() if HOLE in text]
-    known.sort(key=lambda one: -len(one[0].replace(HOLE, "")))
+    known = [(text, words) for text, words in translations(name).items() if PLACEHOLDER in text]
+    known.sort(key=lambda one: -len(one[0].replace(PLACEHOLDER, "")))
     return [(_pattern(text), words) for text, words in known]
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    first, *others = text.split(HOLE)
+    first, *others = text.split(PLACEHOLDER)
     pieces, before = [re.escape(first)], first
     for part in others:
         # What follows a full stop is another sentence, or nothing: a full stop within a name is none.

@@ -16,13 +16,13 @@ from starlette.responses import RedirectResponse, Response
 
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import TarantulaError
-from tarantula.services.context import Desk
-from tarantula.web.i18n import LANGUAGES, _, language, mark, use
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.services.context import ServiceContext
+from tarantula.web.i18n import LANGUAGES, _, language, mark, set_language
+from tarantula.web.i18n_part_retelling import translate_sentence
 
-PRIMARY = "#1d4ed8"
+PRIMARY_COLOUR = "#1d4ed8"
 """White on it, and it on white, can be read by everybody."""
-QUASAR: dict[str, Language] = {"en": "en-GB", "pt": "pt"}
+QUASAR_LANGUAGES: dict[str, Language] = {"en": "en-GB", "pt": "pt"}
 
 NAVIGATION: list[tuple[str, str, str, Role]] = [
     ("/", mark("Overview"), "home", Role.READER),
@@ -50,7 +50,7 @@ class _Page(ui.page):
 
     def resolve_language(self) -> Language:
         """Return what Quasar calls the language."""
-        return QUASAR[language()]
+        return QUASAR_LANGUAGES[language()]
 
 
 def page(path: str, title: str, needed: Role = Role.READER) -> Callable[[Builder], Builder]:
@@ -67,7 +67,7 @@ def page(path: str, title: str, needed: Role = Role.READER) -> Callable[[Builder
             person = request.state.person
             if person is None:
                 return RedirectResponse(f"/login?next={request.url.path}", status_code=303)
-            use(request.state.language)
+            set_language(request.state.language)
             desk = request.state.gate.desk(person)
             ui.page_title(f"{_(title)} · Tarântula")
             _frame(desk, request.url)
@@ -83,20 +83,20 @@ def page(path: str, title: str, needed: Role = Role.READER) -> Callable[[Builder
     return decorate
 
 
-def _contents(desk: Desk, build: Builder, needed: Role, title: str, arguments: dict[str, Any]) -> None:
+def _contents(desk: ServiceContext, build: Builder, needed: Role, title: str, arguments: dict[str, Any]) -> None:
     try:
         desk.person.check(needed)
         build(desk, **arguments)
     except TarantulaError as error:
         ui.label(_(title)).props('role="heading" aria-level="1"').classes("text-h5")
-        complain(str(error))
+        show_error(str(error))
 
 
-def complain(sentence: str) -> None:
+def show_error(sentence: str) -> None:
     """Show what went wrong, where the reader looks, and in the reader's language."""
     with ui.row().classes("items-center p-3 rounded border border-red-700 w-full").props('role="alert"'):
         ui.icon("error", color="red-9")
-        ui.label(retold(sentence))
+        ui.label(translate_sentence(sentence))
 
 
 def heading(text: str) -> None:
@@ -104,8 +104,8 @@ def heading(text: str) -> None:
     ui.label(text).props('role="heading" aria-level="1"').classes("text-h5 mb-2")
 
 
-def _frame(desk: Desk, address: URL) -> None:
-    ui.colors(primary=PRIMARY)
+def _frame(desk: ServiceContext, address: URL) -> None:
+    ui.colors(primary=PRIMARY_COLOUR)
     ui.link(_("To the contents"), "#main").classes("sr-only focus:not-sr-only")
     with ui.header().classes("items-center bg-slate-800 text-white px-2 py-1 gap-2 flex-nowrap"):
         drawer_button = ui.button(icon="menu").props(f'flat color=white aria-label="{_("Menu")}"')

@@ -12,32 +12,32 @@ from starlette.responses import StreamingResponse
 
 from tarantula import __version__
 from tarantula.core.errors import TarantulaError
-from tarantula.progress.snapshot import Watch
+from tarantula.progress.snapshot import ItemWatch
 from tarantula.services import items_part_watching
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 
-LOOK = 0.5
+ITEM_POLL_SECONDS = 0.5
 """Seconds between two looks at an item."""
-QUIET = 15.0
+KEEPALIVE_SECONDS = 15.0
 """Seconds after which a stream without news says that it is still there."""
-LONGEST = 600.0
+MAX_STREAM_SECONDS = 600.0
 """Seconds after which a stream ends: the browser asks again, and is let in or not."""
-LINGER = 30.0
+AFTER_END_SECONDS = 30.0
 """Seconds for which an item that has ended is still watched: somebody may have resumed it."""
 STATIC = Path(__file__).parent / "static"
-SCRIPT = f"/static/live.js?{__version__}"
+LIVE_SCRIPT = f"/static/live.js?{__version__}"
 """Shows what is sent, on the page of an item."""
-AGAIN = b"retry: 1000\n\n"
-STILL_HERE = b": still here\n\n"
-END = b"event: end\ndata: {}\n\n"
+RETRY_MESSAGE = b"retry: 1000\n\n"
+KEEPALIVE_MESSAGE = b": still here\n\n"
+END_MESSAGE = b"event: end\ndata: {}\n\n"
 
 router = APIRouter()
 
 
-class Channel:
+class ItemChannel:
     """What is seen of one item, for as long as somebody watches it."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: ItemWatch) -> None:
         self._watch = watch
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -51,7 +51,7 @@ class Channel:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
         try:
-            yield AGAIN
+            yield RETRY_MESSAGE
             async for message in self._messages():
                 yield message
         finally:
@@ -59,21 +59,21 @@ class Channel:
 
     async def _messages(self) -> AsyncIterator[bytes]:
         sent: bytes | None = None
-        ends = monotonic() + LONGEST
+        ends = monotonic() + MAX_STREAM_SECONDS
         while monotonic() < ends:
             news = self._news
             if self.latest is not None and self.latest is not sent:
                 sent = self.latest
                 yield sent
             elif self.is_over:
-                yield END
+                yield END_MESSAGE
                 return
             else:
                 try:
-                    async with asyncio.timeout(QUIET):
+                    async with asyncio.timeout(KEEPALIVE_SECONDS):
                         await news.wait()
                 except TimeoutError:
-                    yield STILL_HERE
+                    yield KEEPALIVE_MESSAGE
 
     async def _run(self) -> None:
         self.is_over = False
@@ -88,27 +88,27 @@ class Channel:
             else:
                 seen = sight.model_dump_json().encode()
                 alive_at = began if sight.is_alive else alive_at
-                self.is_over = began > alive_at + LINGER
+                self.is_over = began > alive_at + AFTER_END_SECONDS
                 if seen != before:
                     before, self.latest = seen, b"data: " + seen + b"\n\n"
             self._tell()
-            await asyncio.sleep(max(LOOK - (monotonic() - began), 0))
+            await asyncio.sleep(max(ITEM_POLL_SECONDS - (monotonic() - began), 0))
 
     def _tell(self) -> None:
         told, self._news = self._news, asyncio.Event()
         told.set()
 
 
-_channels: dict[str, Channel] = {}
+_channels: dict[str, ItemChannel] = {}
 
 
-async def channel_of(desk: Desk, urn: str) -> Channel:
+async def channel_of(desk: ServiceContext, urn: str) -> ItemChannel:
     """Return the one channel of an item in this process."""
     for other in [name for name, channel in _channels.items() if not channel.readers]:
         del _channels[other]
     if urn not in _channels:
-        watch = await asyncio.to_thread(items_part_watching.watch, desk, urn)
-        _channels.setdefault(urn, Channel(watch))
+        watch = await asyncio.to_thread(items_part_watching.watch_item, desk, urn)
+        _channels.setdefault(urn, ItemChannel(watch))
     return _channels[urn]
 
 
@@ -119,7 +119,7 @@ async def live(request: Request, urn: str) -> StreamingResponse:
     """Send what is seen of an item as server-sent events, whenever it changes, at most twice a second."""
     if request.state.person is None:
         raise HTTPException(401, "Log in first.")
-    desk: Desk = request.state.gate.desk(request.state.person)
+    desk: ServiceContext = request.state.gate.desk(request.state.person)
     channel = await channel_of(desk, urn)
     return StreamingResponse(
         channel.stream(),

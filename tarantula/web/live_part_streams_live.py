@@ -15,16 +15,16 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.tables.publications import Firing, SourceState
 
-LOOK = 0.25
+SOURCE_POLL_SECONDS = 0.25
 """Seconds between two looks."""
-GONE = -1
+REMOVED_STAMP = -1
 """The stamp of a source that is no longer there."""
-AT_A_TIME = 500
+BATCH_SIZE = 500
 """Sources that are asked for in one question."""
 logger = logging.getLogger(__name__)
 
 
-class News(NamedTuple):
+class SourceChanges(NamedTuple):
     """What has changed on a page."""
 
     sources: frozenset[int]
@@ -32,10 +32,10 @@ class News(NamedTuple):
     """Whether an alert did, of anybody."""
 
 
-class Listener:
+class SourceListener:
     """A page that shows sources, and knows how it shows them."""
 
-    def __init__(self, hear: Callable[[News], None]) -> None:
+    def __init__(self, hear: Callable[[SourceChanges], None]) -> None:
         self.stamps: dict[int, int] = {}
         """Those of the sources as they are shown: whoever shows them has seen that they may be."""
         self.firing: int | None = None
@@ -48,24 +48,24 @@ class Listener:
         self.stamps |= {number: stamps[number] for number in changed}
         self.firing = firing
         if changed or fired:
-            self._hear(News(changed, fired))
+            self._hear(SourceChanges(changed, fired))
 
 
-class Lookout:
+class SourceWatcher:
     """Looks at the stamps of all sources that pages show, for as long as there are any."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._listeners: set[Listener] = set()
+        self._listeners: set[SourceListener] = set()
         self._task: asyncio.Task[None] | None = None
 
-    def add(self, listener: Listener) -> None:
+    def add(self, listener: SourceListener) -> None:
         """Tell a page from now on."""
         self._listeners.add(listener)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
 
-    def remove(self, listener: Listener) -> None:
+    def remove(self, listener: SourceListener) -> None:
         """Tell a page nothing more."""
         self._listeners.discard(listener)
 
@@ -80,10 +80,10 @@ class Lookout:
             else:
                 for listener in list(self._listeners):
                     listener.tell(stamps, firing)
-            await asyncio.sleep(max(LOOK - (monotonic() - began), 0))
+            await asyncio.sleep(max(SOURCE_POLL_SECONDS - (monotonic() - began), 0))
 
     def _look(self, wanted: list[int]) -> tuple[dict[int, int], int]:
-        found = dict.fromkeys(wanted, GONE)
+        found = dict.fromkeys(wanted, REMOVED_STAMP)
         with self._database.reading() as session:
             for some in _batches(wanted):
                 chosen = select(SourceState.source_id, SourceState.stamp).where(SourceState.source_id.in_(some))
@@ -92,10 +92,10 @@ class Lookout:
 
 
 def _batches(numbers: list[int]) -> Iterator[list[int]]:
-    return (numbers[place : place + AT_A_TIME] for place in range(0, len(numbers), AT_A_TIME))
+    return (numbers[place : place + BATCH_SIZE] for place in range(0, len(numbers), BATCH_SIZE))
 
 
 @lru_cache(maxsize=1)
-def lookout(database: Database) -> Lookout:
+def source_watcher(database: Database) -> SourceWatcher:
     """Return the one of this process."""
-    return Lookout(database)
+    return SourceWatcher(database)

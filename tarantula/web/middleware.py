@@ -8,7 +8,7 @@ from starlette.types import Message, Send
 
 from tarantula.core.errors import TarantulaError
 
-POLICY = (
+PAGE_POLICY = (
     "default-src 'self'",
     # The pages' framework writes its scripts and styles into the page, and compiles templates in the browser.
     "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
@@ -23,7 +23,7 @@ POLICY = (
     "form-action 'self'",
     "frame-ancestors 'none'",
 )
-HEADERS = {
+SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
@@ -33,15 +33,15 @@ HEADERS = {
 }
 
 
-def with_headers(connection: HTTPConnection, send: Send) -> Send:
+def add_security_headers(connection: HTTPConnection, send: Send) -> Send:
     """Add the headers to an answer."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
+            for name, value in SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
-            headers.setdefault("Content-Security-Policy", policy(connection))
+            headers.setdefault("Content-Security-Policy", content_policy(connection))
             headers.setdefault("Cache-Control", "no-store")
             if connection.scope["scheme"] == "https":
                 headers.setdefault("Strict-Transport-Security", "max-age=31536000")
@@ -50,11 +50,11 @@ def with_headers(connection: HTTPConnection, send: Send) -> Send:
     return sending
 
 
-def policy(connection: HTTPConnection) -> str:
+def content_policy(connection: HTTPConnection) -> str:
     """Return what a page may load: what is ours, and archived pages in frames."""
     replay = connection.scope.get("state", {}).get("replay")
     try:
         shown = replay.origin(connection) if replay else "'none'"
     except TarantulaError:
         shown = "'none'"
-    return "; ".join(POLICY).format(replay=shown)
+    return "; ".join(PAGE_POLICY).format(replay=shown)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-UNANSWERED = "No response returned."
+NO_RESPONSE = "No response returned."
 """What Starlette says of an answer that was given up because nobody waits for it."""
 
 
-class Leaving:
+class DisconnectMiddleware:
     """Says nothing of answers that somebody did not wait for: a browser goes on to the next page at any moment."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -27,5 +27,5 @@ class Leaving:
         try:
             await self._app(scope, receiving, send)
         except RuntimeError as error:
-            if not left or str(error) != UNANSWERED:
+            if not left or str(error) != NO_RESPONSE:
                 raise

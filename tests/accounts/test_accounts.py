@@ -10,15 +10,15 @@ from sqlalchemy import select, update
 
 from tarantula.accounts import sessions
 from tarantula.accounts import tokens as stored_tokens
-from tarantula.accounts.credentials_part_secrets import digest_of
+from tarantula.accounts.credentials_part_secrets import secret_digest
 from tarantula.accounts.login_part_login import log_in
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.accounts.roles_part_person import Person
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow, NotThere, TarantulaError
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.services import accounts, accounts_part_audit, tokens
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.tables.publications import Account, LoginSession, Token
 
 PASSWORD = "correct horse battery"
@@ -29,30 +29,30 @@ pytestmark = pytest.mark.usefixtures("quick_passwords")
 
 
 @pytest.fixture
-def desk(database: Database, database_config: Config) -> Desk:
+def desk(database: Database, database_config: Config) -> ServiceContext:
     """The desk of whoever typed a command, with an administrator, a curator and a reader."""
-    made = Desk(database_config, database, Person("root", Role.ADMINISTRATOR))
+    made = ServiceContext(database_config, database, Person("root", Role.ADMINISTRATOR))
     for name, role in (("ana", Role.ADMINISTRATOR), ("rui", Role.CURATOR), ("eva", Role.READER)):
-        accounts.add(made, name, role, PASSWORD)
+        accounts.add_account(made, name, role, PASSWORD)
     return made
 
 
-def logged_in(desk: Desk, name: str) -> Desk:
+def logged_in(desk: ServiceContext, name: str) -> ServiceContext:
     """Return the desk of somebody who logs in."""
     secret = log_in(desk.database, name, PASSWORD, HERE)
     assert secret is not None
     with desk.database.reading() as session:
-        person = sessions.person_of(session, digest_of(secret))
+        person = sessions.person_of(session, secret_digest(secret))
     assert person is not None
-    return Desk(desk.installation, desk.database, person)
+    return ServiceContext(desk.installation, desk.database, person)
 
 
-def person_of_token(desk: Desk, secret: str) -> Person | None:
+def person_of_token(desk: ServiceContext, secret: str) -> Person | None:
     with desk.database.reading() as session:
         return stored_tokens.person_of(session, secret)
 
 
-def test_passwords_are_stored_as_argon2_hashes(desk: Desk) -> None:
+def test_passwords_are_stored_as_argon2_hashes(desk: ServiceContext) -> None:
     with desk.reading() as session:
         stored = session.scalars(select(Account.password)).all()
     assert len(set(stored)) == 3
@@ -60,71 +60,71 @@ def test_passwords_are_stored_as_argon2_hashes(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("password", ["short", "", "x" * 1001, "lone surrogate \udc80"])
-def test_a_password_that_will_not_do_is_refused(desk: Desk, password: str) -> None:
+def test_a_password_that_will_not_do_is_refused(desk: ServiceContext, password: str) -> None:
     with pytest.raises(TarantulaError, match="The password"):
-        accounts.add(desk, "ivo", Role.READER, password)
-    with pytest.raises(NotThere):
-        accounts.shown(desk, "ivo")
+        accounts.add_account(desk, "ivo", Role.READER, password)
+    with pytest.raises(NotFoundError):
+        accounts.get_account(desk, "ivo")
 
 
 def test_the_first_account_is_an_administrators(database: Database, database_config: Config) -> None:
-    desk = Desk(database_config, database, Person("root", Role.ADMINISTRATOR))
-    with pytest.raises(NotNow, match="first account is an administrator's"):
-        accounts.add(desk, "eva", Role.READER, PASSWORD)
-    assert accounts.accounts(desk) == []
+    desk = ServiceContext(database_config, database, Person("root", Role.ADMINISTRATOR))
+    with pytest.raises(ConflictError, match="first account is an administrator's"):
+        accounts.add_account(desk, "eva", Role.READER, PASSWORD)
+    assert accounts.list_accounts(desk) == []
 
 
-def test_a_name_is_taken_once(desk: Desk) -> None:
-    with pytest.raises(NotNow, match="There is an account rui already"):
-        accounts.add(desk, "rui", Role.READER, PASSWORD)
-    assert accounts.shown(desk, "rui").role == Role.CURATOR
+def test_a_name_is_taken_once(desk: ServiceContext) -> None:
+    with pytest.raises(ConflictError, match="There is an account rui already"):
+        accounts.add_account(desk, "rui", Role.READER, PASSWORD)
+    assert accounts.get_account(desk, "rui").role == Role.CURATOR
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda desk: accounts.edit(desk, "ana", role=Role.CURATOR),
-        lambda desk: accounts.edit(desk, "ana", disabled=True),
-        lambda desk: accounts.remove(desk, "ana"),
+        lambda desk: accounts.edit_account(desk, "ana", role=Role.CURATOR),
+        lambda desk: accounts.edit_account(desk, "ana", disabled=True),
+        lambda desk: accounts.remove_account(desk, "ana"),
     ],
     ids=["role", "disabled", "removed"],
 )
-def test_the_last_administrator_stays(desk: Desk, change: Callable[[Desk], object]) -> None:
-    with pytest.raises(NotNow, match="ana is the only administrator"):
+def test_the_last_administrator_stays(desk: ServiceContext, change: Callable[[ServiceContext], object]) -> None:
+    with pytest.raises(ConflictError, match="ana is the only administrator"):
         change(desk)
-    accounts.add(desk, "ivo", Role.ADMINISTRATOR, PASSWORD)
+    accounts.add_account(desk, "ivo", Role.ADMINISTRATOR, PASSWORD)
     change(desk)
 
 
 @pytest.mark.parametrize("name", ["rui", "eva"])
-def test_only_administrators_see_to_people(desk: Desk, name: str) -> None:
+def test_only_administrators_see_to_people(desk: ServiceContext, name: str) -> None:
     own = logged_in(desk, name)
     for attempt in (
-        lambda: accounts.accounts(own),
-        lambda: accounts.add(own, "ivo", Role.READER, PASSWORD),
-        lambda: accounts.edit(own, name, role=Role.ADMINISTRATOR),
-        lambda: accounts.remove(own, "ana"),
-        lambda: accounts_part_audit.audit(own),
+        lambda: accounts.list_accounts(own),
+        lambda: accounts.add_account(own, "ivo", Role.READER, PASSWORD),
+        lambda: accounts.edit_account(own, name, role=Role.ADMINISTRATOR),
+        lambda: accounts.remove_account(own, "ana"),
+        lambda: accounts_part_audit.list_audit(own),
     ):
         with pytest.raises(NotAllowed, match="this needs an administrator"):
             attempt()
-    assert [row.name for row in accounts.accounts(desk)] == ["ana", "eva", "rui"]
+    assert [row.name for row in accounts.list_accounts(desk)] == ["ana", "eva", "rui"]
 
 
-def test_a_page_that_was_opened_before_cannot_change_anything_after(desk: Desk) -> None:
+def test_a_page_that_was_opened_before_cannot_change_anything_after(desk: ServiceContext) -> None:
     ana, rui, eva = (logged_in(desk, name) for name in ("ana", "rui", "eva"))
-    accounts.add(desk, "ivo", Role.ADMINISTRATOR, PASSWORD)
-    accounts.edit(desk, "ana", role=Role.CURATOR)
-    accounts.edit(desk, "rui", disabled=True)
-    accounts.edit(desk, "eva", password="another one altogether")
+    accounts.add_account(desk, "ivo", Role.ADMINISTRATOR, PASSWORD)
+    accounts.edit_account(desk, "ana", role=Role.CURATOR)
+    accounts.edit_account(desk, "rui", disabled=True)
+    accounts.edit_account(desk, "eva", password="another one altogether")
     with pytest.raises(NotAllowed, match="ana is a curator"):
-        accounts.remove(ana, "eva")
+        accounts.remove_account(ana, "eva")
     for gone in (rui, eva):
         with pytest.raises(NotAllowed, match="session has ended"):
-            tokens.new_token(gone, "harvest", Role.READER)
+            tokens.add_token(gone, "harvest", Role.READER)
 
 
-def test_whoever_changes_their_password_stays_logged_in_here_and_nowhere_else(desk: Desk) -> None:
+def test_whoever_changes_their_password_stays_logged_in_here_and_nowhere_else(desk: ServiceContext) -> None:
     here, elsewhere = logged_in(desk, "rui"), logged_in(desk, "rui")
     with pytest.raises(TarantulaError, match="not the present password"):
         accounts.change_password(here, "wrong wrong wrong", "another one altogether")
@@ -137,95 +137,95 @@ def test_whoever_changes_their_password_stays_logged_in_here_and_nowhere_else(de
 
 
 @pytest.mark.parametrize("column", ["seen_at", "expires_at"])
-def test_sessions_end_by_themselves(desk: Desk, column: str) -> None:
+def test_sessions_end_by_themselves(desk: ServiceContext, column: str) -> None:
     person = logged_in(desk, "rui").person
     assert person.session is not None
-    past = datetime.now(UTC) - sessions.IDLE
+    past = datetime.now(UTC) - sessions.IDLE_TIMEOUT
     with desk.database.session() as session:
         session.execute(update(LoginSession).values({column: past}))
         assert sessions.person_of(session, person.session) is None
 
 
-def test_a_token_is_never_more_than_its_account(desk: Desk) -> None:
+def test_a_token_is_never_more_than_its_account(desk: ServiceContext) -> None:
     rui = logged_in(desk, "rui")
     with pytest.raises(NotAllowed, match="needs an administrator"):
-        tokens.new_token(rui, "too much", Role.ADMINISTRATOR)
-    made = tokens.new_token(rui, "harvest", Role.CURATOR, days=30)
+        tokens.add_token(rui, "too much", Role.ADMINISTRATOR)
+    made = tokens.add_token(rui, "harvest", Role.CURATOR, days=30)
     assert person_of_token(desk, made.secret) == ("rui", Role.CURATOR, made_id(desk, "rui"), None, "harvest")
-    accounts.edit(desk, "rui", role=Role.READER)
+    accounts.edit_account(desk, "rui", role=Role.READER)
     assert person_of_token(desk, made.secret) == ("rui", Role.READER, made_id(desk, "rui"), None, "harvest")
-    accounts.edit(desk, "rui", disabled=True)
+    accounts.edit_account(desk, "rui", disabled=True)
     assert person_of_token(desk, made.secret) is None
 
 
-def made_id(desk: Desk, name: str) -> int | None:
+def made_id(desk: ServiceContext, name: str) -> int | None:
     with desk.reading() as session:
         return session.scalar(select(Account.id).where(Account.name == name))
 
 
-def test_a_token_makes_no_tokens(desk: Desk) -> None:
-    made = tokens.new_token(logged_in(desk, "rui"), "harvest", Role.READER)
+def test_a_token_makes_no_tokens(desk: ServiceContext) -> None:
+    made = tokens.add_token(logged_in(desk, "rui"), "harvest", Role.READER)
     person = person_of_token(desk, made.secret)
     assert person is not None
-    program = Desk(desk.installation, desk.database, person)
+    program = ServiceContext(desk.installation, desk.database, person)
     with pytest.raises(NotAllowed, match="A token cannot do this"):
-        tokens.new_token(program, "more", Role.READER)
+        tokens.add_token(program, "more", Role.READER)
     with pytest.raises(NotAllowed, match="A token cannot do this"):
         accounts.change_password(program, PASSWORD, "another one altogether")
     with pytest.raises(NotAllowed, match="rui is a reader, and this needs a curator"), program.changing("x", "y"):
         pytest.fail("a reader's token was let in")
 
 
-def test_tokens_end_and_only_their_hash_is_stored(desk: Desk) -> None:
-    made = tokens.new_token(desk, "harvest", Role.READER, days=1, account="eva")
+def test_tokens_end_and_only_their_hash_is_stored(desk: ServiceContext) -> None:
+    made = tokens.add_token(desk, "harvest", Role.READER, days=1, account="eva")
     with desk.database.session() as session:
         token = session.scalars(select(Token)).one()
         assert made.secret.startswith("tarantula_")
-        assert token.digest == digest_of(made.secret)
+        assert token.digest == secret_digest(made.secret)
         token.expires_at = datetime.now(UTC) - timedelta(seconds=1)
     assert person_of_token(desk, made.secret) is None
 
 
-def test_tokens_are_seen_to_by_their_owners_and_by_administrators(desk: Desk) -> None:
+def test_tokens_are_seen_to_by_their_owners_and_by_administrators(desk: ServiceContext) -> None:
     eva, rui = logged_in(desk, "eva"), logged_in(desk, "rui")
-    made = tokens.new_token(eva, "harvest", Role.READER)
-    assert tokens.tokens(rui) == []
+    made = tokens.add_token(eva, "harvest", Role.READER)
+    assert tokens.list_tokens(rui) == []
     with pytest.raises(NotAllowed, match="seen to by an administrator"):
         tokens.remove_token(rui, made.id)
     with pytest.raises(NotAllowed, match="seen to by an administrator"):
-        tokens.new_token(rui, "harvest", Role.READER, account="eva")
-    assert [row.id for row in tokens.tokens(desk)] == [made.id]
+        tokens.add_token(rui, "harvest", Role.READER, account="eva")
+    assert [row.id for row in tokens.list_tokens(desk)] == [made.id]
     tokens.remove_token(eva, made.id)
-    assert tokens.tokens(desk) == []
+    assert tokens.list_tokens(desk) == []
     assert person_of_token(desk, made.secret) is None
 
 
-def test_the_audit_log_says_who_changed_what_and_nothing_that_failed(desk: Desk) -> None:
+def test_the_audit_log_says_who_changed_what_and_nothing_that_failed(desk: ServiceContext) -> None:
     ana = logged_in(desk, "ana")
-    accounts.edit(ana, "rui", role=Role.READER)
-    with pytest.raises(NotNow):
-        accounts.remove(ana, "ana")
-    first = accounts_part_audit.audit(desk, limit=2)
+    accounts.edit_account(ana, "rui", role=Role.READER)
+    with pytest.raises(ConflictError):
+        accounts.remove_account(ana, "ana")
+    first = accounts_part_audit.list_audit(desk, limit=2)
     assert [(row.who, row.action, row.subject) for row in first.rows] == [
         ("ana", "account.edit", "rui"),
         ("ana", "login", "ana"),
     ]
     assert first.rows[0].detail == {"role": "reader"}
-    rest = accounts_part_audit.audit(desk, before=first.next)
+    rest = accounts_part_audit.list_audit(desk, before=first.next)
     assert [row.subject for row in rest.rows] == ["eva", "rui", "ana"]
     assert rest.next is None
-    assert [row.action for row in accounts_part_audit.audit(desk, subject="rui").rows] == [
+    assert [row.action for row in accounts_part_audit.list_audit(desk, subject="rui").rows] == [
         "account.edit",
         "account.add",
     ]
-    assert [row.action for row in accounts_part_audit.audit(desk, who="ana").rows] == ["account.edit", "login"]
-    assert PASSWORD not in accounts_part_audit.audit(desk).model_dump_json()
+    assert [row.action for row in accounts_part_audit.list_audit(desk, who="ana").rows] == ["account.edit", "login"]
+    assert PASSWORD not in accounts_part_audit.list_audit(desk).model_dump_json()
 
 
-def test_what_a_program_changes_names_its_token(desk: Desk) -> None:
-    made = tokens.new_token(desk, "harvest", Role.ADMINISTRATOR, account="ana")
+def test_what_a_program_changes_names_its_token(desk: ServiceContext) -> None:
+    made = tokens.add_token(desk, "harvest", Role.ADMINISTRATOR, account="ana")
     person = person_of_token(desk, made.secret)
     assert person is not None
-    accounts.edit(Desk(desk.installation, desk.database, person), "rui", role=Role.READER)
-    (entry, *_) = accounts_part_audit.audit(desk).rows
+    accounts.edit_account(ServiceContext(desk.installation, desk.database, person), "rui", role=Role.READER)
+    (entry, *_) = accounts_part_audit.list_audit(desk).rows
     assert (entry.who, entry.detail) == ("ana", {"role": "reader", "token": "harvest"})

@@ -10,7 +10,7 @@ from argon2 import PasswordHasher
 from sqlalchemy import select
 
 from tarantula.accounts import accounts, credentials
-from tarantula.accounts.login import ADDRESS, FORGOTTEN, NAME, TooSoon, pause
+from tarantula.accounts.login import ADDRESS_LIMIT, FAILURE_LIFETIME, NAME_LIMIT, TooManyLogins, pause_seconds
 from tarantula.accounts.login_part_login import log_in
 from tarantula.accounts.roles import Role
 from tarantula.core.database import Database
@@ -51,24 +51,24 @@ def let_pass(database: Database, time: timedelta) -> None:
 
 
 def test_pauses_double_up_to_a_limit() -> None:
-    assert [pause(failures, NAME) for failures in range(4, 13)] == [0, 1, 2, 4, 8, 16, 32, 60, 60]
-    assert pause(ADDRESS.free - 1, ADDRESS) == 0
-    assert pause(10**6, ADDRESS) == 900
+    assert [pause_seconds(failures, NAME_LIMIT) for failures in range(4, 13)] == [0, 1, 2, 4, 8, 16, 32, 60, 60]
+    assert pause_seconds(ADDRESS_LIMIT.free - 1, ADDRESS_LIMIT) == 0
+    assert pause_seconds(10**6, ADDRESS_LIMIT) == 900
 
 
 def test_a_name_that_failed_too_often_waits_even_with_the_right_password(known: Database) -> None:
-    fail(known, NAME.free + 4, patiently=True)
-    with pytest.raises(TooSoon, match=r"Try again in 1\d seconds") as refused:
+    fail(known, NAME_LIMIT.free + 4, patiently=True)
+    with pytest.raises(TooManyLogins, match=r"Try again in 1\d seconds") as refused:
         log_in(known, "ana", PASSWORD, "198.51.100.1")
-    assert 10 < refused.value.seconds <= pause(NAME.free + 4, NAME) == 16
+    assert 10 < refused.value.seconds <= pause_seconds(NAME_LIMIT.free + 4, NAME_LIMIT) == 16
     let_pass(known, timedelta(seconds=16))
     assert log_in(known, "ana", PASSWORD, HERE) is not None
-    fail(known, NAME.free)
+    fail(known, NAME_LIMIT.free)
 
 
 def test_names_that_nobody_has_are_slowed_down_alike(known: Database) -> None:
-    fail(known, NAME.free + 4, name="nobody", patiently=True)
-    with pytest.raises(TooSoon):
+    fail(known, NAME_LIMIT.free + 4, name="nobody", patiently=True)
+    with pytest.raises(TooManyLogins):
         log_in(known, "nobody", PASSWORD, "198.51.100.1")
 
 
@@ -80,24 +80,24 @@ def test_a_name_that_nobody_could_have_is_wrong_and_counts_for_its_address(known
 
 
 def test_an_address_that_tries_many_names_waits(known: Database) -> None:
-    guess_names(known, ADDRESS.free + 4)
-    with pytest.raises(TooSoon):
+    guess_names(known, ADDRESS_LIMIT.free + 4)
+    with pytest.raises(TooManyLogins):
         log_in(known, "ana", PASSWORD, HERE)
     assert log_in(known, "ana", PASSWORD, "198.51.100.1") is not None
 
 
 def test_somebody_with_an_account_does_not_wash_an_address_clean(known: Database) -> None:
-    guess_names(known, ADDRESS.free + 3)
+    guess_names(known, ADDRESS_LIMIT.free + 3)
     let_pass(known, timedelta(minutes=15))
     assert log_in(known, "ana", PASSWORD, HERE) is not None
     guess_names(known, 1)
-    with pytest.raises(TooSoon):
+    with pytest.raises(TooManyLogins):
         log_in(known, "ana", PASSWORD, HERE)
 
 
 def test_failures_are_forgotten_after_a_day(known: Database) -> None:
-    fail(known, NAME.free)
-    let_pass(known, FORGOTTEN)
+    fail(known, NAME_LIMIT.free)
+    let_pass(known, FAILURE_LIFETIME)
     fail(known, 1, name="other")
     with known.reading() as session:
         assert session.scalars(select(FailedLogin.who)).all() == [f"address {HERE}", "name other"]
@@ -107,12 +107,12 @@ def test_guesses_that_come_together_do_not_slip_through(known: Database) -> None
     def guess(_: int) -> bool:
         try:
             return log_in(known, "ana", "wrong wrong wrong", HERE) is None
-        except TooSoon:
+        except TooManyLogins:
             return False
 
     with ThreadPoolExecutor(12) as pool:
         tried = sum(pool.map(guess, range(12)))
-    assert tried == NAME.free
+    assert tried == NAME_LIMIT.free
 
 
 def test_a_disabled_account_is_as_if_its_password_were_wrong(known: Database) -> None:

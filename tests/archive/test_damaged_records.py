@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from tarantula.archive.export.records_part_watching import Watcher
-from tarantula.archive.export.records_part_whole_records import Gaps, copy_whole_records
+from tarantula.archive.export.records_part_watching import ExportProgress
+from tarantula.archive.export.records_part_whole_records import SkippedRanges, copy_whole_records
 from tarantula.store.warc_reader import end_of_record, read_record
-from tarantula.store.warc_writer import Stored, WarcWriter
+from tarantula.store.warc_writer import StoredRecord, WarcWriter
 from tests.support.exchanges import ANSWERS
 
 NAMES = ("identity", "gzip", "binary", "chunked")
 
 
-def written(directory: Path) -> tuple[Path, list[Stored]]:
+def written(directory: Path) -> tuple[Path, list[StoredRecord]]:
     with WarcWriter(directory, "fcul", {}) as writer:
         stored = [writer.write(ANSWERS[name]) for name in NAMES]
     return directory / stored[0].file, stored
 
 
-def copied(path: Path) -> tuple[bytes, Gaps, list[str]]:
-    target, watcher = BytesIO(), Watcher()
+def copied(path: Path) -> tuple[bytes, SkippedRanges, list[str]]:
+    target, watcher = BytesIO(), ExportProgress()
     gaps = copy_whole_records(path, target, watcher)
     return target.getvalue(), gaps, watcher.problems
 

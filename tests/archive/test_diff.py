@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tarantula.archive.diff.items import ByContent, ByUrl, Comparison, Difference, Summary
+from tarantula.archive.diff.items import ContentCounts, DiffSummary, DocumentDifference, ItemComparison, UrlCounts
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.store.listings import find_item
@@ -42,15 +42,19 @@ def urns(database: Database, database_config: Config) -> tuple[str, str]:
     return archive(database_config, database, 1, EARLIER), archive(database_config, database, 2, LATER)
 
 
-def compared(database: Database, before: str, after: str, same: bool = False) -> tuple[Summary, list[Difference]]:
+def compared(
+    database: Database, before: str, after: str, same: bool = False
+) -> tuple[DiffSummary, list[DocumentDifference]]:
     with database.reading() as session:
-        comparison = Comparison(session, find_item(session, before), find_item(session, after))
+        comparison = ItemComparison(session, find_item(session, before), find_item(session, after))
         return comparison.summary(), list(comparison.differences(same))
 
 
 def test_new_changed_same_gone(database: Database, urns: tuple[str, str]) -> None:
     summary, rows = compared(database, *urns, same=True)
-    assert summary == Summary(*urns, ByUrl(new=4, changed=1, same=3, gone=4, moved=1), ByContent(new=2, same=6, gone=3))
+    assert summary == DiffSummary(
+        *urns, UrlCounts(new=4, changed=1, same=3, gone=4, moved=1), ContentCounts(new=2, same=6, gone=3)
+    )
     assert [(row.change, row.url.removeprefix(BASE), row.moved_from) for row in rows] == [
         ("changed", "changed", None),
         ("gone", "gone", None),
@@ -66,7 +70,7 @@ def test_new_changed_same_gone(database: Database, urns: tuple[str, str]) -> Non
         ("same", "twin", None),
     ]
     told = {row.url.removeprefix(BASE): row for row in rows}
-    assert told["lost"] == Difference(f"{BASE}lost", "gone", 200, 404, "text/plain", 4, None)
+    assert told["lost"] == DocumentDifference(f"{BASE}lost", "gone", 200, 404, "text/plain", 4, None)
     assert told["gone"].state_after is None
     assert (told["back"].state_before, told["back"].size_before, told["back"].size_after) == (404, None, 4)
     assert "same" not in {row.change for row in compared(database, *urns)[1]}
@@ -80,14 +84,14 @@ def test_the_other_way_round(database: Database, urns: tuple[str, str]) -> None:
 
 def test_an_item_and_itself(database: Database, urns: tuple[str, str]) -> None:
     summary, rows = compared(database, urns[0], urns[0])
-    assert (summary.by_url, summary.by_content) == (ByUrl(0, 0, 8, 0, 0), ByContent(0, 8, 0))
+    assert (summary.by_url, summary.by_content) == (UrlCounts(0, 0, 8, 0, 0), ContentCounts(0, 8, 0))
     assert rows == []
 
 
 def test_items_of_different_publications_can_be_compared(database: Database, database_config: Config) -> None:
     first = archive(database_config, database, 1, {f"{BASE}a": Page("a")})
     other = archive(database_config, database, 1, {f"{BASE}b": Page("b")}, name="bn")
-    assert compared(database, first, other)[0].by_url == ByUrl(new=1, changed=0, same=1, gone=1, moved=0)
+    assert compared(database, first, other)[0].by_url == UrlCounts(new=1, changed=0, same=1, gone=1, moved=0)
 
 
 def test_a_body_that_many_urls_had_moves_from_one_of_them(database: Database, database_config: Config) -> None:
@@ -140,7 +144,7 @@ def test_for_programs(tarantula: Tarantula, urns: tuple[str, str]) -> None:
     assert list(told) == ["before", "after", "by_url", "by_content", "documents"]
     assert (told["before"], told["by_url"]["moved"], len(told["documents"])) == (urns[0], 1, 9)
     changed = told["documents"][0]
-    assert list(changed) == [*Difference._fields, "text"]
+    assert list(changed) == [*DocumentDifference._fields, "text"]
     (hunk,) = changed["text"]["hunks"]
     assert hunk[1] == {
         "change": "changed",

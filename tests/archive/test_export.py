@@ -11,8 +11,8 @@ import bagit
 import pytest
 from sqlalchemy import update
 
-from tarantula.archive.export.exporter import Exported, Format, export_item
-from tarantula.archive.replay.pages import title_of
+from tarantula.archive.export.exporter import ExportFormat, ExportResult, export_item
+from tarantula.archive.replay.pages import html_title
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
@@ -23,10 +23,12 @@ from tests.support.command_result import Tarantula
 from tests.support.exchanges import PAGE
 from tests.support.item_contents import documents, files
 
-FORMATS = list(Format)
+FORMATS = list(ExportFormat)
 
 
-def exported(database: Database, config: Config, urn: str, form: Format = Format.WACZ, force: bool = False) -> Exported:
+def exported(
+    database: Database, config: Config, urn: str, form: ExportFormat = ExportFormat.WACZ, force: bool = False
+) -> ExportResult:
     return export_item(config, database, urn, form, force=force)
 
 
@@ -35,7 +37,7 @@ def left(config: Config) -> list[str]:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_the_later_item_takes_the_bodies_along(database: Database, database_config: Config, form: Format) -> None:
+def test_the_later_item_takes_the_bodies_along(database: Database, database_config: Config, form: ExportFormat) -> None:
     first = archive(database, database_config)
     second = archive(database, database_config, after=first, months=1)
     written = exported(database, database_config, second, form)
@@ -43,7 +45,7 @@ def test_the_later_item_takes_the_bodies_along(database: Database, database_conf
     assert written.contents["records"] == len(SENT) + 4
     assert left(database_config) == [Path(written.path).name]
     names = [f"{second}-referred-00001.warc.gz", files(database_config, second)[0].name]
-    if form == Format.WACZ:
+    if form == ExportFormat.WACZ:
         with ZipFile(written.path) as package:
             assert sorted(Path(name).name for name in package.namelist() if name.startswith("archive/")) == sorted(
                 names
@@ -73,7 +75,7 @@ def test_what_a_bag_says(sqlite: Database, config: Config) -> None:
     (config.items / urn / "crawl.log").write_text("A log.\n")
     (config.archived / urn / "a%b").mkdir(parents=True)
     (config.archived / urn / "a%b" / "index.html").write_bytes(PAGE)
-    path = Path(exported(sqlite, config, urn, Format.BAGIT).path)
+    path = Path(exported(sqlite, config, urn, ExportFormat.BAGIT).path)
     bag = bagit.Bag(str(path))
     assert bag.validate()
     assert bag.info["External-Identifier"] == urn
@@ -87,7 +89,7 @@ def test_what_a_bag_says(sqlite: Database, config: Config) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_what_is_there_is_replaced_only_if_told(sqlite: Database, config: Config, form: Format) -> None:
+def test_what_is_there_is_replaced_only_if_told(sqlite: Database, config: Config, form: ExportFormat) -> None:
     urn = archive(sqlite, config)
     path = Path(exported(sqlite, config, urn, form).path)
     with pytest.raises(TarantulaError, match=r"is there already\. Replace it with --force"):
@@ -100,7 +102,7 @@ def test_what_is_there_is_replaced_only_if_told(sqlite: Database, config: Config
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_folder_that_is_no_bag_is_never_replaced(
-    sqlite: Database, config: Config, tmp_path: Path, form: Format
+    sqlite: Database, config: Config, tmp_path: Path, form: ExportFormat
 ) -> None:
     urn = archive(sqlite, config)
     (tmp_path / "mine").mkdir()
@@ -120,7 +122,7 @@ def test_an_item_leaves_when_it_has_been_collected(sqlite: Database, config: Con
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_nothing_is_left_of_an_export_that_failed(sqlite: Database, config: Config, form: Format) -> None:
+def test_nothing_is_left_of_an_export_that_failed(sqlite: Database, config: Config, form: ExportFormat) -> None:
     urn = archive(sqlite, config)
     with sqlite.session() as session:
         session.execute(update(Item).values(configuration={}))
@@ -130,7 +132,7 @@ def test_nothing_is_left_of_an_export_that_failed(sqlite: Database, config: Conf
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_broken_record_is_said_and_left_out(sqlite: Database, config: Config, form: Format) -> None:
+def test_a_broken_record_is_said_and_left_out(sqlite: Database, config: Config, form: ExportFormat) -> None:
     urn = archive(sqlite, config)
     (path,) = files(config, urn)
     offset = documents(sqlite, urn)[BASE].warc_offset or 0
@@ -140,7 +142,7 @@ def test_a_broken_record_is_said_and_left_out(sqlite: Database, config: Config, 
     written = exported(sqlite, config, urn, form)
     assert written.contents["records"] == len(SENT) - 1
     assert written.problems[0].startswith(f"{path} has no whole record at {offset}: ")
-    if form == Format.BAGIT:
+    if form == ExportFormat.BAGIT:
         assert bagit.Bag(written.path).validate()
     else:
         assert written.contents["pages"] == 2
@@ -187,4 +189,4 @@ def test_the_command(sqlite: Database, config: Config, tarantula: Tarantula) -> 
     ],
 )
 def test_titles(body: bytes, label: str | None, title: str) -> None:
-    assert title_of(body, label) == title
+    assert html_title(body, label) == title

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tarantula.archive.quality.indicators import Indicators, compute, indicators_of, keep_indicators
-from tarantula.archive.quality.indicators_part_requisites import EXAMPLES, Missing
-from tarantula.archive.quality.validation import decide
+from tarantula.archive.quality.indicators import Indicators, compute_indicators, load_indicators, store_indicators
+from tarantula.archive.quality.indicators_part_requisites import MAX_EXAMPLES, MissingRequisite
+from tarantula.archive.quality.validation import decide_item
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState, Validation
 from tarantula.links.link import LinkKind
-from tarantula.store.listings import find_item, items
+from tarantula.store.listings import find_item, list_items
 from tarantula.tables.publications import Document
 from tests.support.monthly_items import BASE, Page, Pages, archive
 
@@ -24,12 +24,12 @@ def pages(number: int, first: int = 0) -> dict[str, Page]:
 
 def kept(database: Database, urn: str) -> list[str]:
     with database.session() as session:
-        return [fired.rule for fired in keep_indicators(session, find_item(session, urn))]
+        return [fired.rule for fired in store_indicators(session, find_item(session, urn))]
 
 
 def computed(database: Database, urn: str) -> Indicators:
     with database.reading() as session:
-        return compute(session, find_item(session, urn))
+        return compute_indicators(session, find_item(session, urn))
 
 
 def test_shares_of_states(database: Database, database_config: Config) -> None:
@@ -83,13 +83,13 @@ def test_the_figures_of_earlier_items_are_those_that_were_kept(database: Databas
     assert computed(database, second) == live
     with database.session() as session:
         item = find_item(session, first)
-        assert indicators_of(session, item) == computed(database, first)
+        assert load_indicators(session, item) == computed(database, first)
 
 
 def test_what_is_rejected_or_interrupted_is_not_compared_with(database: Database, database_config: Config) -> None:
     first, second, third = (archive(database_config, database, month, pages(month)) for month in (1, 2, 3))
     with database.session() as session:
-        decide(session, third, Validation.REJECTED, by="Ana", why="Empty.")
+        decide_item(session, third, Validation.REJECTED, by="Ana", why="Empty.")
         find_item(session, second).state = ItemState.INTERRUPTED
     before = computed(database, archive(database_config, database, 4, pages(2))).before
     assert before is not None
@@ -174,9 +174,9 @@ def test_requisites_that_are_missing(database: Database, database_config: Config
     found = computed(database, urn).requisites
     assert (found.wanted, found.collected, found.refused, found.missing) == (7, 2, 2, 3)
     assert found.examples == [
-        Missing(f"{BASE}gone.png", 404, None),
-        Missing(f"{BASE}nowhere.png", -11, None),
-        Missing(f"{BASE}font.woff", -6, None),
+        MissingRequisite(f"{BASE}gone.png", 404, None),
+        MissingRequisite(f"{BASE}nowhere.png", -11, None),
+        MissingRequisite(f"{BASE}font.woff", -6, None),
     ]
     assert "missing-requisites > 10%" in kept(database, urn)
 
@@ -191,10 +191,10 @@ def test_requisites_that_lead_in_a_circle_end(sqlite: Database, config: Config) 
 
 
 def test_not_every_missing_requisite_is_named(sqlite: Database, config: Config) -> None:
-    lost = {f"{BASE}{number}.png": Page(state=404) for number in range(EXAMPLES + 5)}
+    lost = {f"{BASE}{number}.png": Page(state=404) for number in range(MAX_EXAMPLES + 5)}
     page = Page("1", links=dict.fromkeys(lost, LinkKind.REQUISITE))
     found = computed(sqlite, archive(config, sqlite, 1, {f"{BASE}1": page, **lost})).requisites
-    assert (found.missing, len(found.examples)) == (EXAMPLES + 5, EXAMPLES)
+    assert (found.missing, len(found.examples)) == (MAX_EXAMPLES + 5, MAX_EXAMPLES)
 
 
 def test_rules_ask_for_attention_and_keep_an_item_from_being_called_complete(
@@ -204,15 +204,15 @@ def test_rules_ask_for_attention_and_keep_an_item_from_being_called_complete(
     urn = archive(database_config, database, 1, {f"{BASE}a": Page(state=404)}, **rules)
     assert kept(database, urn) == ["collected < 5", "404 > 30%"]
     with database.session() as session:
-        (row,) = items(session)
+        (row,) = list_items(session)
         assert row.complete is False
         assert row.attention == [
             "1 documents were collected (collected < 5).",
             "50% of the documents have that state (404 > 30%).",
         ]
-        decide(session, urn, Validation.REJECTED, by="Ana", why="Too few.")
+        decide_item(session, urn, Validation.REJECTED, by="Ana", why="Too few.")
     with database.reading() as session:
-        (row,) = items(session)
+        (row,) = list_items(session)
         assert (row.complete, row.attention) == (False, [])
 
 
@@ -221,10 +221,10 @@ def test_a_decision_is_taken_back_when_the_item_is_collected_further(
 ) -> None:
     urn = archive(database_config, database, 1, pages(3))
     with database.session() as session:
-        decide(session, urn, Validation.VALID, by="Ana")
+        decide_item(session, urn, Validation.VALID, by="Ana")
         item = find_item(session, urn)
-        keep_indicators(session, item)
+        store_indicators(session, item)
         assert item.validation == Validation.VALID
         session.query(Document).filter(Document.url == f"{BASE}1.html").update({"state": 404})
-        keep_indicators(session, item)
+        store_indicators(session, item)
         assert item.validation == Validation.PENDING

@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import insert, select, text
 
-from tarantula.archive.diff.items import Comparison
-from tarantula.archive.quality.indicators import compute
+from tarantula.archive.diff.items import ItemComparison
+from tarantula.archive.quality.indicators import compute_indicators
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.urls import key_of
@@ -73,9 +73,9 @@ def test_items_are_compared_in_a_few_passes(database: Database, database_config:
     began = monotonic()
     with database.reading() as session:
         before, after = (find_item(session, urn) for urn in urns)
-        indicators = compute(session, after)
+        indicators = compute_indicators(session, after)
         computed = monotonic()
-        comparison = Comparison(session, before, after)
+        comparison = ItemComparison(session, before, after)
         summary = comparison.summary()
         rows = sum(1 for _ in comparison.differences())
     ended = monotonic()

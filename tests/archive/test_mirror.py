@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from tarantula.archive.mirror.conversion import Conversion, convert_item
-from tarantula.archive.mirror.workspace import Workplace
+from tarantula.archive.mirror.conversion import MirrorResult, convert_item
+from tarantula.archive.mirror.workspace import MirrorWorkspace
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
@@ -24,7 +24,7 @@ BASE = "http://fc.ul.pt/"
 STYLE = Kept(b"body { background: url(/fundo.png) }", "text/css")
 IMAGE = Kept(b"\x89PNG\r\n\x1a\n<a href=x>", "image/png", kind=LinkKind.REQUISITE)
 
-Convert = Callable[..., Conversion]
+Convert = Callable[..., MirrorResult]
 
 
 def name_of(mirror: Path, stem: str) -> str:
@@ -63,7 +63,7 @@ def test_links_lead_to_copies_or_to_the_web(database: Database, database_config:
 def convert(sqlite: Database, config: Config) -> Convert:
     """Make an item of some answers, and its mirror."""
 
-    def make(answers: dict[str, Kept]) -> Conversion:
+    def make(answers: dict[str, Kept]) -> MirrorResult:
         return convert_item(config, sqlite, store(config, sqlite, answers))
 
     return make
@@ -193,7 +193,7 @@ def test_a_repeated_conversion_replaces_the_first(sqlite: Database, config: Conf
 def test_an_interrupted_conversion_goes_on_where_it_was(
     sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tarantula.archive.mirror.plan_part_tasks.ROWS", 10)
+    monkeypatch.setattr("tarantula.archive.mirror.plan_part_tasks.DOCUMENTS_PER_BATCH", 10)
     answers = {BASE: page(), **{f"{BASE}{number}": page(f"<a href={number + 1}>") for number in range(35)}}
     urn = store(config, sqlite, answers)
     whole = files(convert_item(config, sqlite, urn).path)
@@ -221,7 +221,7 @@ def test_many_copies_are_written_by_many_processes(
     answers = {BASE: page(), **{f"{BASE}{number}": page(f"<a href={number + 1}>") for number in range(60)}}
     urn = store(config, sqlite, answers)
     alone = files(convert_item(config, sqlite, urn).path)
-    monkeypatch.setattr("tarantula.archive.mirror.copier.FEW", 10)
+    monkeypatch.setattr("tarantula.archive.mirror.copier.MIN_PARALLEL_COPIES", 10)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
     monkeypatch.setattr("tarantula.archive.mirror.copier.active_count", lambda: threads)
     made = convert_item(config, sqlite, urn)
@@ -245,7 +245,7 @@ def test_what_was_left_of_another_collection_is_not_used(sqlite: Database, confi
 
 def test_two_do_not_convert_one_item_at_a_time(sqlite: Database, config: Config) -> None:
     urn = store(config, sqlite, {BASE: page()})
-    with Workplace(config.archived, urn), pytest.raises(TarantulaError, match="is being converted already"):
+    with MirrorWorkspace(config.archived, urn), pytest.raises(TarantulaError, match="is being converted already"):
         convert_item(config, sqlite, urn)
 
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import pytest
 
-from tarantula.archive.mirror.conversion import Conversion, convert_item
+from tarantula.archive.mirror.conversion import MirrorResult, convert_item
 from tarantula.archive.mirror.paths import path_of_copy
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
-from tarantula.store.listings import DocumentRow, documents
+from tarantula.store.listings import DocumentRow, list_documents
 from tests.sites.tangled import HOME, OTHER, TangledWeb
 from tests.support.browser import Browser, broken, browsing
 from tests.support.crawls import collect, describe, only_item
@@ -26,7 +26,7 @@ class Mirrored(NamedTuple):
     """The tangled web, collected and converted once for all tests of this file."""
 
     web: TangledWeb
-    conversion: Conversion
+    conversion: MirrorResult
     documents: dict[str, DocumentRow]
 
     @property
@@ -48,7 +48,7 @@ def mirrored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mirrored]:
         collect("tangled", TARANTULA_HOME=str(config.home), TARANTULA_DATABASE_URL="")
         conversion = convert_item(config, database, only_item(database).urn)
         with database.reading() as session:
-            rows = {row.url: row for row in documents(session, only_item(database))}
+            rows = {row.url: row for row in list_documents(session, only_item(database))}
         yield Mirrored(web, conversion, rows)
 
 

@@ -16,14 +16,14 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy import select
 
-from tarantula.archive.mirror.conversion import Conversion, convert_item
-from tarantula.archive.mirror.plan import copies_of
+from tarantula.archive.mirror.conversion import MirrorResult, convert_item
+from tarantula.archive.mirror.plan import load_copies
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.store.captures import capture_of
 from tarantula.store.listings import find_item
 from tarantula.store.warc_reader import read_record
-from tarantula.store.warc_reader_part_payload import payload_of
+from tarantula.store.warc_reader_part_payload import decode_payload
 from tarantula.tables.publications import Document
 from tests.support.browser import broken, browsing
 from tests.support.crawls import SCRAPY, describe, only_item, start
@@ -44,7 +44,7 @@ class Mirrored(NamedTuple):
 
     config: Config
     database: Database
-    conversion: Conversion
+    conversion: MirrorResult
 
 
 @pytest.fixture(scope="module")
@@ -97,11 +97,11 @@ def test_only_link_values_differ_in_every_document(mirrored: Mirrored) -> None:
     checked = 0
     with database.reading() as session:
         item = find_item(session, conversion.urn)
-        copies = copies_of(session, config.items, item)
+        copies = load_copies(session, config.items, item)
         for document in session.scalars(select(Document).where(Document.item_id == item.id, Document.state == 200)):
             capture = capture_of(session, config.items, document)
             assert capture is not None
-            body = payload_of(read_record(capture.path, capture.offset)).body
+            body = decode_payload(read_record(capture.path, capture.offset)).body
             copy = (conversion.path / copies.path(document.url, document.type)).read_bytes()
             if document.type in CONVERTED:
                 body, copy = (without_links(one, document.type) for one in (body, copy))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tarantula.archive.mirror.paths import extension_for, path_of_copy
 from tarantula.core.urls import canonical
-from tarantula.fetch.media_types import by_extension
+from tarantula.fetch.media_types import types_by_extension
 from tests.support import documentation
 
 SAFE = re.compile(r"web/[a-z0-9._-]{1,61}(?:/[a-z0-9_-]{1,33})*/[a-z0-9_-]{1,50}\.[a-z0-9]{1,20}")
@@ -82,4 +82,4 @@ def test_any_address_has_a_safe_name(path: str) -> None:
     ],
 )
 def test_the_extension_is_that_of_the_type(url: str, media_type: str | None, extension: str) -> None:
-    assert extension_for(url, media_type, TYPES, by_extension(TYPES)) == extension
+    assert extension_for(url, media_type, TYPES, types_by_extension(TYPES)) == extension

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.dialects import sqlite as dialect
 
-from tarantula.archive.mirror.plan import plan_of
-from tarantula.archive.mirror.plan_part_tasks import Tasks, _rows
+from tarantula.archive.mirror.plan import make_mirror_plan
+from tarantula.archive.mirror.plan_part_tasks import CopyTasks, _rows
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.store.listings import find_item
@@ -20,15 +20,15 @@ BASE = "http://fc.ul.pt/"
 def test_batches_have_every_document_of_the_item_and_no_other(
     database: Database, database_config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tarantula.archive.mirror.plan_part_tasks.ROWS", 10)
+    monkeypatch.setattr("tarantula.archive.mirror.plan_part_tasks.DOCUMENTS_PER_BATCH", 10)
     answers = {BASE: page(), **{f"{BASE}{number}": page("x") for number in range(24)}}
     first, second = (store(database_config, database, answers, name) for name in ("one", "two"))
     with database.reading() as session:
         item = find_item(session, second)
-        plan = plan_of(session, item)
+        plan = make_mirror_plan(session, item)
         ids = session.scalars(select(Document.id).where(Document.item_id == item.id).order_by(Document.id)).all()
     assert (plan.first, plan.last, plan.documents) == (ids[0], ids[-1], 25)
-    batches = list(Tasks(database, database_config.items, second, {}).batches(plan.first, plan.last))
+    batches = list(CopyTasks(database, database_config.items, second, {}).batches(plan.first, plan.last))
     assert [len(tasks) for _, tasks in batches] == [10, 10, 5]
     assert [task.id for _, tasks in batches for task in tasks] == ids
     assert [last for last, _ in batches] == [ids[9], ids[19], ids[24]]

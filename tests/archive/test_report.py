@@ -6,16 +6,16 @@ from dataclasses import astuple
 
 import pytest
 
-from tarantula.archive.quality.report import Report, report
+from tarantula.archive.quality.report import ItemReport, make_report
 from tarantula.core.database import Database
 from tarantula.store import listings
 from tests.support.deposit import BASE, DOCUMENTS, deposit
 
 
-def report_of(database: Database, servers: int | None = None) -> Report:
+def report_of(database: Database, servers: int | None = None) -> ItemReport:
     urn = deposit(database)
     with database.reading() as session:
-        return report(session, listings.find_item(session, urn), servers)
+        return make_report(session, listings.find_item(session, urn), servers)
 
 
 def test_states(database: Database) -> None:
@@ -83,7 +83,7 @@ def test_the_keys_are_an_interface(database: Database) -> None:
 def test_an_item_of_which_nothing_was_collected(database: Database) -> None:
     urn = deposit(database, rows=[{"url": BASE, "state": -11}])
     with database.reading() as session:
-        counted = report(session, listings.find_item(session, urn))
+        counted = make_report(session, listings.find_item(session, urn))
     assert [astuple(row) for row in counted.states] == [(-11, "system error", 1, 100.0)]
     assert (counted.types, counted.sizes, counted.servers) == ([], [], [])
 
@@ -92,7 +92,7 @@ def test_an_item_of_which_nothing_was_collected(database: Database) -> None:
 def test_a_size_beyond_the_table(database: Database, size: int) -> None:
     urn = deposit(database, rows=[{"url": BASE, "state": 200, "size": size}])
     with database.reading() as session:
-        counted = report(session, listings.find_item(session, urn))
+        counted = make_report(session, listings.find_item(session, urn))
     assert [(row.from_kb, row.to_kb) for row in counted.sizes] == [(1 << 39, 1 << 40)]
 
 
@@ -100,8 +100,8 @@ def test_items_do_not_mix(database: Database) -> None:
     urns = [deposit(database, name) for name in ("one", "two")]
     with database.reading() as session:
         for urn in urns:
-            assert report(session, listings.find_item(session, urn)).totals.documents == 10
-        rows = listings.items(session)
+            assert make_report(session, listings.find_item(session, urn)).totals.documents == 10
+        rows = listings.list_items(session)
     assert [(row.urn, row.documents, row.collected, row.waiting, row.bytes) for row in rows] == [
         (urn, 10, 5, 1, 11_949) for urn in urns
     ]
@@ -110,7 +110,7 @@ def test_items_do_not_mix(database: Database) -> None:
 def test_documents_in_the_order_in_which_they_became_known(database: Database) -> None:
     urn = deposit(database)
     with database.reading() as session:
-        rows = list(listings.documents(session, listings.find_item(session, urn)))
+        rows = list(listings.list_documents(session, listings.find_item(session, urn)))
     assert [row.url for row in rows] == [row["url"] for row in DOCUMENTS]
     assert [row.via for row in rows] == [None] + [BASE] * 9
     assert rows[3].server == "www.di.fc.ul.pt"

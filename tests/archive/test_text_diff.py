@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.archive.diff.items import difference_at
-from tarantula.archive.diff.pages import LONGEST_LINE, MOST_LINES, lines_of
+from tarantula.archive.diff.pages import MAX_LINE_LENGTH, MAX_LINES, text_lines
 from tarantula.archive.diff.pages_part_page_diff import compare_documents
 from tarantula.archive.diff.text import TextDiff, compare_lines
-from tarantula.archive.diff.text_part_myers import blocks
+from tarantula.archive.diff.text_part_myers import diff_blocks
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.store.listings import find_item
@@ -38,7 +38,7 @@ def longest_common(before: str, after: str) -> int:
 
 @given(SEQUENCES, SEQUENCES, st.integers(0, 30))
 def test_blocks_are_the_whole_of_both_sequences(before: str, after: str, most: int) -> None:
-    found = list(blocks(before, after, most))
+    found = list(diff_blocks(before, after, most))
     assert "".join(before[block.before] for block in found) == before
     assert "".join(after[block.after] for block in found) == after
     assert all(before[block.before] == after[block.after] for block in found if block.same)
@@ -47,7 +47,7 @@ def test_blocks_are_the_whole_of_both_sequences(before: str, after: str, most: i
 
 @given(SEQUENCES, SEQUENCES)
 def test_as_much_as_can_stays_the_same(before: str, after: str) -> None:
-    same = sum(len(before[block.before]) for block in blocks(before, after) if block.same)
+    same = sum(len(before[block.before]) for block in diff_blocks(before, after) if block.same)
     assert same == longest_common(before, after)
 
 
@@ -87,12 +87,12 @@ def test_hunks_tell_what_changed_and_nothing_else(before: list[str], after: list
     ],
 )  # fmt: skip
 def test_lines(body: bytes, media_type: str | None, charset: str | None, lines: list[str] | None) -> None:
-    assert lines_of(body, media_type, charset) == lines
+    assert text_lines(body, media_type, charset) == lines
 
 
 @given(st.binary(max_size=300), st.sampled_from([HTML, "text/plain", "text/xml"]), st.none() | st.text(max_size=10))
 def test_any_bytes_have_lines(body: bytes, media_type: str, charset: str | None) -> None:
-    lines = lines_of(body, media_type, charset)
+    lines = text_lines(body, media_type, charset)
     assert lines is not None
     assert all(line and line == " ".join(line.split()) for line in lines)
 
@@ -127,12 +127,12 @@ def test_far_changes_are_hunks_of_their_own() -> None:
 )
 def test_hostile_pages_take_little_time(before: bytes, after: bytes) -> None:
     began = process_time()
-    texts = [lines_of(body, HTML, None) or [] for body in (before, after)]
+    texts = [text_lines(body, HTML, None) or [] for body in (before, after)]
     hunks = compare_lines(*texts)
     assert process_time() - began < QUICK
     assert hunks
-    assert max(map(len, texts)) <= MOST_LINES
-    assert max(len(line) for text in texts for line in text) <= LONGEST_LINE
+    assert max(map(len, texts)) <= MAX_LINES
+    assert max(len(line) for text in texts for line in text) <= MAX_LINE_LENGTH
 
 
 def text_diff(config: Config, database: Database, before: Page, after: Page) -> TextDiff:

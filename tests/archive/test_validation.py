@@ -8,7 +8,7 @@ import json
 import pytest
 from sqlalchemy import delete, func, select
 
-from tarantula.archive.quality.indicators import keep_indicators
+from tarantula.archive.quality.indicators import store_indicators
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState
@@ -142,7 +142,7 @@ def test_items_that_need_attention(tarantula: Tarantula, database: Database, dat
     bad = archive(database_config, database, 2, {BASE: Page(state=500)})
     assert json.loads(tarantula("items", "--attention", "--json").out) == []
     with database.session() as session:
-        keep_indicators(session, find_item(session, bad))
+        store_indicators(session, find_item(session, bad))
     assert [row["urn"] for row in json.loads(tarantula("items", "--attention", "--json").out)] == [bad]
     assert "The base document was not collected (base-missing)." in tarantula("items").out
 

@@ -132,7 +132,7 @@ def test_a_bug_is_told_without_a_traceback(
         raise ZeroDivisionError("by nothing")
 
     config.make_home()
-    monkeypatch.setattr("tarantula.store.listings.items", divide)
+    monkeypatch.setattr("tarantula.store.listings.list_items", divide)
     outcome = tarantula("items")
     log = config.home / "tarantula.log"
     assert outcome == (

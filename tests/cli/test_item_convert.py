@@ -10,7 +10,7 @@ from tarantula.core.database import Database
 from tests.support.command_result import Tarantula
 from tests.support.crawls import TARANTULA, start, wait_until
 from tests.support.mirrors import Kept, page, store
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 BASE = "http://fc.ul.pt/"
 KEYS = ["urn", "path", "documents", "changed", "bytes", "skipped", "seconds"]
@@ -48,7 +48,7 @@ def test_ctrl_c_leaves_what_is_done_and_another_conversion_goes_on(
     process = start([TARANTULA, "item", "convert", urn])
     wait_until(lambda: any(config.archived.rglob("*.html")), process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE)
+    out, err = process.communicate(timeout=TIMEOUT_SECONDS)
     assert (process.returncode, out) == (130, ""), err
     assert err == f"Item {urn} is not converted yet. `tarantula item convert {urn}` goes on.\n"
     assert not (config.archived / urn).exists()

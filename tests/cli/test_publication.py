@@ -12,7 +12,12 @@ import pytest
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.publications import registry
-from tarantula.publications.config import ATTENTION, INCOMPLETE, PublicationConfig, read
+from tarantula.publications.config import (
+    DEFAULT_ATTENTION_RULES,
+    DEFAULT_INCOMPLETE_RULES,
+    PublicationConfig,
+    read_config,
+)
 from tests.support.command_result import Tarantula
 from tests.support.deposit import deposit
 
@@ -21,12 +26,12 @@ FCUL = ("publication", "add", "fcul", "http://www.fc.ul.pt/index.html")
 
 def stored(config: Config, name: str = "fcul") -> PublicationConfig:
     with open_database(config) as database, database.reading() as session:
-        return registry.config_of(registry.get(session, name))
+        return registry.config_of(registry.get_publication(session, name))
 
 
 def everything(config: Config) -> list[PublicationConfig]:
     with open_database(config) as database, database.reading() as session:
-        return [registry.config_of(row) for row in registry.all(session)]
+        return [registry.config_of(row) for row in registry.all_publications(session)]
 
 
 def test_the_example_of_2001_in_one_command(tarantula: Tarantula, database_config: Config) -> None:
@@ -64,8 +69,8 @@ def test_the_example_of_2001_in_one_command(tarantula: Tarantula, database_confi
         "keep_refused": True,
         "allow_private": False,
         "notify": [],
-        "attention": list(ATTENTION),
-        "incomplete": list(INCOMPLETE),
+        "attention": list(DEFAULT_ATTENTION_RULES),
+        "incomplete": list(DEFAULT_INCOMPLETE_RULES),
         "keep_once": True,
         "refresh": False,
         "refresh_visits": None,
@@ -201,7 +206,7 @@ def test_edit(tarantula: Tarantula, database_config: Config) -> None:
         "--unset", "B", "--url", "fc.ul.pt", "--robots",
     )  # fmt: skip
     assert edited.code == 0
-    assert stored(database_config) == read(
+    assert stored(database_config) == read_config(
         {"name": "fcul", "base_url": "http://fc.ul.pt/", "depth": 3, "settings": {"A": 3}}
     )
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tarantula.revisit.bounds_part_of_2007 import BOUNDS
-from tarantula.revisit.experiments.figures_part_figures_page import put
+from tarantula.revisit.experiments.figures_part_figures_page import replace_marked_text
 from tarantula.revisit.policies import POLICIES
 from tests.support import documentation
 from tests.support.command_result import Tarantula
@@ -135,8 +135,8 @@ def test_what_is_varied_has_to_be_numbers_in_their_order(tarantula: Tarantula, t
 def test_numbers_are_put_twice_in_the_same_place(tmp_path: Path) -> None:
     page = tmp_path / "revisit.md"
     for text in ("one", r"two \1"):
-        put(page, "a", text)
-        put(page, "b", text)
+        replace_marked_text(page, "a", text)
+        replace_marked_text(page, "b", text)
     assert page.read_text(encoding="utf-8").count("two \\1") == 2
     assert "one" not in page.read_text(encoding="utf-8")
 

@@ -14,7 +14,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.freshness.plan import plan_visits
 from tarantula.publications import registry
-from tarantula.revisit.planning.policies_part_choosers import USUAL
+from tarantula.revisit.planning.policies_part_choosers import DEFAULT_POLICY
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document
 from tests.support.command_result import Tarantula
@@ -63,7 +63,7 @@ def test_a_plan_is_told_as_json(database: Database, tarantula: Tarantula) -> Non
     found = json.loads(shown.out)
     assert (found["item"], found["visits"], found["horizon"]) == (urn, 15, 12 * HOUR)
     # What is shown is what collections do.
-    assert found["policy"] == USUAL
+    assert found["policy"] == DEFAULT_POLICY
     assert len(found["first_visits"]) == 3
     assert found["freshness"] > found["freshness_uniform"] > found["freshness_unvisited"] > 0
     assert [server["visits"] for server in found["servers"]] == [15]
@@ -74,7 +74,7 @@ def test_a_plan_is_told_as_json(database: Database, tarantula: Tarantula) -> Non
 def test_the_limit_of_the_publication_holds_unless_told(sqlite: Database, tarantula: Tarantula) -> None:
     some_days(sqlite)
     with sqlite.session() as session:
-        registry.edit(session, "fcul", {"refresh_visits": 4})
+        registry.edit_publication(session, "fcul", {"refresh_visits": 4})
     assert json.loads(tarantula("revisit", "plan", "fcul", "--json").out)["visits"] == 4
     assert json.loads(tarantula("revisit", "plan", "fcul", "--json", "--visits", "6").out)["visits"] == 6
 
@@ -129,7 +129,9 @@ def test_a_plan_foretells_how_fresh_its_visits_keep_pages_that_change_at_random(
         seen = {f"http://www{page % 2}.fc.ul.pt/{page}": Sight(str(version)) for page, version in enumerate(versions)}
         collected(sqlite, days(day), seen)
     with sqlite.reading() as session:
-        plan = plan_visits(session, registry.get(session, "fcul"), horizon=DAY, begins_at=days(8), visits=600)
+        plan = plan_visits(
+            session, registry.get_publication(session, "fcul"), horizon=DAY, begins_at=days(8), visits=600
+        )
         rows = session.execute(select(Document.id, Document.url).where(Document.item_id == plan.item.id))
         number = {identity: int(url.rsplit("/")[-1]) for identity, url in rows}
     order = np.array([number[document] for document in plan.beliefs.histories.documents.tolist()])

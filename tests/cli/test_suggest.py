@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from tarantula.archive.quality.baseline import base_document
 from tarantula.core.database import Database
-from tarantula.lifecycle.suggestions import described
+from tarantula.lifecycle.suggestions import suggestions_config
 from tarantula.publications import registry
 from tarantula.tables.publications import Document, Item
 from tests.sites.server import Answer, Web
@@ -23,8 +23,8 @@ SITE = {"/a": Answer('<title>A</title><img src="/i.gif"><a href="/b">b</a>'), "/
 
 def test_a_suggestion_is_collected_with_what_it_needs_and_archived(database: Database) -> None:
     with database.session() as session:
-        registry.add(session, described("suggestions"))
-        registry.edit(session, "suggestions", {"accept": ["127.0.0.1"], "allow_private": True, "delay": 0})
+        registry.add_publication(session, suggestions_config("suggestions"))
+        registry.edit_publication(session, "suggestions", {"accept": ["127.0.0.1"], "allow_private": True, "delay": 0})
     with Web(SITE) as web:
         code, out, err = run(TARANTULA, "suggest", web.url("/a"), "--wait", "--json")
         told = json.loads(out)

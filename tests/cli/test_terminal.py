@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import event
 
 from tarantula.cli.terminal import console, table, write_json, write_json_rows
-from tarantula.cli.terminal_part_long_table import write_rows
+from tarantula.cli.terminal_part_long_table import write_long_table
 from tarantula.core.database import Database
 from tarantula.streams.sources import registry
 from tests.support.sources import follow
@@ -27,9 +27,9 @@ def test_a_long_table_looks_as_any_other(capsys: pytest.CaptureFixture[str]) -> 
         drawn.add_row(*row)
     console().print(drawn)
     expected = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    write_rows(COLUMNS, iter(ROWS))
+    write_long_table(COLUMNS, iter(ROWS))
     assert capsys.readouterr().out.splitlines() == expected
-    write_rows(COLUMNS, ())
+    write_long_table(COLUMNS, ())
     assert capsys.readouterr().out == "name  status  what is wrong\n"
 
 
@@ -37,7 +37,7 @@ def test_what_is_too_long_for_a_screen_goes_on_below(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "50")
-    write_rows(COLUMNS, ROWS[1:2])
+    write_long_table(COLUMNS, ROWS[1:2])
     first, second, *others = capsys.readouterr().out.splitlines()[1:]
     assert first == "tempo.évora  unreached  Its server answered with"
     assert (second, others) == (" " * 24 + "503.", [])

@@ -72,7 +72,7 @@ def test_a_read_only_postgresql(postgresql_database: Database) -> None:
 
 
 def test_a_locked_sqlite(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(db, "PATIENCE", 0.05)
+    monkeypatch.setattr(db, "LOCK_TIMEOUT_SECONDS", 0.05)
     with open_database(config) as database:
         other = sqlite3.connect(config.home / "tarantula.sqlite", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

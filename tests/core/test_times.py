@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import cron_trigger, format_duration, parse_duration
-from tarantula.publications.config import read
+from tarantula.publications.config import read_config
 
 FCUL = {"name": "fcul", "base_url": "http://www.fc.ul.pt/index.html"}
 
 
 def refusal(**fields: Any) -> str:
     with pytest.raises(TarantulaError) as refused:
-        read({**FCUL, **fields})
+        read_config({**FCUL, **fields})
     return str(refused.value)
 
 
@@ -37,7 +37,7 @@ def in_lisbon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     "every", ["once", "hourly", "daily", "weekly", "monthly", "yearly", "0 22 12 * *", "*/5 * * * mon", "0 3 * * 7"]
 )
 def test_periods(every: str) -> None:
-    assert read({**FCUL, "every": f" {every.upper() if every.isalpha() else every} "}).every == every
+    assert read_config({**FCUL, "every": f" {every.upper() if every.isalpha() else every} "}).every == every
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_periods_that_are_none(every: str) -> None:
     ],
 )
 def test_starts_are_in_the_zone_of_this_machine(in_lisbon: None, start: object, moment: str) -> None:
-    config = read({**FCUL, "start": start})
+    config = read_config({**FCUL, "start": start})
     assert config.start is not None
     assert config.start.astimezone(UTC).isoformat() == moment
 
@@ -119,7 +119,7 @@ def test_dates_that_do_not_exist(in_lisbon: None, start: str, sentence: str) -> 
     ],
 )
 def test_durations(typed: object, seconds: int | None) -> None:
-    assert read({**FCUL, "max_duration": typed}).max_duration == seconds
+    assert read_config({**FCUL, "max_duration": typed}).max_duration == seconds
 
 
 @pytest.mark.parametrize("typed", ["x", "-5", "0", "0d", "10 d", "1.5h", "d", "10000000d", "9" * 5000, "²"])

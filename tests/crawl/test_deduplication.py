@@ -11,7 +11,7 @@ from zipfile import ZipFile
 
 import bagit
 
-from tarantula.archive.export.exporter import Format, export_item
+from tarantula.archive.export.exporter import ExportFormat, export_item
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tests.sites.unchanged import PAGES, UnchangedWeb, path_of
@@ -42,8 +42,8 @@ def test_an_unchanged_site_is_kept_once_and_every_item_is_whole(sqlite: Database
         assert (len(handover.copies), handover.lost) == (2 * PAGES, {})
         assert bodies(sqlite, config, second) == whole
         assert [path.name for path in (config.items / second / "indexes").iterdir()] == ["index.cdxj"]
-        check_bag(export(sqlite, config, second, Format.BAGIT), second)
-        unpack(export(sqlite, config, second, Format.WACZ), config.items / "unpacked")
+        check_bag(export(sqlite, config, second, ExportFormat.BAGIT), second)
+        unpack(export(sqlite, config, second, ExportFormat.WACZ), config.items / "unpacked")
         with serving(config.home) as port:
             check_replay(sqlite, port, second, (second, "unpacked"), whole)
         collect("site")
@@ -111,7 +111,7 @@ def check_replay(
             assert f"{row.collected_at:%d %b %Y %H:%M:%S}" in (answer.getheader("Memento-Datetime") or "")
 
 
-def export(database: Database, config: Config, urn: str, form: Format) -> Path:
+def export(database: Database, config: Config, urn: str, form: ExportFormat) -> Path:
     exported = export_item(config, database, urn, form)
     assert exported.problems == []
     return Path(exported.path)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tarantula.crawl.discovery import Discovery
-from tarantula.items import Entry
+from tarantula.items import FrontierEntry
 from tarantula.links.link import Link, LinkKind
-from tarantula.publications.config import read
+from tarantula.publications.config import read_config
 from tarantula.scope.scope import Scope
 from tarantula.scope.types import TypeSet
 
@@ -13,12 +13,12 @@ DEPTH = 2
 
 
 def discovery(keep_refused: bool = True) -> Discovery:
-    config = read({"name": "x", "base_url": "http://h/", "depth": DEPTH, "exclude": ["no.h"], "accept": [".h"]})
+    config = read_config({"name": "x", "base_url": "http://h/", "depth": DEPTH, "exclude": ["no.h"], "accept": [".h"]})
     return Discovery(Scope.of(config, {}, TypeSet(["*/*"])), keep_refused)
 
 
-def page(depth: int, identity: int = 1, kind: int = LinkKind.NAVIGATION) -> Entry:
-    return Entry(identity, f"http://h/{identity}", "h", depth, kind)
+def page(depth: int, identity: int = 1, kind: int = LinkKind.NAVIGATION) -> FrontierEntry:
+    return FrontierEntry(identity, f"http://h/{identity}", "h", depth, kind)
 
 
 def test_what_was_seen_is_not_found_again_but_its_link_is_kept() -> None:

@@ -20,7 +20,7 @@ from tarantula.core.database import Database, open_database
 from tarantula.tables.publications import Document, Item
 from tests.sites.large import LargeWeb
 from tests.support.crawls import SCRAPY, collect, describe, start, states, wait_until
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 PAGES, KILLS, DELAY = (2000, 25, 0.1) if os.environ.get("TARANTULA_FULL_SIZE") else (300, 2, 0.03)
 
@@ -97,7 +97,7 @@ def test_a_database_that_goes_away_is_waited_for(
             time.sleep(2)
             assert process.poll() is None
             server.ensure_postgres_running()
-            _, log = process.communicate(timeout=PATIENCE)
+            _, log = process.communicate(timeout=TIMEOUT_SECONDS)
             assert process.returncode == 0, log
             assert "The database is away" in log
             assert "The database is back; going on." in log

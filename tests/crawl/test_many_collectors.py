@@ -21,7 +21,7 @@ from tests.sites.drawing import page
 from tests.sites.manners import held_back
 from tests.sites.server import Answer, Route, Web
 from tests.support.crawls import SCRAPY, TARANTULA, describe, interrupt, only_item, run, start, states, wait_until
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 SERVERS = [f"127.0.0.{number}" for number in range(1, 9)]
 PAGES = 6
@@ -75,7 +75,7 @@ def test_one_server_two_publications_four_collectors(postgresql_database: Databa
             describe(postgresql_database, name, base_url=web.url(), delay=delay, robots=False)
         processes = [start([TARANTULA, "crawl", name, "--collectors", "2"]) for name in ("one", "two")]
         for process in processes:
-            assert process.communicate(timeout=PATIENCE) is not None
+            assert process.communicate(timeout=TIMEOUT_SECONDS) is not None
             assert process.returncode == 0
         gaps = [after.time - before.time for before, after in pairwise(web.visits)]
         paths = [visit.path for visit in web.visits]
@@ -97,7 +97,7 @@ def test_a_collector_that_dies_gives_its_servers_back(postgresql_database: Datab
     wait_until(lambda: _collectors(database) == 2, second)
     interrupt(first, signal.SIGKILL)
     gate.set()
-    assert second.communicate(timeout=PATIENCE) is not None
+    assert second.communicate(timeout=TIMEOUT_SECONDS) is not None
     assert second.returncode == 0
     assert states(database) == everything(web)
     with database.session() as session:

@@ -15,7 +15,7 @@ from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
 from tests.support import crawls
 from tests.support.crawls import SCRAPY, TARANTULA, collect, describe, only_item, start, states, wait_until
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 BASE, SLOW, LITTLE, NEAR, OUT = (f"127.0.0.{number}" for number in range(1, 6))
 PAGES = 6
@@ -47,7 +47,7 @@ def test_each_server_is_collected_by_its_own_settings(sqlite: Database) -> None:
                 (NEAR, {"depth": 1}),
                 (OUT, {"excluded": True}),
             ):
-                servers.put(session, web.server(address), None, settings)
+                servers.put_server_settings(session, web.server(address), None, settings)
         log = collect("servers")
         visits = {address: [v.time for v in web.visits if v.server == web.server(address)] for address in web.addresses}
         port = web.port
@@ -77,7 +77,7 @@ def test_a_server_is_accepted_while_its_item_runs(database: Database) -> None:
             everything = [web.url("/", OUT), *(web.url(f"/{number}", OUT) for number in range(PAGES))]
             wait_until(lambda: all(states(database).get(url) == 200 for url in everything), process)
             released.set()
-            _, log = process.communicate(timeout=PATIENCE)
+            _, log = process.communicate(timeout=TIMEOUT_SECONDS)
         finally:
             process.kill()
     assert process.returncode == 0, log

@@ -15,7 +15,7 @@ from tests.sites.drawing import page
 from tests.sites.manners import silence
 from tests.sites.server import Answer, Web
 from tests.support.crawls import SCRAPY, TARANTULA, describe, only_item, run, start, states, wait_until
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_a_collector_stops_in_the_middle_of_everything(database: Database, web: 
     urn = only_item(database).urn
     code, out, err = run(TARANTULA, "item", "stop", urn)
     assert (code, out, err) == (0, f"{urn} is interrupted.\n", "")
-    _, log = process.communicate(timeout=PATIENCE)
+    _, log = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == 0
     assert "Traceback" not in log, log
     item = only_item(database)
@@ -54,7 +54,7 @@ def test_a_collector_goes_by_the_deadline_of_the_database(sqlite: Database, conf
     urn = only_item(sqlite).urn
     soon = datetime.fromtimestamp(time.time() + 1, UTC)
     extend_item(config, sqlite, urn, soon.isoformat(), datetime.now(UTC))
-    _, log = process.communicate(timeout=PATIENCE)
+    _, log = process.communicate(timeout=TIMEOUT_SECONDS)
     item = only_item(sqlite)
     assert process.returncode == 0
     assert "Traceback" not in log, log

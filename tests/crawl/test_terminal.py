@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tarantula.crawl.terminal import Progress
+from tarantula.crawl.terminal import TerminalProgress
 
 IDLE = SimpleNamespace(waiting=0, in_flight=0, waiting_at=lambda server: 0)
 
@@ -14,7 +14,7 @@ IDLE = SimpleNamespace(waiting=0, in_flight=0, waiting_at=lambda server: 0)
 @pytest.mark.parametrize("seconds", [0.5, 9.0, 10.0, 60.0])
 def test_the_speed_is_that_of_the_last_while_however_seldom_one_looks(seconds: float) -> None:
     now = 0.0
-    progress = Progress("fcul-20260612T220000", IDLE, clock=lambda: now)
+    progress = TerminalProgress("fcul-20260612T220000", IDLE, clock=lambda: now)
     for look in range(1, 100):
         now = look * seconds
         progress.count({200: int(now * 4)}, {}, 0)

@@ -12,10 +12,10 @@ from tarantula.accounts.roles import Role
 from tarantula.accounts.roles_part_person import Person
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.web import api, live
 from tarantula.web.api import monitoring_part_watching
-from tarantula.web.api.monitoring import written
+from tarantula.web.api.monitoring import metrics_text
 from tests.support import documentation
 
 ROUTES = documentation.rows(documentation.section(documentation.read("api.md"), "What there is"))
@@ -46,6 +46,6 @@ def test_a_route_says_what_it_does_and_whom_it_is_for(row: list[str]) -> None:
 
 def test_every_figure_is_listed(sqlite: Database, config: Config) -> None:
     listed = set(documentation.first_column(documentation.section(documentation.read("api.md"), "Figures")))
-    text = written(Desk(config, sqlite, Person("ana", Role.READER))).decode()
+    text = metrics_text(ServiceContext(config, sqlite, Person("ana", Role.READER))).decode()
     named = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE tarantula_")}
     assert {name for name in named if not name.endswith("_created")} == listed

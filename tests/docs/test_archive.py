@@ -14,7 +14,7 @@ from tarantula.archive.diff import items, items_part_delta
 from tarantula.archive.diff import text as text_diff
 from tarantula.archive.quality import baseline, indicators, indicators_part_requisites, validation
 from tarantula.publications import attention
-from tarantula.publications.config import ATTENTION, INCOMPLETE
+from tarantula.publications.config import DEFAULT_ATTENTION_RULES, DEFAULT_INCOMPLETE_RULES
 from tarantula.services import deposit
 from tests.support import documentation
 from tests.support.crawls import ROOT
@@ -34,24 +34,24 @@ def test_every_indicator_is_listed_with_its_unit() -> None:
 
 def test_the_rules_of_a_new_publication_are_told() -> None:
     spans = documentation.spans(documentation.section(documentation.read("validation.md"), "Rules"))
-    assert "; ".join(ATTENTION) in spans
-    assert "; ".join(INCOMPLETE) in spans
+    assert "; ".join(DEFAULT_ATTENTION_RULES) in spans
+    assert "; ".join(DEFAULT_INCOMPLETE_RULES) in spans
 
 
 @pytest.mark.parametrize(
     ("page", "heading", "kind"),
     [
-        ("validation.md", "rules", attention.Fired),
-        ("validation.md", "decisions", validation.Decided),
+        ("validation.md", "rules", attention.FiredRule),
+        ("validation.md", "decisions", validation.ItemDecision),
         ("validation.md", "indicators", indicators.Indicators),
         ("validation.md", "requisites", indicators_part_requisites.Requisites),
         ("validation.md", "base", baseline.BaseDocument),
-        ("validation.md", "before", baseline.Before),
-        ("diff.md", "by_url", items.ByUrl),
-        ("diff.md", "by_content", items.ByContent),
+        ("validation.md", "before", baseline.BaselineComparison),
+        ("diff.md", "by_url", items.UrlCounts),
+        ("diff.md", "by_content", items.ContentCounts),
         ("diff.md", "text", text_diff.TextDiff),
-        ("diff.md", "lines", text_diff.Line),
-        ("integration.md", "A hook on decisions", validation.Decided),
+        ("diff.md", "lines", text_diff.DiffLine),
+        ("integration.md", "A hook on decisions", validation.ItemDecision),
     ],
 )
 def test_every_key_is_listed(page: str, heading: str, kind: Any) -> None:
@@ -60,15 +60,18 @@ def test_every_key_is_listed(page: str, heading: str, kind: Any) -> None:
 
 def test_every_key_of_a_difference_is_listed() -> None:
     text = documentation.read("diff.md")
-    assert documentation.first_column(documentation.section(text, "documents")) == [*names(items.Difference), "text"]
-    assert documentation.first_column(documentation.section(text, "JSON")) == [*names(items.Summary), "documents"]
+    assert documentation.first_column(documentation.section(text, "documents")) == [
+        *names(items.DocumentDifference),
+        "text",
+    ]
+    assert documentation.first_column(documentation.section(text, "JSON")) == [*names(items.DiffSummary), "documents"]
 
 
 def test_every_change_is_listed_in_its_order() -> None:
     listed = documentation.first_column(
         documentation.section(documentation.read("diff.md"), "Difference between two items")
     )
-    assert listed == sorted(map(str, items_part_delta.Change))
+    assert listed == sorted(map(str, items_part_delta.DocumentChange))
 
 
 def public() -> dict[str, str]:

@@ -13,7 +13,7 @@ import pytest
 
 import tarantula as package
 from tarantula import settings, signals
-from tarantula.cli.nouns import NOUNS, command, load
+from tarantula.cli.nouns import NOUNS, load_noun, root_command
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.publications.toml import from_toml
@@ -36,9 +36,9 @@ def name_of(page: Path) -> str:
 @cache
 def tree() -> dict[str, Any]:
     """Every command by what is typed after ``tarantula``; the empty name is the program itself."""
-    known: dict[str, Any] = {"": command()}
+    known: dict[str, Any] = {"": root_command()}
     for noun in NOUNS:
-        known |= dict(verbs(noun, load(noun)))
+        known |= dict(verbs(noun, load_noun(noun)))
     return known
 
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from tarantula.streams.kinds import Kind
-from tarantula.streams.values import read_text
-from tarantula.streams.values.value import NotRead
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.values import parse_value
+from tarantula.streams.values.value import ValueParseError
 from tests.support.documentation import ROOT
 
 PAGE = (ROOT / "docs" / "stream-types.md").read_text(encoding="utf-8")
@@ -24,15 +24,15 @@ def rows(title: str) -> list[list[str]]:
 def test_every_kind_is_there_with_an_instance_that_is_true() -> None:
     seen = set()
     for kind, _, instance in rows("| kind | is kept as | for instance |"):
-        name = Kind(QUOTED.findall(kind)[0])
+        name = ValueKind(QUOTED.findall(kind)[0])
         seen.add(name)
-        if name is Kind.URL:
+        if name is ValueKind.URL:
             text, base, meant = QUOTED.findall(instance)
-            assert read_text(text, name, "", base_url=base).text == meant
-        elif name is not Kind.TEXT:
+            assert parse_value(text, name, "", base_url=base).text == meant
+        elif name is not ValueKind.TEXT:
             text, *unit, meant = QUOTED.findall(instance)
-            assert read_text(text, name, "".join(unit)).text == meant
-    assert seen == set(Kind)
+            assert parse_value(text, name, "".join(unit)).text == meant
+    assert seen == set(ValueKind)
 
 
 def test_what_is_said_not_to_be_read_is_not() -> None:
@@ -40,8 +40,8 @@ def test_what_is_said_not_to_be_read_is_not() -> None:
 
     assert len(texts) > 15
     for text in texts:
-        with pytest.raises(NotRead):
-            read_text(text, Kind.DECIMAL, "")
+        with pytest.raises(ValueParseError):
+            parse_value(text, ValueKind.DECIMAL, "")
 
 
 def test_what_histories_are_said_to_tell_they_tell() -> None:
@@ -49,5 +49,5 @@ def test_what_histories_are_said_to_tell_they_tell() -> None:
 
     assert len(table) > 5
     for text, history, meant in table:
-        value = read_text(QUOTED.findall(text)[0], Kind.DECIMAL, "", QUOTED.findall(history))
+        value = parse_value(QUOTED.findall(text)[0], ValueKind.DECIMAL, "", QUOTED.findall(history))
         assert value.text == QUOTED.findall(meant)[0]

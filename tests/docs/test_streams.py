@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from tarantula.streams.adapters import ADAPTERS, adapter_named
 from tarantula.streams.categories import categories
-from tarantula.streams.categories.category import Category, Question
-from tarantula.streams.sources.config import SourceConfig, read
+from tarantula.streams.categories.category import Category, FormQuestion
+from tarantula.streams.sources.config import SourceConfig, parse_source
 from tarantula.streams.sources.config_part_source_field import SourceField
 from tests.streams.test_relocate import PAIRS, outcome_of
 from tests.support import documentation
@@ -39,7 +39,7 @@ def test_every_adapter_is_listed_with_its_options_and_places(name: str) -> None:
 
 
 def test_the_examples_of_every_adapter_can_be_used() -> None:
-    examples = [read(json.loads(block)) for block in documentation.blocks(TEXT, "json")]
+    examples = [parse_source(json.loads(block)) for block in documentation.blocks(TEXT, "json")]
     assert {example.adapter for example in examples} == ADAPTERS.keys()
 
 
@@ -56,7 +56,7 @@ def test_every_category_is_listed_with_its_questions() -> None:
     assert [row[0].strip("`") for row in of_categories] == list(known)
     for name, _, asked in of_categories:
         assert documentation.spans(asked) == [question.key for question in known[name.strip("`")].form]
-    assert [row[0].strip("`") for row in rows if len(row) == 2] == names(Category, Question)
+    assert [row[0].strip("`") for row in rows if len(row) == 2] == names(Category, FormQuestion)
 
 
 def test_the_counts_of_pairs_are_true() -> None:

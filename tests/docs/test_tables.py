@@ -13,24 +13,24 @@ from typing import Any
 import pytest
 
 from tarantula import scope
-from tarantula.archive.mirror.conversion import Conversion
+from tarantula.archive.mirror.conversion import MirrorResult
 from tarantula.archive.quality import report
 from tarantula.cli.options import FLAGS
-from tarantula.cli.revisit_part_revisit_estimators import told
+from tarantula.cli.revisit_part_revisit_estimators import miss_text
 from tarantula.core.database import Database
-from tarantula.core.states import MEANINGS, MOVES, DocumentState, ItemState, Validation
-from tarantula.freshness.plan_summary import ShownPlan, ShownServer, ShownVisit
-from tarantula.freshness.report import Calibration, ChanceClass
-from tarantula.freshness.report_part_standing import Freshness, Standing
-from tarantula.items import CollectedDocument, Entry
+from tarantula.core.states import ITEM_TRANSITIONS, STATE_MEANINGS, DocumentState, ItemState, Validation
+from tarantula.freshness.plan_summary import ServerPlanSummary, VisitPlanSummary, VisitSummary
+from tarantula.freshness.report import Calibration, CalibrationBin
+from tarantula.freshness.report_part_standing import FreshnessEstimate, FreshnessReport
+from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.links import grammar
 from tarantula.links.link import LinkKind
 from tarantula.publications import document_types
 from tarantula.publications.config import PublicationConfig
-from tarantula.revisit.planning.policies_part_choosers import OWN
+from tarantula.revisit.planning.policies_part_choosers import PLANNING_POLICIES
 from tarantula.revisit.policies import POLICIES
-from tarantula.revisit.rates.estimators_part_bias import misses
-from tarantula.scope.limits_part_too_deep import STEPS_PAST
+from tarantula.revisit.rates.estimators_part_bias import estimator_errors
+from tarantula.scope.limits_part_too_deep import EXTRA_DEPTH
 from tarantula.scope.patterns import ServerPatterns
 from tarantula.store.listings import DocumentRow, ItemRow
 from tarantula.tables.publications import Base
@@ -79,14 +79,14 @@ def test_its_option_and_default_are_those_of_the_code(row: list[str]) -> None:
 def test_every_type_is_listed_with_its_extensions(sqlite: Database) -> None:
     section = documentation.section(documentation.read("publications.md"), "Types")
     with sqlite.reading() as session:
-        known = {row.mime: row.extensions for row in document_types.types(session)}
+        known = {row.mime: row.extensions for row in document_types.all_types(session)}
     assert {row[0].strip("`"): row[1].split() for row in documentation.rows(section)} == known
     assert f"these {len(known)} types" in section
 
 
 def test_every_profile_is_listed(sqlite: Database) -> None:
     with sqlite.reading() as session:
-        known = {row.name for row in document_types.profiles(session)}
+        known = {row.name for row in document_types.all_profiles(session)}
     assert (
         set(documentation.first_column(documentation.section(documentation.read("publications.md"), "Profiles")))
         == known
@@ -96,7 +96,7 @@ def test_every_profile_is_listed(sqlite: Database) -> None:
 def test_every_document_state_is_listed() -> None:
     section = documentation.section(documentation.read("states.md"), "Documents")
     listed = {int(row[0]): (row[1].strip("`"), row[2]) for row in documentation.rows(section) if row[1]}
-    assert listed == {int(state): (state.name, MEANINGS[state]) for state in DocumentState}
+    assert listed == {int(state): (state.name, STATE_MEANINGS[state]) for state in DocumentState}
 
 
 def test_every_item_state_is_listed_with_its_moves() -> None:
@@ -106,7 +106,7 @@ def test_every_item_state_is_listed_with_its_moves() -> None:
         if len(row) == 3
     ]
     assert {row[0].strip("`"): set(documentation.spans(row[2])) for row in listed} == {
-        str(state): {str(new) for new in MOVES[state]} for state in ItemState
+        str(state): {str(new) for new in ITEM_TRANSITIONS[state]} for state in ItemState
     }
 
 
@@ -150,7 +150,7 @@ def test_steps_past_the_depth_are_those_of_the_code() -> None:
     steps = {documentation.spans(row[0])[0]: row[1] for row in listed}
     assert steps.keys() == LinkKind.__members__.keys()
     assert {name: int(number) for name, number in steps.items() if number.isdigit()} == {
-        kind.name: STEPS_PAST[kind] for kind in LinkKind if kind is not LinkKind.REDIRECT
+        kind.name: EXTRA_DEPTH[kind] for kind in LinkKind if kind is not LinkKind.REDIRECT
     }
 
 
@@ -165,7 +165,7 @@ def test_steps_past_the_depth_are_those_of_the_code() -> None:
         ("Unvisited", grammar.UNVISITED),
     ],
 )
-def test_every_place_of_a_link_is_listed(heading: str, places: grammar.Places) -> None:
+def test_every_place_of_a_link_is_listed(heading: str, places: grammar.LinkPlaces) -> None:
     listed = {
         (element, place.strip("`"), row[2])
         for row in documentation.rows(documentation.section(documentation.read("links.md"), heading))
@@ -193,16 +193,16 @@ def test_every_column_is_listed(table: Any) -> None:
 @pytest.mark.parametrize(
     ("heading", "keys"),
     [
-        ("JSON", [field.name for field in fields(report.Report)]),
-        ("totals", [field.name for field in fields(report.Totals)]),
+        ("JSON", [field.name for field in fields(report.ItemReport)]),
+        ("totals", [field.name for field in fields(report.ReportTotals)]),
         ("states", [field.name for field in fields(report.StateCount)]),
         ("types", [field.name for field in fields(report.TypeCount)]),
         ("sizes", [field.name for field in fields(report.SizeCount)]),
         ("servers", [field.name for field in fields(report.ServerCount)]),
-        ("belief", [field.name for field in fields(Standing)]),
-        ("freshness", [field.name for field in fields(Freshness)]),
+        ("belief", [field.name for field in fields(FreshnessReport)]),
+        ("freshness", [field.name for field in fields(FreshnessEstimate)]),
         ("calibration", [field.name for field in fields(Calibration)]),
-        ("classes", [field.name for field in fields(ChanceClass)]),
+        ("classes", [field.name for field in fields(CalibrationBin)]),
         ("Items", list(ItemRow.model_fields)),
         ("Documents", list(DocumentRow._fields)),
     ],
@@ -212,7 +212,7 @@ def test_every_key_of_the_json_is_listed(heading: str, keys: Iterable[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("heading", "shown"), [("JSON", ShownPlan), ("One server", ShownServer), ("One visit", ShownVisit)]
+    ("heading", "shown"), [("JSON", VisitPlanSummary), ("One server", ServerPlanSummary), ("One visit", VisitSummary)]
 )
 def test_every_key_of_a_plan_is_listed(heading: str, shown: Any) -> None:
     keys = [field.name for field in fields(shown)]
@@ -221,17 +221,17 @@ def test_every_key_of_a_plan_is_listed(heading: str, shown: Any) -> None:
 
 def test_the_table_of_estimators_is_what_the_command_prints() -> None:
     listed = documentation.rows(documentation.section(documentation.read("beliefs.md"), "Estimators"))
-    printed = [[f"{row.changes:g}", *map(told, row.all)] for row in misses()]
+    printed = [[f"{row.changes:g}", *map(miss_text, row.all)] for row in estimator_errors()]
     assert listed == printed
 
 
 def test_every_policy_of_a_plan_is_listed() -> None:
     listed = documentation.rows(documentation.section(documentation.read("beliefs.md"), "The plan"))
-    assert {name for row in listed for name in documentation.spans(row[0])} == {*OWN, *POLICIES}
+    assert {name for row in listed for name in documentation.spans(row[0])} == {*PLANNING_POLICIES, *POLICIES}
 
 
 def test_every_key_of_a_conversion_is_listed() -> None:
-    keys = [field.name for field in fields(Conversion)]
+    keys = [field.name for field in fields(MirrorResult)]
     assert documentation.first_column(documentation.section(documentation.read("mirror.md"), "JSON")) == keys
 
 
@@ -239,7 +239,7 @@ def test_every_attribute_of_a_document_is_listed() -> None:
     listed = documentation.rows(documentation.section(documentation.read("extending.md"), "Pipelines"))
     assert {row[0].strip("`") for row in listed} == {field.name for field in fields(CollectedDocument)}
     (entry,) = [row[1] for row in listed if row[0] == "`entry`"]
-    assert documentation.spans(entry) == [field.name for field in fields(Entry)]
+    assert documentation.spans(entry) == [field.name for field in fields(FrontierEntry)]
 
 
 def test_there_are_limits_to_check() -> None:

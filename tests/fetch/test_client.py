@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tarantula.core.states import DocumentState
-from tarantula.fetch.client import Client
-from tarantula.fetch.errors import DownloadError, InvalidResponse, Refused
-from tarantula.fetch.exchange import Ask, Head
+from tarantula.fetch.client import HttpClient
+from tarantula.fetch.errors import DownloadError, InvalidResponse, RefusedByRule
+from tarantula.fetch.exchange import FetchRequest, ResponseHead
 from tests.sites.raw import Handler, Peer, RawServer, answering, repeating, then_waiting
 from tests.support.fetches import RUNNERS, Runner, fetch, fetch_all
-from tests.support.waits import PATIENCE, eventually_here
+from tests.support.waits import TIMEOUT_SECONDS, eventually_here
 
 OK = b"HTTP/1.1 200 OK\r\n"
 HELLO = OK + b"Content-Length: 5\r\n\r\nhello"
@@ -77,7 +77,7 @@ def test_redirects_are_not_followed() -> None:
 
 
 def test_the_head_is_shown_once_and_only_the_last() -> None:
-    heads: list[Head] = []
+    heads: list[ResponseHead] = []
     answer = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n" + HELLO
     with RawServer(answering(answer)) as server:
         got = fetch(server.url, on_head=heads.append)
@@ -116,7 +116,7 @@ def test_post_sends_its_body() -> None:
 @runners
 def test_connections_are_used_again(run: Runner[Any]) -> None:
     with RawServer(repeating(HELLO)) as server:
-        fetch_all([Ask(server.url)] * 5, run)
+        fetch_all([FetchRequest(server.url)] * 5, run)
         assert (len(server.peers), len(server.requests)) == (1, 5)
 
 
@@ -127,7 +127,7 @@ def test_connections_are_used_again(run: Runner[Any]) -> None:
 )
 def test_connections_that_cannot_be_trusted_are_not(answer: bytes) -> None:
     with RawServer(repeating(answer)) as server:
-        assert [got.body for got in fetch_all([Ask(server.url)] * 2)] == [b"hello", b"hello"]
+        assert [got.body for got in fetch_all([FetchRequest(server.url)] * 2)] == [b"hello", b"hello"]
         assert len(server.peers) == 2
 
 
@@ -135,11 +135,11 @@ def test_connections_that_cannot_be_trusted_are_not(answer: bytes) -> None:
 @pytest.mark.parametrize("handler", [answering(HELLO), answering(HELLO, b"")], ids=["at once", "when asked again"])
 def test_a_connection_closed_while_it_rested_is_replaced(handler: Handler, run: Runner[Any]) -> None:
     async def main(url: str) -> list[bytes]:
-        client = Client()
+        client = HttpClient()
         try:
-            first = await client.fetch(Ask(url))
+            first = await client.fetch(FetchRequest(url))
             await asyncio.sleep(0.05)
-            return [first.body, (await client.fetch(Ask(url))).body]
+            return [first.body, (await client.fetch(FetchRequest(url))).body]
         finally:
             await client.close()
 
@@ -151,7 +151,7 @@ def test_a_connection_closed_while_it_rested_is_replaced(handler: Handler, run: 
 def test_a_connection_that_breaks_off_in_an_answer_is_not_replaced() -> None:
     with RawServer(answering(HELLO, b"HTTP/1.1 200")) as server:
         with pytest.raises(InvalidResponse, match="broke off in its headers"):
-            fetch_all([Ask(server.url)] * 2)
+            fetch_all([FetchRequest(server.url)] * 2)
         assert len(server.peers) == 1
 
 
@@ -161,27 +161,27 @@ def test_a_second_silence_is_an_error() -> None:
             peer.write(HELLO)
 
     with RawServer(handler) as server, pytest.raises(DownloadError):
-        fetch_all([Ask(server.url)] * 2)
+        fetch_all([FetchRequest(server.url)] * 2)
 
 
 def test_a_refusal_comes_before_what_is_wrong_with_the_body() -> None:
-    def refuse(head: Head) -> None:
-        raise Refused(DocumentState.TYPE_NOT_WANTED, "Not wanted.")
+    def refuse(head: ResponseHead) -> None:
+        raise RefusedByRule(DocumentState.TYPE_NOT_WANTED, "Not wanted.")
 
     answer = OK + b"Transfer-Encoding: chunked\r\n\r\nnot chunks\r\n"
-    with RawServer(answering(answer)) as server, pytest.raises(Refused):
+    with RawServer(answering(answer)) as server, pytest.raises(RefusedByRule):
         fetch(server.url, on_head=refuse)
 
 
 def test_a_refused_body_that_is_here_already_leaves_the_connection_open() -> None:
-    def refuse(head: Head) -> None:
-        raise Refused(DocumentState.TOO_LARGE, "Too large.")
+    def refuse(head: ResponseHead) -> None:
+        raise RefusedByRule(DocumentState.TOO_LARGE, "Too large.")
 
     async def main(url: str) -> None:
-        client = Client()
-        with pytest.raises(Refused):
-            await client.fetch(Ask(url, on_head=refuse))
-        await client.fetch(Ask(url))
+        client = HttpClient()
+        with pytest.raises(RefusedByRule):
+            await client.fetch(FetchRequest(url, on_head=refuse))
+        await client.fetch(FetchRequest(url))
         await client.close()
 
     with RawServer(repeating(HELLO)) as server:
@@ -192,13 +192,13 @@ def test_a_refused_body_that_is_here_already_leaves_the_connection_open() -> Non
 @runners
 def test_a_cancelled_fetch_closes_its_connection(run: Runner[Any]) -> None:
     async def main(url: str) -> None:
-        client = Client()
-        fetching = asyncio.ensure_future(client.fetch(Ask(url)))
+        client = HttpClient()
+        fetching = asyncio.ensure_future(client.fetch(FetchRequest(url)))
         await eventually_here(lambda: server.requests)
         fetching.cancel()
         with pytest.raises(asyncio.CancelledError):
             await fetching
-        assert await asyncio.to_thread(server.closed.wait, PATIENCE)
+        assert await asyncio.to_thread(server.closed.wait, TIMEOUT_SECONDS)
         await client.close()
 
     with RawServer(then_waiting(OK)) as server:
@@ -208,15 +208,15 @@ def test_a_cancelled_fetch_closes_its_connection(run: Runner[Any]) -> None:
 @runners
 def test_idle_connections_are_bounded_and_end(run: Runner[Any]) -> None:
     async def main(urls: list[str]) -> list[int]:
-        client, brief = Client(max_idle=3, max_idle_per_server=2), Client(idle_seconds=0.1)
-        await asyncio.gather(*(client.fetch(Ask(urls[0])) for _ in range(4)))
+        client, brief = HttpClient(max_idle=3, max_idle_per_server=2), HttpClient(idle_seconds=0.1)
+        await asyncio.gather(*(client.fetch(FetchRequest(urls[0])) for _ in range(4)))
         sizes = [len(client._pool)]
         for url in urls:
-            await client.fetch(Ask(url))
+            await client.fetch(FetchRequest(url))
         sizes.append(len(client._pool))
         await client.close()
         for url in urls:
-            await brief.fetch(Ask(url))
+            await brief.fetch(FetchRequest(url))
         await eventually_here(lambda: not len(brief._pool))
         await brief.close()
         return sizes

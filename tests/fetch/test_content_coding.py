@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.fetch.content_coding import ENGINES
-from tarantula.fetch.content_coding_part_decode import decode
-from tarantula.fetch.errors import TooLarge
+from tarantula.fetch.content_coding import DECOMPRESSORS
+from tarantula.fetch.content_coding_part_decode import decode_body
+from tarantula.fetch.errors import BodyTooLarge
 from tests.sites.raw import RawServer, answering
 from tests.support.fetches import fetch
 
@@ -42,11 +42,11 @@ PACKERS: dict[bytes, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("coding", PACKERS)
 @given(data=st.binary(max_size=500), times=st.sampled_from([1, 2, 1000]))
 def test_round_trip(coding: bytes, data: bytes, times: int) -> None:
-    assert decode(PACKERS[coding](data * times), [coding]) == (data * times, "")
+    assert decode_body(PACKERS[coding](data * times), [coding]) == (data * times, "")
 
 
 def test_every_engine_is_tried_here() -> None:
-    assert set(PACKERS) == set(ENGINES)
+    assert set(PACKERS) == set(DECOMPRESSORS)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_every_engine_is_tried_here() -> None:
     ],
 )
 def test_odd_but_whole(packed: bytes, codings: list[bytes], body: bytes) -> None:
-    assert decode(packed, codings) == (body, "")
+    assert decode_body(packed, codings) == (body, "")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_odd_but_whole(packed: bytes, codings: list[bytes], body: bytes) -> None
 def test_what_cannot_be_unpacked_stays_as_it_was_sent(
     packed: bytes, codings: list[bytes], body: bytes, note: str
 ) -> None:
-    decoded = decode(packed, codings)
+    decoded = decode_body(packed, codings)
     assert decoded.body == body
     assert note in decoded.note
 
@@ -90,7 +90,7 @@ def test_what_cannot_be_unpacked_stays_as_it_was_sent(
 @pytest.mark.parametrize("coding", [b"gzip", b"deflate", b"zstd"])
 def test_a_stream_that_breaks_off_gives_what_it_can(coding: bytes) -> None:
     page = b"".join(b"%d %x," % (number, number * 7919) for number in range(50_000))
-    decoded = decode(PACKERS[coding](page)[:-1000], [coding])
+    decoded = decode_body(PACKERS[coding](page)[:-1000], [coding])
     assert len(page) // 2 < len(decoded.body) < len(page)
     assert page.startswith(decoded.body)
     assert "it breaks off" in decoded.note
@@ -99,7 +99,7 @@ def test_a_stream_that_breaks_off_gives_what_it_can(coding: bytes) -> None:
 @given(st.sampled_from(sorted(PACKERS)), st.binary(max_size=200), st.integers(0, 400), st.binary(max_size=3))
 def test_damage_never_raises(coding: bytes, data: bytes, place: int, damage: bytes) -> None:
     packed = PACKERS[coding](data)
-    decode(packed[:place] + damage + packed[place + len(damage) :], [coding], 1_000_000)
+    decode_body(packed[:place] + damage + packed[place + len(damage) :], [coding], 1_000_000)
 
 
 @pytest.mark.parametrize("coding", [b"gzip", b"deflate", b"br", b"zstd"])
@@ -108,8 +108,8 @@ def test_bomb(coding: bytes) -> None:
     payload = brotli.compress(zeros, quality=1) if coding == b"br" else PACKERS[coding](zeros)
     tracemalloc.start()
     try:
-        with pytest.raises(TooLarge, match="unpacks to more than 1,000,000 bytes"):
-            decode(payload, [coding], 1_000_000)
+        with pytest.raises(BodyTooLarge, match="unpacks to more than 1,000,000 bytes"):
+            decode_body(payload, [coding], 1_000_000)
         assert tracemalloc.get_traced_memory()[1] < 3_000_000
     finally:
         tracemalloc.stop()
@@ -123,7 +123,7 @@ def test_bomb_of_ten_gigabytes_from_a_server() -> None:
         with RawServer(answering(head + payload)) as server:
             tracemalloc.start()
             try:
-                with pytest.raises(TooLarge, match="unpacks to more than 20,000,000 bytes"):
+                with pytest.raises(BodyTooLarge, match="unpacks to more than 20,000,000 bytes"):
                     fetch(server.url, max_size=20_000_000)
                 assert tracemalloc.get_traced_memory()[1] < 80_000_000
             finally:
@@ -131,4 +131,4 @@ def test_bomb_of_ten_gigabytes_from_a_server() -> None:
 
 
 def test_many_empty_streams_end() -> None:
-    assert decode(gzip.compress(b"") * 50_000, [b"gzip"], 1000).body == b""
+    assert decode_body(gzip.compress(b"") * 50_000, [b"gzip"], 1000).body == b""

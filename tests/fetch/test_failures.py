@@ -12,20 +12,20 @@ import pytest
 
 from tarantula.core.states import DocumentState
 from tarantula.fetch.errors import (
-    CannotAsk,
+    BodyTooLarge,
     DownloadError,
+    FetchTimeout,
+    InvalidRequest,
     InvalidResponse,
-    NoCode,
-    NotReached,
+    NoStatusCode,
     PrivateAddress,
-    Refused,
-    TookTooLong,
-    TooLarge,
+    RefusedByRule,
+    ServerUnreachable,
 )
-from tarantula.fetch.exchange import Head
+from tarantula.fetch.exchange import ResponseHead
 from tests.sites.raw import Handler, Peer, RawServer, answering, then_waiting
 from tests.support.fetches import RUNNERS, Runner, fetch
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 OK = b"HTTP/1.1 200 OK\r\n"
 SIZED = OK + b"Content-Length: %d\r\n\r\n"
@@ -115,30 +115,36 @@ PRIVATE_HOSTS = ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "169.2
 CASES = [
     Case("closes at once", closing, InvalidResponse, "closed the connection without an answer"),
     Case("closes after the request", answering(b""), InvalidResponse, "closed the connection without an answer"),
-    Case("resets", resetting, NotReached, "reset the connection"),
-    Case("resets in the body", resetting_in_the_body, NotReached, "reset the connection"),
-    Case("no answer", silent, TookTooLong, "longer than 1.5 seconds; it was waiting for the answer", SOON),
-    Case("drips a head", dripping_head, TookTooLong, "reading the headers", SOON),
-    Case("drips a body", dripping_body, TookTooLong, "reading the body, ", SOON),
+    Case("resets", resetting, ServerUnreachable, "reset the connection"),
+    Case("resets in the body", resetting_in_the_body, ServerUnreachable, "reset the connection"),
+    Case("no answer", silent, FetchTimeout, "longer than 1.5 seconds; it was waiting for the answer", SOON),
+    Case("drips a head", dripping_head, FetchTimeout, "reading the headers", SOON),
+    Case("drips a body", dripping_body, FetchTimeout, "reading the body, ", SOON),
     Case("not HTTP", answering(b"220 mail.example ESMTP\r\n"), InvalidResponse, "begins with “220 mail.example ESMTP”"),
     Case("page without a head", answering(b"<html>\x00\x01</html>"), InvalidResponse, "“<html>··</html>”"),
     Case("not HTTP, long", answering(b"z" * 500), InvalidResponse, f"“{'z' * 60}…”"),
-    Case("one letter", answering(b"H"), NoCode, "“H”"),
-    Case("no code", answering(b"HTTP/1.1 OK\r\n\r\n"), NoCode, "no status code: it begins with “HTTP/1.1 OK”"),
-    Case("code of two digits", answering(b"HTTP/1.1 20 OK\r\n\r\n"), NoCode, "no status code"),
-    Case("code of four digits", answering(b"HTTP/1.1 2000 OK\r\n\r\n"), NoCode, "no status code"),
-    Case("code of zeros", answering(b"HTTP/1.1 000 OK\r\n\r\n"), NoCode, "no status code"),
-    Case("no code, waiting", then_waiting(b"HTTP/1.1 what\r\n"), NoCode, "no status code"),
+    Case("one letter", answering(b"H"), NoStatusCode, "“H”"),
+    Case("no code", answering(b"HTTP/1.1 OK\r\n\r\n"), NoStatusCode, "no status code: it begins with “HTTP/1.1 OK”"),
+    Case("code of two digits", answering(b"HTTP/1.1 20 OK\r\n\r\n"), NoStatusCode, "no status code"),
+    Case("code of four digits", answering(b"HTTP/1.1 2000 OK\r\n\r\n"), NoStatusCode, "no status code"),
+    Case("code of zeros", answering(b"HTTP/1.1 000 OK\r\n\r\n"), NoStatusCode, "no status code"),
+    Case("no code, waiting", then_waiting(b"HTTP/1.1 what\r\n"), NoStatusCode, "no status code"),
     Case("breaks off in the head", answering(OK + b"A: b\r\n"), InvalidResponse, "broke off in its headers"),
     Case("a header of a megabyte", answering(OK + b"X: " + b"y" * 1_000_000), InvalidResponse, "larger than 262,144"),
     Case("headers without end", endless_headers, InvalidResponse, "headers are larger than 262,144 bytes"),
     Case("interim answers without end", endless_interim, InvalidResponse, "More than 20 interim answers"),
-    Case("body without end", endless, TooLarge, "larger than 1,000,000 bytes", SMALL),
-    Case("body without end, in time", endless, TookTooLong, "reading the body", SOON),
-    Case("chunks without end", endless_chunks, TooLarge, "larger than 1,000,000 bytes", SMALL),
-    Case("trailer without end", endless_trailer, TooLarge, "larger than 1,000,000 bytes", SMALL),
+    Case("body without end", endless, BodyTooLarge, "larger than 1,000,000 bytes", SMALL),
+    Case("body without end, in time", endless, FetchTimeout, "reading the body", SOON),
+    Case("chunks without end", endless_chunks, BodyTooLarge, "larger than 1,000,000 bytes", SMALL),
+    Case("trailer without end", endless_trailer, BodyTooLarge, "larger than 1,000,000 bytes", SMALL),
     Case("shorter than it says", answering(SIZED % 10 + b"abc"), InvalidResponse, "after 3 of 10 bytes"),
-    Case("longer than allowed", then_waiting(SIZED % 99 + b"x" * 50), TooLarge, "larger than 9 bytes", {"max_size": 9}),
+    Case(
+        "longer than allowed",
+        then_waiting(SIZED % 99 + b"x" * 50),
+        BodyTooLarge,
+        "larger than 9 bytes",
+        {"max_size": 9},
+    ),
     Case("two lengths", answering(OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"), InvalidResponse, "differ"),
     Case("chunks break off", answering(CHUNKED + b"5\r\nab"), InvalidResponse, "after 2 bytes, before its last chunk"),
     Case("chunk of no size", answering(CHUNKED + b"hello\r\n"), InvalidResponse, "“hello” is not the size of one"),
@@ -152,7 +158,7 @@ def test_misbehaving_server(case: Case, run: Runner[Any]) -> None:
     with RawServer(case.handler) as server:
         with pytest.raises(DownloadError) as caught:
             fetch(server.url, run, **case.limits)
-        assert server.closed.wait(PATIENCE), "the connection was not dropped"
+        assert server.closed.wait(TIMEOUT_SECONDS), "the connection was not dropped"
     assert type(caught.value) is case.error
     assert case.sentence in caught.value.reason
     assert caught.value.state is case.error.state
@@ -163,13 +169,13 @@ def test_refused(run: Runner[Any]) -> None:
     with socket.socket() as unheard:
         unheard.bind(("127.0.0.1", 0))
         port = unheard.getsockname()[1]
-        with pytest.raises(NotReached, match=f"The server 127.0.0.1:{port} refused the connection."):
+        with pytest.raises(ServerUnreachable, match=f"The server 127.0.0.1:{port} refused the connection."):
             fetch(f"http://127.0.0.1:{port}/", run)
 
 
 @pytest.mark.parametrize("name", ["nowhere.invalid", "x" * 70 + ".invalid", "a..b.invalid"])
 def test_name_that_does_not_resolve(name: str) -> None:
-    with pytest.raises(NotReached, match="does not resolve") as caught:
+    with pytest.raises(ServerUnreachable, match="does not resolve") as caught:
         fetch(f"http://{name}/")
     assert caught.value.state == DocumentState.SYSTEM_ERROR
 
@@ -178,7 +184,7 @@ def test_name_that_does_not_resolve(name: str) -> None:
     "url", ["ftp://example.org/", "http:///path", "http://[::1/", "http://a:port/", "http://a:99999/", "http://a/ b"]
 )
 def test_address_that_cannot_be_asked(url: str) -> None:
-    with pytest.raises(CannotAsk):
+    with pytest.raises(InvalidRequest):
         fetch(url)
 
 
@@ -194,18 +200,18 @@ def test_private_address_is_never_connected_to(host: str, run: Runner[Any]) -> N
 
 @pytest.mark.parametrize("run", RUNNERS.values(), ids=RUNNERS)
 def test_refusal_by_head_ends_the_transfer(run: Runner[Any]) -> None:
-    def refuse(head: Head) -> None:
-        raise Refused(DocumentState.TYPE_NOT_WANTED, f"{head.get(b'content-type')} is not wanted.", "TypeRule")
+    def refuse(head: ResponseHead) -> None:
+        raise RefusedByRule(DocumentState.TYPE_NOT_WANTED, f"{head.get(b'content-type')} is not wanted.", "TypeRule")
 
     with RawServer(then_waiting(OK + b"Content-Type: video/mp4\r\nContent-Length: 1000000\r\n\r\nabc")) as server:
-        with pytest.raises(Refused, match="video/mp4 is not wanted") as caught:
+        with pytest.raises(RefusedByRule, match="video/mp4 is not wanted") as caught:
             fetch(server.url, run, on_head=refuse)
-        assert server.closed.wait(PATIENCE)
+        assert server.closed.wait(TIMEOUT_SECONDS)
     assert (caught.value.state, caught.value.rule) == (DocumentState.TYPE_NOT_WANTED, "TypeRule")
 
 
 def test_a_body_that_never_ends_stays_small_in_memory() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with RawServer(endless) as server, pytest.raises(TooLarge):
+    with RawServer(endless) as server, pytest.raises(BodyTooLarge):
         fetch(server.url, max_size=2_000_000)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.fetch.media_types import by_extension, charset_of, extension_of, guess, media_type, sniff
+from tarantula.fetch.media_types import charset_of, extension_of, guess_type, media_type, sniff_type, types_by_extension
 
 KNOWN = {
     "text/html": ["html", ".HTM"],
@@ -14,7 +14,7 @@ KNOWN = {
     "application/rss+xml": ["xml"],
     "text/xml": ["xml"],
 }
-EXTENSIONS = by_extension(KNOWN)
+EXTENSIONS = types_by_extension(KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -120,13 +120,13 @@ def test_types_by_extension() -> None:
     ],
 )
 def test_first_bytes_tell(start: bytes, mime: str | None) -> None:
-    assert sniff(start) == mime
+    assert sniff_type(start) == mime
 
 
 @given(st.binary(max_size=2000))
 def test_no_bytes_are_too_strange(start: bytes) -> None:
-    sniff(start)
-    sniff(b"<?xml" + start)
+    sniff_type(start)
+    sniff_type(b"<?xml" + start)
 
 
 @pytest.mark.parametrize(
@@ -145,4 +145,4 @@ def test_no_bytes_are_too_strange(start: bytes) -> None:
     ],
 )
 def test_header_then_extension_then_bytes(header: str | None, url: str, start: bytes, mime: str | None) -> None:
-    assert guess(header, url, EXTENSIONS, start) == mime
+    assert guess_type(header, url, EXTENSIONS, start) == mime

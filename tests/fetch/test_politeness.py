@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.core.states import DocumentState
-from tarantula.fetch.politeness import MAX_RETRY_AFTER, OVERLOADED_MOST, TROUBLED_MOST, Politeness, retry_after_seconds
-from tarantula.fetch.robots import MAX_CRAWL_DELAY
+from tarantula.fetch.politeness import (
+    MAX_RETRY_AFTER_SECONDS,
+    OVERLOADED_MOST,
+    TROUBLED_MOST,
+    Politeness,
+    retry_after_seconds,
+)
+from tarantula.fetch.robots import MAX_CRAWL_DELAY_SECONDS
 
 NOW = datetime(2026, 6, 12, 22, 0, tzinfo=UTC)
 SERVER = "www.x.pt"
@@ -45,7 +51,7 @@ def after(delay: float, *events: int | str, crawl_delay: float | None = None) ->
         (1.0, 5.0, [200], [5]),
         (5.0, 1.0, [200], [5]),
         (1.0, 0.0, [200], [1]),
-        (1.0, 86_400.0, [200], [MAX_CRAWL_DELAY]),
+        (1.0, 86_400.0, [200], [MAX_CRAWL_DELAY_SECONDS]),
         (0.0, None, [429, 429, 503, 200, 200], [1, 2, 4, 2, 1]),
         (1.0, None, [503, 503, 503], [2, 3, 5]),
         (10.0, None, [503, 503], [20, 30]),
@@ -73,8 +79,8 @@ def test_trouble_doubles_and_success_halves(
         ("0", 0),
         ("120", 120),
         (" 120 ", 120),
-        ("86400", MAX_RETRY_AFTER),
-        ("9" * 5000, MAX_RETRY_AFTER),
+        ("86400", MAX_RETRY_AFTER_SECONDS),
+        ("9" * 5000, MAX_RETRY_AFTER_SECONDS),
         ("-5", None),
         ("1.5", None),
         ("soon", None),
@@ -83,7 +89,7 @@ def test_trouble_doubles_and_success_halves(
         ("Friday, 12-Jun-26 22:01:30 GMT", 90),
         ("Fri Jun 12 22:01:30 2026", 90),
         ("Fri, 12 Jun 2026 21:00:00 GMT", 0),
-        ("Fri, 12 Jun 2099 22:00:00 GMT", MAX_RETRY_AFTER),
+        ("Fri, 12 Jun 2099 22:00:00 GMT", MAX_RETRY_AFTER_SECONDS),
         ("Fri, 99 Jun 2026 22:00:00 GMT", None),
         ("Fri, 12 Jun 99999 22:00:00 GMT", None),
     ],
@@ -95,7 +101,7 @@ def test_retry_after(header: str | None, seconds: float | None) -> None:
 @given(st.text())
 def test_no_retry_after_is_too_strange(header: str) -> None:
     seconds = retry_after_seconds(header, NOW)
-    assert seconds is None or 0 <= seconds <= MAX_RETRY_AFTER
+    assert seconds is None or 0 <= seconds <= MAX_RETRY_AFTER_SECONDS
 
 
 def test_retry_after_is_obeyed_and_then_over() -> None:
@@ -123,7 +129,7 @@ def test_retry_after_is_read_by_the_clock_on_the_wall_if_no_time_is_given() -> N
     politeness = Politeness(0.0, clock=Clock())
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     politeness.answered(SERVER, 503, tomorrow.strftime("%a, %d %b %Y %H:%M:%S GMT"))
-    assert politeness.pause(SERVER) == MAX_RETRY_AFTER
+    assert politeness.pause(SERVER) == MAX_RETRY_AFTER_SECONDS
 
 
 def test_one_server_does_not_pay_for_another() -> None:
@@ -178,7 +184,7 @@ def test_a_pause_lies_between_the_delay_and_the_cap(
     clock = Clock()
     politeness = Politeness(delay, clock=clock)
     politeness.ask_crawl_delay(SERVER, crawl_delay)
-    base = max(delay, min(crawl_delay, MAX_CRAWL_DELAY))
+    base = max(delay, min(crawl_delay, MAX_CRAWL_DELAY_SECONDS))
     for event in events:
         if isinstance(event, float):
             clock.now += event
@@ -186,8 +192,8 @@ def test_a_pause_lies_between_the_delay_and_the_cap(
             politeness.failed(SERVER)
         else:
             politeness.answered(SERVER, *event, NOW)
-        assert base <= politeness.pause(SERVER) <= max(base + OVERLOADED_MOST, MAX_RETRY_AFTER) + ROUNDING
-    clock.now += MAX_RETRY_AFTER + ROUNDING
+        assert base <= politeness.pause(SERVER) <= max(base + OVERLOADED_MOST, MAX_RETRY_AFTER_SECONDS) + ROUNDING
+    clock.now += MAX_RETRY_AFTER_SECONDS + ROUNDING
     for _ in range(15):
         politeness.answered(SERVER, 200)
     assert politeness.pause(SERVER) == base

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tarantula.fetch.errors import CannotAsk, NotReached, PrivateAddress
+from tarantula.fetch.errors import InvalidRequest, PrivateAddress, ServerUnreachable
 from tarantula.fetch.request_part_proxy import parse_proxy
 from tests.sites.certificates import certificate, server_context
 from tests.sites.raw import Peer, RawServer, answering, repeating
@@ -60,7 +60,7 @@ def test_a_proxy_that_refuses() -> None:
     answer = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
     with (
         RawServer(answering(answer)) as proxy,
-        pytest.raises(NotReached, match="The proxy answered 407"),
+        pytest.raises(ServerUnreachable, match="The proxy answered 407"),
     ):
         fetch("https://example.invalid/", proxy=proxy.url)
 
@@ -74,5 +74,5 @@ def test_a_private_address_is_not_asked_of_a_proxy() -> None:
 
 @pytest.mark.parametrize("url", ["socks5://127.0.0.1:1", "https://127.0.0.1:1", "http://:80", "http://a:port"])
 def test_proxies_that_cannot_be_used(url: str) -> None:
-    with pytest.raises(CannotAsk, match="The proxy"):
+    with pytest.raises(InvalidRequest, match="The proxy"):
         parse_proxy(url)

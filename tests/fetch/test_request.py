@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tarantula.fetch.errors import CannotAsk
-from tarantula.fetch.exchange import Ask
+from tarantula.fetch.errors import InvalidRequest
+from tarantula.fetch.exchange import FetchRequest
 from tarantula.fetch.request import write_request
 
 
@@ -22,14 +22,14 @@ from tarantula.fetch.request import write_request
     ],
 )
 def test_request_line_and_host(url: str, first: bytes, host: str, port: int) -> None:
-    request = write_request(Ask(url))
+    request = write_request(FetchRequest(url))
     assert request.wire == first + b"Accept-Encoding: gzip, deflate\r\n\r\n"
     assert (request.origin.host, request.origin.port) == (host, port)
 
 
 def test_headers_that_are_given_are_not_added() -> None:
     headers = [(b"accept-ENCODING", b"identity"), (b"host", b"other.example")]
-    assert write_request(Ask("http://example.org/", headers)).wire == (
+    assert write_request(FetchRequest("http://example.org/", headers)).wire == (
         b"GET / HTTP/1.1\r\naccept-ENCODING: identity\r\nhost: other.example\r\n\r\n"
     )
 
@@ -37,21 +37,21 @@ def test_headers_that_are_given_are_not_added() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        Ask("http://example.org/", [(b"A", b"b\r\nC: d")]),
-        Ask("http://example.org/", [(b"A\n", b"b")]),
-        Ask("http://example.org/", [(b"A", b"b\0")]),
-        Ask("http://example.org/\r\nA: b"),
-        Ask("http://example.org/a b"),
-        Ask("http://example.org/é"),
-        Ask("http://exam\nple.org/"),
-        Ask("http://example.org/", method="GET /"),
+        FetchRequest("http://example.org/", [(b"A", b"b\r\nC: d")]),
+        FetchRequest("http://example.org/", [(b"A\n", b"b")]),
+        FetchRequest("http://example.org/", [(b"A", b"b\0")]),
+        FetchRequest("http://example.org/\r\nA: b"),
+        FetchRequest("http://example.org/a b"),
+        FetchRequest("http://example.org/é"),
+        FetchRequest("http://exam\nple.org/"),
+        FetchRequest("http://example.org/", method="GET /"),
     ],
 )
-def test_what_would_break_a_request_is_refused(ask: Ask) -> None:
-    with pytest.raises(CannotAsk):
+def test_what_would_break_a_request_is_refused(ask: FetchRequest) -> None:
+    with pytest.raises(InvalidRequest):
         write_request(ask)
 
 
 def test_a_url_of_100_kilobytes_is_written_whole() -> None:
     path = "/" + "a" * 100_000
-    assert write_request(Ask(f"http://example.org{path}")).wire.startswith(f"GET {path} HTTP/1.1\r\n".encode())
+    assert write_request(FetchRequest(f"http://example.org{path}")).wire.startswith(f"GET {path} HTTP/1.1\r\n".encode())

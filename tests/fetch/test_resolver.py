@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tarantula.fetch import resolver as resolve
-from tarantula.fetch.errors import NotReached, PrivateAddress
+from tarantula.fetch.errors import PrivateAddress, ServerUnreachable
 from tarantula.fetch.resolver import Resolver
 from tarantula.fetch.resolver_part_addresses import is_public
 from tests.sites.raw import RawServer, answering
@@ -76,7 +76,7 @@ def test_a_name_is_looked_up_once_by_all_who_ask() -> None:
         await asyncio.gather(*(resolver.addresses("a") for _ in range(10)))
         await resolver.addresses("a")
         for _ in range(2):
-            with pytest.raises(NotReached, match=r"The name b does not resolve."):
+            with pytest.raises(ServerUnreachable, match=r"The name b does not resolve."):
                 await resolver.addresses("b")
         resolver.close()
 
@@ -85,17 +85,17 @@ def test_a_name_is_looked_up_once_by_all_who_ask() -> None:
 
 
 def test_what_is_known_grows_old_and_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolve, "FOUND_SECONDS", 0.0)
+    monkeypatch.setattr(resolve, "CACHE_SECONDS", 0.0)
     asked, look_up = table(a=["8.8.8.8"])
     resolver = Resolver(look_up=look_up)
 
     async def main() -> None:
         await resolver.addresses("a")
         await resolver.addresses("a")
-        monkeypatch.setattr(resolve, "FOUND_SECONDS", 300.0)
-        monkeypatch.setattr(resolve, "MOST_NAMES", 1)
+        monkeypatch.setattr(resolve, "CACHE_SECONDS", 300.0)
+        monkeypatch.setattr(resolve, "MAX_CACHED_NAMES", 1)
         await resolver.addresses("a")
-        with pytest.raises(NotReached):
+        with pytest.raises(ServerUnreachable):
             await resolver.addresses("b")
         await resolver.addresses("a")
         resolver.close()

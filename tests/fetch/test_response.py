@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.fetch.errors import DownloadError
-from tarantula.fetch.exchange import Ask
-from tarantula.fetch.response import AnswerReader
+from tarantula.fetch.exchange import FetchRequest
+from tarantula.fetch.response import ResponseReader
 
 OK = b"HTTP/1.1 200 OK\r\n"
 INTERIM = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nA: b\r\n\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
-def read(*pieces: bytes, method: str = "GET", closed: bool = False) -> AnswerReader:
+def read(*pieces: bytes, method: str = "GET", closed: bool = False) -> ResponseReader:
     """Read an answer that arrives in these pieces."""
-    reader = AnswerReader(Ask("http://example.org/", method=method, max_size=1_000_000), max_head=10_000)
+    reader = ResponseReader(FetchRequest("http://example.org/", method=method, max_size=1_000_000), max_head=10_000)
     for piece in pieces:
         reader.feed(piece)
     if closed:
@@ -29,12 +29,12 @@ def read(*pieces: bytes, method: str = "GET", closed: bool = False) -> AnswerRea
     return reader
 
 
-def payload_of(reader: AnswerReader) -> bytes:
+def payload_of(reader: ResponseReader) -> bytes:
     assert reader.body is not None
     return reader.body.payload()
 
 
-def raw_of(reader: AnswerReader) -> bytes:
+def raw_of(reader: ResponseReader) -> bytes:
     assert reader.body is not None
     return reader.body.raw()
 
@@ -156,7 +156,7 @@ def test_pieces_do_not_matter(answer: tuple[bytes, bytes, bytes], data: st.DataO
 
 @given(st.lists(st.binary(max_size=60), max_size=6), st.booleans())
 def test_rubbish_only_ever_raises_download_errors(pieces: list[bytes], with_head: bool) -> None:
-    reader = AnswerReader(Ask("http://example.org/", max_size=100), max_head=200)
+    reader = ResponseReader(FetchRequest("http://example.org/", max_size=100), max_head=200)
     with suppress(DownloadError):
         for piece in [OK, *pieces] if with_head else pieces:
             if not reader.complete:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tarantula.core.config import Config
 from tarantula.core.states import DocumentState
 from tarantula.fetch.robots import (
-    FRESH,
-    FRESH_FAILURE,
-    MAX_CRAWL_DELAY,
-    MAX_READ,
+    FRESH_FAILURE_SECONDS,
+    FRESH_SECONDS,
+    MAX_CRAWL_DELAY_SECONDS,
+    MAX_ROBOTS_BYTES,
     PRODUCT_TOKEN,
     RobotsCache,
     RobotsRules,
@@ -151,14 +151,16 @@ def test_where_nothing_is_known_of_a_server_documents_end_as_its_robots_txt_did(
 
 def test_the_first_500_kib_are_read() -> None:
     filling = b"#" * 98 + b"\n"
-    rest = MAX_READ % len(filling)
+    rest = MAX_ROBOTS_BYTES % len(filling)
     start = b"User-agent: *\nDisallow: /a\n"
-    body = start + filling * (MAX_READ // len(filling)) + b"#" * rest + b"\nDisallow: /b\n"
+    body = start + filling * (MAX_ROBOTS_BYTES // len(filling)) + b"#" * rest + b"\nDisallow: /b\n"
     assert not rules(body).allowed(f"{SITE}/a")
     assert rules(body).allowed(f"{SITE}/b")
 
 
-@pytest.mark.parametrize("body", [b"\n" * MAX_READ, b" " * MAX_READ, b"User-agent: a" * 40_000, b"<" * MAX_READ])
+@pytest.mark.parametrize(
+    "body", [b"\n" * MAX_ROBOTS_BYTES, b" " * MAX_ROBOTS_BYTES, b"User-agent: a" * 40_000, b"<" * MAX_ROBOTS_BYTES]
+)
 def test_a_hostile_file_is_read_in_time(body: bytes) -> None:
     assert rules(body).allowed(f"{SITE}/a")
 
@@ -185,7 +187,7 @@ def test_crawl_delay(text: str, delay: float | None) -> None:
 
 def test_a_server_that_asks_for_a_day_gets_five_minutes_and_we_say_so(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        assert rules("User-agent: *\nCrawl-delay: 86400").crawl_delay() == MAX_CRAWL_DELAY
+        assert rules("User-agent: *\nCrawl-delay: 86400").crawl_delay() == MAX_CRAWL_DELAY_SECONDS
     assert f"{URL} asks for 86400 s between visits; it gets 300 s." in caplog.text
 
 
@@ -194,7 +196,7 @@ def test_no_file_is_too_strange(body: bytes, status: int) -> None:
     for text in (body, b"User-agent: *\nDisallow: " + body + b"\nCrawl-delay: " + body):
         read = RobotsRules(status, text, URL)
         assert read.allowed(f"{SITE}/a?b=%zz") in (True, False)
-        assert read.crawl_delay() is None or 0 <= (read.crawl_delay() or 0) <= MAX_CRAWL_DELAY
+        assert read.crawl_delay() is None or 0 <= (read.crawl_delay() or 0) <= MAX_CRAWL_DELAY_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -229,9 +231,9 @@ def test_a_file_is_believed_for_a_day_by_scheme_and_server() -> None:
     assert cache.get(f"{SITE}/b") is read
     assert cache.get("https://www.x.pt/b") is None
     assert cache.get("http://www.x.pt:81/b") is None
-    clock.now = FRESH - 1
+    clock.now = FRESH_SECONDS - 1
     assert cache.get(f"{SITE}/b") is read
-    clock.now = FRESH
+    clock.now = FRESH_SECONDS
     assert cache.get(f"{SITE}/b") is None
 
 
@@ -242,9 +244,9 @@ def test_only_a_second_failure_is_believed_and_for_five_minutes() -> None:
     assert cache.put(f"{SITE}/a", failure) is failure
     assert cache.get(f"{SITE}/a") is None
     assert cache.put(f"{SITE}/a", failure) is failure
-    clock.now = FRESH_FAILURE - 1
+    clock.now = FRESH_FAILURE_SECONDS - 1
     assert cache.get(f"{SITE}/a") is failure
-    clock.now = FRESH_FAILURE
+    clock.now = FRESH_FAILURE_SECONDS
     assert cache.get(f"{SITE}/a") is None
 
 
@@ -252,11 +254,11 @@ def test_an_old_copy_serves_while_the_file_is_unreachable() -> None:
     clock = Clock()
     cache = RobotsCache(clock=clock)
     old = cache.put(f"{SITE}/a", rules("User-agent: *\nDisallow: /b"))
-    clock.now = FRESH
+    clock.now = FRESH_SECONDS
     assert cache.get(f"{SITE}/a") is None
     assert cache.put(f"{SITE}/a", rules("", 503)) is old
     assert cache.get(f"{SITE}/a") is old
-    clock.now = FRESH + FRESH_FAILURE
+    clock.now = FRESH_SECONDS + FRESH_FAILURE_SECONDS
     assert cache.get(f"{SITE}/a") is None
     new = rules("")
     assert cache.put(f"{SITE}/a", new) is new

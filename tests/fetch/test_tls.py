@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tarantula.fetch.errors import NotReached, TookTooLong
+from tarantula.fetch.errors import FetchTimeout, ServerUnreachable
 from tests.sites.certificates import certificate, server_context
 from tests.sites.raw import Peer, RawServer, answering
 from tests.support.fetches import RUNNERS, Runner, fetch
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
@@ -50,7 +50,7 @@ def test_wrong_certificate(
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(path))
     with RawServer(answering(HELLO), tls=server_context(path)) as server:
-        with pytest.raises(NotReached, match="its certificate is not accepted") as caught:
+        with pytest.raises(ServerUnreachable, match="its certificate is not accepted") as caught:
             fetch(server.url, run)
         assert problem in caught.value.reason
         assert fetch(server.url, run, client={"verify": False}).body == b"hello"
@@ -62,16 +62,16 @@ def test_a_server_that_does_not_speak_tls(run: Runner[Any]) -> None:
         peer.write(HELLO)
         peer.wait()
 
-    with RawServer(handler) as server, pytest.raises(NotReached, match="TLS failed: wrong version number"):
+    with RawServer(handler) as server, pytest.raises(ServerUnreachable, match="TLS failed: wrong version number"):
         fetch(server.url.replace("http:", "https:"), run)
 
 
 @runners
 def test_a_server_that_never_greets(run: Runner[Any]) -> None:
     with RawServer(Peer.wait) as server:
-        with pytest.raises(TookTooLong, match="it was connecting"):
+        with pytest.raises(FetchTimeout, match="it was connecting"):
             fetch(server.url.replace("http:", "https:"), run, timeout=0.5)
-        assert server.closed.wait(PATIENCE)
+        assert server.closed.wait(TIMEOUT_SECONDS)
 
 
 @runners
@@ -80,7 +80,10 @@ def test_only_old_protocols(run: Runner[Any], tmp_path: Path) -> None:
     context.set_ciphers("ALL:@SECLEVEL=0")
     with pytest.warns(DeprecationWarning, match="TLSv1_1"):
         context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
-    with RawServer(answering(HELLO), tls=context) as server, pytest.raises(NotReached, match=r"TLS failed: .*version"):
+    with (
+        RawServer(answering(HELLO), tls=context) as server,
+        pytest.raises(ServerUnreachable, match=r"TLS failed: .*version"),
+    ):
         fetch(server.url, run, client={"verify": False})
 
 

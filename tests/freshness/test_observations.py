@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from tarantula.core.database import Database
 from tarantula.freshness import observations
-from tarantula.freshness.observations import Read, read
+from tarantula.freshness.observations import ObservedPages, read_observations
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document, Visit
 from tests.support.visited_publications import Sight, collected, days, publish
@@ -19,9 +19,9 @@ A, B, C = "http://www.fc.ul.pt/a", "http://www.fc.ul.pt/b", "http://www.di.fc.ul
 DAY = 86_400.0
 
 
-def read_of(database: Database, urn: str, most_rows: int | None = None) -> Read:
+def read_of(database: Database, urn: str, most_rows: int | None = None) -> ObservedPages:
     with database.reading() as session:
-        return read(session, find_item(session, urn), most_rows)
+        return read_observations(session, find_item(session, urn), most_rows)
 
 
 def known_of(database: Database, urn: str) -> dict[str, tuple[int, int, float]]:
@@ -101,7 +101,7 @@ def test_any_number_of_ranges_gives_the_same(database: Database, monkeypatch: py
         urn = collected(database, days(day), sights)
     whole = known_of(database, urn)
     assert len(whole) == 200
-    monkeypatch.setattr(observations, "ROWS", 50)
+    monkeypatch.setattr(observations, "ROWS_PER_RANGE", 50)
     assert known_of(database, urn) == whole
 
 
@@ -116,7 +116,7 @@ def test_a_range_of_hashes_is_a_sample_of_pages(database: Database) -> None:
 
 def test_only_the_last_items_are_read(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(database)
-    monkeypatch.setattr(observations, "ITEMS", 2)
+    monkeypatch.setattr(observations, "MAX_ITEMS", 2)
     for day, body in enumerate("abcc"):
         urn = collected(database, days(day), {A: Sight(body)})
     assert known_of(database, urn) == {A: (1, 0, DAY)}

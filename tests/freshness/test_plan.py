@@ -14,10 +14,10 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
 from tarantula.freshness.limits import horizon_of
-from tarantula.freshness.plan import Plan, plan_visits
-from tarantula.freshness.plan_summary import ShownPlan, shown
+from tarantula.freshness.plan import VisitPlan, plan_visits
+from tarantula.freshness.plan_summary import VisitPlanSummary, summarize_plan
 from tarantula.publications import registry, servers
-from tarantula.revisit.planning.policies_part_choosers import OWN
+from tarantula.revisit.planning.policies_part_choosers import PLANNING_POLICIES
 from tarantula.revisit.policies import POLICIES
 from tarantula.tables.publications import Document, Item, Server
 from tests.support.visited_publications import Sight, Sights, collected, days, publish
@@ -37,19 +37,19 @@ def week(database: Database, pages: int = 30, **values: Any) -> None:
         collected(database, days(day), sights)
 
 
-def plan_of(database: Database, **options: Any) -> Plan:
+def plan_of(database: Database, **options: Any) -> VisitPlan:
     with database.reading() as session:
         asked = {"horizon": DAY, "begins_at": days(7), **options}
-        return plan_visits(session, registry.get(session, "fcul"), **asked)
+        return plan_visits(session, registry.get_publication(session, "fcul"), **asked)
 
 
-def shown_of(database: Database, **options: Any) -> ShownPlan:
+def shown_of(database: Database, **options: Any) -> VisitPlanSummary:
     with database.reading() as session:
         asked = {"horizon": DAY, "begins_at": days(7), **options}
-        return shown(session, plan_visits(session, registry.get(session, "fcul"), **asked), 1000)
+        return summarize_plan(session, plan_visits(session, registry.get_publication(session, "fcul"), **asked), 1000)
 
 
-def urls_of(database: Database, plan: Plan) -> list[str]:
+def urls_of(database: Database, plan: VisitPlan) -> list[str]:
     with database.reading() as session:
         urls = dict(session.execute(select(Document.id, Document.url)).all())
     return [urls[document] for document in plan.documents.tolist()]
@@ -104,15 +104,15 @@ def test_one_item_is_enough_and_all_its_pages_are_believed_alike(database: Datab
 def test_servers_have_pauses_of_their_own(database: Database) -> None:
     week(database, delay=10)
     with database.session() as session:
-        publication = registry.get(session, "fcul")
-        servers.put(session, "quick.fc.ul.pt", publication, {"delay": HOUR})
+        publication = registry.get_publication(session, "fcul")
+        servers.put_server_settings(session, "quick.fc.ul.pt", publication, {"delay": HOUR})
         session.execute(update(Server).where(Server.name == "slow.fc.ul.pt").values(pause=120.0, backoff=60.0))
     found = shown_of(database)
     assert {row.server: row.pause for row in found.servers} == {"quick.fc.ul.pt": HOUR, "slow.fc.ul.pt": 60.0}
     assert {row.server: row.visits for row in found.servers} == {"quick.fc.ul.pt": 24, "slow.fc.ul.pt": 1440}
     with database.session() as session:
-        servers.put(session, "quick.fc.ul.pt", None, {"excluded": True})
-        servers.put(session, "slow.fc.ul.pt", None, {"documents": 7})
+        servers.put_server_settings(session, "quick.fc.ul.pt", None, {"excluded": True})
+        servers.put_server_settings(session, "slow.fc.ul.pt", None, {"documents": 7})
     found = shown_of(database)
     assert {row.server: (row.pause, row.visits) for row in found.servers} == {
         "quick.fc.ul.pt": (None, 0),
@@ -134,7 +134,7 @@ def test_pages_near_the_base_document_may_count_more(sqlite: Database) -> None:
     assert depths[by_depth.pages].mean() < depths[equal.pages].mean()
 
 
-@pytest.mark.parametrize("policy", [*OWN, *POLICIES])
+@pytest.mark.parametrize("policy", [*PLANNING_POLICIES, *POLICIES])
 def test_every_policy_makes_a_plan_and_none_is_better_within_the_horizon_than_aged(
     sqlite: Database, policy: str
 ) -> None:
@@ -174,7 +174,7 @@ def test_all_servers_excluded_leave_nothing_to_plan(sqlite: Database) -> None:
     week(sqlite, pages=2)
     with sqlite.session() as session:
         for server in ("quick.fc.ul.pt", "slow.fc.ul.pt"):
-            servers.put(session, server, None, {"excluded": True})
+            servers.put_server_settings(session, server, None, {"excluded": True})
     with pytest.raises(TarantulaError, match="are excluded: nothing could be planned"):
         plan_of(sqlite)
 
@@ -195,5 +195,5 @@ def test_the_horizon_lasts_until_the_next_item_or_the_longest_duration(sqlite: D
     publish(sqlite, "once")
     with sqlite.reading() as session:
         now = days(1) + timedelta(hours=12)
-        found = {row.name: horizon_of(config, row, now) for row in registry.all(session)}
+        found = {row.name: horizon_of(config, row, now) for row in registry.all_publications(session)}
     assert found == {"fcul": 5.5 * DAY, "short": 6 * HOUR, "once": DAY}

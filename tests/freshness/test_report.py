@@ -15,14 +15,14 @@ from tarantula.accounts.roles import Role
 from tarantula.core.database import Database
 from tarantula.freshness import report_part_standing
 from tarantula.freshness.report import calibration_of
-from tarantula.freshness.report_part_standing import Standing, standing_of
+from tarantula.freshness.report_part_standing import FreshnessReport, freshness_report
 from tarantula.services import reports
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document, Visit
 from tests.support.command_result import Tarantula
-from tests.support.contexts import desk_of
+from tests.support.contexts import context_of
 from tests.support.visited_publications import Sight, collected, days, publish
-from tests.support.web_server import office
+from tests.support.web_server import web_server
 
 PAGES = 400
 HOUR = timedelta(hours=1)
@@ -54,9 +54,9 @@ def _visit(item: int, document: int, number: int) -> dict[str, object]:
     return {"item_id": item, "document_id": document, "due_at": days(1) + number * timedelta(seconds=1), "rate": 1e-5}
 
 
-def standing_in(database: Database, urn: str, now: datetime) -> Standing:
+def standing_in(database: Database, urn: str, now: datetime) -> FreshnessReport:
     with database.reading() as session:
-        found = standing_of(session, find_item(session, urn), now)
+        found = freshness_report(session, find_item(session, urn), now)
     assert found is not None
     return found
 
@@ -105,7 +105,7 @@ def test_how_fresh_pages_are_believed_to_be_falls_with_time(database: Database) 
 def test_a_large_item_is_judged_by_a_sample(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     urn = refreshed(database)
     whole = standing_in(database, urn, days(3)).freshness
-    monkeypatch.setattr(report_part_standing, "SAMPLE", 450)
+    monkeypatch.setattr(report_part_standing, "SAMPLE_ROWS", 450)
     sample = standing_in(database, urn, days(3)).freshness
     assert whole is not None
     assert sample is not None
@@ -126,7 +126,7 @@ def test_a_report_of_an_item_that_keeps_none_fresh_says_nothing_of_it(sqlite: Da
     publish(sqlite)
     urn = collected(sqlite, days(0), {"http://www.fc.ul.pt/": Sight()})
     with sqlite.reading() as session:
-        assert standing_of(session, find_item(session, urn)) is None
+        assert freshness_report(session, find_item(session, urn)) is None
 
 
 def test_the_report_shows_it(sqlite: Database, tarantula: Tarantula) -> None:
@@ -143,16 +143,16 @@ def test_the_report_shows_it(sqlite: Database, tarantula: Tarantula) -> None:
 
 def test_the_desk_tells_it_of_one_item_and_not_of_all_in_time(sqlite: Database) -> None:
     urn = refreshed(sqlite)
-    desk = desk_of(sqlite, Role.READER)
-    belief = reports.of_item(desk, urn).belief
+    desk = context_of(sqlite, Role.READER)
+    belief = reports.item_report(desk, urn).belief
     assert belief is not None
     assert belief.calibration.told == PAGES - 2
-    assert [report.belief for report in reports.over_time(desk, "fcul")] == [None, None]
+    assert [report.belief for report in reports.publication_reports(desk, "fcul")] == [None, None]
 
 
 def test_the_page_of_the_report_shows_it(sqlite: Database, window: Page) -> None:
     urn = refreshed(sqlite)
-    with office() as place:
+    with web_server() as place:
         place.enter(window)
         window.goto(f"{place.address}/items/{urn}/report")
         expect(window.get_by_text("of the pages are believed to be as on their servers")).to_be_visible()

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from tarantula.frontier.escalona import Host
+from tarantula.frontier.escalona import EscalonaHost
 from tarantula.frontier.strategies import BestFirst
 
 
-def change(host: Host, dice: random.Random) -> None:
+def change(host: EscalonaHost, dice: random.Random) -> None:
     if host.waiting and dice.random() < 0.5:
         host.pop()
     else:
@@ -20,9 +20,9 @@ def change(host: Host, dice: random.Random) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_numbers_that_rise_and_fall_are_heeded(seed: int) -> None:
     dice = random.Random(seed)
-    best: BestFirst[Host] = BestFirst()
-    hosts = [Host(f"h{known}", known) for known in range(dice.randrange(1, 8))]
-    offered: list[Host] = []
+    best: BestFirst[EscalonaHost] = BestFirst()
+    hosts = [EscalonaHost(f"h{known}", known) for known in range(dice.randrange(1, 8))]
+    offered: list[EscalonaHost] = []
     for _ in range(500):
         host = dice.choice(hosts)
         for _ in range(dice.randrange(3)):

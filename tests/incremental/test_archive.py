@@ -10,18 +10,18 @@ import pytest
 from sqlalchemy import select, update
 from warcio.archiveiterator import ArchiveIterator
 
-from tarantula.archive.diff.items import ByUrl, Comparison
-from tarantula.archive.export.exporter import Format, export_item
+from tarantula.archive.diff.items import ItemComparison, UrlCounts
+from tarantula.archive.export.exporter import ExportFormat, export_item
 from tarantula.archive.mirror.conversion import convert_item
-from tarantula.archive.quality.indicators import compute
-from tarantula.archive.replay.content import Shown, shown
+from tarantula.archive.quality.indicators import compute_indicators
+from tarantula.archive.replay.content import ReplayContent, displayed_content
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.removal_part_removal import remove_item
 from tarantula.links.link import LinkKind
-from tarantula.services.documents import detail_of
-from tarantula.store.cdxj_part_index import index_item
+from tarantula.services.documents import document_detail
+from tarantula.store.cdxj_part_index import write_item_indexes
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document
 from tests.support.incremental_items import chosen, prepare
@@ -53,13 +53,13 @@ def carried(database: Database, database_config: Config) -> tuple[str, str]:
 
 def write_indexes(database: Database, config: Config, urn: str) -> None:
     with database.reading() as session:
-        index_item(session, find_item(session, urn), config.items / urn)
+        write_item_indexes(session, find_item(session, urn), config.items / urn)
 
 
-def all_shown(database: Database, config: Config, urn: str) -> dict[str, Shown | None]:
+def all_shown(database: Database, config: Config, urn: str) -> dict[str, ReplayContent | None]:
     with database.reading() as session:
         documents = session.scalars(select(Document).where(Document.item_id == find_item(session, urn).id))
-        return {document.url: shown(session, config.items, document) for document in documents}
+        return {document.url: displayed_content(session, config.items, document) for document in documents}
 
 
 def mirrored(database: Database, config: Config, urn: str) -> dict[str, bytes]:
@@ -76,14 +76,16 @@ def test_carried_over_it_is_whole_and_stays_so(
 ) -> None:
     config, (first, second) = database_config, carried
     whole, copies = all_shown(database, config, first), mirrored(database, config, first)
-    assert whole[f"{BASE}seen.html"] == Shown(b"<title>Seen</title><p>Drawn by a browser", "text/html; charset=utf-8")
+    assert whole[f"{BASE}seen.html"] == ReplayContent(
+        b"<title>Seen</title><p>Drawn by a browser", "text/html; charset=utf-8"
+    )
     check(database, config, second, whole, copies)
     referred = config.items / second / "indexes" / "referred.cdxj"
     assert len(referred.read_text().splitlines()) == len(whole)
     with database.reading() as session:
         earlier, later = find_item(session, first), find_item(session, second)
-        assert Comparison(session, earlier, later).summary().by_url == ByUrl(0, 0, 4, 0, 0)
-        before, after = compute(session, earlier), compute(session, later)
+        assert ItemComparison(session, earlier, later).summary().by_url == UrlCounts(0, 0, 4, 0, 0)
+        before, after = compute_indicators(session, earlier), compute_indicators(session, later)
         assert (after.collected, after.bytes, after.requisites) == (before.collected, before.bytes, before.requisites)
         assert after.base.missing is False
     assert remove_item(config, database, first) == []
@@ -92,11 +94,11 @@ def test_carried_over_it_is_whole_and_stays_so(
 
 
 def check(
-    database: Database, config: Config, urn: str, whole: dict[str, Shown | None], copies: dict[str, bytes]
+    database: Database, config: Config, urn: str, whole: dict[str, ReplayContent | None], copies: dict[str, bytes]
 ) -> None:
     assert all_shown(database, config, urn) == whole
     assert mirrored(database, config, urn) == copies
-    for form in Format:
+    for form in ExportFormat:
         exported = export_item(config, database, urn, form, force=True)
         assert exported.problems == []
         assert exported.contents["records"] == len(whole)
@@ -106,7 +108,7 @@ def check(
         page = session.scalars(
             select(Document).where(Document.item_id == item.id, Document.url == f"{BASE}plain.html")
         ).one()
-        detail = detail_of(session, config.items, item, page.id)
+        detail = document_detail(session, config.items, item, page.id)
         assert (detail.has_body, detail.is_revisit, detail.warc) == (True, True, None)
         assert detail.status_line == "HTTP/1.1 200 Such"
 
@@ -114,7 +116,7 @@ def check(
 def test_exported_it_has_what_browsers_made_of_pages(
     database: Database, database_config: Config, carried: tuple[str, str]
 ) -> None:
-    exported = export_item(database_config, database, carried[1], Format.WACZ)
+    exported = export_item(database_config, database, carried[1], ExportFormat.WACZ)
     assert exported.problems == []
     with ZipFile(exported.path) as package:
         files = [name for name in package.namelist() if "-referred-" in name]

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tarantula.archive.diff.items import ByUrl, Comparison
-from tarantula.archive.export.exporter import Format, export_item
-from tarantula.archive.quality.indicators import indicators_of
+from tarantula.archive.diff.items import ItemComparison, UrlCounts
+from tarantula.archive.export.exporter import ExportFormat, export_item
+from tarantula.archive.quality.indicators import load_indicators
 from tarantula.archive.replay.content import path_of_document
 from tarantula.core.config import Config
 from tarantula.core.database import Database
@@ -68,7 +68,7 @@ def test_an_item_is_kept_fresh(database: Database, database_config: Config, web:
     check_figures(database, first, second)
     assert remove_item(config, database, first) == []
     assert bodies(database, config, second) == whole
-    for form in Format:
+    for form in ExportFormat:
         assert export_item(config, database, second, form).problems == []
 
 
@@ -147,8 +147,10 @@ def check_figures(database: Database, first: str, second: str) -> None:
     with database.reading() as session:
         earlier, later = find_item(session, first), find_item(session, second)
         assert (later.state, later.refreshes_id, later.reason) == ("archived", earlier.id, None)
-        assert Comparison(session, earlier, later).summary().by_url == ByUrl(new=1, changed=2, same=4, gone=1, moved=0)
-        indicators = indicators_of(session, later)
+        assert ItemComparison(session, earlier, later).summary().by_url == UrlCounts(
+            new=1, changed=2, same=4, gone=1, moved=0
+        )
+        indicators = load_indicators(session, later)
         assert indicators.before is not None
         assert (indicators.documents, indicators.collected, indicators.before.servers.number) == (9, 7, 0)
         assert later.attention == []

@@ -14,12 +14,12 @@ from sqlalchemy import func, insert, select, text
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.urls import key_of
-from tarantula.incremental.plan import foresee, refresh
+from tarantula.incremental.plan import apply_refresh, plan_refresh
 from tarantula.incremental.plan_part_planning import planned_visits
 from tarantula.lifecycle.coordinator import prepare_item
 from tarantula.store.listings import find_item
-from tarantula.store.transitions import hold
-from tarantula.store.visits import Visits
+from tarantula.store.transitions import lock_item
+from tarantula.store.visits import VisitTable
 from tarantula.tables.publications import Document, Item, LinkRow, Server, Visit
 from tests.support.crawls import describe
 from tests.support.item_lifecycles import change
@@ -74,11 +74,11 @@ def test_a_large_item_is_kept_fresh(database: Database, database_config: Config)
     began = monotonic()
     with database.reading() as session:
         earlier = session.get_one(Item, find_item(session, second).refreshes_id)
-        foreseen = foresee(session, database_config, earlier, datetime.now(UTC), planned_visits)
+        foreseen = plan_refresh(session, database_config, earlier, datetime.now(UTC), planned_visits)
     planned = monotonic()
     with database.session() as session:
-        item = hold(session, second)
-        refresh(session, item, foreseen)
+        item = lock_item(session, second)
+        apply_refresh(session, item, foreseen)
     carried = monotonic()
     with database.session() as session:
         own = select(func.count()).where(Document.item_id == item.id)
@@ -88,7 +88,7 @@ def test_a_large_item_is_kept_fresh(database: Database, database_config: Config)
         visits = session.scalar(select(func.count()).where(Visit.item_id == item.id)) or 0
         assert 0 < visits <= SIZE // 5
         looking = monotonic()
-        released = len(Visits(item.id, item.planned_at).release(session.connection()))
+        released = len(VisitTable(item.id, item.planned_at).release(session.connection()))
         looked = monotonic() - looking
     print(f"\n{SIZE} documents, {LINKS * SIZE} links: {visits} visits planned in {planned - began:.1f} s,")
     print(f"all carried over in {carried - planned:.1f} s; {released} visits released in {looked:.3f} s")

@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow
+from tarantula.core.errors import ConflictError
 from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of
 from tarantula.lifecycle.coordinator import (
@@ -24,18 +24,18 @@ from tarantula.lifecycle.coordinator import (
     reopen_item,
 )
 from tarantula.publications import registry
-from tarantula.store.commit_group_part_group import Finished
-from tarantula.store.documents import Outcome
-from tarantula.store.leases import Leases
+from tarantula.store.commit_group_part_group import FinishedDocument
+from tarantula.store.documents import DocumentOutcome
+from tarantula.store.leases import ItemLeases
 from tarantula.store.listings import find_item
-from tarantula.store.liveness_part_machine import this_machine
-from tarantula.store.transitions import OVER, STOPPED
-from tarantula.store.visits import Visits, put_back
-from tarantula.store.visits_part_visited import Visited
+from tarantula.store.liveness_part_machine import machine_id
+from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON
+from tarantula.store.visits import VisitTable, reset_released_visits
+from tarantula.store.visits_part_visited import VisitSettlement
 from tarantula.tables.publications import Collector, Document, LinkRow, Server
 from tests.support.crawls import describe
 from tests.support.incremental_items import begin_collecting, chosen, end_of, prepare, visits_of
-from tests.support.item_lifecycles import Noted, change, item, join
+from tests.support.item_lifecycles import FakeStarter, change, item, join
 
 BASE = "http://site.example/"
 NOW = datetime.now(UTC)
@@ -81,14 +81,14 @@ def rows(database: Database, urn: str) -> dict[str, Document]:
         return {row.url.removeprefix(BASE) or "base": row for row in found}
 
 
-def refreshed(database: Database, config: Config, visits: Mapping[str, list[float]]) -> tuple[str, Visits]:
+def refreshed(database: Database, config: Config, visits: Mapping[str, list[float]]) -> tuple[str, VisitTable]:
     """Make an item that keeps the first one fresh, with visits so many seconds from now."""
     urn = prepare(database, config, "site", chosen({url(page): times for page, times in visits.items()}))
     change(database, urn, state=ItemState.COLLECTING, started_at=NOW)
-    return urn, Visits(item(database, urn).id, NOW)
+    return urn, VisitTable(item(database, urn).id, NOW)
 
 
-def release(database: Database, visits: Visits) -> list[str]:
+def release(database: Database, visits: VisitTable) -> list[str]:
     with database.session() as session:
         return [entry.url.removeprefix(BASE) for entry in visits.release(session.connection())]
 
@@ -147,7 +147,7 @@ def test_a_visit_falls_away_while_an_earlier_one_is_not_made(database: Database,
     # It waits anyway.
     assert made[url("timeout")][0].before is None
     with database.session() as session:
-        put_back(session.connection(), item(database, urn).id)
+        reset_released_visits(session.connection(), item(database, urn).id)
     assert rows(database, urn)["200"].state == 200
     assert rows(database, urn)["timeout"].state == -6
     assert release(database, visits) == ["200"]
@@ -173,10 +173,10 @@ def test_what_a_visit_found_is_written(
     urn, visits = refreshed(sqlite, config, {"200": [-5.0]})
     release(sqlite, visits)
     before = rows(sqlite, urn)["200"]
-    found = Outcome(before.id, reason="So it is.", collected_at=NOW, warc="b.warc.gz", warc_offset=3, **outcome)
+    found = DocumentOutcome(before.id, reason="So it is.", collected_at=NOW, warc="b.warc.gz", warc_offset=3, **outcome)
     with sqlite.session() as session:
-        visited = Visited(visits)
-        whole = visited.settle(session.connection(), [Finished(found)])
+        visited = VisitSettlement(visits)
+        whole = visited.settle(session.connection(), [FinishedDocument(found)])
     assert whole == ([] if is_kept else [found])
     (visit,) = visits_of(sqlite, urn)[url("200")]
     assert (visit.state, visit.changed, visit.reason) == (outcome["state"], changed, "So it is.")
@@ -194,25 +194,25 @@ def test_a_visit_that_is_to_be_tried_again_forgets_nothing(sqlite: Database, con
     release(sqlite, visits)
     before = rows(sqlite, urn)["200"]
     with sqlite.session() as session:
-        again = Outcome(before.id, -6, tries=1, collected_at=NOW)
-        assert Visited(visits).settle(session.connection(), [Finished(again)]) == []
+        again = DocumentOutcome(before.id, -6, tries=1, collected_at=NOW)
+        assert VisitSettlement(visits).settle(session.connection(), [FinishedDocument(again)]) == []
     after = rows(sqlite, urn)["200"]
     assert (after.state, after.tries, after.digest, after.etag) == (-6, 1, before.digest, before.etag)
 
 
 def test_an_item_is_collected_anew_if_there_is_none_to_keep_fresh(sqlite: Database, config: Config) -> None:
     first = first_item(sqlite, config)
-    for other in ({"validation": "rejected"}, {"state": "interrupted", "reason": STOPPED}):
+    for other in ({"validation": "rejected"}, {"state": "interrupted", "reason": STOPPED_REASON}):
         change(sqlite, first, **other)
         assert item(sqlite, prepare_item(config, "site")).refreshes_id is None
         change(sqlite, first, validation="pending", state="archived", reason=None)
-    change(sqlite, first, state="interrupted", reason=OVER)
+    change(sqlite, first, state="interrupted", reason=DEADLINE_REASON)
     assert item(sqlite, prepare_item(config, "site")).refreshes_id == item(sqlite, first).id
     with sqlite.session() as session:
-        registry.edit(session, "site", {"depth": 2})
+        registry.edit_publication(session, "site", {"depth": 2})
     assert item(sqlite, prepare_item(config, "site")).refreshes_id is None
     with sqlite.session() as session:
-        registry.edit(session, "site", {"depth": 5, "refresh": False})
+        registry.edit_publication(session, "site", {"depth": 5, "refresh": False})
     assert item(sqlite, prepare_item(config, "site")).refreshes_id is None
 
 
@@ -221,7 +221,7 @@ def test_if_that_one_is_removed_before_it_begins_it_collects_anew(sqlite: Databa
     urn = prepare_item(config, "site")
     # So a removal begins; the rows go last.
     (config.items / first).rmdir()
-    end_item(begin_item(config, "site", urn), STOPPED)
+    end_item(begin_item(config, "site", urn), STOPPED_REASON)
     assert item(sqlite, urn).refreshes_id is None
     assert [row.state for row in rows(sqlite, urn).values()] == [-6]
 
@@ -229,15 +229,15 @@ def test_if_that_one_is_removed_before_it_begins_it_collects_anew(sqlite: Databa
 def test_a_plan_is_made_when_it_begins_and_never_again(database: Database, database_config: Config) -> None:
     first_item(database, database_config, refresh_visits=2, delay=1)
     urn = prepare_item(database_config, "site")
-    end_item(begin_item(database_config, "site", urn), STOPPED)
+    end_item(begin_item(database_config, "site", urn), STOPPED_REASON)
     planned = [visit.id for visits in visits_of(database, urn).values() for visit in visits]
     begun = item(database, urn)
     assert len(planned) == 2
     assert begun.started_at is not None
     assert begun.deadline is not None
     assert timedelta(0) < begun.deadline - begun.started_at <= timedelta(days=1)
-    assert (begun.state, begun.reason) == ("interrupted", STOPPED)
-    end_item(begin_item(database_config, "site", urn), STOPPED)
+    assert (begun.state, begun.reason) == ("interrupted", STOPPED_REASON)
+    end_item(begin_item(database_config, "site", urn), STOPPED_REASON)
     assert [visit.id for visits in visits_of(database, urn).values() for visit in visits] == planned
 
 
@@ -249,13 +249,13 @@ def test_its_time_is_its_end_unless_new_pages_wait(sqlite: Database, config: Con
     change(sqlite, urn, deadline=NOW - timedelta(seconds=1), retry_at=None)
     with sqlite.session() as session:
         session.execute(update(Document).where(Document.url == url("404")).values(state=-6))
-    Coordinator(config, sqlite, Noted()).round(NOW + timedelta(seconds=1))
+    Coordinator(config, sqlite, FakeStarter()).round(NOW + timedelta(seconds=1))
     ended = item(sqlite, urn)
-    assert (ended.state, ended.reason, rows(sqlite, urn)["200"].state) == ("interrupted", OVER, 200)
+    assert (ended.state, ended.reason, rows(sqlite, urn)["200"].state) == ("interrupted", DEADLINE_REASON, 200)
     finish(sqlite, urn)
     change(sqlite, urn, state=ItemState.COLLECTING, retry_at=None)
     release(sqlite, visits)
-    starter = Noted()
+    starter = FakeStarter()
     Coordinator(config, sqlite, starter).round(NOW + timedelta(seconds=1))
     assert starter.started == [(urn, ItemState.CONVERTING)]
     assert rows(sqlite, urn)["200"].state == 200
@@ -274,10 +274,10 @@ def finish(database: Database, urn: str) -> None:
 def test_one_that_another_went_on_from_is_not_collected_any_more(sqlite: Database, config: Config) -> None:
     first_item(sqlite, config)
     second, _ = refreshed(sqlite, config, {"200": [-5.0]})
-    change(sqlite, second, state=ItemState.INTERRUPTED, reason=OVER)
+    change(sqlite, second, state=ItemState.INTERRUPTED, reason=DEADLINE_REASON)
     third, _ = refreshed(sqlite, config, {})
     assert item(sqlite, third).refreshes_id == item(sqlite, second).id
-    with pytest.raises(NotNow, match="is not refreshed any more: a later one goes on from it"):
+    with pytest.raises(ConflictError, match="is not refreshed any more: a later one goes on from it"):
         check_can_begin(config, "site", second)
     assert reopen_item(sqlite, second) == ("site", ItemState.CONVERTING)
 
@@ -288,12 +288,12 @@ def test_a_daemons_process_leaves_until_the_next_visit_is_due(sqlite: Database, 
     finish(sqlite, urn)
     with sqlite.reading() as session:
         due = visits.next_due(session.connection())
-    change(sqlite, urn, launched_at=datetime.now(UTC), launched_on=this_machine())
+    change(sqlite, urn, launched_at=datetime.now(UTC), launched_on=machine_id())
     assert "is due at" in end_of(begin_collecting("site", urn))
     left = item(sqlite, urn)
     assert (left.state, left.retry_at, left.launched_at) == ("collecting", due, None)
     assert due is not None
-    starter = Noted()
+    starter = FakeStarter()
     coordinator = Coordinator(config, sqlite, starter)
     coordinator.round(due - timedelta(seconds=1))
     assert starter.started == []
@@ -305,7 +305,7 @@ def test_visits_to_a_server_are_released_by_whoever_has_it(database: Database, d
     first_item(database, database_config)
     urn, visits = refreshed(database, database_config, {"200": [-5.0]})
     join(database, urn)
-    leases = Leases(item(database, urn).id)
+    leases = ItemLeases(item(database, urn).id)
     with database.session() as session:
         other = session.scalars(select(Collector)).one()
         session.execute(update(Server).values(collector_id=other.id))

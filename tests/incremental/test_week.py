@@ -22,18 +22,18 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.freshness.limits import LEAST_PAUSE
+from tarantula.freshness.limits import MIN_PAUSE_SECONDS
 from tarantula.incremental.plan_part_planned import PlannedVisit
 from tarantula.incremental.plan_part_planning import planned_visits
 from tarantula.publications import registry
 from tarantula.revisit.model import Floats
-from tarantula.revisit.planning.policies_part_choosers import OWN, USUAL
-from tarantula.revisit.planning.uncertain_pages import Believed, Pauses, freshness_of
+from tarantula.revisit.planning.policies_part_choosers import DEFAULT_POLICY, PLANNING_POLICIES
+from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, expected_freshness
 from tarantula.tables.publications import Collector, Document, Item
 from tests.sites.weekly import WeeklyWeb, rates_of
 from tests.support.crawls import collect, describe, wait_until
 from tests.support.incremental_items import begin_collecting, bring_forward, end_of, prepare, visits_of
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
 PAGES, WEEK = (2000, 134.0) if FULL else (100, 16.0)
@@ -60,10 +60,10 @@ class Planned(NamedTuple):
 def plan(rates: Floats, policy: str, visits: int = VISITS) -> Planned:
     """Plan by rates that are known, and foretell what that finds."""
     nowhere, sure = np.zeros(PAGES), np.full(PAGES, SURE)
-    known = Believed.of(sure, sure / rates, nowhere, nowhere.astype(np.int64))
-    schedule = OWN[policy](known, Pauses(WEEK, np.array([DELAY]), visits, np.array([np.inf])))
+    known = UncertainPages.of(sure, sure / rates, nowhere, nowhere.astype(np.int64))
+    schedule = PLANNING_POLICIES[policy](known, PerServerLimits(WEEK, np.array([DELAY]), visits, np.array([np.inf])))
     assert schedule.closest() >= DELAY
-    return Planned(schedule.times, schedule.pages, freshness_of(schedule, known, WEEK))
+    return Planned(schedule.times, schedule.pages, expected_freshness(schedule, known, WEEK))
 
 
 def test_a_week_is_as_fresh_as_the_plan_foretold(sqlite: Database, config: Config) -> None:
@@ -74,14 +74,14 @@ def test_a_week_is_as_fresh_as_the_plan_foretold(sqlite: Database, config: Confi
         )
         collect("week", "-s", "LOG_LEVEL=WARNING")
         with sqlite.session() as session:
-            registry.edit(session, "week", {"delay": DELAY})
-        plans = [plan(rates / WEEK, policy) for policy in (USUAL, "uniform")]
+            registry.edit_publication(session, "week", {"delay": DELAY})
+        plans = [plan(rates / WEEK, policy) for policy in (DEFAULT_POLICY, "uniform")]
         urn = prepare_week(sqlite, config, web, plans)
         before = len(web.visits)
         collector = begin_collecting("week", urn)
         wait_until(lambda: is_collecting(sqlite), collector)
         begin_week(sqlite, web, urn)
-        end_of(collector, 2 * WEEK + PATIENCE)
+        end_of(collector, 2 * WEEK + TIMEOUT_SECONDS)
     check_manners(web, before)
     found = [freshness(sqlite, web, urn, server) for server in web.addresses]
     by_plan, evenly = (one.foretold for one in plans)
@@ -102,7 +102,7 @@ def test_a_week_of_items_that_learn_the_rates(sqlite: Database, config: Config) 
         describe(sqlite, "week", base_url=web.url(), robots=False, refresh=True, max_duration="1h", convert=False)
         collect("week", "-s", "LOG_LEVEL=WARNING")
         with sqlite.session() as session:
-            registry.edit(session, "week", {"delay": DELAY, "refresh_visits": VISITS // 7})
+            registry.edit_publication(session, "week", {"delay": DELAY, "refresh_visits": VISITS // 7})
         for day in range(7):
             web.begins = time.time() + MUCH_LATER
             urn = prepare(sqlite, config, "week", plan_of_a_day, datetime.fromtimestamp(web.begins, UTC))
@@ -116,11 +116,11 @@ def test_a_week_of_items_that_learn_the_rates(sqlite: Database, config: Config) 
     for number, at, version in sorted(seen):
         by_page[number].append((at, version))
     found = np.array([web.freshness(number, captures) for number, captures in by_page.items()])
-    known, evenly = (plan(rates / WEEK, policy, len(seen)) for policy in (USUAL, "uniform"))
+    known, evenly = (plan(rates / WEEK, policy, len(seen)) for policy in (DEFAULT_POLICY, "uniform"))
     print(f"\n{len(seen)} visits by rates that were learned: fresh {found.mean():.4f};")
     print(f"{known.foretold.mean():.4f} foretold if they are known, {evenly.foretold.mean():.4f} in turn")
     # A plan leaves more time between two visits than the delay, where that is so short.
-    assert MADE * WEEK / LEAST_PAUSE - 7 <= len(seen) <= WEEK / LEAST_PAUSE
+    assert MADE * WEEK / MIN_PAUSE_SECONDS - 7 <= len(seen) <= WEEK / MIN_PAUSE_SECONDS
 
 
 def plan_of_a_day(session: Session, item: Item, _begins_at: datetime, _horizon: float) -> Iterable[PlannedVisit]:

@@ -20,7 +20,7 @@ from tests.sites.listener import Listener
 from tests.sites.manners import held_back
 from tests.sites.server import Answer, Web
 from tests.support.crawls import describe, interrupt, run, start, states, wait_until
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 KINDS = ["sqlite", "postgresql"] if os.environ.get("TARANTULA_FULL_SIZE") else ["sqlite"]
 DAEMON = [sys.executable, "scheduler.py"]
@@ -71,7 +71,7 @@ def test_what_is_due_is_collected_though_its_collector_and_the_daemon_are_killed
         gate.set()
         wait_until(lambda: is_in(database, "archived") and bool(listener.heard), daemon)
         daemon.send_signal(signal.SIGTERM)
-        out, err = daemon.communicate(timeout=PATIENCE)
+        out, err = daemon.communicate(timeout=TIMEOUT_SECONDS)
     item = only(database)
     assert item is not None
     assert (daemon.returncode, err) == (0, ""), out + err

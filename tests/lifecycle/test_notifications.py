@@ -13,9 +13,9 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.lifecycle.control import stop_item
 from tarantula.lifecycle.coordinator_part_completing import complete_item
-from tarantula.lifecycle.notifications import check_addresses, tell
-from tarantula.publications.config import read
-from tarantula.publications.notifications import PAUSE, TRIES
+from tarantula.lifecycle.notifications import check_notify_addresses, send_item_notices
+from tarantula.publications.config import read_config
+from tarantula.publications.notifications import FIRST_RETRY_PAUSE, MAX_TRIES
 from tests.sites.listener import Listener
 from tests.support.item_lifecycles import change, finish_documents, item, new_item
 
@@ -30,7 +30,7 @@ def test_the_publication_and_the_installation_are_told_once(database: Database, 
         installation = database_config.model_copy(update={"notify": everywhere.address})
         urn = new_item(database_config, database, notify=[publication.address, everywhere.address])
         stop_item(database, urn, datetime.now(UTC))
-        tellers = [Thread(target=tell, args=(installation, database)) for _ in range(3)]
+        tellers = [Thread(target=send_item_notices, args=(installation, database)) for _ in range(3)]
         for teller in tellers:
             teller.start()
         for teller in tellers:
@@ -64,12 +64,12 @@ def test_who_cannot_be_told_harms_nothing(
         urn = new_item(database_config, database, notify=addresses)
         stop_item(database, urn, datetime.now(UTC))
         with caplog.at_level(logging.WARNING, logger="tarantula"):
-            assert tell(database_config, database) == 1
+            assert send_item_notices(database_config, database) == 1
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("tarantula")]
     assert len([words for words in ours if words.endswith(f"could not be told that {urn} was interrupted.")]) == 2
     assert not any("secret" in words for words in ours)
     assert item(database, urn).state == "interrupted"
-    assert tell(database_config, database) == 0
+    assert send_item_notices(database_config, database) == 0
 
 
 def test_who_could_not_be_told_is_told_later_and_nobody_twice(database: Database, database_config: Config) -> None:
@@ -77,11 +77,11 @@ def test_who_could_not_be_told_is_told_later_and_nobody_twice(database: Database
     with Listener() as friend, Listener(status=500) as deaf:
         urn = new_item(database_config, database, notify=[friend.address, deaf.address])
         stop_item(database, urn, now)
-        assert tell(database_config, database, now=now) == 1
-        assert tell(database_config, database, now=now + PAUSE / 2) == 0
+        assert send_item_notices(database_config, database, now=now) == 1
+        assert send_item_notices(database_config, database, now=now + FIRST_RETRY_PAUSE / 2) == 0
         deaf.status = 200
-        assert tell(database_config, database, now=now + PAUSE) == 1
-        assert tell(database_config, database, now=now + 100 * PAUSE) == 0
+        assert send_item_notices(database_config, database, now=now + FIRST_RETRY_PAUSE) == 1
+        assert send_item_notices(database_config, database, now=now + 100 * FIRST_RETRY_PAUSE) == 0
         assert friend.titles() == [f"{urn} was interrupted"]
         assert deaf.titles()[-1:] == [f"{urn} was interrupted"]
     assert item(database, urn).news is None
@@ -92,13 +92,13 @@ def test_who_is_always_away_is_given_up(sqlite: Database, config: Config) -> Non
     stop_item(sqlite, urn, now)
     while item(sqlite, urn).news is not None:
         now += timedelta(hours=1)
-        tries += tell(config, sqlite, now=now)
-    assert tries == TRIES
+        tries += send_item_notices(config, sqlite, now=now)
+    assert tries == MAX_TRIES
 
 
 @pytest.mark.parametrize("address", ["nowhere", "nothing://host", "mailto://"])
 def test_addresses_that_are_none_are_refused(address: str, config: Config) -> None:
     with pytest.raises(TarantulaError, match="is none that Apprise can send to"):
-        read({"name": "fcul", "base_url": "http://www.fc.ul.pt/", "notify": address})
+        read_config({"name": "fcul", "base_url": "http://www.fc.ul.pt/", "notify": address})
     with pytest.raises(TarantulaError, match="TARANTULA_NOTIFY: An address"):
-        check_addresses(config.model_copy(update={"notify": address}))
+        check_notify_addresses(config.model_copy(update={"notify": address}))

@@ -9,7 +9,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
-from tarantula.lifecycle.removal import copy_for_heirs, hand_over
+from tarantula.lifecycle.removal import copy_referred_records, hand_over
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import InheritedRecord, Item
 from tests.support.archived_items import BASE, SENT, archive, page
@@ -52,7 +52,7 @@ def test_copying_can_be_done_before_others_must_wait(sqlite: Database, config: C
     first = archive(sqlite, config)
     second = archive(sqlite, config, after=first, months=1)
     with sqlite.reading() as session:
-        copied = copy_for_heirs(session, config, find_item(session, first))
+        copied = copy_referred_records(session, config, find_item(session, first))
     made = files(config, second)
     archive(sqlite, config, after=first, months=2)
     with sqlite.session() as session:

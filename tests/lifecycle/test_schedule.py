@@ -18,7 +18,7 @@ from tarantula.tables.publications import Document, Item, Publication
 from tests.support import simulated_years
 from tests.support.crawls import start
 from tests.support.simulated_years import LATER, describe_all, expected, started
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 WHOLE = bool(os.environ.get("TARANTULA_FULL_SIZE"))
 YEAR = (date(2027, 1, 1), date(2027, 12, 31))
@@ -39,7 +39,7 @@ def live(kills: int, daemons: int, span: tuple[date, date]) -> None:
             *map(str, span),
         ]
     )
-    _, err = process.communicate(timeout=10 * PATIENCE if WHOLE else PATIENCE)
+    _, err = process.communicate(timeout=10 * TIMEOUT_SECONDS if WHOLE else TIMEOUT_SECONDS)
     assert process.returncode == 0, err
 
 

@@ -16,33 +16,33 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
 from tarantula.lifecycle.suggestions import (
-    MOST_WAITING,
-    NOWHERE,
-    AlreadyThere,
-    Suggested,
-    checked_suggestion,
+    MAX_WAITING,
+    PLACEHOLDER_BASE_URL,
+    AcceptedSuggestion,
+    AlreadyCollected,
+    accept_suggestion,
+    check_suggestion,
     publication_for_suggestions,
-    take_suggestion,
 )
 from tarantula.publications import registry
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.suggestions import suggest
 from tarantula.tables.publications import Document, Publication
-from tests.support.contexts import desk_of
+from tests.support.contexts import context_of
 from tests.support.item_lifecycles import change, join
 
 NAME = "suggestions"
 A, B = "http://192.0.2.1/a", "http://192.0.2.1/b"
 
 
-def take(database: Database, url: str, later: timedelta = timedelta(0)) -> Suggested:
+def take(database: Database, url: str, later: timedelta = timedelta(0)) -> AcceptedSuggestion:
     """Have a URL collected, without asking the rules."""
     with database.session() as session:
         publication_for_suggestions(session, NAME)
-        return take_suggestion(session, NAME, url, datetime.now(UTC) + later)
+        return accept_suggestion(session, NAME, url, datetime.now(UTC) + later)
 
 
-def finish(database: Database, suggested: Suggested, state: int = 200) -> None:
+def finish(database: Database, suggested: AcceptedSuggestion, state: int = 200) -> None:
     """Let a document be done with, as a collector does."""
     with database.session() as session:
         values = {"state": state, "collected_at": datetime.now(UTC)}
@@ -57,7 +57,7 @@ def test_the_first_suggestion_makes_the_publication_and_begins_an_item_without_a
     with database.reading() as session:
         config = registry.config_of(session.scalars(select(Publication)).one())
         document = session.scalars(select(Document)).one()
-    assert (config.base_url, config.depth, config.robots, config.accept) == (NOWHERE, 0, True, ["*"])
+    assert (config.base_url, config.depth, config.robots, config.accept) == (PLACEHOLDER_BASE_URL, 0, True, ["*"])
     assert (document.url, document.state, document.depth, document.key) == (A, DocumentState.WAITING, 0, key_of(A))
     assert taken.urn.startswith(f"{NAME}-")
 
@@ -88,7 +88,7 @@ def test_an_item_that_is_stopped_or_out_of_time_or_under_other_rules_takes_no_mo
     change(database, second.urn, deadline=datetime.now(UTC))
     third = take(database, "http://192.0.2.1/c")
     with database.session() as session:
-        registry.edit(session, NAME, {"max_size": 1000})
+        registry.edit_publication(session, NAME, {"max_size": 1000})
     fourth = take(database, "http://192.0.2.1/d")
     assert len({first.urn, second.urn, third.urn, fourth.urn}) == 4
 
@@ -105,11 +105,11 @@ def test_an_item_whose_collector_died_gets_another_process(database: Database) -
 
 def test_what_waits_or_was_collected_lately_is_not_collected_again(database: Database) -> None:
     first = take(database, A)
-    with pytest.raises(AlreadyThere, match=f"It is there already, in item {first.urn}"):
+    with pytest.raises(AlreadyCollected, match=f"It is there already, in item {first.urn}"):
         take(database, A)
     finish(database, first)
     change(database, first.urn, state="archived", finished_at=datetime.now(UTC))
-    with pytest.raises(AlreadyThere) as refused:
+    with pytest.raises(AlreadyCollected) as refused:
         take(database, A)
     assert (refused.value.urn, refused.value.document) == (first.urn, first.document)
     again = take(database, A, later=timedelta(days=1, seconds=1))
@@ -126,15 +126,15 @@ def test_what_could_not_be_collected_is_tried_again(database: Database) -> None:
 
 def test_many_who_suggest_at_once_lose_nothing(database: Database) -> None:
     urls = [f"http://192.0.2.1/{number}" for number in range(4)] * 2
-    taken: list[Suggested] = []
-    refused: list[AlreadyThere] = []
+    taken: list[AcceptedSuggestion] = []
+    refused: list[AlreadyCollected] = []
     together = Barrier(len(urls))
 
     def suggest_one(url: str) -> None:
         together.wait()
         try:
             taken.append(take(database, url))
-        except AlreadyThere as error:
+        except AlreadyCollected as error:
             refused.append(error)
 
     threads = [Thread(target=suggest_one, args=(url,)) for url in urls]
@@ -153,7 +153,7 @@ def test_a_collector_cannot_find_its_last_document_done_while_another_is_added(d
     change(database, first.urn, state="collecting")
     ending = Thread(target=finish, args=(database, first))
     with database.session() as session:
-        second = take_suggestion(session, NAME, B, datetime.now(UTC))
+        second = accept_suggestion(session, NAME, B, datetime.now(UTC))
         ending.start()
         ending.join(0.5)
         assert ending.is_alive(), "it waits for whoever adds"
@@ -166,11 +166,11 @@ def test_a_collector_cannot_find_its_last_document_done_while_another_is_added(d
 
 
 def test_no_more_wait_than_is_bearable(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tarantula.lifecycle.suggestions.MOST_WAITING", 1)
+    monkeypatch.setattr("tarantula.lifecycle.suggestions.MAX_WAITING", 1)
     take(sqlite, A)
     with pytest.raises(TarantulaError, match="1 suggestions wait already"):
         take(sqlite, B)
-    assert MOST_WAITING == 1_000
+    assert MAX_WAITING == 1_000
 
 
 @pytest.mark.parametrize(
@@ -193,22 +193,24 @@ def test_what_cannot_be_collected_is_refused_in_a_sentence(
     sqlite: Database, config: Config, text: str, complaint: str
 ) -> None:
     with pytest.raises(TarantulaError, match=complaint.replace("(", r"\(")):
-        checked_suggestion(config, sqlite, text)
+        check_suggestion(config, sqlite, text)
 
 
 def test_the_rules_are_those_that_a_curator_gave_the_publication(sqlite: Database, config: Config) -> None:
     with sqlite.session() as session:
         publication_for_suggestions(session, NAME)
-        registry.edit(session, NAME, {"accept": ["127.0.0.*"], "allow_private": True, "exclude": ["127.0.0.9"]})
-    assert checked_suggestion(config, sqlite, " 127.0.0.1:9/a b#c ") == "http://127.0.0.1:9/a%20b"
+        registry.edit_publication(
+            session, NAME, {"accept": ["127.0.0.*"], "allow_private": True, "exclude": ["127.0.0.9"]}
+        )
+    assert check_suggestion(config, sqlite, " 127.0.0.1:9/a b#c ") == "http://127.0.0.1:9/a%20b"
     for url in ("http://a.example/", "http://127.0.0.9/"):
         with pytest.raises(TarantulaError, match=r"^suggestions does not take it: The server"):
-            checked_suggestion(config, sqlite, url)
+            check_suggestion(config, sqlite, url)
 
 
 def test_readers_suggest_but_not_by_a_token_of_theirs(sqlite: Database, config: Config) -> None:
-    program = Desk(config, sqlite, Person("eva", Role.READER, token="harvest"))
+    program = ServiceContext(config, sqlite, Person("eva", Role.READER, token="harvest"))
     with pytest.raises(NotAllowed, match="needs a curator"):
         suggest(program, A)
     with pytest.raises(TarantulaError, match="is at the private address"):
-        suggest(desk_of(sqlite, Role.READER), "http://127.0.0.1/")
+        suggest(context_of(sqlite, Role.READER), "http://127.0.0.1/")

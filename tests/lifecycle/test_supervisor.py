@@ -13,21 +13,21 @@ from sqlalchemy import select, update
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.lifecycle.coordinator import Coordinator
-from tarantula.lifecycle.processes import completing
-from tarantula.lifecycle.supervisor import LONGEST_PAUSE, MOST_CRASHES, ON_ITS_WAY, STUBBORN
+from tarantula.lifecycle.processes import completion_lock
+from tarantula.lifecycle.supervisor import KILL_DELAY, MAX_CRASHES, MAX_RETRY_PAUSE, STARTUP_TIMEOUT
 from tarantula.publications import registry
-from tarantula.store.liveness_part_machine import this_machine
+from tarantula.store.liveness_part_machine import machine_id
 from tarantula.tables.publications import Collector
-from tests.support.item_lifecycles import NOON, Noted, change, item, join, new_item
+from tests.support.item_lifecycles import NOON, FakeStarter, change, item, join, new_item
 
 
 @pytest.fixture
-def starter() -> Noted:
-    return Noted()
+def starter() -> FakeStarter:
+    return FakeStarter()
 
 
 @pytest.fixture
-def coordinator(database: Database, database_config: Config, starter: Noted) -> Coordinator:
+def coordinator(database: Database, database_config: Config, starter: FakeStarter) -> Coordinator:
     return Coordinator(database_config, database, starter)
 
 
@@ -37,18 +37,18 @@ def urn(database: Database, database_config: Config) -> str:
 
 
 def test_an_item_is_left_to_whoever_made_it_and_then_started(
-    database: Database, coordinator: Coordinator, starter: Noted, urn: str
+    database: Database, coordinator: Coordinator, starter: FakeStarter, urn: str
 ) -> None:
     made = item(database, urn).planned_at
     coordinator.round(made)
     assert starter.started == []
-    coordinator.round(made + ON_ITS_WAY)
-    coordinator.round(made + ON_ITS_WAY)
+    coordinator.round(made + STARTUP_TIMEOUT)
+    coordinator.round(made + STARTUP_TIMEOUT)
     assert starter.started == [(urn, "waiting")]
 
 
 def test_who_dies_is_replaced_after_growing_pauses_until_it_is_given_up(
-    database: Database, coordinator: Coordinator, starter: Noted, urn: str
+    database: Database, coordinator: Coordinator, starter: FakeStarter, urn: str
 ) -> None:
     change(database, urn, state="collecting", started_at=NOON, retry_at=None)
     now, pauses = NOON, []
@@ -67,11 +67,11 @@ def test_who_dies_is_replaced_after_growing_pauses_until_it_is_given_up(
         now = retry_at
     ended = item(database, urn)
     assert pauses == [30, 60, 120, 240, 480, 960, 1920]
-    assert (ended.state, ended.crashes) == ("interrupted", MOST_CRASHES)
+    assert (ended.state, ended.crashes) == ("interrupted", MAX_CRASHES)
     assert ended.reason is not None
-    assert ended.reason.startswith(f"Its processes died {MOST_CRASHES} times; ")
+    assert ended.reason.startswith(f"Its processes died {MAX_CRASHES} times; ")
     assert ended.news == {"kind": "attention", "why": ended.reason}
-    assert max(pauses) < LONGEST_PAUSE.total_seconds()
+    assert max(pauses) < MAX_RETRY_PAUSE.total_seconds()
 
 
 def test_a_collector_that_lives_is_left_in_peace(database: Database, coordinator: Coordinator, urn: str) -> None:
@@ -87,7 +87,7 @@ def test_a_collector_whose_process_is_gone_is_dead_at_once(
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     change(database, urn, state="collecting", retry_at=None)
-    join(database, urn, this_machine(), process.pid)
+    join(database, urn, machine_id(), process.pid)
     coordinator.round(NOON)
     assert item(database, urn).crashes == 1
     with database.session() as session:
@@ -105,13 +105,13 @@ def test_a_collector_that_is_not_heard_of_is_dead(database: Database, coordinato
 
 def test_a_process_of_another_daemon_has_time_to_come(database: Database, coordinator: Coordinator, urn: str) -> None:
     change(database, urn, retry_at=None, launched_at=NOON, launched_on="elsewhere")
-    coordinator.round(NOON + ON_ITS_WAY / 2)
+    coordinator.round(NOON + STARTUP_TIMEOUT / 2)
     assert item(database, urn).crashes == 0
-    coordinator.round(NOON + ON_ITS_WAY)
+    coordinator.round(NOON + STARTUP_TIMEOUT)
     assert item(database, urn).crashes == 1
 
 
-def test_no_more_processes_than_the_limit(database: Database, database_config: Config, starter: Noted) -> None:
+def test_no_more_processes_than_the_limit(database: Database, database_config: Config, starter: FakeStarter) -> None:
     coordinator = Coordinator(database_config, database, starter)
     urns = [new_item(database_config, database, f"p{number}") for number in range(database_config.collectors + 2)]
     for urn in urns:
@@ -137,14 +137,14 @@ def test_what_is_past_its_deadline_is_interrupted(
 
 def test_a_collector_that_does_not_obey_is_killed(database: Database, coordinator: Coordinator, urn: str) -> None:
     stubborn = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    join(database, urn, this_machine(), stubborn.pid)
+    join(database, urn, machine_id(), stubborn.pid)
     change(database, urn, state="collecting", deadline=NOON, retry_at=None)
-    coordinator.round(NOON + STUBBORN / 2)
+    coordinator.round(NOON + KILL_DELAY / 2)
     assert stubborn.poll() is None
-    coordinator.round(NOON + STUBBORN)
+    coordinator.round(NOON + KILL_DELAY)
     stubborn.communicate()
     assert stubborn.returncode == -signal.SIGKILL
-    coordinator.round(NOON + STUBBORN)
+    coordinator.round(NOON + KILL_DELAY)
     assert item(database, urn).reason == "Its longest duration was over."
 
 
@@ -156,13 +156,13 @@ def test_a_wish_to_stop_that_nobody_heard_is_fulfilled(database: Database, coord
 
 
 def test_an_item_that_nobody_converts_is_converted(
-    database: Database, database_config: Config, coordinator: Coordinator, starter: Noted, urn: str
+    database: Database, database_config: Config, coordinator: Coordinator, starter: FakeStarter, urn: str
 ) -> None:
     change(database, urn, state="converting", retry_at=NOON)
     coordinator.round(NOON)
     assert starter.started == [(urn, "converting")]
     starter.gone[urn] = True
-    with completing(database_config, urn) as alone:
+    with completion_lock(database_config, urn) as alone:
         assert alone
         coordinator.round(NOON)
         assert item(database, urn).crashes == 0
@@ -171,11 +171,11 @@ def test_an_item_that_nobody_converts_is_converted(
 
 
 def test_a_publication_whose_item_is_not_done_waits(
-    database: Database, coordinator: Coordinator, starter: Noted, urn: str
+    database: Database, coordinator: Coordinator, starter: FakeStarter, urn: str
 ) -> None:
     with database.session() as session:
-        registry.edit(session, "fcul", {"every": "daily", "start": NOON - timedelta(days=5)})
-        registry.get(session, "fcul").last_scheduled_at = NOON - timedelta(days=3)
+        registry.edit_publication(session, "fcul", {"every": "daily", "start": NOON - timedelta(days=5)})
+        registry.get_publication(session, "fcul").last_scheduled_at = NOON - timedelta(days=3)
     change(database, urn, state="collecting", retry_at=NOON)
     join(database, urn)
     coordinator.round(NOON)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tarantula.links.charset import decode, encode_query, encoding_of, query_encoder
+from tarantula.links.charset import decode_text, encode_query, encoding_by_label, query_encoder
 
 ENCODINGS = """\
 UTF-8 IBM866 ISO-8859-2 ISO-8859-3 ISO-8859-4 ISO-8859-5 ISO-8859-6 ISO-8859-7 ISO-8859-8 ISO-8859-8-I
@@ -15,8 +15,8 @@ x-mac-cyrillic GBK gb18030 Big5 EUC-JP ISO-2022-JP Shift_JIS EUC-KR UTF-16BE UTF
 
 @pytest.mark.parametrize("encoding", ENCODINGS.split())
 def test_every_encoding_of_the_standard_can_be_read_and_can_write_queries(encoding: str) -> None:
-    assert encoding_of(encoding.lower()) == encoding
-    assert decode(b"<\x00", encoding)[1] == encoding
+    assert encoding_by_label(encoding.lower()) == encoding
+    assert decode_text(b"<\x00", encoding)[1] == encoding
     codec = query_encoder(encoding)
     assert codec is None or encode_query("?a€中é", codec).isascii()
 
@@ -38,7 +38,7 @@ def test_every_encoding_of_the_standard_can_be_read_and_can_write_queries(encodi
     ],
 )
 def test_labels(label: str | None, encoding: str | None) -> None:
-    assert encoding_of(label) == encoding
+    assert encoding_by_label(label) == encoding
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tarantula.links.relocation_part_ways import relative, ways_up
+from tarantula.links.relocation_part_ways import paths_to_parents, relative_path
 from tests.support.link_conversion import converted
 
 
@@ -149,4 +149,4 @@ def test_other_types_stay(media_type: str | None) -> None:
     ],
 )
 def test_the_way_from_a_folder_to_a_file(path: str, folder: str, way: str) -> None:
-    assert relative(path, ways_up(folder)) == way
+    assert relative_path(path, paths_to_parents(folder)) == way

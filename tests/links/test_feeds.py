@@ -146,7 +146,7 @@ def test_packed_sitemap(media_type: str, url: str) -> None:
 
 
 def test_packed_sitemap_is_unpacked_no_further_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extract_part_feeds, "LARGEST_SITEMAP", 1000)
+    monkeypatch.setattr(extract_part_feeds, "MAX_SITEMAP_BYTES", 1000)
     bomb = gzip.compress(b"<urlset><loc>http://a.test/x</loc>" + b" " * 1000 + b"<loc>http://no.test/</loc></urlset>")
     assert addresses(bomb, "application/gzip") == ["http://a.test/x"]
 

@@ -10,13 +10,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tarantula.core.urls import canonical, is_web, resolve
-from tarantula.links.extract import READERS, extract_links
+from tarantula.links.extract import EXTRACTORS, extract_links
 from tarantula.links.link import Link, LinkKind
 from tarantula.links.resolve import absolute_links
 from tarantula.links.values import SPACE
 
 PAGE = "http://a.test/dir/page.html?q=/x"
-MEDIA_TYPES = [None, *READERS, "application/atom+xml", "application/octet-stream", "text/plain"]
+MEDIA_TYPES = [None, *EXTRACTORS, "application/atom+xml", "application/octet-stream", "text/plain"]
 SCRAPS = [
     b"<a href=", b"<base href=", b"<img srcset='", b'<p style="', b"url(", b"image-set(", b"@import ", b"'", b'"',
     b">", b"<svg>", b"<svg ", b"xlink:href=", b"<noscript>", b"</noscript>", b"<iframe srcdoc=", b"<applet code=",

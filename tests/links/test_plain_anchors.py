@@ -7,7 +7,7 @@ import pytest
 from tarantula.core.urls import path_of, server_of
 from tarantula.links.convert import convert_links
 from tarantula.links.relocation import Relocator
-from tarantula.links.relocation_part_moved import Destination
+from tarantula.links.relocation_part_moved import LinkDestination
 from tests.support.link_conversion import FOLDER, URL, converted, locate
 
 
@@ -51,8 +51,8 @@ def test_a_line_end_within_an_address_is_none(elsewhere: str) -> None:
     assert converted(page).decode() == copy
 
 
-def _everywhere(url: str, requisite: bool) -> Destination:
-    return Destination(url, f"web/{server_of(url)}{path_of(url)}.x")
+def _everywhere(url: str, requisite: bool) -> LinkDestination:
+    return LinkDestination(url, f"web/{server_of(url)}{path_of(url)}.x")
 
 
 def test_pages_of_one_depth_share_the_ways_to_other_servers_only() -> None:
@@ -88,8 +88,8 @@ def test_what_is_known_beforehand_is_what_a_reference_means(address: str, copy: 
         "http://fc.ul.pt/dir/x:y": "web/fc.ul.pt/dir/wrong.x",
     }
 
-    def located(url: str, requisite: bool) -> Destination:
-        return Destination(url, known[url]) if url in known else locate(url, requisite)
+    def located(url: str, requisite: bool) -> LinkDestination:
+        return LinkDestination(url, known[url]) if url in known else locate(url, requisite)
 
     for page in ('<a href="{}">', "<a href='{}'>", '<img src="{}">'):
         body, expected = page.format(address).encode(), page.format(copy).encode()

@@ -10,17 +10,17 @@ from sqlalchemy import select, update
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import DocumentState
-from tarantula.fetch.politeness import Pause, Politeness
+from tarantula.fetch.politeness import Politeness, ServerPause
 from tarantula.progress import counts as tally
 from tarantula.progress import counts_part_due
-from tarantula.progress.snapshot import Watch
-from tarantula.progress.snapshot_part_sight import Sight
-from tarantula.store.commit_group_part_group import Group
-from tarantula.store.documents import DocumentTable, Outcome
-from tarantula.store.leases import Leases
+from tarantula.progress.snapshot import ItemWatch
+from tarantula.progress.snapshot_part_sight import ItemSnapshot
+from tarantula.store.commit_group_part_group import CommitGroup
+from tarantula.store.documents import DocumentOutcome, DocumentTable
+from tarantula.store.leases import ItemLeases
 from tarantula.store.listings import find_item
 from tarantula.store.writer_part_rows import RowWriter
-from tarantula.store.writer_part_shorter_ways import ShorterWays
+from tarantula.store.writer_part_shorter_ways import DepthUpdater
 from tarantula.tables.publications import Document, Item, Server
 from tests.store.test_documents import found
 from tests.support.item_lifecycles import new_item
@@ -48,13 +48,13 @@ def finish(database: Database, urn: str, *states: int, at: datetime | None = Non
             .order_by(Document.id)
         ).all()
         done = [
-            Outcome(identity, state, type="text/html", size=1000, collected_at=at or datetime.now(UTC))
+            DocumentOutcome(identity, state, type="text/html", size=1000, collected_at=at or datetime.now(UTC))
             for identity, state in zip(waiting, states, strict=False)
         ]
         DocumentTable(item).finish(session.connection(), done)
 
 
-def counts(seen: Sight) -> dict[int, int]:
+def counts(seen: ItemSnapshot) -> dict[int, int]:
     return {one.state: one.documents for one in seen.states}
 
 
@@ -62,10 +62,10 @@ def counts(seen: Sight) -> dict[int, int]:
 def test_what_is_committed_is_seen_at_the_next_look(
     database: Database, database_config: Config, urn: str, often: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counts_part_due, "SHARE", 0 if often else 10**9)
+    monkeypatch.setattr(counts_part_due, "PAUSE_FACTOR", 0 if often else 10**9)
     monkeypatch.setattr(tally, "WHOLE", 0.0)
     monkeypatch.setattr(tally, "PART", 0.0)
-    watch = Watch(database_config, database, urn)
+    watch = ItemWatch(database_config, database, urn)
     assert counts(watch.look()) == {-6: 13}
     finish(database, urn, 200, 200, 404)
     seen = watch.look()
@@ -88,7 +88,7 @@ def test_the_speed_and_the_time_left_are_those_of_the_last_seconds(
     now = datetime.now(UTC)
     finish(database, urn, 200, 200, at=now - timedelta(seconds=3))
     finish(database, urn, 200, 200, at=now - timedelta(seconds=30))
-    seen = Watch(database_config, database, urn).look()
+    seen = ItemWatch(database_config, database, urn).look()
     assert seen.per_second == 0.2
     assert seen.seconds_left == round(9 / (4 / 60))
     assert len(seen.speed.documents) == 120
@@ -100,30 +100,30 @@ def test_back_offs_of_collectors_are_seen(database: Database, database_config: C
     politeness = Politeness(2.0)
     with database.session() as session:
         item = find_item(session, urn).id
-    table, leases = DocumentTable(item), Leases(item)
-    rows = RowWriter(table, leases, ShorterWays(table, lambda _entry, _links: []), 10, unusual=politeness.unusual)
+    table, leases = DocumentTable(item), ItemLeases(item)
+    rows = RowWriter(table, leases, DepthUpdater(table, lambda _entry, _links: []), 10, unusual=politeness.unusual)
     with database.engine.begin() as connection:
         leases.join(connection)
         rows.open_first(connection)
     politeness.answered("s0", 503)
     politeness.answered("s0", 503)
     with database.engine.begin() as connection:
-        rows.write(connection, Group(), beat=True)
-    assert politeness.unusual("s0") == Pause(6.0, 4.0)
+        rows.write(connection, CommitGroup(), beat=True)
+    assert politeness.unusual("s0") == ServerPause(6.0, 4.0)
     finish(database, urn, 200, 200)
-    watch = Watch(database_config, database, urn)
+    watch = ItemWatch(database_config, database, urn)
     servers = {one.server: (one.pause, one.backoff) for one in watch.look().servers}
     assert servers == {"s0": (6.0, 4.0), "s1": (2.0, 0.0)}
     # Each answer without trouble halves it, until it is as it was.
     for _ in range(8):
         politeness.answered("s0", 200)
     with database.engine.begin() as connection:
-        rows.write(connection, Group(), beat=True)
+        rows.write(connection, CommitGroup(), beat=True)
     assert pause_of(database, "s0") == (None, None)
     # Nor has one that nobody has.
     politeness.answered("s0", 503)
     with database.engine.begin() as connection:
-        rows.write(connection, Group(), beat=True)
+        rows.write(connection, CommitGroup(), beat=True)
     assert pause_of(database, "s0") == (4.0, 2.0)
     with database.engine.begin() as connection:
         leases.leave(connection)
@@ -140,13 +140,13 @@ def test_servers_that_must_be_left_alone_are_seen(database: Database, database_c
     later = datetime.now(UTC) + timedelta(hours=1)
     with database.session() as session:
         session.execute(update(Server).where(Server.name == "s1").values(not_before=later))
-    (server,) = Watch(database_config, database, urn).look().servers
+    (server,) = ItemWatch(database_config, database, urn).look().servers
     assert (server.server, server.waiting) == ("s1", 6)
     assert 3500 < server.wait <= 3600
 
 
 def test_how_it_ends_is_seen(database: Database, database_config: Config, urn: str) -> None:
-    watch = Watch(database_config, database, urn)
+    watch = ItemWatch(database_config, database, urn)
     assert watch.look().is_alive
     with database.session() as session:
         session.execute(update(Item).values(state="interrupted", reason="Somebody stopped it."))
@@ -162,11 +162,11 @@ def test_how_it_ends_is_seen(database: Database, database_config: Config, urn: s
 def test_the_log_is_read_at_every_look(
     database: Database, database_config: Config, urn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counts_part_due, "SHARE", 10**9)
+    monkeypatch.setattr(counts_part_due, "PAUSE_FACTOR", 10**9)
     log = database_config.items / urn / "crawl.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("Spider opened\n")
-    watch = Watch(database_config, database, urn)
+    watch = ItemWatch(database_config, database, urn)
     assert watch.look().log == ["Spider opened"]
     log.write_text("Spider opened\nSpider closed\n")
     assert watch.look().log[-1] == "Spider closed"

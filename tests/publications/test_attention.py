@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.core.errors import TarantulaError
-from tarantula.publications.attention import MEASURES, Fired, Rule, Unit, judge, parse_rule
-from tarantula.publications.config import ATTENTION, INCOMPLETE, read
+from tarantula.publications.attention import (
+    MEASURES,
+    AttentionRule,
+    FiredRule,
+    IndicatorUnit,
+    evaluate_rules,
+    parse_rule,
+)
+from tarantula.publications.config import DEFAULT_ATTENTION_RULES, DEFAULT_INCOMPLETE_RULES, read_config
 
 
 @pytest.mark.parametrize(
@@ -50,12 +57,14 @@ def test_what_is_no_rule(text: str, sentence: str) -> None:
 
 
 @given(
-    st.sampled_from([name for name, measure in MEASURES.items() if measure.unit is not Unit.FLAG] + ["404", "-11"]),
+    st.sampled_from(
+        [name for name, measure in MEASURES.items() if measure.unit is not IndicatorUnit.FLAG] + ["404", "-11"]
+    ),
     st.sampled_from("<>"),
     st.decimals(-99999, 99999, places=3),
 )
 def test_a_rule_is_read_as_it_is_written(name: str, sign: str, limit: object) -> None:
-    rule = Rule(name, sign, float(str(limit)))
+    rule = AttentionRule(name, sign, float(str(limit)))
     assert parse_rule(str(rule)) == rule
 
 
@@ -80,9 +89,9 @@ def test_when_a_rule_fires(rule: str, values: dict[str, float | None], fires: bo
 
 def test_what_is_told_of_it() -> None:
     values = {"errors": 34.26, "base-missing": 1.0}
-    assert judge(values, ["errors > 20%"], ["base-missing"]) == [
-        Fired("base-missing", "incomplete", 1.0, "The base document was not collected (base-missing)."),
-        Fired(
+    assert evaluate_rules(values, ["errors > 20%"], ["base-missing"]) == [
+        FiredRule("base-missing", "incomplete", 1.0, "The base document was not collected (base-missing)."),
+        FiredRule(
             "errors > 20%",
             "attention",
             34.26,
@@ -92,9 +101,9 @@ def test_what_is_told_of_it() -> None:
 
 
 def test_a_publication_has_rules_that_can_be_changed_and_taken_away() -> None:
-    plain = read({"name": "a", "base_url": "a.pt"})
-    assert (plain.attention, plain.incomplete) == (list(ATTENTION), list(INCOMPLETE))
-    own = read({"name": "a", "base_url": "a.pt", "attention": "errors>5%; 404 > 1%", "incomplete": ""})
+    plain = read_config({"name": "a", "base_url": "a.pt"})
+    assert (plain.attention, plain.incomplete) == (list(DEFAULT_ATTENTION_RULES), list(DEFAULT_INCOMPLETE_RULES))
+    own = read_config({"name": "a", "base_url": "a.pt", "attention": "errors>5%; 404 > 1%", "incomplete": ""})
     assert (own.attention, own.incomplete) == (["errors > 5%", "404 > 1%"], [])
     with pytest.raises(TarantulaError, match="There is no indicator 'erors'"):
-        read({"name": "a", "base_url": "a.pt", "incomplete": "erors > 5%"})
+        read_config({"name": "a", "base_url": "a.pt", "incomplete": "erors > 5%"})

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import canonical
-from tarantula.publications.config import PublicationConfig, read
+from tarantula.publications.config import PublicationConfig, read_config
 
 FCUL = {"name": "fcul", "base_url": "http://www.fc.ul.pt/index.html"}
 
 
 def refusal(**fields: Any) -> str:
     with pytest.raises(TarantulaError) as refused:
-        read({**FCUL, **fields})
+        read_config({**FCUL, **fields})
     return str(refused.value)
 
 
 def test_the_example_of_2001() -> None:
-    config = read(
+    config = read_config(
         {
             **FCUL,
             "depth": 5,
@@ -48,7 +48,7 @@ def test_the_example_of_2001() -> None:
 
 @pytest.mark.parametrize("name", ["fcul", "F.C-U_L", "9ticks", "_x", "a" * 100])
 def test_names(name: str) -> None:
-    assert read({**FCUL, "name": name}).name == name
+    assert read_config({**FCUL, "name": name}).name == name
 
 
 @pytest.mark.parametrize("name", ["a/b", "a b", "a\nb", "", ".", "..", ".a", "-a", "público", "a\\b", "a;b", "a:b"])
@@ -79,7 +79,7 @@ def test_a_name_that_is_taken(name: str) -> None:
     ],
 )
 def test_base_documents(typed: str, url: str) -> None:
-    assert read({**FCUL, "base_url": typed}).base_url == url
+    assert read_config({**FCUL, "base_url": typed}).base_url == url
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_base_documents_that_cannot_be_collected(url: str, complaint: str) -> No
 @given(st.text())
 def test_any_base_document_is_canonical_or_refused(text: str) -> None:
     try:
-        url = read({**FCUL, "base_url": text}).base_url
+        url = read_config({**FCUL, "base_url": text}).base_url
     except TarantulaError:
         return
     assert canonical(url) == url
@@ -147,7 +147,9 @@ def test_a_type_both_added_and_excluded() -> None:
 
 
 def test_lists_are_separated_by_semicolons() -> None:
-    config = read({**FCUL, "accept": " .fc.ul.pt ; xldb.fc.ul.pt;; .fc.ul.pt", "add_types": ["Image/*", "a/b;c/d"]})
+    config = read_config(
+        {**FCUL, "accept": " .fc.ul.pt ; xldb.fc.ul.pt;; .fc.ul.pt", "add_types": ["Image/*", "a/b;c/d"]}
+    )
     assert config.accept == [".fc.ul.pt", "xldb.fc.ul.pt"]
     assert config.add_types == ["image/*", "a/b", "c/d"]
 
@@ -161,7 +163,7 @@ def test_a_server_both_accepted_and_excluded(accept: str, exclude: str) -> None:
 
 def test_the_base_server_cannot_be_excluded_by_name() -> None:
     assert "it is the one of the base document" in refusal(exclude="www.fc.ul.pt")
-    assert read({**FCUL, "exclude": ".fc.ul.pt;www.fc.ul.pt:8080"}).exclude == [".fc.ul.pt", "www.fc.ul.pt:8080"]
+    assert read_config({**FCUL, "exclude": ".fc.ul.pt;www.fc.ul.pt:8080"}).exclude == [".fc.ul.pt", "www.fc.ul.pt:8080"]
 
 
 @pytest.mark.parametrize("pattern", ["a/b", "a b", "ftp://a", "?", "a:0"])
@@ -171,7 +173,7 @@ def test_patterns_that_name_no_server(pattern: str) -> None:
 
 @pytest.mark.parametrize("strategy", ["depth-first", "breadth-first", "best-first", "my_project.orders.Newest"])
 def test_strategies(strategy: str) -> None:
-    assert read({**FCUL, "strategy": strategy}).strategy == strategy
+    assert read_config({**FCUL, "strategy": strategy}).strategy == strategy
 
 
 @pytest.mark.parametrize("strategy", ["", "fastest", "a..b", "a.b!", "1.2"])
@@ -181,7 +183,7 @@ def test_strategies_that_are_none(strategy: str) -> None:
 
 def test_settings() -> None:
     settings = {"SPIDER_MIDDLEWARES": {"my.middleware": 500, "other": None}, "LOG_LEVEL": "INFO", "X_1": [1.5, True]}
-    assert read({**FCUL, "settings": settings}).settings == settings
+    assert read_config({**FCUL, "settings": settings}).settings == settings
 
 
 @pytest.mark.parametrize(
@@ -212,11 +214,11 @@ def test_every_field_that_is_wrong_gets_a_sentence() -> None:
 
 def test_a_missing_field() -> None:
     with pytest.raises(TarantulaError, match=r"The field base_url is missing\."):
-        read({"name": "fcul"})
+        read_config({"name": "fcul"})
 
 
 def test_what_is_written_is_read_again() -> None:
-    config = read({**FCUL, "start": "2026-06-12 22:00", "max_duration": "10d", "accept": ".fc.ul.pt"})
+    config = read_config({**FCUL, "start": "2026-06-12 22:00", "max_duration": "10d", "accept": ".fc.ul.pt"})
     assert PublicationConfig.model_validate(config.model_dump(mode="json")) == config
 
 

@@ -7,14 +7,14 @@ import pytest
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.publications import document_types
-from tarantula.publications.config import read
+from tarantula.publications.config import read_config
 from tarantula.publications.fields import check_type
 
 
 def test_some_sixty_types_arrive_with_their_extensions(database: Database) -> None:
     with database.reading() as session:
-        rows = document_types.types(session)
-        extensions = document_types.extensions(session)
+        rows = document_types.all_types(session)
+        extensions = document_types.extensions_by_type(session)
     assert 60 <= len(rows) < 70
     assert [row.mime for row in rows] == sorted(row.mime for row in rows)
     assert all(row.description and row.extensions and check_type(row.mime) == row.mime for row in rows)
@@ -24,15 +24,15 @@ def test_some_sixty_types_arrive_with_their_extensions(database: Database) -> No
 
 def test_the_profiles_that_arrive(database: Database) -> None:
     with database.reading() as session:
-        profiles = {row.name: row.types for row in document_types.profiles(session)}
-        known = set(document_types.extensions(session))
+        profiles = {row.name: row.types for row in document_types.all_profiles(session)}
+        known = set(document_types.extensions_by_type(session))
     assert list(profiles) == sorted(["HTML", "HTML_com_IMAGENS", "everything", "office", "text"])
     assert {mime for types in profiles.values() for mime in types} - known == {"*/*"}
     assert {"text/html", "image/gif", "image/bmp"} <= set(profiles["HTML_com_IMAGENS"])
 
 
 def test_what_the_example_of_2001_wants(database: Database) -> None:
-    config = read(
+    config = read_config(
         {
             "name": "fcul",
             "base_url": "www.fc.ul.pt",
@@ -42,7 +42,7 @@ def test_what_the_example_of_2001_wants(database: Database) -> None:
         }
     )
     with database.reading() as session:
-        wanted = document_types.wanted(session, config)
+        wanted = document_types.wanted_types(session, config)
     assert {"text/html", "image/gif", "application/pdf"} <= {mime for mime in _KINDS if mime in wanted}
     assert "image/bmp" not in wanted
     assert "application/zip" not in wanted
@@ -55,7 +55,7 @@ def test_types_can_be_added(database: Database) -> None:
     with database.session() as session:
         document_types.add_type(session, "Application/X-FictionBook", [".FB2", "fb2z"], " FictionBook ")
     with database.reading() as session:
-        assert document_types.extensions(session)["application/x-fictionbook"] == ["fb2", "fb2z"]
+        assert document_types.extensions_by_type(session)["application/x-fictionbook"] == ["fb2", "fb2z"]
 
 
 @pytest.mark.parametrize(

@@ -15,27 +15,27 @@ from tarantula.core.urls import key_of
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry
-from tarantula.publications.config import PublicationConfig, read
+from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.tables.publications import Document, Item, Publication, Server
 
 NOW = datetime(2026, 6, 12, 22, 0, 0, 123456, tzinfo=UTC)
 
 
 def fcul(**fields: Any) -> PublicationConfig:
-    return read({"name": "fcul", "base_url": "http://www.fc.ul.pt/index.html", **fields})
+    return read_config({"name": "fcul", "base_url": "http://www.fc.ul.pt/index.html", **fields})
 
 
 def add(database: Database, **fields: Any) -> None:
     with database.session() as session:
-        registry.add(session, fcul(**fields))
+        registry.add_publication(session, fcul(**fields))
 
 
 def test_what_is_stored_is_found(database: Database) -> None:
     config = fcul(start="2026-06-12T22:00+01:00", max_duration="10d", settings={"SPIDER_MIDDLEWARES": {"a.b": None}})
     with database.session() as session:
-        registry.add(session, config)
+        registry.add_publication(session, config)
     with database.reading() as session:
-        stored = registry.get(session, "fcul")
+        stored = registry.get_publication(session, "fcul")
         assert registry.config_of(stored) == config
         assert stored.last_scheduled_at is None
         assert (datetime.now(UTC) - stored.created_at) < timedelta(minutes=5)
@@ -45,18 +45,18 @@ def test_they_are_listed_by_name(database: Database) -> None:
     for name in ("publico", "fcul", "bn"):
         add(database, name=name)
     with database.reading() as session:
-        assert [row.name for row in registry.all(session)] == ["bn", "fcul", "publico"]
+        assert [row.name for row in registry.all_publications(session)] == ["bn", "fcul", "publico"]
 
 
 def test_an_unknown_one_is_told_with_near_names(database: Database) -> None:
     add(database)
     with database.reading() as session:
         with pytest.raises(TarantulaError, match=r"There is no publication 'fucl'\. Did you mean fcul\?"):
-            registry.get(session, "fucl")
+            registry.get_publication(session, "fucl")
         with pytest.raises(TarantulaError, match=r"There is no publication 'x'\. `tarantula publication list`"):
-            registry.get(session, "x")
+            registry.get_publication(session, "x")
         with pytest.raises(TarantulaError, match="There is no publication"):
-            registry.get(session, "\udcff")
+            registry.get_publication(session, "\udcff")
 
 
 def test_a_name_is_given_once(database: Database) -> None:
@@ -64,22 +64,22 @@ def test_a_name_is_given_once(database: Database) -> None:
     with pytest.raises(TarantulaError, match="There is a publication fcul already"):
         add(database, depth=9)
     with database.reading() as session:
-        assert registry.config_of(registry.get(session, "fcul")).depth == 5
+        assert registry.config_of(registry.get_publication(session, "fcul")).depth == 5
 
 
 def test_its_profile_must_be_known(database: Database) -> None:
     with pytest.raises(TarantulaError, match=r"There is no profile 'HTLM'\. Did you mean HTML"):
         add(database, profile="HTLM")
     with database.reading() as session:
-        assert registry.all(session) == []
+        assert registry.all_publications(session) == []
 
 
 def test_editing_changes_only_what_is_said(database: Database) -> None:
     add(database, accept=".fc.ul.pt", start="2026-06-12T22:00+01:00", description="a")
     with database.session() as session:
-        registry.edit(session, "fcul", {"depth": 3, "base_url": "fc.ul.pt", "start": None})
+        registry.edit_publication(session, "fcul", {"depth": 3, "base_url": "fc.ul.pt", "start": None})
     with database.reading() as session:
-        config = registry.config_of(registry.get(session, "fcul"))
+        config = registry.config_of(registry.get_publication(session, "fcul"))
     assert config == fcul(accept=".fc.ul.pt", description="a", depth=3, base_url="http://fc.ul.pt/")
 
 
@@ -87,33 +87,33 @@ def test_editing_changes_only_what_is_said(database: Database) -> None:
 def test_a_bad_edit_changes_nothing(database: Database, changes: dict[str, Any]) -> None:
     add(database, accept=".fc.ul.pt")
     with pytest.raises(TarantulaError), database.session() as session:
-        registry.edit(session, "fcul", changes)
+        registry.edit_publication(session, "fcul", changes)
     with database.reading() as session:
-        assert registry.config_of(registry.get(session, "fcul")) == fcul(accept=".fc.ul.pt")
+        assert registry.config_of(registry.get_publication(session, "fcul")) == fcul(accept=".fc.ul.pt")
 
 
 def test_one_without_items_can_be_removed(database: Database) -> None:
     add(database)
     with database.session() as session:
-        registry.remove(session, "fcul")
+        registry.remove_publication(session, "fcul")
     with database.reading() as session:
-        assert registry.all(session) == []
+        assert registry.all_publications(session) == []
 
 
 def test_one_with_items_cannot(database: Database) -> None:
     add(database)
     with database.session() as session:
-        create_item(session, registry.get(session, "fcul"), NOW)
+        create_item(session, registry.get_publication(session, "fcul"), NOW)
     with pytest.raises(TarantulaError, match="has 1 item, which would be lost"), database.session() as session:
-        registry.remove(session, "fcul")
+        registry.remove_publication(session, "fcul")
     with database.reading() as session:
-        assert registry.get(session, "fcul")
+        assert registry.get_publication(session, "fcul")
 
 
 def test_an_item_begins_with_its_base_document(database: Database) -> None:
     add(database, max_duration="10d", depth=3)
     with database.session() as session:
-        create_item(session, registry.get(session, "fcul"), NOW)
+        create_item(session, registry.get_publication(session, "fcul"), NOW)
     with database.reading() as session:
         item = session.scalars(select(Item)).one()
         document = session.scalars(select(Document)).one()
@@ -133,9 +133,9 @@ def test_an_item_begins_with_its_base_document(database: Database) -> None:
 def test_an_item_keeps_what_it_began_with(database: Database) -> None:
     add(database, depth=3)
     with database.session() as session:
-        publication = registry.get(session, "fcul")
+        publication = registry.get_publication(session, "fcul")
         item = create_item(session, publication, NOW)
-        registry.edit(session, "fcul", {"depth": 9})
+        registry.edit_publication(session, "fcul", {"depth": 9})
         assert item.configuration["depth"] == 3
 
 
@@ -143,14 +143,14 @@ def test_a_urn_is_in_utc_and_never_given_twice(database: Database) -> None:
     add(database)
     moment = NOW.astimezone(timezone(timedelta(hours=5)))
     with database.session() as session:
-        publication = registry.get(session, "fcul")
+        publication = registry.get_publication(session, "fcul")
         urns = [create_item(session, publication, moment).urn for _ in range(3)]
     assert urns == ["fcul-20260612T220000", "fcul-20260612T220001", "fcul-20260612T220002"]
 
 
 def _begin_and_fail(database: Database) -> None:
     with database.session() as session:
-        create_item(session, registry.get(session, "fcul"), NOW)
+        create_item(session, registry.get_publication(session, "fcul"), NOW)
         raise ZeroDivisionError
 
 
@@ -169,6 +169,6 @@ def test_a_server_is_known_once(database: Database) -> None:
     add(database, name="other", base_url="http://www.fc.ul.pt/other")
     with database.session() as session:
         for name in ("fcul", "other"):
-            create_item(session, registry.get(session, name), NOW)
+            create_item(session, registry.get_publication(session, name), NOW)
     with database.reading() as session:
         assert session.scalars(select(Server.name)).all() == ["www.fc.ul.pt"]

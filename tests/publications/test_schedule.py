@@ -11,22 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.core.times import PERIODS
-from tarantula.publications.schedule import Plan, latest_due, next_due
+from tarantula.publications.schedule import PublicationSchedule, latest_due, next_due
 
 LISBON = ZoneInfo("Europe/Lisbon")
 DESCRIBED = datetime(2026, 1, 10, 9, 30, 15, 42, UTC)
 
 
-def plan(every: str, start: str | None = None, zone: str = "Europe/Lisbon") -> Plan:
+def plan(every: str, start: str | None = None, zone: str = "Europe/Lisbon") -> PublicationSchedule:
     moment = datetime.fromisoformat(start).replace(tzinfo=ZoneInfo(zone)) if start else None
-    return Plan(every, moment, ZoneInfo(zone), DESCRIBED)
+    return PublicationSchedule(every, moment, ZoneInfo(zone), DESCRIBED)
 
 
 def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def dues(wanted: Plan, after: str | None, number: int) -> list[str]:
+def dues(wanted: PublicationSchedule, after: str | None, number: int) -> list[str]:
     moment = utc(after) if after else None
     found = []
     for _ in range(number):
@@ -117,7 +117,7 @@ def test_a_period_without_a_start_begins_when_it_was_described() -> None:
 
 def test_a_start_in_the_second_of_two_hours_is_that_moment() -> None:
     start = datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
-    wanted = Plan("daily", start, LISBON, DESCRIBED)
+    wanted = PublicationSchedule("daily", start, LISBON, DESCRIBED)
     assert next_due(wanted, None) == start
     assert next_due(wanted, start) == utc("2026-10-26 01:30")
 
@@ -150,7 +150,7 @@ MOMENTS = st.integers(1_577_836_800, 2_050_000_000).map(lambda seconds: datetime
     st.sampled_from(["Europe/Lisbon", "UTC", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca"]),
 )
 def test_due_times_only_go_forward(every: str, start: datetime, after: datetime, zone: str) -> None:
-    wanted = Plan(every, start, ZoneInfo(zone), DESCRIBED)
+    wanted = PublicationSchedule(every, start, ZoneInfo(zone), DESCRIBED)
     moment: datetime | None = after
     found = [moment]
     while moment is not None and len(found) < 8:

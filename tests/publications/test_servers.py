@@ -15,7 +15,7 @@ from tarantula.fetch.politeness import Politeness
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry, servers
-from tarantula.publications.config import read
+from tarantula.publications.config import read_config
 from tarantula.scope.rule_part_candidate import Candidate
 from tarantula.scope.servers_part_server_settings import ServerSettings
 from tarantula.tables.publications import Document, Item, Server, ServerSetting
@@ -31,7 +31,7 @@ def item_with(database: Database, *documents: tuple[str, str, int, str | None]) 
     """Return the urn of an item that has some documents: server, path, state, rule."""
     describe(database, "fcul", base_url=f"http://{BASE}/")
     with database.session() as session:
-        item = create_item(session, registry.get(session, "fcul"), datetime.now(UTC))
+        item = create_item(session, registry.get_publication(session, "fcul"), datetime.now(UTC))
         known = {server.name: server.id for server in session.scalars(select(Server))}
         for number, (name, path, state, rule) in enumerate(documents):
             if name not in known:
@@ -61,25 +61,27 @@ def test_what_is_set_within_a_publication_goes_before_what_is_set_for_all(databa
     for name in ("fcul", "di"):
         describe(database, name, base_url=f"http://{BASE}/")
     with database.session() as session:
-        fcul, di = registry.get(session, "fcul"), registry.get(session, "di")
-        servers.put(session, OTHER, None, {"depth": 2, "delay": 3.0})
-        servers.put(session, OTHER, fcul, {"depth": 7})
-        servers.put(session, OTHER, fcul, {"excluded": True})
-        assert servers.in_force(session.connection(), fcul.id) == {
+        fcul, di = registry.get_publication(session, "fcul"), registry.get_publication(session, "di")
+        servers.put_server_settings(session, OTHER, None, {"depth": 2, "delay": 3.0})
+        servers.put_server_settings(session, OTHER, fcul, {"depth": 7})
+        servers.put_server_settings(session, OTHER, fcul, {"excluded": True})
+        assert servers.effective_server_settings(session.connection(), fcul.id) == {
             OTHER: ServerSettings(depth=7, delay=3.0, excluded=True)
         }
-        assert servers.in_force(session.connection(), di.id) == {OTHER: ServerSettings(depth=2, delay=3.0)}
-        assert [within for within, _ in servers.kept(session, OTHER)] == [None, "fcul"]
-        assert servers.clear(session, OTHER, None)
-        assert not servers.clear(session, OTHER, None)
-        assert servers.in_force(session.connection(), di.id) == {}
+        assert servers.effective_server_settings(session.connection(), di.id) == {
+            OTHER: ServerSettings(depth=2, delay=3.0)
+        }
+        assert [within for within, _ in servers.stored_server_settings(session, OTHER)] == [None, "fcul"]
+        assert servers.clear_server_settings(session, OTHER, None)
+        assert not servers.clear_server_settings(session, OTHER, None)
+        assert servers.effective_server_settings(session.connection(), di.id) == {}
 
 
 def test_a_publication_that_is_forgotten_takes_its_settings_with_it(database: Database) -> None:
     describe(database, "fcul", base_url=f"http://{BASE}/")
     with database.session() as session:
-        servers.put(session, OTHER, registry.get(session, "fcul"), {"depth": 1})
-        registry.remove(session, "fcul")
+        servers.put_server_settings(session, OTHER, registry.get_publication(session, "fcul"), {"depth": 1})
+        registry.remove_publication(session, "fcul")
         assert session.scalars(select(ServerSetting)).all() == []
 
 
@@ -88,7 +90,7 @@ def test_a_publication_that_is_forgotten_takes_its_settings_with_it(database: Da
 )
 def test_settings_that_make_no_sense_are_refused(sqlite: Database, field: str, value: float) -> None:
     with pytest.raises(TarantulaError, match=r"must be 0 or more"), sqlite.session() as session:
-        servers.put(session, OTHER, None, {field: value})
+        servers.put_server_settings(session, OTHER, None, {field: value})
 
 
 @pytest.mark.parametrize("name", ["*", ".ul.pt", "www.*.pt", "a b", ""])
@@ -111,8 +113,8 @@ def test_every_server_met_is_listed_with_its_counts(database: Database) -> None:
         ("x.pt", "/", -9, "TooDeep"),
     )
     with database.session() as session:
-        servers.put(session, OTHER, None, {"depth": 2})
-        rows = servers.met(session, session.scalars(select(Item).where(Item.urn == urn)).one())
+        servers.put_server_settings(session, OTHER, None, {"depth": 2})
+        rows = servers.servers_of_item(session, session.scalars(select(Item).where(Item.urn == urn)).one())
     assert [row[:5] for row in rows] == [(BASE, 3, 1, 1, 0), (OTHER, 1, 0, 0, 1), ("x.pt", 1, 0, 0, 0)]
     assert rows[1].settings == ServerSettings(depth=2)
 
@@ -129,8 +131,8 @@ def test_accepting_a_server_makes_its_refused_documents_wait(database: Database)
     )
     with database.session() as session:
         item = session.scalars(select(Item).where(Item.urn == urn)).one()
-        assert servers.accept(session, item, OTHER) == 2
-        assert servers.accept(session, item, OTHER) == 0
+        assert servers.accept_server(session, item, OTHER) == 2
+        assert servers.accept_server(session, item, OTHER) == 0
     with database.reading() as session:
         states = dict(session.execute(select(Document.url, Document.state)).all())
         assert session.scalars(select(Item)).one().configuration["accept"] == [OTHER]
@@ -143,14 +145,14 @@ def test_an_archived_item_takes_no_more_servers(database: Database) -> None:
     with database.session() as session:
         session.scalars(select(Item)).one().state = ItemState.ARCHIVED
     with pytest.raises(TarantulaError, match="archived"), database.session() as session:
-        servers.accept(session, session.scalars(select(Item).where(Item.urn == urn)).one(), OTHER)
+        servers.accept_server(session, session.scalars(select(Item).where(Item.urn == urn)).one(), OTHER)
 
 
 def test_what_was_asked_for_is_counted(database: Database) -> None:
     urn = item_with(database, (BASE, "/a", 200, None), (BASE, "/b", 404, None), (BASE, "/c", -9, "TooDeep"))
     with database.session() as session:
         item = session.scalars(select(Item).where(Item.urn == urn)).one()
-        assert servers.asked(session.connection(), item.id, [BASE, OTHER]) == {BASE: 2}
+        assert servers.requested_counts(session.connection(), item.id, [BASE, OTHER]) == {BASE: 2}
 
 
 def decided(path: str = "/a", depth: int = 1, via: str = "http://x/", **settings: object) -> tuple[str, int | None]:
@@ -237,7 +239,7 @@ def test_the_commands(sqlite: Database, tarantula: Tarantula) -> None:
 
 def test_settings_are_a_publication_s_too(sqlite: Database) -> None:
     with sqlite.session() as session:
-        registry.add(session, read({"name": "a", "base_url": "http://a.pt/"}))
-        publication = registry.get(session, "a")
-        servers.put(session, OTHER, publication, {"documents": 4})
-        assert servers.kept(session, OTHER) == [("a", ServerSettings(documents=4))]
+        registry.add_publication(session, read_config({"name": "a", "base_url": "http://a.pt/"}))
+        publication = registry.get_publication(session, "a")
+        servers.put_server_settings(session, OTHER, publication, {"documents": 4})
+        assert servers.stored_server_settings(session, OTHER) == [("a", ServerSettings(documents=4))]

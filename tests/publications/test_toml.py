@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.core.errors import TarantulaError
-from tarantula.publications.config import PublicationConfig, read
+from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.toml import from_toml, to_toml
 
 names = st.from_regex(r"[a-z0-9_][a-z0-9_.-]{0,20}", fullmatch=True).filter(lambda name: name != "publication")
@@ -18,7 +18,7 @@ json = st.recursive(
     max_leaves=5,
 )
 configs = st.builds(
-    lambda name, **fields: read({"name": name, "base_url": "http://www.fc.ul.pt/", **fields}),
+    lambda name, **fields: read_config({"name": name, "base_url": "http://www.fc.ul.pt/", **fields}),
     names,
     description=texts,
     depth=st.integers(0, 100),

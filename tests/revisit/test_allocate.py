@@ -11,20 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.core.errors import TarantulaError
-from tarantula.revisit.changes import Law, Laws, freshness_by
-from tarantula.revisit.model import Ints, Reading, freshness, gain, mean
-from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.changes import ChangeLaw, Laws, freshness_by_law
+from tarantula.revisit.model import Ints, ModelReading, even_freshness_of_pages, visit_gain, weighted_mean
+from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate
 
-READINGS = pytest.mark.parametrize("reading", list(Reading))
+READINGS = pytest.mark.parametrize("reading", list(ModelReading))
 HASTY = 5e3
 """A rate of changes at which no visit is of use for long."""
 
 
-def worth(visits: Ints, pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> float:
+def worth(visits: Ints, pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
     changes = pages.changes(limits.horizon)
-    fresh = freshness(visits, changes, reading) if laws is None else freshness_by(laws, visits, changes, reading)
-    return mean(fresh, pages.weights)
+    fresh = (
+        even_freshness_of_pages(visits, changes, reading)
+        if laws is None
+        else freshness_by_law(laws, visits, changes, reading)
+    )
+    return weighted_mean(fresh, pages.weights)
 
 
 @READINGS
@@ -33,15 +37,15 @@ def worth(visits: Ints, pages: Pages, limits: Limits, reading: Reading, laws: La
     rates=st.lists(st.sampled_from([0.0, 0.01, 0.1, 0.5, 2.0, 50.0]), min_size=4, max_size=4),
     weights=st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=4, max_size=4),
     laws=st.none()
-    | st.lists(st.sampled_from(list(Law)), min_size=4, max_size=4).map(lambda one: np.array(one, np.int8)),
+    | st.lists(st.sampled_from(list(ChangeLaw)), min_size=4, max_size=4).map(lambda one: np.array(one, np.int8)),
     visits=st.integers(0, 6),
 )
 def test_nothing_that_can_be_tried_is_better(
-    reading: Reading, rates: list[float], weights: list[float], laws: Laws | None, visits: int
+    reading: ModelReading, rates: list[float], weights: list[float], laws: Laws | None, visits: int
 ) -> None:
     pages = Pages.of(rates, [0, 1, 0, 1], weights)
-    limits = Limits(horizon=10.0, politeness=3.0, visits=visits)
-    found = allocate.polite(pages, limits, reading, laws)
+    limits = VisitLimits(horizon=10.0, politeness=3.0, visits=visits)
+    found = allocate.allocate_politely(pages, limits, reading, laws)
     assert found.sum() <= visits
     assert found[:2].sum() <= 3
     assert found[2:].sum() <= 3
@@ -53,13 +57,13 @@ def test_nothing_that_can_be_tried_is_better(
     assert worth(found, pages, limits, reading, laws) == pytest.approx(best, abs=1e-12)
 
 
-def one_by_one(pages: Pages, limits: Limits, reading: Reading) -> Ints:
+def one_by_one(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Ints:
     """Take the best visit again and again: of equal ones that of the first server, and of its first page."""
     visits = np.zeros(len(pages), dtype=np.int64)
     changes, left = pages.changes(limits.horizon), np.full(len(pages.starts) - 1, limits.of_server)
 
     def worth_of(page: int) -> tuple[float, int, int]:
-        one_more = gain(int(visits[page]), changes[page], reading is Reading.STEADY)
+        one_more = visit_gain(int(visits[page]), changes[page], reading is ModelReading.STEADY)
         return -pages.weights[page] * one_more, int(pages.servers[page]), page
 
     heap = [worth_of(page) for page in range(len(pages))]
@@ -89,12 +93,12 @@ def one_by_one(pages: Pages, limits: Limits, reading: Reading) -> Ints:
     visits=st.integers(0, 900),
 )
 def test_a_head_start_ends_where_one_by_one_does(
-    reading: Reading, rates: list[float], servers: list[int], weights: list[float], politeness: float, visits: int
+    reading: ModelReading, rates: list[float], servers: list[int], weights: list[float], politeness: float, visits: int
 ) -> None:
     count = len(rates)
     pages = Pages.of(rates, servers[:count], [*weights[: count - 1], 1.0])
-    limits = Limits(20.0, politeness, visits)
-    found, wanted = allocate.polite(pages, limits, reading), one_by_one(pages, limits, reading)
+    limits = VisitLimits(20.0, politeness, visits)
+    found, wanted = allocate.allocate_politely(pages, limits, reading), one_by_one(pages, limits, reading)
     if HASTY in rates:
         # Its visits add the same, but for the last digit: which of equal pages has more of them is left to rounding.
         assert found.sum() == wanted.sum()
@@ -106,26 +110,26 @@ def test_a_head_start_ends_where_one_by_one_does(
 
 @READINGS
 @pytest.mark.parametrize("visits", [700, 3_000, 10**6])
-def test_a_head_start_is_right_where_prices_are_guessed_from_some_pages(reading: Reading, visits: int) -> None:
+def test_a_head_start_is_right_where_prices_are_guessed_from_some_pages(reading: ModelReading, visits: int) -> None:
     chance = np.random.default_rng(3)
     pages = Pages.of(chance.uniform(0.0, 2.0, 5_000) ** 4, chance.integers(0, 3, 5_000), chance.pareto(1.0, 5_000))
-    limits = Limits(100.0, 0.05, visits)
-    assert np.array_equal(allocate.polite(pages, limits, reading), one_by_one(pages, limits, reading))
+    limits = VisitLimits(100.0, 0.05, visits)
+    assert np.array_equal(allocate.allocate_politely(pages, limits, reading), one_by_one(pages, limits, reading))
 
 
 @READINGS
-def test_without_politeness_only_the_visits_in_all_are_limited(reading: Reading) -> None:
+def test_without_politeness_only_the_visits_in_all_are_limited(reading: ModelReading) -> None:
     pages = Pages.of([1.0, 1.0, 0.001], [0, 0, 1])
-    limits = Limits(horizon=10.0, politeness=5.0, visits=8)
-    assert allocate.polite(pages, limits, reading)[:2].sum() == 2
-    assert allocate.impolite(pages, limits, reading)[:2].sum() > 2
+    limits = VisitLimits(horizon=10.0, politeness=5.0, visits=8)
+    assert allocate.allocate_politely(pages, limits, reading)[:2].sum() == 2
+    assert allocate.allocate_impolitely(pages, limits, reading)[:2].sum() > 2
 
 
 @READINGS
-def test_what_never_changes_or_always_has_is_a_sensible_answer(reading: Reading) -> None:
+def test_what_never_changes_or_always_has_is_a_sensible_answer(reading: ModelReading) -> None:
     pages = Pages.of([0.0, np.inf, 0.1], [0, 0, 3])
-    limits = Limits(horizon=100.0, politeness=10.0, visits=1000)
-    visits = allocate.polite(pages, limits, reading)
+    limits = VisitLimits(horizon=100.0, politeness=10.0, visits=1000)
+    visits = allocate.allocate_politely(pages, limits, reading)
     assert np.isfinite(worth(visits, pages, limits, reading))
     assert visits[2] == 10
     assert visits[1] == 0
@@ -133,7 +137,7 @@ def test_what_never_changes_or_always_has_is_a_sensible_answer(reading: Reading)
 
 def test_a_million_pages_on_one_server_share_its_visits() -> None:
     pages = Pages.of(np.full(1_000_000, 1e-5), np.zeros(1_000_000, dtype=int))
-    visits = allocate.polite(pages, Limits(86400.0, 15.0, 10**9), Reading.FRESH)
+    visits = allocate.allocate_politely(pages, VisitLimits(86400.0, 15.0, 10**9), ModelReading.FRESH)
     assert (visits.sum(), visits.max()) == (5760, 1)
 
 
@@ -163,4 +167,4 @@ def test_pages_that_cannot_be_are_refused(rates: list[float], weights: list[floa
 )
 def test_limits_that_cannot_be_are_refused(horizon: float, politeness: float, visits: int, words: str) -> None:
     with pytest.raises(TarantulaError, match=words):
-        Limits(horizon, politeness, visits)
+        VisitLimits(horizon, politeness, visits)

@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 
 from tarantula.revisit.bounds import polite_bound
 from tarantula.revisit.bounds_part_of_2007 import weak_politeness
-from tarantula.revisit.bounds_part_surplus import left, paid
-from tarantula.revisit.experiments.experiment import Experiment, Span
-from tarantula.revisit.experiments.experiment_part_worlds import World, uniform_rates, zipf
-from tarantula.revisit.model import Floats, Reading, freshness, mean
-from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.bounds_part_surplus import most_paid, page_surplus
+from tarantula.revisit.experiments.experiment import Experiment, ValueRange
+from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb, synthetic_pages, zipf_shares
+from tarantula.revisit.model import Floats, ModelReading, even_freshness_of_pages, weighted_mean
+from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate
 from tarantula.revisit.policies import psp
 from tarantula.revisit.policies_part_slotted import slotted
-from tarantula.revisit.schedule import staleness_of
-from tarantula.revisit.simulator.simulation import made
-from tarantula.revisit.simulator.simulation_part_web import Web
-from tarantula.revisit.slot_market_part_demand import best_visits, desk, is_tempted, prepare
+from tarantula.revisit.schedule import schedule_staleness
+from tarantula.revisit.simulator.simulation import dispatched_schedule
+from tarantula.revisit.simulator.simulation_part_web import SimulatedWeb
+from tarantula.revisit.slot_market_part_demand import best_visits, fill_powers, has_profitable_visit, work_arrays
 
 HORIZON = 10.0
-DAY = Limits(86400.0, 15.0, 10**9)
+DAY = VisitLimits(86400.0, 15.0, 10**9)
 
 
 def fresh_for(rate: float, times: Floats) -> Floats:
@@ -69,8 +69,8 @@ def least_stale(rates: list[float], weights: list[float], politeness: float, mos
 def test_no_schedule_that_can_be_tried_is_under_it(
     rates: list[float], weights: list[float], politeness: float, visits: int
 ) -> None:
-    limits = Limits(HORIZON, politeness, visits)
-    bound = polite_bound(Pages.of(rates, [0] * len(rates), weights[: len(rates)]), limits, Reading.FRESH)
+    limits = VisitLimits(HORIZON, politeness, visits)
+    bound = polite_bound(Pages.of(rates, [0] * len(rates), weights[: len(rates)]), limits, ModelReading.FRESH)
     least = least_stale(rates, weights[: len(rates)], politeness, min(visits, limits.of_server))
     assert bound <= least + 1e-12
 
@@ -84,9 +84,9 @@ def test_no_schedule_that_can_be_tried_is_under_it(
 def test_a_crawler_that_is_always_busy_is_as_a_server_that_is_always_asked(
     rates: list[float], weights: list[float], seconds: float
 ) -> None:
-    limits = Limits(HORIZON, 0.01, int(HORIZON / seconds), (seconds,))
+    limits = VisitLimits(HORIZON, 0.01, int(HORIZON / seconds), (seconds,))
     pages = Pages.of(rates, range(len(rates)), weights[: len(rates)])
-    bound = polite_bound(pages, limits, Reading.FRESH)
+    bound = polite_bound(pages, limits, ModelReading.FRESH)
     assert bound <= least_stale(rates, weights[: len(rates)], seconds, limits.visits) + 1e-12
 
 
@@ -102,13 +102,18 @@ def test_no_visits_that_crawlers_make_are_under_it(
 ) -> None:
     chance = np.random.default_rng(documents)
     pages = Pages.of(
-        chance.uniform(0.0, 0.3, documents) ** 2, chance.integers(0, servers, documents), zipf(documents, theta)
+        chance.uniform(0.0, 0.3, documents) ** 2, chance.integers(0, servers, documents), zipf_shares(documents, theta)
     )
     crawlers = np.array(speeds)
-    limits = Limits(100.0, 1.0, int(crawlers.sum() * 100.0), tuple(1.0 / crawlers))
+    limits = VisitLimits(100.0, 1.0, int(crawlers.sum() * 100.0), tuple(1.0 / crawlers))
     for policy in (psp, slotted):
-        visits = made(policy(pages, limits, Reading.FRESH), Web.of(pages), crawlers, limits)
-        assert polite_bound(pages, limits, Reading.FRESH) <= staleness_of(visits, pages, limits, Reading.FRESH) + 1e-12
+        visits = dispatched_schedule(
+            policy(pages, limits, ModelReading.FRESH), SimulatedWeb.of(pages), crawlers, limits
+        )
+        assert (
+            polite_bound(pages, limits, ModelReading.FRESH)
+            <= schedule_staleness(visits, pages, limits, ModelReading.FRESH) + 1e-12
+        )
 
 
 @settings(max_examples=30, deadline=None)
@@ -124,32 +129,36 @@ def test_no_policy_is_under_it_and_it_is_never_under_the_old_one(
 ) -> None:
     chance = np.random.default_rng(documents)
     pages = Pages.of(
-        chance.uniform(0.0, 1.0, documents) ** 3, chance.integers(0, servers, documents), zipf(documents, theta)
+        chance.uniform(0.0, 1.0, documents) ** 3, chance.integers(0, servers, documents), zipf_shares(documents, theta)
     )
-    limits = Limits(100.0, politeness, visits)
-    for reading in Reading:
+    limits = VisitLimits(100.0, politeness, visits)
+    for reading in ModelReading:
         bound = polite_bound(pages, limits, reading)
-        even = freshness(allocate.polite(pages, limits, reading), pages.changes(100.0), reading)
-        assert 1.0 - mean(even, pages.weights) <= bound + 1e-12
-        assert bound <= staleness_of(slotted(pages, limits, reading), pages, limits, reading) + 1e-12
+        even = even_freshness_of_pages(
+            allocate.allocate_politely(pages, limits, reading), pages.changes(100.0), reading
+        )
+        assert 1.0 - weighted_mean(even, pages.weights) <= bound + 1e-12
+        assert bound <= schedule_staleness(slotted(pages, limits, reading), pages, limits, reading) + 1e-12
 
 
 @pytest.mark.parametrize(("documents", "near"), [(600, 0.2), (5_000, 0.05), (20_000, 0.05)])
 def test_it_shows_that_little_is_left_to_win(documents: int, near: float) -> None:
-    pages = uniform_rates(documents, 1, 1.0, 0.01 / 3600, 1 / 3600)
-    visits = allocate.polite(pages, DAY, Reading.FRESH)
-    old = 1.0 - mean(freshness(visits, pages.changes(DAY.horizon), Reading.FRESH), pages.weights)
-    new = polite_bound(pages, DAY, Reading.FRESH)
-    found = staleness_of(slotted(pages, DAY, Reading.FRESH), pages, DAY, Reading.FRESH)
+    pages = synthetic_pages(documents, 1, 1.0, 0.01 / 3600, 1 / 3600)
+    visits = allocate.allocate_politely(pages, DAY, ModelReading.FRESH)
+    old = 1.0 - weighted_mean(
+        even_freshness_of_pages(visits, pages.changes(DAY.horizon), ModelReading.FRESH), pages.weights
+    )
+    new = polite_bound(pages, DAY, ModelReading.FRESH)
+    found = schedule_staleness(slotted(pages, DAY, ModelReading.FRESH), pages, DAY, ModelReading.FRESH)
     assert found - new < near * (found - old)
 
 
 def test_it_knows_that_crawlers_are_busy_where_no_server_is() -> None:
-    supposed = Experiment(World(10_000, 20, theta=0.0), rate=Span(0.1, 0.1))
+    supposed = Experiment(SyntheticWeb(10_000, 20, theta=0.0), rate=ValueRange(0.1, 0.1))
     pages, limits = supposed.world.pages(), supposed.limits()
-    found = staleness_of(slotted(pages, limits, Reading.FRESH), pages, limits, Reading.FRESH)
-    old, new = (polite_bound(pages, one, Reading.FRESH) for one in (replace(limits, crawlers=()), limits))
-    assert old == pytest.approx(weak_politeness(pages, limits, Reading.FRESH))
+    found = schedule_staleness(slotted(pages, limits, ModelReading.FRESH), pages, limits, ModelReading.FRESH)
+    old, new = (polite_bound(pages, one, ModelReading.FRESH) for one in (replace(limits, crawlers=()), limits))
+    assert old == pytest.approx(weak_politeness(pages, limits, ModelReading.FRESH))
     assert found - new < 0.12 * (found - old)
 
 
@@ -161,8 +170,8 @@ def test_it_knows_that_crawlers_are_busy_where_no_server_is() -> None:
 def test_a_page_finds_its_best_visits(rate: float, prices: list[float], slack: float) -> None:
     count, worth = len(prices), 1.0 / rate
     step, decay = 1.0 / count, worth * (1 - slack)
-    powers, worths, follows, hull = desk(count)
-    prepare(rate, step, powers)
+    powers, worths, follows, hull = work_arrays(count)
+    fill_powers(rate, step, powers)
     edge = np.exp(-rate * step / 2)
     first, left = best_visits(worth, decay, edge, edge, np.array(prices), powers, worths, follows, hull)
     points = (np.arange(count) + 0.5) * step
@@ -179,7 +188,7 @@ def test_a_page_finds_its_best_visits(rate: float, prices: list[float], slack: f
     best = max(worth_of(chosen) for chosen in all_of_them)
     assert left == pytest.approx(best, abs=1e-12 * worth)
     assert worth_of(found) == pytest.approx(best, abs=1e-12 * worth)
-    if not is_tempted(worth, worth, edge, edge, np.array(prices), powers) and slack == 0:
+    if not has_profitable_visit(worth, worth, edge, edge, np.array(prices), powers) and slack == 0:
         assert found == []
 
 
@@ -194,7 +203,7 @@ def test_no_visits_that_are_apart_pay_more(nodes: Floats, pause: float) -> None:
     most = np.zeros(len(times) + steps + 1)
     for place in range(len(times) - 1, -1, -1):
         most[place] = max(most[place + 1], prices[place] + most[place + steps])
-    assert most[0] <= paid(nodes, HORIZON, pause) + 1e-9
+    assert most[0] <= most_paid(nodes, HORIZON, pause) + 1e-9
 
 
 @given(
@@ -205,9 +214,9 @@ def test_no_visits_that_are_apart_pay_more(nodes: Floats, pause: float) -> None:
 def test_no_page_has_more_left_than_it_is_said_to(rate: float, weight: float, nodes: Floats) -> None:
     points, worth = 4001, weight / (rate * HORIZON)
     prices = np.interp(np.linspace(0.0, HORIZON, points), np.linspace(0.0, HORIZON, len(nodes)), nodes)
-    powers, worths, follows, hull = desk(points)
-    prepare(rate, HORIZON / (points - 1), powers)
+    powers, worths, follows, hull = work_arrays(points)
+    fill_powers(rate, HORIZON / (points - 1), powers)
     _, most = best_visits(worth, worth, 1.0, 1.0, prices, powers, worths, follows, hull)
-    told = left(nodes, np.array([rate]), np.array([weight]), HORIZON)
+    told = page_surplus(nodes, np.array([rate]), np.array([weight]), HORIZON)
     assert most <= told + 1e-12
     assert told <= most + 0.05 * weight

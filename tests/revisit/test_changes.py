@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 
 from tarantula.core.errors import TarantulaError
-from tarantula.revisit.changes import Law, first_change, fresh_seconds, mixture, next_change, streams
+from tarantula.revisit.changes import (
+    ChangeLaw,
+    draw_laws,
+    expected_fresh_seconds,
+    first_change,
+    generator_states,
+    next_change,
+)
 
-LAWS = pytest.mark.parametrize("law", [int(law) for law in Law], ids=[law.word for law in Law])
+LAWS = pytest.mark.parametrize("law", [int(law) for law in ChangeLaw], ids=[law.word for law in ChangeLaw])
 RATE = 0.5
 
 
@@ -22,7 +29,7 @@ def changes_of(law: int, page: int, draws: np.ndarray, until: float) -> list[flo
 
 @LAWS
 def test_every_law_has_the_same_mean_rate_from_the_beginning(law: int) -> None:
-    draws = streams(3_000, 7)
+    draws = generator_states(3_000, 7)
     times = np.concatenate([changes_of(law, page, draws, 12.0) for page in range(3_000)])
     early = np.count_nonzero(times <= 6.0)
     assert early == pytest.approx(3_000 * 6.0 * RATE, rel=0.06)
@@ -32,30 +39,32 @@ def test_every_law_has_the_same_mean_rate_from_the_beginning(law: int) -> None:
 @LAWS
 @pytest.mark.parametrize("gap", [0.3, 2.0, 9.0])
 def test_a_page_is_fresh_for_as_long_as_is_expected(law: int, gap: float) -> None:
-    draws = streams(5_000, 3)
+    draws = generator_states(5_000, 3)
     fresh = np.array([min(first_change(law, RATE, draws, page), gap) for page in range(5_000)])
     error = fresh.std() / np.sqrt(len(fresh))
-    assert abs(fresh.mean() - fresh_seconds(law, RATE, gap)) < 3.5 * error
+    assert abs(fresh.mean() - expected_fresh_seconds(law, RATE, gap)) < 3.5 * error
 
 
 @LAWS
 def test_nonsense_is_a_sensible_answer(law: int) -> None:
-    draws = streams(1, 0)
+    draws = generator_states(1, 0)
     assert first_change(law, 0.0, draws, 0) == np.inf
-    assert fresh_seconds(law, 0.0, 10.0) == 10.0
-    assert fresh_seconds(law, np.inf, 10.0) == 0.0
-    assert fresh_seconds(law, 1e-300, 10.0) == pytest.approx(10.0)
-    assert 0.0 <= fresh_seconds(law, 1e300, 10.0) < 1e-3
+    assert expected_fresh_seconds(law, 0.0, 10.0) == 10.0
+    assert expected_fresh_seconds(law, np.inf, 10.0) == 0.0
+    assert expected_fresh_seconds(law, 1e-300, 10.0) == pytest.approx(10.0)
+    assert 0.0 <= expected_fresh_seconds(law, 1e300, 10.0) < 1e-3
 
 
 def test_a_mixture_has_the_shares_that_were_asked_for() -> None:
-    laws = mixture(50_000, {Law.POISSON: 6, Law.PARETO: 3, Law.QUASI_DETERMINISTIC: 1}, seed=4)
+    laws = draw_laws(50_000, {ChangeLaw.POISSON: 6, ChangeLaw.PARETO: 3, ChangeLaw.QUASI_DETERMINISTIC: 1}, seed=4)
     assert np.bincount(laws) / len(laws) == pytest.approx([0.6, 0.3, 0.1], abs=0.01)
-    assert np.array_equal(laws, mixture(50_000, {Law.POISSON: 0.6, Law.PARETO: 0.3, Law.QUASI_DETERMINISTIC: 0.1}, 4))
-    assert set(mixture(10, {Law.PARETO: 1.0, Law.POISSON: 0.0})) == {Law.PARETO}
+    assert np.array_equal(
+        laws, draw_laws(50_000, {ChangeLaw.POISSON: 0.6, ChangeLaw.PARETO: 0.3, ChangeLaw.QUASI_DETERMINISTIC: 0.1}, 4)
+    )
+    assert set(draw_laws(10, {ChangeLaw.PARETO: 1.0, ChangeLaw.POISSON: 0.0})) == {ChangeLaw.PARETO}
 
 
 @pytest.mark.parametrize("share", [-1.0, float("nan"), float("inf"), 0.0])
 def test_shares_that_cannot_be_are_refused(share: float) -> None:
     with pytest.raises(TarantulaError, match="Shares of a mixture"):
-        mixture(10, {Law.PARETO: share})
+        draw_laws(10, {ChangeLaw.PARETO: share})

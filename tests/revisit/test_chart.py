@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.revisit.experiments.chart import BOTTOM, HEIGHT, LEADING, Chart, Line, draw
+from tarantula.revisit.experiments.chart import BOTTOM, HEIGHT, LABEL_SPACING, ChartLine, LineChart, line_chart_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @given(ends=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=9), start=st.floats(0.0, 1.0))
 def test_names_are_apart_and_on_the_chart(ends: list[float], start: float) -> None:
-    lines = [Line(f"line {number}", [start, end], "#000000") for number, end in enumerate(ends)]
-    drawn = ElementTree.fromstring(draw(Chart("Title", "Subtitle", "θ", [0.0, 1.0], lines)))
+    lines = [ChartLine(f"line {number}", [start, end], "#000000") for number, end in enumerate(ends)]
+    drawn = ElementTree.fromstring(line_chart_svg(LineChart("Title", "Subtitle", "θ", [0.0, 1.0], lines)))
     heights = sorted(
         float(text.attrib["y"]) for text in drawn.iter(f"{SVG}text") if (text.text or "").startswith("line")
     )
     assert len(heights) == len(ends)
-    assert all(below - above >= LEADING - 0.2 for above, below in pairwise(heights))
+    assert all(below - above >= LABEL_SPACING - 0.2 for above, below in pairwise(heights))
     assert heights[-1] <= HEIGHT - BOTTOM + 5
 
 
@@ -35,6 +35,8 @@ def test_names_are_apart_and_on_the_chart(ends: list[float], start: float) -> No
     ],
 )
 def test_the_axis_has_round_numbers(values: list[float], ticks: list[str]) -> None:
-    drawn = draw(Chart("Title", "Subtitle", "θ", [0.0, 1.0], [Line("a", values, "#000000", is_bound=True)]))
+    drawn = line_chart_svg(
+        LineChart("Title", "Subtitle", "θ", [0.0, 1.0], [ChartLine("a", values, "#000000", is_bound=True)])
+    )
     written = [text.text for text in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
     assert written[2 : 2 + len(ticks)] == ticks

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from scipy.special import digamma
 
 from tarantula.revisit.model import Floats
-from tarantula.revisit.rates.estimators import of_pages
-from tarantula.revisit.rates.gamma import nearest
-from tarantula.revisit.rates.gamma_part_doubt import chances
+from tarantula.revisit.rates.estimators import most_likely_rates
+from tarantula.revisit.rates.gamma import nearest_gamma
+from tarantula.revisit.rates.gamma_part_doubt import change_probabilities
 
 SHAPES = st.sampled_from([0.25, 0.5, 1.0, 2.0, 8.0, 16.0])
 
 
 def believed(known: float, quiet: float, gaps: list[float]) -> tuple[float, float]:
     evidence = np.array([known]), np.array([quiet]), np.array([0, len(gaps)]), np.array(gaps)
-    shapes, scales = nearest(*evidence, of_pages(*evidence))
+    shapes, scales = nearest_gamma(*evidence, most_likely_rates(*evidence))
     return float(shapes[0]), float(scales[0])
 
 
@@ -55,7 +55,7 @@ def test_a_page_that_changed_at_every_visit_is_not_believed_to_change_seldom() -
     gaps = [10.0] * 10
     shape, scale = believed(0.25, 0.25, gaps)
     powers, likely = posterior(0.25, 0.25, gaps)
-    foretold = chances(np.array([10.0]), np.array([shape]), np.array([scale]))[0]
+    foretold = change_probabilities(np.array([10.0]), np.array([shape]), np.array([scale]))[0]
     truth = likely @ -np.expm1(-10.0 * np.exp(powers))
     assert truth > 0.95
     assert foretold == pytest.approx(truth, abs=0.03)
@@ -69,6 +69,6 @@ def test_a_thousand_changes_are_no_number_that_is_none() -> None:
 
 def test_nothing_that_is_known_gives_no_number_that_is_none() -> None:
     starts, none = np.array([0, 1, 1]), np.array([1.0])
-    shapes, scales = nearest(np.zeros(2), np.array([0.0, 5.0]), starts, none, np.array([np.inf, 0.0]))
+    shapes, scales = nearest_gamma(np.zeros(2), np.array([0.0, 5.0]), starts, none, np.array([np.inf, 0.0]))
     assert shapes.tolist() == [0.0, 0.0]
     assert scales.tolist() == [0.0, 5.0]

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tarantula.revisit.rates.last_modified import Honesty, Witness
-from tarantula.revisit.rates.observations import Sights, pairs_of
+from tarantula.revisit.rates.last_modified import LastModifiedRecord, LastModifiedTrust
+from tarantula.revisit.rates.observations import Observations, visit_pairs
 
 DAY = 86_400.0
 
 
-def heard(modified: list[float], faces: list[int], unsent: bool = False) -> Witness:
+def heard(modified: list[float], faces: list[int], unsent: bool = False) -> LastModifiedRecord:
     """Return the witness of a server with one page that was visited once a day."""
     times = np.arange(100.0, 100.0 + len(faces)).astype(np.float64) * DAY
     nothing = np.zeros(len(faces), dtype=np.int64)
-    sights = Sights.of(nothing, times, np.array(faces), np.array(modified) * DAY, np.full(len(faces), unsent))
-    return Honesty().hear(sights, pairs_of(sights), np.zeros(1, dtype=np.int64)).witness(0)
+    sights = Observations.of(nothing, times, np.array(faces), np.array(modified) * DAY, np.full(len(faces), unsent))
+    return LastModifiedTrust().hear(sights, visit_pairs(sights), np.zeros(1, dtype=np.int64)).witness(0)
 
 
 def test_a_server_that_dates_changes_rightly_is_believed() -> None:
@@ -55,11 +55,11 @@ def test_what_a_server_repeats_when_it_sends_nothing_proves_nothing() -> None:
 
 
 def test_servers_are_heard_a_part_at_a_time() -> None:
-    honesty = Honesty()
+    honesty = LastModifiedTrust()
     for server in (2, 0):
         times = np.arange(100.0, 105.0).astype(np.float64) * DAY
-        sights = Sights.of(
+        sights = Observations.of(
             np.zeros(5, dtype=np.int64), times, np.arange(3, 8), times - 1000.0, np.zeros(5, dtype=np.bool_)
         )
-        honesty.hear(sights, pairs_of(sights), np.array([server]))
+        honesty.hear(sights, visit_pairs(sights), np.array([server]))
     assert honesty.believed().tolist() == [True, False, True]

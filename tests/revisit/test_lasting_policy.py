@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.revisit.online_part_index import index as index_of_known
+from tarantula.revisit.online_part_index import visit_indexes as index_of_known
 from tarantula.revisit.planning.policies_part_aged import aged
-from tarantula.revisit.planning.policies_part_choosers import OWN
+from tarantula.revisit.planning.policies_part_choosers import PLANNING_POLICIES
 from tarantula.revisit.planning.policies_part_lasting import lasting
 from tarantula.revisit.planning.policies_part_uniform import uniform
-from tarantula.revisit.planning.uncertain_pages import Believed, Pauses
+from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages
 from tarantula.revisit.planning.uncertain_pages_part_greedy import longest_gap
-from tarantula.revisit.rates.gamma_part_doubt import index
+from tarantula.revisit.rates.gamma_part_doubt import gamma_visit_index
 from tests.support.revisit_worlds import DAY, WORLDS, Kept, best, pages_of, pauses_of
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
@@ -65,7 +65,10 @@ def test_the_table_of_known_rates() -> None:
         pages = pages_of(world, 1000, weighed=weighed)
         pauses, items = pauses_of(pages, days * DAY, 0.1), max(round(50 / days), 20)
         counted = max(round(10 / days), 10)
-        fresh = [Kept(pages).keep(OWN[name], pauses, items, is_known=True)[-counted:].mean() for name in OWN]
+        fresh = [
+            Kept(pages).keep(PLANNING_POLICIES[name], pauses, items, is_known=True)[-counted:].mean()
+            for name in PLANNING_POLICIES
+        ]
         shown = " | ".join(f"{one:.4f}" for one in (best(pages, pauses), *fresh))
         print(f"| {world} | {'Zipf' if weighed else 'equal'} | {days:g} d | {shown} |", flush=True)
 
@@ -97,7 +100,7 @@ def test_the_longest_gap_is_that_of_so_many_visits(visits: int, age: float) -> N
 @given(st.floats(1e-8, 1e-3), st.floats(0.2, 1e9), st.floats(10.0, 1e6))
 def test_the_index_is_the_price_at_which_a_gap_is_best(rate: float, shape: float, gap: float) -> None:
     scale = shape / rate
-    price = index(gap, shape, scale)
+    price = gamma_visit_index(gap, shape, scale)
 
     def won(seconds: float) -> float:
         """Return what is won a second by visiting so often at that price."""
@@ -111,20 +114,20 @@ def test_the_index_is_the_price_at_which_a_gap_is_best(rate: float, shape: float
 @given(st.floats(1e-8, 1e-3), st.floats(10.0, 1e6))
 def test_without_doubt_the_index_is_that_of_a_known_rate(rate: float, gap: float) -> None:
     known = index_of_known(np.array([rate]), np.ones(1), np.array([gap]))[0]
-    assert index(gap, SURE, SURE / rate) == pytest.approx(known, rel=1e-5, abs=1e-9 * gap)
+    assert gamma_visit_index(gap, SURE, SURE / rate) == pytest.approx(known, rel=1e-5, abs=1e-9 * gap)
 
 
 def test_pages_that_are_overdue_come_first_and_all_at_even_times() -> None:
     ages = np.array([0.0, 3.0, 30.0, 1.0]) * DAY
-    believed = Believed.of(np.full(4, SURE), np.full(4, SURE * DAY), ages, np.zeros(4, dtype=int))
-    schedule = lasting(believed, Pauses(DAY, np.array([60.0]), 3))
+    believed = UncertainPages.of(np.full(4, SURE), np.full(4, SURE * DAY), ages, np.zeros(4, dtype=int))
+    schedule = lasting(believed, PerServerLimits(DAY, np.array([60.0]), 3))
     assert schedule.pages.tolist() == [2, 1, 3]
     assert schedule.times == pytest.approx([0.0, DAY / 3, 2 * DAY / 3], abs=1e-3)
 
 
 def test_a_page_that_is_visited_several_times_comes_at_even_gaps() -> None:
-    believed = Believed.of(np.full(2, SURE), SURE * np.array([0.05, 5.0]) * DAY, np.zeros(2), np.array([0, 1]))
-    schedule = lasting(believed, Pauses(DAY, np.full(2, 60.0), 12))
+    believed = UncertainPages.of(np.full(2, SURE), SURE * np.array([0.05, 5.0]) * DAY, np.zeros(2), np.array([0, 1]))
+    schedule = lasting(believed, PerServerLimits(DAY, np.full(2, 60.0), 12))
     counts = np.bincount(schedule.pages)
     assert counts[0] > counts[1]
     assert np.diff(schedule.times[: counts[0]]) == pytest.approx(DAY / counts[0], abs=1e-3)
@@ -132,13 +135,13 @@ def test_a_page_that_is_visited_several_times_comes_at_even_gaps() -> None:
 
 def test_no_two_servers_are_asked_at_one_moment() -> None:
     servers = np.repeat(np.arange(50), 4)
-    believed = Believed.of(np.ones(200), np.full(200, DAY), np.full(200, DAY), servers)
-    times = lasting(believed, Pauses(DAY, np.full(50, 60.0), 100)).times
+    believed = UncertainPages.of(np.ones(200), np.full(200, DAY), np.full(200, DAY), servers)
+    times = lasting(believed, PerServerLimits(DAY, np.full(50, 60.0), 100)).times
     assert len(np.unique(times)) == len(times) == 100
 
 
 def test_pages_that_never_or_always_change_are_not_visited() -> None:
-    believed = Believed.of(
+    believed = UncertainPages.of(
         np.array([0.0, 1.0, 1.0]), np.array([DAY, 0.0, DAY]), np.full(3, DAY), np.zeros(3, dtype=int)
     )
-    assert set(lasting(believed, Pauses(DAY, np.array([3600.0]), 5)).pages.tolist()) == {2}
+    assert set(lasting(believed, PerServerLimits(DAY, np.array([3600.0]), 5)).pages.tolist()) == {2}

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.revisit.experiments.experiment_part_worlds import uniform_rates
-from tarantula.revisit.model import Reading, freshness
-from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.experiments.experiment_part_worlds import synthetic_pages
+from tarantula.revisit.model import ModelReading, even_freshness_of_pages
+from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate
-from tarantula.revisit.phases.merge import merge, slots, wished
-from tarantula.revisit.schedule import freshness_of, staleness_of
+from tarantula.revisit.phases.merge import even_visits, merge_visits, server_slots
+from tarantula.revisit.schedule import schedule_freshness, schedule_staleness
 
-READINGS = pytest.mark.parametrize("reading", list(Reading))
+READINGS = pytest.mark.parametrize("reading", list(ModelReading))
 
 
 @READINGS
@@ -24,19 +24,19 @@ READINGS = pytest.mark.parametrize("reading", list(Reading))
     more=st.floats(1.0, 3.0),
 )
 def test_slots_are_within_the_horizon_and_never_too_near(
-    reading: Reading, counts: list[int], politeness: float, more: float
+    reading: ModelReading, counts: list[int], politeness: float, more: float
 ) -> None:
-    limits = Limits(politeness * (max(counts) + 1) * more, politeness, 10**6)
+    limits = VisitLimits(politeness * (max(counts) + 1) * more, politeness, 10**6)
     counts = [min(count, limits.of_server) for count in counts]
-    times = slots(np.array(counts), limits, reading)
+    times = server_slots(np.array(counts), limits, reading)
     assert np.all((times >= 0) & (times <= limits.horizon))
     for part in np.split(times, np.cumsum(counts)[:-1]):
         assert np.all(np.diff(part) >= politeness)
 
 
 def test_a_server_that_is_asked_as_often_as_can_be_is_asked_every_fifteen_seconds() -> None:
-    limits = Limits(86400.0, 15.0, 10**6)
-    times = slots(np.array([5760, 5760, 10]), limits, Reading.FRESH)
+    limits = VisitLimits(86400.0, 15.0, 10**6)
+    times = server_slots(np.array([5760, 5760, 10]), limits, ModelReading.FRESH)
     assert np.diff(times[:5760]).min() == 15.0
     # Two that are full do not want the same moments.
     assert 1.0 < (times[5760] - times[0]) % 15.0 < 14.0
@@ -44,35 +44,41 @@ def test_a_server_that_is_asked_as_often_as_can_be_is_asked_every_fifteen_second
 
 
 @READINGS
-def test_a_page_that_has_its_server_alone_is_as_fresh_as_can_be(reading: Reading) -> None:
+def test_a_page_that_has_its_server_alone_is_as_fresh_as_can_be(reading: ModelReading) -> None:
     pages, visits = Pages.of([0.1, 0.02], [0, 1]), np.array([7, 3])
-    limits = Limits(100.0, 1.0, 10)
-    known = freshness(visits, pages.changes(100.0), reading)
-    assert freshness_of(merge(visits, pages, limits, reading), pages, limits, reading) == pytest.approx(known, abs=1e-6)
-    assert freshness_of(wished(visits, pages, limits, reading), pages, limits, reading) == pytest.approx(known)
+    limits = VisitLimits(100.0, 1.0, 10)
+    known = even_freshness_of_pages(visits, pages.changes(100.0), reading)
+    assert schedule_freshness(merge_visits(visits, pages, limits, reading), pages, limits, reading) == pytest.approx(
+        known, abs=1e-6
+    )
+    assert schedule_freshness(even_visits(visits, pages, limits, reading), pages, limits, reading) == pytest.approx(
+        known
+    )
 
 
 @READINGS
-def test_freshness_of_a_schedule_is_what_a_clock_would_see(reading: Reading) -> None:
+def test_freshness_of_a_schedule_is_what_a_clock_would_see(reading: ModelReading) -> None:
     pages = Pages.of([0.05, 0.2, 0.0], [0, 0, 0])
-    limits = Limits(60.0, 1.0, 100)
-    schedule = merge(np.array([2, 5, 0]), pages, limits, reading)
+    limits = VisitLimits(60.0, 1.0, 100)
+    schedule = merge_visits(np.array([2, 5, 0]), pages, limits, reading)
     moments = np.linspace(0.0, 60.0, 20_001)
     for page, rate in enumerate(pages.rates):
         visits = schedule.times[schedule.pages == page]
-        if reading is Reading.FRESH:
+        if reading is ModelReading.FRESH:
             visits = np.append(0.0, visits)
         elif len(visits):
             visits = np.append(visits[-1] - 60.0, visits)
         since = np.array([m - visits[visits <= m].max(initial=-np.inf) for m in moments])
         expected = np.exp(-rate * since).mean() if len(visits) else 0.0
-        assert freshness_of(schedule, pages, limits, reading)[page] == pytest.approx(expected, abs=2e-3)
+        assert schedule_freshness(schedule, pages, limits, reading)[page] == pytest.approx(expected, abs=2e-3)
 
 
 def test_merging_costs_little_and_wishing_is_a_bound() -> None:
-    pages = uniform_rates(20_000, 40, 1.0, 0.01 / 3600, 1 / 3600)
-    limits = Limits(86400.0, 15.0, 10**6)
-    visits = allocate.polite(pages, limits, Reading.FRESH)
-    merged = staleness_of(merge(visits, pages, limits, Reading.FRESH), pages, limits, Reading.FRESH)
-    wish = staleness_of(wished(visits, pages, limits, Reading.FRESH), pages, limits, Reading.FRESH)
+    pages = synthetic_pages(20_000, 40, 1.0, 0.01 / 3600, 1 / 3600)
+    limits = VisitLimits(86400.0, 15.0, 10**6)
+    visits = allocate.allocate_politely(pages, limits, ModelReading.FRESH)
+    merged = schedule_staleness(
+        merge_visits(visits, pages, limits, ModelReading.FRESH), pages, limits, ModelReading.FRESH
+    )
+    wish = schedule_staleness(even_visits(visits, pages, limits, ModelReading.FRESH), pages, limits, ModelReading.FRESH)
     assert wish < merged < 1.05 * wish

@@ -12,31 +12,33 @@ from hypothesis import strategies as st
 from tarantula.revisit.rates.observations import (
     FIRST_BODY,
     GONE,
-    NOTHING,
+    NO_OBSERVATION,
     REDIRECT,
-    Sights,
-    faces_of,
-    pairs_of,
-    seconds_of,
+    Observations,
+    observed_faces,
+    parse_http_dates,
+    visit_pairs,
 )
 
 MOMENTS = st.integers(0, 7_000_000_000).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
 
 
-def sights(*rows: tuple[int, float, int]) -> Sights:
+def sights(*rows: tuple[int, float, int]) -> Observations:
     pages, times, faces = (np.array(column) for column in zip(*rows, strict=True))
-    return Sights.of(pages, times.astype(float), faces, np.full(len(rows), np.nan), np.zeros(len(rows), dtype=bool))
+    return Observations.of(
+        pages, times.astype(float), faces, np.full(len(rows), np.nan), np.zeros(len(rows), dtype=bool)
+    )
 
 
 @given(st.lists(MOMENTS))
 def test_dates_are_read_as_http_writes_them(moments: list[datetime]) -> None:
     written = [format_datetime(moment, usegmt=True) for moment in moments]
-    assert seconds_of(written).tolist() == [moment.timestamp() for moment in moments]
+    assert parse_http_dates(written).tolist() == [moment.timestamp() for moment in moments]
 
 
 @given(st.lists(st.none() | st.text(max_size=40) | st.from_regex(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} .{12}")))
 def test_what_is_no_date_is_not_a_number(written: list[str | None]) -> None:
-    read = seconds_of(written)
+    read = parse_http_dates(written)
     assert len(read) == len(written)
     assert not np.isinf(read).any()
 
@@ -44,24 +46,26 @@ def test_what_is_no_date_is_not_a_number(written: list[str | None]) -> None:
 def test_errors_say_nothing_and_a_page_that_is_gone_or_leads_elsewhere_has_changed() -> None:
     states = np.array([200, 200, 301, 404, 410, 403, 429, 503, -10, -6, 0])
     bodies = np.arange(FIRST_BODY, FIRST_BODY + len(states))
-    assert faces_of(states, bodies).tolist() == [
-        FIRST_BODY, FIRST_BODY + 1, REDIRECT, GONE, GONE, GONE, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING,
+    assert observed_faces(states, bodies).tolist() == [
+        FIRST_BODY, FIRST_BODY + 1, REDIRECT, GONE, GONE, GONE, NO_OBSERVATION, NO_OBSERVATION, NO_OBSERVATION, NO_OBSERVATION, NO_OBSERVATION,
     ]  # fmt: skip
 
 
 def test_visits_are_taken_in_any_order_and_a_visit_that_saw_nothing_lengthens_the_gap() -> None:
-    pairs = pairs_of(sights((1, 50.0, 7), (0, 30.0, 4), (0, 10.0, 3), (0, 20.0, NOTHING), (1, 40.0, 7), (2, 1.0, 3)))
+    pairs = visit_pairs(
+        sights((1, 50.0, 7), (0, 30.0, 4), (0, 10.0, 3), (0, 20.0, NO_OBSERVATION), (1, 40.0, 7), (2, 1.0, 3))
+    )
     assert pairs.pages.tolist() == [0, 1]
     assert pairs.gaps.tolist() == [20.0, 10.0]
     assert pairs.changed.tolist() == [True, False]
 
 
 def test_a_page_that_is_carried_over_was_not_visited() -> None:
-    pairs = pairs_of(sights((0, 10.0, 3), (0, 10.0, 3), (0, 20.0, 3), (0, 20.0, 3)))
+    pairs = visit_pairs(sights((0, 10.0, 3), (0, 10.0, 3), (0, 20.0, 3), (0, 20.0, 3)))
     assert pairs.gaps.tolist() == [10.0]
 
 
 def test_nothing_was_seen_of_nothing() -> None:
-    nothing = sights((0, 1.0, NOTHING))
+    nothing = sights((0, 1.0, NO_OBSERVATION))
     assert len(nothing) == 0
-    assert len(pairs_of(nothing).gaps) == 0
+    assert len(visit_pairs(nothing).gaps) == 0

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarantula.revisit.experiments.experiment_part_worlds import uniform_rates, zipf
-from tarantula.revisit.model import mean
+from tarantula.revisit.experiments.experiment_part_worlds import synthetic_pages, zipf_shares
+from tarantula.revisit.model import weighted_mean
 from tarantula.revisit.model_part_inverse import gap_worth
-from tarantula.revisit.online_part_index import index
-from tarantula.revisit.online_part_online import Online, keep
-from tarantula.revisit.optimum import optimum, steady_freshness
-from tarantula.revisit.pages import Limits, Pages
-from tarantula.revisit.rates.estimators import Prior
+from tarantula.revisit.online_part_index import visit_indexes
+from tarantula.revisit.online_part_online import OnlinePolicy, run_online_policy
+from tarantula.revisit.optimum import optimal_frequencies, steady_freshness
+from tarantula.revisit.pages import Pages, VisitLimits
+from tarantula.revisit.rates.estimators import RatePrior
 
 HOUR, DAY = 3600.0, 86400.0
 
@@ -30,12 +30,12 @@ def test_it_names_the_page_of_the_highest_index(count: int, servers: int, seed: 
     chance = np.random.default_rng(seed)
     rates = np.where(chance.random(count) < 0.1, 0.0, chance.uniform(0.0, 1.0, count) ** 3)
     pages = Pages.of(rates, chance.integers(0, servers, count), chance.pareto(1.0, count) + 0.1)
-    policy, believed = Online(pages, 2.0), pages.rates.copy()
+    policy, believed = OnlinePolicy(pages, 2.0), pages.rates.copy()
     now, last, asked = 0.0, np.zeros(count), np.full(servers, -np.inf)
     for step in steps:
         now += step
         page = policy.next(now)
-        worth = np.where(now - asked[pages.servers] >= 2.0, index(believed, pages.weights, now - last), 0.0)
+        worth = np.where(now - asked[pages.servers] >= 2.0, visit_indexes(believed, pages.weights, now - last), 0.0)
         if page is None:
             assert worth.max() <= 0
             continue
@@ -49,20 +49,20 @@ def test_it_names_the_page_of_the_highest_index(count: int, servers: int, seed: 
 @given(st.floats(1e-12, 0.999))
 def test_a_page_is_not_ripe_too_late(share: float) -> None:
     u = gap_worth(share)
-    assert index(np.array([1.0]), np.array([1.0]), np.array([u]))[0] <= share * (1 + 1e-9)
-    assert index(np.array([1.0]), np.array([1.0]), np.array([u]))[0] >= share * (1 - 1e-3)
+    assert visit_indexes(np.array([1.0]), np.array([1.0]), np.array([u]))[0] <= share * (1 + 1e-9)
+    assert visit_indexes(np.array([1.0]), np.array([1.0]), np.array([u]))[0] >= share * (1 - 1e-3)
 
 
 @pytest.mark.parametrize("weighed", [False, True])
 @pytest.mark.parametrize("pause", [0.0, 15.0])
 def test_it_keeps_to_the_optimum_and_holds_up_when_rates_are_estimated(pause: float, weighed: bool) -> None:
-    pages = uniform_rates(1_000, 10, 1.0, 0.01 / HOUR, 1 / HOUR)
-    weights = np.random.default_rng(1).permutation(zipf(1_000, 0.7)) if weighed else None
+    pages = synthetic_pages(1_000, 10, 1.0, 0.01 / HOUR, 1 / HOUR)
+    weights = np.random.default_rng(1).permutation(zipf_shares(1_000, 0.7)) if weighed else None
     pages = Pages.of(pages.rates, pages.servers, weights)
-    best = optimum(pages, Limits(DAY, 60.0, int(DAY / pause) if pause else 10**9))
-    least = 1 - mean(steady_freshness(pages, best.frequencies), pages.weights)
-    known, visits = keep(pages, 60.0, pause, 4 * DAY, 2 * DAY, None)
-    guessed, _ = keep(pages, 60.0, pause, 4 * DAY, 2 * DAY, Prior(0.5, 2 * HOUR))
+    best = optimal_frequencies(pages, VisitLimits(DAY, 60.0, int(DAY / pause) if pause else 10**9))
+    least = 1 - weighted_mean(steady_freshness(pages, best.frequencies), pages.weights)
+    known, visits = run_online_policy(pages, 60.0, pause, 4 * DAY, 2 * DAY, None)
+    guessed, _ = run_online_policy(pages, 60.0, pause, 4 * DAY, 2 * DAY, RatePrior(0.5, 2 * HOUR))
     print(f"staleness {1 - known:.4f} with known rates, {1 - guessed:.4f} with estimated ones, {least:.4f} at best")
     assert visits == pytest.approx(4 * DAY / (pause or 6.0), rel=0.01)
     assert 1 - known < 1.005 * least

@@ -5,45 +5,47 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tarantula.revisit.experiments.experiment_part_worlds import uniform_rates
-from tarantula.revisit.model import Reading, freshness, mean
-from tarantula.revisit.online_part_index import index
-from tarantula.revisit.optimum import optimum, steady_freshness
-from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.experiments.experiment_part_worlds import synthetic_pages
+from tarantula.revisit.model import ModelReading, even_freshness_of_pages, weighted_mean
+from tarantula.revisit.online_part_index import visit_indexes
+from tarantula.revisit.optimum import optimal_frequencies, steady_freshness
+from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate
 
 
 @pytest.mark.parametrize("visits", [20_000, 10**9])
 def test_the_limits_are_used_up_and_whole_visits_come_near(visits: int) -> None:
-    pages = uniform_rates(5_000, 20, 1.0, 0.01 / 3600, 1 / 3600)
-    limits = Limits(86400.0, 15.0, visits)
-    best = optimum(pages, limits)
+    pages = synthetic_pages(5_000, 20, 1.0, 0.01 / 3600, 1 / 3600)
+    limits = VisitLimits(86400.0, 15.0, visits)
+    best = optimal_frequencies(pages, limits)
     of_servers = np.bincount(pages.servers, best.frequencies)
     assert best.frequencies.sum() * limits.horizon == pytest.approx(min(visits, 20 * 5760), rel=1e-6)
     assert of_servers.max() <= (1 + 1e-9) / limits.politeness
-    fresh = mean(steady_freshness(pages, best.frequencies), pages.weights)
-    whole = allocate.polite(pages, limits, Reading.STEADY)
-    wholly = mean(freshness(whole, pages.changes(limits.horizon), Reading.STEADY), pages.weights)
+    fresh = weighted_mean(steady_freshness(pages, best.frequencies), pages.weights)
+    whole = allocate.allocate_politely(pages, limits, ModelReading.STEADY)
+    wholly = weighted_mean(
+        even_freshness_of_pages(whole, pages.changes(limits.horizon), ModelReading.STEADY), pages.weights
+    )
     assert 0 <= fresh - wholly < 0.002
 
 
 def test_the_index_at_the_best_intervals_is_the_price() -> None:
-    pages = uniform_rates(2_000, 5, 1.0, 0.01 / 3600, 1 / 3600)
-    best = optimum(pages, Limits(86400.0, 15.0, 10_000))
+    pages = synthetic_pages(2_000, 5, 1.0, 0.01 / 3600, 1 / 3600)
+    best = optimal_frequencies(pages, VisitLimits(86400.0, 15.0, 10_000))
     visited = best.frequencies > 0
-    found = index(pages.rates[visited], pages.weights[visited], 1 / best.frequencies[visited])
+    found = visit_indexes(pages.rates[visited], pages.weights[visited], 1 / best.frequencies[visited])
     assert found == pytest.approx(best.prices[pages.servers[visited]], rel=1e-9)
 
 
 def test_the_index_knows_no_nonsense() -> None:
     rates = np.array([0.0, 1e-12, 1e-3, 1e3, np.inf])
-    found = index(rates, np.ones(5), np.full(5, 3600.0))
+    found = visit_indexes(rates, np.ones(5), np.full(5, 3600.0))
     assert np.all(np.isfinite(found) & (found >= 0))
     assert found[0] == found[4] == 0
 
 
 def test_pages_without_a_rate_or_with_any_leave_the_others_their_visits() -> None:
     pages = Pages.of([0.0, np.inf, 0.01], [0, 0, 0])
-    best = optimum(pages, Limits(1000.0, 10.0, 100))
+    best = optimal_frequencies(pages, VisitLimits(1000.0, 10.0, 100))
     assert best.frequencies == pytest.approx([0.0, 0.0, 0.1])
     assert np.all(np.isfinite(steady_freshness(pages, best.frequencies)))

@@ -11,14 +11,19 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from tarantula.core.errors import TarantulaError
-from tarantula.revisit.model import Floats, Ints, mean
-from tarantula.revisit.planning.policies_part_aged import aged, allocate
-from tarantula.revisit.planning.policies_part_choosers import OWN, chooser
+from tarantula.revisit.model import Floats, Ints, weighted_mean
+from tarantula.revisit.planning.policies_part_aged import aged, allocate_aged
+from tarantula.revisit.planning.policies_part_choosers import PLANNING_POLICIES, planning_policy
 from tarantula.revisit.planning.policies_part_uniform import uniform
-from tarantula.revisit.planning.uncertain_pages import Believed, Pauses, freshness_of, gaps_of
-from tarantula.revisit.planning.uncertain_pages_part_greedy import worth as worth_of
+from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, expected_freshness, visit_gaps
+from tarantula.revisit.planning.uncertain_pages_part_greedy import fresh_seconds_with_visits as worth_of
 from tarantula.revisit.policies import POLICIES
-from tarantula.revisit.rates.gamma_part_doubt import chances, fresh_after, fresh_seconds, still
+from tarantula.revisit.rates.gamma_part_doubt import (
+    change_probabilities,
+    gamma_fresh_seconds,
+    gamma_fresh_seconds_after,
+    unchanged_probability,
+)
 from tarantula.revisit.schedule import Schedule
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -26,35 +31,37 @@ SURE = 1e7
 """Changes; a rate that stands on so many is known."""
 
 
-def world(pages: int = 400, servers: int = 4, seed: int = 1, sure: bool = False) -> Believed:
+def world(pages: int = 400, servers: int = 4, seed: int = 1, sure: bool = False) -> UncertainPages:
     chance = np.random.default_rng(seed)
     rates = 10 ** chance.uniform(-1.5, 1.5, pages) / DAY
     shapes = np.full(pages, SURE) if sure else chance.uniform(0.3, 6.0, pages)
     ages = chance.exponential(DAY, pages)
-    return Believed.of(shapes, shapes / rates, ages, chance.integers(0, servers, pages), chance.uniform(1, 3, pages))
+    return UncertainPages.of(
+        shapes, shapes / rates, ages, chance.integers(0, servers, pages), chance.uniform(1, 3, pages)
+    )
 
 
-def pauses(visits: int = 1000, servers: int = 4) -> Pauses:
-    return Pauses(DAY, np.arange(60.0, 60.0 * servers + 1, 60.0).astype(np.float64), visits)
+def pauses(visits: int = 1000, servers: int = 4) -> PerServerLimits:
+    return PerServerLimits(DAY, np.arange(60.0, 60.0 * servers + 1, 60.0).astype(np.float64), visits)
 
 
-def mean_freshness(schedule: Schedule, believed: Believed) -> float:
-    return mean(freshness_of(schedule, believed, DAY), believed.pages.weights)
+def mean_freshness(schedule: Schedule, believed: UncertainPages) -> float:
+    return weighted_mean(expected_freshness(schedule, believed, DAY), believed.pages.weights)
 
 
 @given(st.floats(0.05, 20), st.floats(1e4, 1e7), st.floats(0.0, 1e6), st.floats(1.0, 1e6))
 def test_freshness_is_the_integral_of_the_chance_that_nothing_changed(
     shape: float, scale: float, age: float, seconds: float
 ) -> None:
-    summed, _ = quad(lambda time: still(age + time, shape, scale), 0, seconds, epsrel=1e-8, limit=200)
-    assert fresh_after(age, seconds, shape, scale) == pytest.approx(summed, rel=1e-6)
+    summed, _ = quad(lambda time: unchanged_probability(age + time, shape, scale), 0, seconds, epsrel=1e-8, limit=200)
+    assert gamma_fresh_seconds_after(age, seconds, shape, scale) == pytest.approx(summed, rel=1e-6)
 
 
 def test_a_belief_that_stands_on_many_changes_is_a_known_rate() -> None:
     rate = 1 / DAY
-    assert still(DAY, SURE, SURE / rate) == pytest.approx(np.exp(-1), rel=1e-6)
-    assert fresh_seconds(DAY, SURE, SURE / rate) == pytest.approx(DAY * (1 - np.exp(-1)), rel=1e-6)
-    assert still(DAY, 0.5, 0.5 / rate) > still(DAY, SURE, SURE / rate)
+    assert unchanged_probability(DAY, SURE, SURE / rate) == pytest.approx(np.exp(-1), rel=1e-6)
+    assert gamma_fresh_seconds(DAY, SURE, SURE / rate) == pytest.approx(DAY * (1 - np.exp(-1)), rel=1e-6)
+    assert unchanged_probability(DAY, 0.5, 0.5 / rate) > unchanged_probability(DAY, SURE, SURE / rate)
 
 
 @given(st.floats(0.05, 50), st.floats(1.0, 1e7), st.floats(0.0, 1e6))
@@ -69,8 +76,8 @@ def test_each_visit_adds_less_than_the_one_before(shape: float, scale: float, ag
 def test_no_other_times_are_better_for_a_page_alone(visits: int, age: float, shape: float, data: st.DataObject) -> None:
     scale = shape * DAY / 3
     times = sorted(data.draw(st.lists(st.floats(0, DAY), min_size=visits, max_size=visits)))
-    fresh = fresh_after(age, times[0], shape, scale)
-    fresh += sum(fresh_seconds(later - before, shape, scale) for before, later in pairwise([*times, DAY]))
+    fresh = gamma_fresh_seconds_after(age, times[0], shape, scale)
+    fresh += sum(gamma_fresh_seconds(later - before, shape, scale) for before, later in pairwise([*times, DAY]))
     assert fresh <= worth_of(visits, shape, scale, age, DAY) + 1e-6
 
 
@@ -78,17 +85,17 @@ def test_no_other_times_are_better_for_a_page_alone(visits: int, age: float, sha
 @given(st.integers(0, 1000), st.integers(1, 3000))
 def test_no_pause_is_ever_broken_and_no_limit(seed: int, visits: int) -> None:
     believed, limits = world(seed=seed), pauses(visits)
-    for name in OWN:
-        check(OWN[name](believed, limits), believed, limits)
+    for name in PLANNING_POLICIES:
+        check(PLANNING_POLICIES[name](believed, limits), believed, limits)
 
 
-@pytest.mark.parametrize("name", [*OWN, *POLICIES])
+@pytest.mark.parametrize("name", [*PLANNING_POLICIES, *POLICIES])
 def test_every_policy_keeps_the_pause_of_each_server(name: str) -> None:
     believed, limits = world(), pauses(2000)._replace(most=np.array([np.inf, 3, np.inf, 0]))
-    check(chooser(name)(believed, limits), believed, limits)
+    check(planning_policy(name)(believed, limits), believed, limits)
 
 
-def check(schedule: Schedule, believed: Believed, limits: Pauses) -> None:
+def check(schedule: Schedule, believed: UncertainPages, limits: PerServerLimits) -> None:
     assert 0 < len(schedule.times) <= limits.visits
     assert schedule.times.min() >= 0
     assert schedule.times.max() <= limits.horizon
@@ -100,13 +107,16 @@ def check(schedule: Schedule, believed: Believed, limits: Pauses) -> None:
 
 def test_knowing_ages_is_better_than_supposing_that_all_pages_are_fresh() -> None:
     believed, limits = world(), pauses(300)
-    fresh = {name: mean_freshness(chooser(name)(believed, limits), believed) for name in (*OWN, *POLICIES)}
+    fresh = {
+        name: mean_freshness(planning_policy(name)(believed, limits), believed)
+        for name in (*PLANNING_POLICIES, *POLICIES)
+    }
     assert max(fresh, key=lambda name: fresh[name]) == "aged"
     assert fresh["aged"] > fresh["uniform"] + 0.05
 
 
 def test_the_greedy_choice_is_the_best_of_all() -> None:
-    believed, limits = world(pages=4, servers=1), Pauses(DAY, np.array([HOUR]), 5)
+    believed, limits = world(pages=4, servers=1), PerServerLimits(DAY, np.array([HOUR]), 5)
 
     def worth(visits: tuple[int, ...]) -> float:
         rows = zip(visits, believed.shapes, believed.scales, believed.ages, believed.pages.weights, strict=True)
@@ -115,15 +125,15 @@ def test_the_greedy_choice_is_the_best_of_all() -> None:
         )
 
     best = max((choice for choice in np.ndindex(6, 6, 6, 6) if sum(choice) <= 5), key=worth)
-    assert worth(tuple(allocate(believed, limits).tolist())) == pytest.approx(worth(best))
+    assert worth(tuple(allocate_aged(believed, limits).tolist())) == pytest.approx(worth(best))
 
 
 def test_a_page_that_is_overdue_is_visited_at_once_and_one_that_was_just_seen_in_the_middle() -> None:
-    both = Believed.of(np.full(2, SURE), np.full(2, SURE * DAY), np.array([100 * DAY, 0.0]), np.array([0, 1]))
-    schedule = aged(both, Pauses(DAY, np.full(2, HOUR), 2, 1.0))
+    both = UncertainPages.of(np.full(2, SURE), np.full(2, SURE * DAY), np.array([100 * DAY, 0.0]), np.array([0, 1]))
+    schedule = aged(both, PerServerLimits(DAY, np.full(2, HOUR), 2, 1.0))
     assert schedule.pages.tolist() == [0, 1]
     assert schedule.times.tolist() == [0.0, DAY / 2]
-    assert gaps_of(schedule, both).tolist() == [100 * DAY, DAY / 2]
+    assert visit_gaps(schedule, both).tolist() == [100 * DAY, DAY / 2]
 
 
 def test_foretold_freshness_is_what_changes_at_random_leave() -> None:
@@ -141,43 +151,48 @@ def test_foretold_freshness_is_what_changes_at_random_leave() -> None:
                 for times, moment, age in zip(visits, moments, believed.ages, strict=True)
             ]
         )
-        fresh[trial] = mean(chance.random(len(believed)) < np.exp(-rates * (moments - last)), believed.pages.weights)
+        fresh[trial] = weighted_mean(
+            chance.random(len(believed)) < np.exp(-rates * (moments - last)), believed.pages.weights
+        )
     error = fresh.std() / np.sqrt(trials)
     assert abs(fresh.mean() - mean_freshness(schedule, believed)) < 4 * error
 
 
 def test_chances_grow_with_the_gap_and_stay_chances() -> None:
     gaps = np.array([0.0, 1.0, DAY, 1e12, np.inf])
-    found = chances(gaps, np.full(5, 0.7), np.full(5, DAY))
+    found = change_probabilities(gaps, np.full(5, 0.7), np.full(5, DAY))
     assert found[0] == 0
     assert (np.diff(found) >= 0).all()
     assert found[-1] == 1
 
 
-def believed_of(shapes: list[float], scales: list[float], weights: list[float] | None = None) -> Believed:
+def believed_of(shapes: list[float], scales: list[float], weights: list[float] | None = None) -> UncertainPages:
     size = len(shapes)
     servers: Ints = np.zeros(size, dtype=np.int64)
     weighed: Floats | None = None if weights is None else np.array(weights)
-    return Believed.of(np.array(shapes), np.array(scales), np.full(size, DAY), servers, weighed)
+    return UncertainPages.of(np.array(shapes), np.array(scales), np.full(size, DAY), servers, weighed)
 
 
 def test_pages_that_never_or_always_change_are_not_visited_and_nothing_is_not_a_number() -> None:
     believed = believed_of([0.0, 1.0, 1.0], [DAY, 0.0, DAY])
     assert np.isinf(believed.pages.rates).tolist() == [False, True, False]
-    schedule = aged(believed, Pauses(DAY, np.array([HOUR]), 5))
+    schedule = aged(believed, PerServerLimits(DAY, np.array([HOUR]), 5))
     assert set(schedule.pages.tolist()) == {2}
-    fresh = freshness_of(schedule, believed, DAY)
+    fresh = expected_freshness(schedule, believed, DAY)
     assert fresh[:2].tolist() == [1.0, 0.0]
     assert np.isfinite(fresh).all()
 
 
 def test_a_server_without_a_budget_gets_no_visit() -> None:
-    believed = Believed.of(np.ones(2), np.full(2, DAY), np.full(2, DAY), np.array([0, 1]))
-    for budgets in (Pauses(DAY, np.array([HOUR, np.inf]), 5), Pauses(DAY, np.full(2, HOUR), 5, np.array([np.inf, 0]))):
-        for name in (*OWN, *POLICIES):
-            made = chooser(name)(believed, budgets)
+    believed = UncertainPages.of(np.ones(2), np.full(2, DAY), np.full(2, DAY), np.array([0, 1]))
+    for budgets in (
+        PerServerLimits(DAY, np.array([HOUR, np.inf]), 5),
+        PerServerLimits(DAY, np.full(2, HOUR), 5, np.array([np.inf, 0])),
+    ):
+        for name in (*PLANNING_POLICIES, *POLICIES):
+            made = planning_policy(name)(believed, budgets)
             assert set(made.pages.tolist()) == {0}, name
-            assert np.isfinite(freshness_of(made, believed, DAY)).all()
+            assert np.isfinite(expected_freshness(made, believed, DAY)).all()
 
 
 def test_what_makes_no_sense_is_refused_in_a_sentence() -> None:
@@ -186,13 +201,13 @@ def test_what_makes_no_sense_is_refused_in_a_sentence() -> None:
     with pytest.raises(TarantulaError, match="numbers from zero on"):
         believed_of([-1.0], [DAY])
     with pytest.raises(TarantulaError, match="There is no policy wolf"):
-        chooser("wolf")
+        planning_policy("wolf")
 
 
 @given(st.integers(0, 10_000))
 def test_visiting_all_in_turn_visits_all_equally_often(visits: int) -> None:
     believed = world(pages=50, servers=2)
-    schedule = uniform(believed, Pauses(DAY, np.full(2, 60.0), visits))
+    schedule = uniform(believed, PerServerLimits(DAY, np.full(2, 60.0), visits))
     assert len(schedule.times) == min(visits, 2 * 1440)
     counts = np.bincount(schedule.pages, minlength=50)
     if visits < 1000:

@@ -8,26 +8,26 @@ from time import process_time
 
 import pytest
 
-from tarantula.revisit.experiments.experiment import Experiment, Span, run
-from tarantula.revisit.experiments.experiment_part_worlds import World
-from tarantula.revisit.experiments.figures import FIGURES, THETAS, Figure, Found, measure
-from tarantula.revisit.model import Reading
+from tarantula.revisit.experiments.experiment import Experiment, ValueRange, run_experiment
+from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb
+from tarantula.revisit.experiments.figures import FIGURES, THETAS, ExperimentFigure, StalenessByName, measure_staleness
+from tarantula.revisit.model import ModelReading
 from tarantula.revisit.policies import POLICIES
-from tarantula.revisit.simulator.simulation import made, simulate
+from tarantula.revisit.simulator.simulation import dispatched_schedule, simulate
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
 # As many documents a server, and visits a document, on a fiftieth of the servers.
-BASELINE = Experiment() if FULL else Experiment(World(20_000, 40), rate=Span(0.2, 0.2))
+BASELINE = Experiment() if FULL else Experiment(SyntheticWeb(20_000, 40), rate=ValueRange(0.2, 0.2))
 KNOWN = {"WP": 0.573, "InfCrawlers": 0.584, "NonPolite": 0.385}
-READINGS = pytest.mark.parametrize("reading", list(Reading))
+READINGS = pytest.mark.parametrize("reading", list(ModelReading))
 
 
 @pytest.fixture(scope="module")
-def baseline() -> Found:
-    return measure(BASELINE)
+def baseline() -> StalenessByName:
+    return measure_staleness(BASELINE)
 
 
-def test_the_bounds_of_the_baseline_are_those_that_are_known(baseline: Found) -> None:
+def test_the_bounds_of_the_baseline_are_those_that_are_known(baseline: StalenessByName) -> None:
     print({name: round(staleness, 5) for name, staleness in baseline.items()})
     assert baseline["NonPolite"] < baseline["WP"] < baseline["InfCrawlers"]
     if FULL:
@@ -35,37 +35,37 @@ def test_the_bounds_of_the_baseline_are_those_that_are_known(baseline: Found) ->
         assert baseline["InfCrawlers"] <= 0.585
 
 
-def test_crawlers_that_are_just_enough_cost_next_to_nothing(baseline: Found) -> None:
+def test_crawlers_that_are_just_enough_cost_next_to_nothing(baseline: StalenessByName) -> None:
     assert baseline["psp"] == pytest.approx(baseline["InfCrawlers"], abs=1e-3)
 
 
-def test_psp_is_near_to_wp_on_the_baseline(baseline: Found) -> None:
+def test_psp_is_near_to_wp_on_the_baseline(baseline: StalenessByName) -> None:
     assert baseline["psp"] / baseline["WP"] < (1.03 if FULL else 1.04)
 
 
 @READINGS
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 @pytest.mark.parametrize("theta", THETAS if FULL else (1.5,))
-def test_the_order_of_the_policies(figure: Figure, theta: float, reading: Reading) -> None:
-    found = measure(replace(BASELINE, world=figure.worlds(BASELINE.world, theta), reading=reading))
+def test_the_order_of_the_policies(figure: ExperimentFigure, theta: float, reading: ModelReading) -> None:
+    found = measure_staleness(replace(BASELINE, world=figure.worlds(BASELINE.world, theta), reading=reading))
     above = found["psp"] / found["WP"] - 1
     print(f"PSP {found['psp']:.4f}, {100 * above:.2f} % above WP")
     assert found["NonPolite"] <= found["WP"] < found["psp"] < min(found["mp2"], found["m-wolf"])
     # Documents that are fresh at first and visited once all want the middle of the day; MERGE cannot give it to them.
     assert found["psp"] - found["WP"] < 0.02
-    if reading is Reading.STEADY:
+    if reading is ModelReading.STEADY:
         assert above < (0.03 if FULL else 0.04)
 
 
 def test_the_baseline_is_planned_and_simulated_in_time() -> None:
     web, limits, crawlers = BASELINE.web(), BASELINE.limits(), BASELINE.speeds()
-    run(Experiment(World(1_000, 10), rate=Span(0.01, 0.01)), "psp", with_bounds=False)
+    run_experiment(Experiment(SyntheticWeb(1_000, 10), rate=ValueRange(0.01, 0.01)), "psp", with_bounds=False)
     # Of the processor: what else the machine does is not ours.
     began = process_time()
-    schedule = POLICIES["psp"](web.pages, limits, Reading.FRESH)
-    made(schedule, web, crawlers, limits)
+    schedule = POLICIES["psp"](web.pages, limits, ModelReading.FRESH)
+    dispatched_schedule(schedule, web, crawlers, limits)
     dispatched = process_time()
-    found = simulate(schedule, web, crawlers, limits, Reading.FRESH)
+    found = simulate(schedule, web, crawlers, limits, ModelReading.FRESH)
     ended = process_time()
     print(f"all phases {dispatched - began:.1f} s, {found.visits:,} visits simulated in {ended - dispatched:.1f} s")
     assert dispatched - began < 15
@@ -79,8 +79,8 @@ def test_the_baseline_is_planned_and_simulated_in_time() -> None:
 @pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it; a small one is among the simulator's tests")
 @READINGS
 @pytest.mark.parametrize("policy", POLICIES)
-def test_what_is_simulated_is_what_is_expected_and_polite(policy: str, reading: Reading) -> None:
-    found = run(replace(BASELINE, reading=reading), policy, with_bounds=False).outcome
+def test_what_is_simulated_is_what_is_expected_and_polite(policy: str, reading: ModelReading) -> None:
+    found = run_experiment(replace(BASELINE, reading=reading), policy, with_bounds=False).outcome
     print(f"{policy}, {reading}: {found.staleness:.5f}, expected {found.expected:.5f} ± {found.error:.5f}")
     assert abs(found.errors) < 3
     assert found.breaches == 0

@@ -8,12 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.rates.estimates import Beliefs, Ground, beliefs_of
-from tarantula.revisit.rates.estimators import Prior, Visit, most_likely, of_pages, of_visits
-from tarantula.revisit.rates.gamma_part_doubt import chances
-from tarantula.revisit.rates.history import Ledger, Wanted
-from tarantula.revisit.rates.observations import Sights
-from tarantula.revisit.rates.priors import DEFAULT
+from tarantula.revisit.rates.estimates import EstimateBasis, RateEstimates, estimate_rates
+from tarantula.revisit.rates.estimators import (
+    ObservedVisit,
+    RatePrior,
+    most_likely_rate,
+    most_likely_rates,
+    rate_of_visits,
+)
+from tarantula.revisit.rates.gamma_part_doubt import change_probabilities
+from tarantula.revisit.rates.history import HistoryBuilder, PagesToRevisit
+from tarantula.revisit.rates.observations import Observations
+from tarantula.revisit.rates.priors import DEFAULT_PRIOR
 
 DAY = 86_400.0
 GAPS = st.floats(1e-3, 1e9)
@@ -21,14 +27,14 @@ GAPS = st.floats(1e-3, 1e9)
 
 def ledger_of(
     times: Floats, faces: Ints, servers: Ints, types: Ints | None = None, modified: Floats | None = None
-) -> Ledger:
+) -> HistoryBuilder:
     """Take note of pages, a row each, that were all seen equally often."""
     pages, visits = times.shape
     numbers = np.repeat(np.arange(pages), visits)
     told = np.full(times.size, np.nan) if modified is None else modified.ravel()
-    sights = Sights.of(numbers, times.ravel(), faces.ravel(), told, np.zeros(times.size, dtype=np.bool_))
-    ledger = Ledger()
-    wanted = Wanted(np.arange(pages), np.arange(pages) + 1000, np.zeros(pages, dtype=np.int64))
+    sights = Observations.of(numbers, times.ravel(), faces.ravel(), told, np.zeros(times.size, dtype=np.bool_))
+    ledger = HistoryBuilder()
+    wanted = PagesToRevisit(np.arange(pages), np.arange(pages) + 1000, np.zeros(pages, dtype=np.int64))
     ledger.add(sights, servers, np.zeros(pages, dtype=np.int64) if types is None else types, wanted)
     return ledger
 
@@ -44,7 +50,7 @@ def changing(rates: Floats, gaps: Floats, seed: int = 1) -> tuple[Floats, Ints]:
 
 @given(st.floats(1e-6, 50), st.floats(1e-6, 1e9), st.lists(GAPS, max_size=8))
 def test_newton_finds_the_root_wherever_it_lies(known: float, quiet: float, gaps: list[float]) -> None:
-    rate = most_likely(known, quiet, np.array(gaps))
+    rate = most_likely_rate(known, quiet, np.array(gaps))
     assert 0 < rate < np.inf
     pulled = known + sum(u / np.expm1(u) if (u := rate * gap) < 600 else 0.0 for gap in gaps)
     assert pulled == pytest.approx(rate * quiet, rel=1e-6)
@@ -52,16 +58,16 @@ def test_newton_finds_the_root_wherever_it_lies(known: float, quiet: float, gaps
 
 def test_many_pages_are_estimated_as_one_is() -> None:
     gaps = np.array([1.0, 2.0, 5.0])
-    rates = of_pages(np.array([1.0, 0.5]), np.array([10.0, 3.0]), np.array([0, 2, 3]), gaps)
-    visits = [Visit(1.0, True), Visit(2.0, True)]
-    assert rates[0] == pytest.approx(of_visits(visits, Prior(1.0, 10.0)))
-    assert rates[1] == pytest.approx(of_visits([Visit(5.0, True)], Prior(0.5, 3.0)))
+    rates = most_likely_rates(np.array([1.0, 0.5]), np.array([10.0, 3.0]), np.array([0, 2, 3]), gaps)
+    visits = [ObservedVisit(1.0, True), ObservedVisit(2.0, True)]
+    assert rates[0] == pytest.approx(rate_of_visits(visits, RatePrior(1.0, 10.0)))
+    assert rates[1] == pytest.approx(rate_of_visits([ObservedVisit(5.0, True)], RatePrior(0.5, 3.0)))
 
 
 def test_nothing_that_is_known_gives_no_number_that_is_none() -> None:
-    rates = of_pages(np.zeros(2), np.array([0.0, 5.0]), np.zeros(3, dtype=np.int64), np.empty(0))
+    rates = most_likely_rates(np.zeros(2), np.array([0.0, 5.0]), np.zeros(3, dtype=np.int64), np.empty(0))
     assert rates.tolist() == [0.0, 0.0]
-    assert most_likely(1.0, 0.0, np.empty(0)) == np.inf
+    assert most_likely_rate(1.0, 0.0, np.empty(0)) == np.inf
 
 
 @pytest.mark.parametrize("shape", [0.5, 4.0])
@@ -70,11 +76,11 @@ def test_how_much_pages_differ_is_learned_and_the_rates_of_servers(shape: float)
     servers = chance.integers(0, 10, 20_000)
     means = 10 ** chance.uniform(-6.5, -4.7, 10)
     rates = chance.gamma(shape, means[servers] / shape)
-    beliefs = beliefs_of(ledger_of(*changing(rates, chance.uniform(0.5, 1.5, (len(rates), 6)) * DAY), servers))
+    beliefs = estimate_rates(ledger_of(*changing(rates, chance.uniform(0.5, 1.5, (len(rates), 6)) * DAY), servers))
     assert beliefs.priors.shape == pytest.approx(shape, rel=0.5)
     pooled = np.array([beliefs.priors.rates[servers == server][0] for server in range(10)])
     assert pooled == pytest.approx(means, rel=0.2)
-    foretold = chances(np.full(len(rates), 3 * DAY), beliefs.shapes, beliefs.scales)
+    foretold = change_probabilities(np.full(len(rates), 3 * DAY), beliefs.shapes, beliefs.scales)
     truth = -np.expm1(-rates * 3 * DAY)
     # On the whole, and for those that are believed to change seldom or often.
     for chosen in (foretold >= 0, foretold < np.median(foretold), foretold >= np.median(foretold)):
@@ -86,11 +92,13 @@ def test_a_page_that_was_never_visited_again_is_believed_to_be_as_others_of_its_
     times, faces = changing(np.concatenate([quick, slow]), np.full((600, 5), DAY))
     ledger = ledger_of(times, faces, np.repeat([0, 0, 1], 200), np.repeat([0, 1], 300))
     for server, kind in ((0, 0), (0, 1), (1, 7), (9, 1), (9, 8)):
-        alone = Sights.of(np.zeros(1, np.int64), np.ones(1), np.full(1, 3), np.full(1, np.nan), np.zeros(1, np.bool_))
-        page = Wanted(np.array([0]), np.array([server * 10 + kind]), np.array([0]))
+        alone = Observations.of(
+            np.zeros(1, np.int64), np.ones(1), np.full(1, 3), np.full(1, np.nan), np.zeros(1, np.bool_)
+        )
+        page = PagesToRevisit(np.array([0]), np.array([server * 10 + kind]), np.array([0]))
         ledger.add(alone, np.array([server]), np.array([kind]), page)
-    beliefs = beliefs_of(ledger)
-    assert beliefs.grounds[-5:].tolist() == [Ground.PRIOR] * 5
+    beliefs = estimate_rates(ledger)
+    assert beliefs.grounds[-5:].tolist() == [EstimateBasis.PRIOR] * 5
     assert beliefs.priors.levels[-5:].tolist() == [4, 4, 3, 2, 1]
     by_server_and_type, other_type, of_server, of_type, of_all = beliefs.rates[-5:] * DAY
     assert by_server_and_type == pytest.approx(2.0, rel=0.3)
@@ -101,8 +109,8 @@ def test_a_page_that_was_never_visited_again_is_believed_to_be_as_others_of_its_
 
 
 def test_where_nothing_was_ever_visited_again_a_stated_rate_is_believed() -> None:
-    beliefs = beliefs_of(ledger_of(np.full((3, 1), 1.7e9), np.full((3, 1), 3), np.zeros(3, dtype=np.int64)))
-    assert beliefs.rates == pytest.approx(np.full(3, DEFAULT.rate))
+    beliefs = estimate_rates(ledger_of(np.full((3, 1), 1.7e9), np.full((3, 1), 3), np.zeros(3, dtype=np.int64)))
+    assert beliefs.rates == pytest.approx(np.full(3, DEFAULT_PRIOR.rate))
     assert beliefs.priors.levels.tolist() == [0, 0, 0]
 
 
@@ -110,7 +118,7 @@ def test_a_few_visits_are_enough_to_see_that_pages_change_every_minute_and_not_e
     gaps = np.full((6, 3), 10.0)
     faces = np.array([[3, 4, 5, 6]] * 3 + [[3, 3, 3, 3]] * 3)
     times = np.concatenate([np.zeros((6, 1)), np.cumsum(gaps, axis=1)], axis=1)
-    beliefs = beliefs_of(ledger_of(times, faces, np.zeros(6, dtype=np.int64)))
+    beliefs = estimate_rates(ledger_of(times, faces, np.zeros(6, dtype=np.int64)))
     assert (beliefs.priors.rates * DAY > 500).all()
     assert (beliefs.rates[:3] > 5 * beliefs.rates[3:]).all()
 
@@ -120,14 +128,14 @@ def test_regular_visits_are_estimated_by_cho_and_others_by_likelihood() -> None:
     gaps[1] *= np.linspace(0.5, 2.0, 12)
     faces = np.array([[3, 4, 4, 5, 5, 5, 6, 6, 7, 7, 7, 8, 8]] * 2 + [[3] * 13])
     times = np.concatenate([np.zeros((3, 1)), np.cumsum(gaps, axis=1)], axis=1)
-    beliefs = beliefs_of(ledger_of(times, faces, np.zeros(3, dtype=np.int64)))
-    assert beliefs.grounds.tolist() == [Ground.REGULAR, Ground.IRREGULAR, Ground.IRREGULAR]
+    beliefs = estimate_rates(ledger_of(times, faces, np.zeros(3, dtype=np.int64)))
+    assert beliefs.grounds.tolist() == [EstimateBasis.REGULAR, EstimateBasis.IRREGULAR, EstimateBasis.IRREGULAR]
     assert beliefs.rates[0] * DAY == pytest.approx(-np.log(7.5 / 12.5))
     # It never changed: by Cho it never will.
     assert 0 < beliefs.rates[2] * DAY < 0.1
 
 
-def honest_beliefs(honest: bool) -> Beliefs:
+def honest_beliefs(honest: bool) -> RateEstimates:
     """Return what is believed of pages that change three times a day, and are seen once a day."""
     chance = np.random.default_rng(8)
     ages = chance.exponential(DAY / 3, (200, 7))
@@ -139,15 +147,15 @@ def honest_beliefs(honest: bool) -> Beliefs:
         modified[:, visit] = np.where(changed[:, visit - 1], modified[:, visit], modified[:, visit - 1])
     if not honest:
         modified = times
-    return beliefs_of(ledger_of(times, faces, np.zeros(200, dtype=np.int64), modified=modified))
+    return estimate_rates(ledger_of(times, faces, np.zeros(200, dtype=np.int64), modified=modified))
 
 
 def test_an_honest_server_says_more_of_pages_that_change_often() -> None:
     told, untold = honest_beliefs(True), honest_beliefs(False)
-    assert (told.grounds == Ground.TOLD).all()
-    assert (untold.grounds == Ground.IRREGULAR).all()
+    assert (told.grounds == EstimateBasis.TOLD).all()
+    assert (untold.grounds == EstimateBasis.IRREGULAR).all()
 
-    def missed(beliefs: Beliefs) -> float:
+    def missed(beliefs: RateEstimates) -> float:
         return float(np.sqrt(((beliefs.rates * DAY - 3) ** 2).mean()))
 
     assert missed(told) < missed(untold)

@@ -10,27 +10,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.core.errors import TarantulaError
-from tarantula.revisit.changes import Law, first_change, mixture, next_change, streams
-from tarantula.revisit.experiments.experiment_part_worlds import World
-from tarantula.revisit.model import Reading
-from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.changes import ChangeLaw, draw_laws, first_change, generator_states, next_change
+from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb
+from tarantula.revisit.model import ModelReading
+from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.policies import POLICIES, psp
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.simulator.event_loop_part_events import Event
-from tarantula.revisit.simulator.simulation import made, simulate
-from tarantula.revisit.simulator.simulation_part_web import Web
+from tarantula.revisit.simulator.event_loop_part_events import SimulationEvent
+from tarantula.revisit.simulator.simulation import dispatched_schedule, simulate
+from tarantula.revisit.simulator.simulation_part_web import SimulatedWeb
 from tests.support import simulator_reference
 
-READINGS = pytest.mark.parametrize("reading", list(Reading))
-WEB = Web.of(World(documents=8_000, servers=40).pages())
-LIMITS = Limits(86_400.0, 15.0, 69_120)
+READINGS = pytest.mark.parametrize("reading", list(ModelReading))
+WEB = SimulatedWeb.of(SyntheticWeb(documents=8_000, servers=40).pages())
+LIMITS = VisitLimits(86_400.0, 15.0, 69_120)
 CRAWLERS = np.full(4, 0.2)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled() -> None:
     """Have the code compiled, or read from where it is kept, before Hypothesis traces whatever runs."""
-    simulate(psp(WEB.pages, LIMITS, Reading.FRESH), WEB, CRAWLERS, LIMITS, Reading.FRESH)
+    simulate(psp(WEB.pages, LIMITS, ModelReading.FRESH), WEB, CRAWLERS, LIMITS, ModelReading.FRESH)
 
 
 def visits_of(*servers: list[tuple[float, int]]) -> Schedule:
@@ -41,23 +41,25 @@ def visits_of(*servers: list[tuple[float, int]]) -> Schedule:
 
 
 def test_the_line_of_events_is_that_of_the_report() -> None:
-    web = Web.of(Pages.of([0.0, 0.02], [0, 0]), sizes=np.array([1.0, 3.0]))
+    web = SimulatedWeb.of(Pages.of([0.0, 0.02], [0, 0]), sizes=np.array([1.0, 3.0]))
     schedule = visits_of([(10.0, 0), (20.0, 1), (60.0, 0)])
-    found = simulate(schedule, web, np.array([1.0]), Limits(100.0, 15.0, 9), Reading.FRESH, moments=2, seed=5, diary=99)
-    draws = streams(2, 5)
-    changes, time = [], first_change(Law.POISSON, 0.02, draws, 1)
+    found = simulate(
+        schedule, web, np.array([1.0]), VisitLimits(100.0, 15.0, 9), ModelReading.FRESH, moments=2, seed=5, diary=99
+    )
+    draws = generator_states(2, 5)
+    changes, time = [], first_change(ChangeLaw.POISSON, 0.02, draws, 1)
     while time <= 100.0:
-        changes.append((time, Event.MODIFIED, 1))
-        time += next_change(Law.POISSON, 0.02, draws, 1)
+        changes.append((time, SimulationEvent.MODIFIED, 1))
+        time += next_change(ChangeLaw.POISSON, 0.02, draws, 1)
     told = [
-        (0.0, Event.FREE, 0), (10.0, Event.READY, 0), (11.0, Event.FREE, 0),
+        (0.0, SimulationEvent.FREE, 0), (10.0, SimulationEvent.READY, 0), (11.0, SimulationEvent.FREE, 0),
         # It is due at 20, and its server may be asked at 25.
-        (25.0, Event.READY, 0), (28.0, Event.FREE, 0), (50.0, Event.STATISTICS, 1),
-        (60.0, Event.READY, 0), (61.0, Event.FREE, 0), (100.0, Event.END, 0),
+        (25.0, SimulationEvent.READY, 0), (28.0, SimulationEvent.FREE, 0), (50.0, SimulationEvent.STATISTICS, 1),
+        (60.0, SimulationEvent.READY, 0), (61.0, SimulationEvent.FREE, 0), (100.0, SimulationEvent.END, 0),
     ]  # fmt: skip
     assert changes
     assert list(found.diary) == sorted(told + changes)
-    assert found.events == {kind: [event for _, event, _ in found.diary].count(kind) for kind in Event}
+    assert found.events == {kind: [event for _, event, _ in found.diary].count(kind) for kind in SimulationEvent}
     assert found.made.times.tolist() == [10.0, 25.0, 60.0]
     assert [moment.seconds for moment in found.moments] == [50.0, 100.0]
     assert (found.planned, found.visits, found.breaches, found.latest) == (3, 3, 0, 5.0)
@@ -74,7 +76,7 @@ speeds = st.sampled_from([0.1, 0.5, 3.0, inf])
     fast=speeds,
     politeness=st.floats(0.5, 12.0),
     rates=st.lists(st.sampled_from([0.0, 0.01, 0.3, inf]), min_size=8, max_size=8),
-    kinds=st.lists(st.sampled_from(list(Law)), min_size=8, max_size=8),
+    kinds=st.lists(st.sampled_from(list(ChangeLaw)), min_size=8, max_size=8),
     seed=st.integers(0, 99),
 )
 def test_a_plain_simulation_comes_to_the_same(
@@ -83,7 +85,7 @@ def test_a_plain_simulation_comes_to_the_same(
     fast: float,
     politeness: float,
     rates: list[float],
-    kinds: list[Law],
+    kinds: list[ChangeLaw],
     seed: int,
 ) -> None:
     pages = Pages.of(rates, [number % len(servers) for number in range(8)], np.arange(1, 9))
@@ -96,9 +98,9 @@ def test_a_plain_simulation_comes_to_the_same(
     )
     speed = np.full(len(servers), inf)
     speed[0] = fast
-    web = Web.of(pages, np.array(kinds, dtype=np.int8), np.arange(1, 9) / 4.0, speed)
-    limits = Limits(60.0, politeness, 100)
-    found = simulate(schedule, web, np.array(crawlers), limits, Reading.FRESH, seed=seed)
+    web = SimulatedWeb.of(pages, np.array(kinds, dtype=np.int8), np.arange(1, 9) / 4.0, speed)
+    limits = VisitLimits(60.0, politeness, 100)
+    found = simulate(schedule, web, np.array(crawlers), limits, ModelReading.FRESH, seed=seed)
     slow = schedule.at(np.array(simulator_reference.made(schedule, web, np.array(crawlers), limits)))
     assert found.made.times.tolist() == slow.times.tolist()
     assert found.made.pages.tolist() == slow.pages.tolist()
@@ -109,10 +111,12 @@ def test_a_plain_simulation_comes_to_the_same(
 
 @READINGS
 @pytest.mark.parametrize("policy", POLICIES)
-def test_what_is_found_is_what_is_expected_of_the_same_visits(policy: str, reading: Reading) -> None:
+def test_what_is_found_is_what_is_expected_of_the_same_visits(policy: str, reading: ModelReading) -> None:
     schedule = POLICIES[policy](WEB.pages, LIMITS, reading)
-    laws = mixture(len(WEB.pages), {Law.POISSON: 0.6, Law.PARETO: 0.3, Law.QUASI_DETERMINISTIC: 0.1})
-    for web in (WEB, Web.of(WEB.pages, laws)):
+    laws = draw_laws(
+        len(WEB.pages), {ChangeLaw.POISSON: 0.6, ChangeLaw.PARETO: 0.3, ChangeLaw.QUASI_DETERMINISTIC: 0.1}
+    )
+    for web in (WEB, SimulatedWeb.of(WEB.pages, laws)):
         found = simulate(schedule, web, CRAWLERS, LIMITS, reading, seed=1)
         assert 0 < found.error < 0.003
         assert abs(found.errors) < 3
@@ -124,23 +128,26 @@ def test_what_is_found_is_what_is_expected_of_the_same_visits(policy: str, readi
 
 def test_the_same_documents_change_at_the_same_moments_whatever_the_policy() -> None:
     changes = [
-        simulate(policy(WEB.pages, LIMITS, Reading.FRESH), WEB, CRAWLERS, LIMITS, Reading.FRESH, seed=2).events
+        simulate(
+            policy(WEB.pages, LIMITS, ModelReading.FRESH), WEB, CRAWLERS, LIMITS, ModelReading.FRESH, seed=2
+        ).events
         for policy in (POLICIES["psp"], POLICIES["m-wolf"])
     ]
-    assert len({events[Event.MODIFIED] for events in changes}) == 1
-    other = simulate(psp(WEB.pages, LIMITS, Reading.FRESH), WEB, CRAWLERS, LIMITS, Reading.FRESH, seed=3)
-    assert other.events[Event.MODIFIED] != changes[0][Event.MODIFIED]
+    assert len({events[SimulationEvent.MODIFIED] for events in changes}) == 1
+    other = simulate(psp(WEB.pages, LIMITS, ModelReading.FRESH), WEB, CRAWLERS, LIMITS, ModelReading.FRESH, seed=3)
+    assert other.events[SimulationEvent.MODIFIED] != changes[0][SimulationEvent.MODIFIED]
 
 
 def test_servers_that_are_asked_as_often_as_can_be_do_not_wait_for_each_other() -> None:
-    pages = World(documents=4_000, servers=20, theta=0.0).pages()
-    limits = Limits(3_600.0, 15.0, 10**6)
-    schedule = psp(pages, limits, Reading.FRESH)
+    pages = SyntheticWeb(documents=4_000, servers=20, theta=0.0).pages()
+    limits = VisitLimits(3_600.0, 15.0, 10**6)
+    schedule = psp(pages, limits, ModelReading.FRESH)
     assert np.all(np.diff(schedule.starts) == limits.of_server)
     together = Schedule(np.tile(np.arange(240) * 15.0, 20), schedule.pages, schedule.starts)
     # Twenty servers every fifteen seconds are just what one crawler can do.
     apart, queued = (
-        simulate(one, Web.of(pages), np.array([4 / 3]), limits, Reading.FRESH) for one in (schedule, together)
+        simulate(one, SimulatedWeb.of(pages), np.array([4 / 3]), limits, ModelReading.FRESH)
+        for one in (schedule, together)
     )
     assert apart.breaches == queued.breaches == 0
     assert apart.late < 1.5 < 5.0 < queued.late
@@ -148,33 +155,33 @@ def test_servers_that_are_asked_as_often_as_can_be_do_not_wait_for_each_other() 
 
 
 @READINGS
-def test_what_never_changes_and_what_always_does(reading: Reading) -> None:
+def test_what_never_changes_and_what_always_does(reading: ModelReading) -> None:
     pages = Pages.of([0.0, inf, 1e-4], [0, 0, 3])
-    limits = Limits(1_000.0, 10.0, 500)
-    found = simulate(psp(pages, limits, reading), Web.of(pages), np.array([1.0]), limits, reading)
+    limits = VisitLimits(1_000.0, 10.0, 500)
+    found = simulate(psp(pages, limits, reading), SimulatedWeb.of(pages), np.array([1.0]), limits, reading)
     assert np.isfinite([found.staleness, found.expected, found.error, found.errors]).all()
     assert found.staleness == pytest.approx(1 / 3, abs=0.02)
 
 
 def test_nothing_to_visit_is_a_day_without_visits() -> None:
-    limits = Limits(1_000.0, 10.0, 0)
-    found = simulate(psp(WEB.pages, limits, Reading.FRESH), WEB, CRAWLERS, limits, Reading.FRESH)
+    limits = VisitLimits(1_000.0, 10.0, 0)
+    found = simulate(psp(WEB.pages, limits, ModelReading.FRESH), WEB, CRAWLERS, limits, ModelReading.FRESH)
     assert (found.planned, found.visits, found.late, found.closest) == (0, 0, 0.0, None)
     assert abs(found.errors) < 3
 
 
 def test_a_million_documents_on_one_server_are_visited_in_turn() -> None:
-    pages = World(documents=1_000_000, servers=1, high=0.02 / 3600).pages()
-    limits = Limits(3_600.0, 15.0, 10**6)
-    schedule = psp(pages, limits, Reading.FRESH)
-    found = simulate(schedule, Web.of(pages), np.array([10.0]), limits, Reading.FRESH, moments=1)
+    pages = SyntheticWeb(documents=1_000_000, servers=1, high=0.02 / 3600).pages()
+    limits = VisitLimits(3_600.0, 15.0, 10**6)
+    schedule = psp(pages, limits, ModelReading.FRESH)
+    found = simulate(schedule, SimulatedWeb.of(pages), np.array([10.0]), limits, ModelReading.FRESH, moments=1)
     assert (found.visits, found.breaches, found.made.closest()) == (240, 0, 15.0)
 
 
 def test_phase_3_is_the_same_without_changes() -> None:
-    schedule = POLICIES["m-wolf"](WEB.pages, LIMITS, Reading.FRESH)
-    found = simulate(schedule, WEB, CRAWLERS, LIMITS, Reading.FRESH)
-    alone = made(schedule, WEB, CRAWLERS, LIMITS)
+    schedule = POLICIES["m-wolf"](WEB.pages, LIMITS, ModelReading.FRESH)
+    found = simulate(schedule, WEB, CRAWLERS, LIMITS, ModelReading.FRESH)
+    alone = dispatched_schedule(schedule, WEB, CRAWLERS, LIMITS)
     assert np.array_equal(found.made.times, alone.times)
     assert np.array_equal(found.made.pages, alone.pages)
 
@@ -190,16 +197,16 @@ def test_phase_3_is_the_same_without_changes() -> None:
 )
 def test_webs_that_cannot_be_are_refused(change: dict[str, np.ndarray], words: str) -> None:
     with pytest.raises(TarantulaError, match=words):
-        Web.of(Pages.of([1.0], [0]), **change)
+        SimulatedWeb.of(Pages.of([1.0], [0]), **change)
 
 
 def test_crawlers_and_rates_that_cannot_be_are_refused() -> None:
-    schedule, limits = visits_of([(1.0, 0)]), Limits(10.0, 1.0, 5)
-    web = Web.of(Pages.of([1.0], [0]))
+    schedule, limits = visits_of([(1.0, 0)]), VisitLimits(10.0, 1.0, 5)
+    web = SimulatedWeb.of(Pages.of([1.0], [0]))
     for crawlers, words in (([], "At least one crawler"), ([0.0], "The speed of a crawler"), ([np.nan], "The speed")):
         with pytest.raises(TarantulaError, match=words):
-            simulate(schedule, web, np.array(crawlers), limits, Reading.FRESH)
+            simulate(schedule, web, np.array(crawlers), limits, ModelReading.FRESH)
     with pytest.raises(TarantulaError, match="changes would be simulated"):
-        simulate(schedule, Web.of(Pages.of([1e12], [0])), np.array([1.0]), limits, Reading.FRESH)
+        simulate(schedule, SimulatedWeb.of(Pages.of([1e12], [0])), np.array([1.0]), limits, ModelReading.FRESH)
     with pytest.raises(TarantulaError, match="At least one document"):
-        Web.of(Pages.of([], []))
+        SimulatedWeb.of(Pages.of([], []))

@@ -12,38 +12,38 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.revisit.bounds import polite_bound
-from tarantula.revisit.experiments.experiment import Experiment, Span
-from tarantula.revisit.experiments.experiment_part_worlds import World, uniform_rates, zipf
-from tarantula.revisit.experiments.figures import FIGURES, THETAS, Figure
-from tarantula.revisit.model import Reading, freshness, mean
-from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.experiments.experiment import Experiment, ValueRange
+from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb, synthetic_pages, zipf_shares
+from tarantula.revisit.experiments.figures import FIGURES, THETAS, ExperimentFigure
+from tarantula.revisit.model import ModelReading, even_freshness_of_pages, weighted_mean
+from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate
-from tarantula.revisit.phases.merge import merge
+from tarantula.revisit.phases.merge import merge_visits
 from tarantula.revisit.policies import psp
-from tarantula.revisit.policies_part_seats import polish
+from tarantula.revisit.policies_part_seats import swap_neighbours
 from tarantula.revisit.policies_part_slotted import slotted
-from tarantula.revisit.schedule import freshness_of, staleness_of
-from tarantula.revisit.simulator.simulation import made
+from tarantula.revisit.schedule import schedule_freshness, schedule_staleness
+from tarantula.revisit.simulator.simulation import dispatched_schedule
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
 # As many documents a server, and visits a document, on a fiftieth of the servers.
-BASELINE = Experiment() if FULL else Experiment(World(20_000, 40), rate=Span(0.2, 0.2))
-READINGS = pytest.mark.parametrize("reading", list(Reading))
+BASELINE = Experiment() if FULL else Experiment(SyntheticWeb(20_000, 40), rate=ValueRange(0.2, 0.2))
+READINGS = pytest.mark.parametrize("reading", list(ModelReading))
 HOUR = 3600.0
 
 
 def world(documents: int, servers: int, *, weighed: bool) -> Pages:
-    pages = uniform_rates(documents, servers, 1.0, 0.01 / HOUR, 1 / HOUR)
-    weights = np.random.default_rng(1).permutation(zipf(documents, 1.0)) if weighed else None
+    pages = synthetic_pages(documents, servers, 1.0, 0.01 / HOUR, 1 / HOUR)
+    weights = np.random.default_rng(1).permutation(zipf_shares(documents, 1.0)) if weighed else None
     return Pages.of(pages.rates, pages.servers, weights)
 
 
-def excesses(pages: Pages, limits: Limits, reading: Reading) -> tuple[float, float, float]:
+def excesses(pages: Pages, limits: VisitLimits, reading: ModelReading) -> tuple[float, float, float]:
     """Return the staleness of WP, and by how much MERGE and the better policy are above it."""
-    visits = allocate.polite(pages, limits, reading)
-    bound = 1.0 - mean(freshness(visits, pages.changes(limits.horizon), reading), pages.weights)
-    merged = staleness_of(merge(visits, pages, limits, reading), pages, limits, reading)
-    return bound, merged - bound, staleness_of(slotted(pages, limits, reading), pages, limits, reading) - bound
+    visits = allocate.allocate_politely(pages, limits, reading)
+    bound = 1.0 - weighted_mean(even_freshness_of_pages(visits, pages.changes(limits.horizon), reading), pages.weights)
+    merged = schedule_staleness(merge_visits(visits, pages, limits, reading), pages, limits, reading)
+    return bound, merged - bound, schedule_staleness(slotted(pages, limits, reading), pages, limits, reading) - bound
 
 
 @READINGS
@@ -56,13 +56,13 @@ def excesses(pages: Pages, limits: Limits, reading: Reading) -> tuple[float, flo
     visits=st.integers(0, 200),
 )
 def test_it_is_never_worse_than_merging_and_never_impolite(
-    reading: Reading, rates: list[float], weights: list[float], servers: list[int], politeness: float, visits: int
+    reading: ModelReading, rates: list[float], weights: list[float], servers: list[int], politeness: float, visits: int
 ) -> None:
     pages = Pages.of(rates, servers[: len(rates)], [*weights[: len(rates) - 1], 1.0])
-    limits = Limits(30.0, politeness, visits)
+    limits = VisitLimits(30.0, politeness, visits)
     schedule = slotted(pages, limits, reading)
-    counts = allocate.polite(pages, limits, reading)
-    merged = merge(counts, pages, limits, reading)
+    counts = allocate.allocate_politely(pages, limits, reading)
+    merged = merge_visits(counts, pages, limits, reading)
     assert schedule.closest() >= politeness
     assert np.all((schedule.times >= 0) & (schedule.times <= limits.horizon))
     assert len(schedule.times) == counts.sum() <= visits
@@ -70,53 +70,57 @@ def test_it_is_never_worse_than_merging_and_never_impolite(
     assert np.array_equal(
         np.bincount(pages.servers[schedule.pages], minlength=4)[: len(schedule.starts) - 1], np.diff(schedule.starts)
     )
-    found = staleness_of(schedule, pages, limits, reading)
-    assert found <= staleness_of(merged, pages, limits, reading) + 1e-12
+    found = schedule_staleness(schedule, pages, limits, reading)
+    assert found <= schedule_staleness(merged, pages, limits, reading) + 1e-12
 
 
 @pytest.mark.parametrize("documents", [1_000, 3_000, 20_000])
 def test_where_weights_differ_most_of_what_merging_loses_is_won_back(documents: int) -> None:
-    _, merged, chosen = excesses(world(documents, 2, weighed=True), Limits(86400.0, 15.0, 10**9), Reading.FRESH)
+    _, merged, chosen = excesses(
+        world(documents, 2, weighed=True), VisitLimits(86400.0, 15.0, 10**9), ModelReading.FRESH
+    )
     assert chosen < 0.4 * merged
 
 
 def test_where_all_weigh_the_same_the_rates_decide_who_has_the_middle() -> None:
-    _, merged, chosen = excesses(world(5_000, 1, weighed=False), Limits(86400.0, 15.0, 10**9), Reading.FRESH)
+    _, merged, chosen = excesses(world(5_000, 1, weighed=False), VisitLimits(86400.0, 15.0, 10**9), ModelReading.FRESH)
     assert chosen < 0.9 * merged
 
 
 @pytest.mark.parametrize("weighed", [False, True])
 def test_in_the_steady_state_hardly_anything_is_lost(weighed: bool) -> None:
     pages = world(50_000, 20, weighed=weighed)
-    bound, merged, chosen = excesses(pages, Limits(86400.0, 15.0, 10**9), Reading.STEADY)
+    bound, merged, chosen = excesses(pages, VisitLimits(86400.0, 15.0, 10**9), ModelReading.STEADY)
     assert chosen < 0.001 * bound < merged
 
 
 @READINGS
-def test_changing_slots_makes_pages_fresher_and_takes_none_away(reading: Reading) -> None:
+def test_changing_slots_makes_pages_fresher_and_takes_none_away(reading: ModelReading) -> None:
     chance = np.random.default_rng(5)
     pages = Pages.of(chance.uniform(0.001, 0.3, 30), np.zeros(30, dtype=int), chance.uniform(0.1, 3.0, 30))
-    limits = Limits(300.0, 1.0, 300)
-    before = merge(np.full(30, 10), pages, limits, reading)
+    limits = VisitLimits(300.0, 1.0, 300)
+    before = merge_visits(np.full(30, 10), pages, limits, reading)
     takers = chance.permutation(before.pages)
     shuffled = type(before)(before.times, takers.copy(), before.starts)
-    polish(takers, before.times, pages.rates, pages.weights, limits.horizon, reading is Reading.STEADY)
+    swap_neighbours(takers, before.times, pages.rates, pages.weights, limits.horizon, reading is ModelReading.STEADY)
     polished = type(before)(before.times, takers, before.starts)
     assert np.array_equal(np.bincount(takers), np.bincount(before.pages))
-    assert staleness_of(polished, pages, limits, reading) < staleness_of(shuffled, pages, limits, reading)
+    assert schedule_staleness(polished, pages, limits, reading) < schedule_staleness(shuffled, pages, limits, reading)
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 @pytest.mark.parametrize("theta", THETAS if FULL else (0.0, 2.0))
-def test_it_is_never_above_psp_in_either_figure(figure: Figure, theta: float) -> None:
+def test_it_is_never_above_psp_in_either_figure(figure: ExperimentFigure, theta: float) -> None:
     supposed = replace(BASELINE, world=figure.worlds(BASELINE.world, theta))
     web, limits, crawlers = supposed.web(), supposed.limits(), supposed.speeds()
     found = {}
     for policy in (psp, slotted):
-        planned = policy(web.pages, limits, Reading.FRESH)
-        dispatched = made(planned, web, crawlers, limits)
-        found[policy] = [staleness_of(one, web.pages, limits, Reading.FRESH) for one in (planned, dispatched)]
-    bound = polite_bound(web.pages, limits, Reading.FRESH)
+        planned = policy(web.pages, limits, ModelReading.FRESH)
+        dispatched = dispatched_schedule(planned, web, crawlers, limits)
+        found[policy] = [
+            schedule_staleness(one, web.pages, limits, ModelReading.FRESH) for one in (planned, dispatched)
+        ]
+    bound = polite_bound(web.pages, limits, ModelReading.FRESH)
     print(f"planned and dispatched: PSP {found[psp]}, slotted {found[slotted]}; not under {bound:.5f}")
     assert bound <= found[slotted][0] <= found[psp][0]
     assert found[slotted][1] <= found[psp][1]
@@ -125,12 +129,12 @@ def test_it_is_never_above_psp_in_either_figure(figure: Figure, theta: float) ->
 @pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it; small ones are above")
 @pytest.mark.parametrize("weighed", [False, True])
 @READINGS
-def test_the_baseline_at_full_size(reading: Reading, weighed: bool) -> None:
+def test_the_baseline_at_full_size(reading: ModelReading, weighed: bool) -> None:
     world = replace(BASELINE.world, weight_theta=1.0 if weighed else 0.0)
     pages, limits = world.pages(), BASELINE.limits()
     slotted(Pages.of(np.full(9, 1e-4), np.zeros(9, dtype=int)), limits, reading)
     began = process_time()
-    allocate.polite(pages, limits, reading)
+    allocate.allocate_politely(pages, limits, reading)
     allocated = process_time()
     slotted(pages, limits, reading)
     planned = process_time()
@@ -140,7 +144,7 @@ def test_the_baseline_at_full_size(reading: Reading, weighed: bool) -> None:
     # Two processors share the work.
     assert planned - allocated < 2 * 15
     assert chosen <= merged
-    if reading is Reading.STEADY:
+    if reading is ModelReading.STEADY:
         assert chosen < 0.001 * bound
     elif weighed:
         assert chosen < 0.4 * merged
@@ -149,7 +153,7 @@ def test_the_baseline_at_full_size(reading: Reading, weighed: bool) -> None:
 def test_a_million_pages_on_one_server_are_no_trouble() -> None:
     count = 1_000_000 if FULL else 100_000
     pages = Pages.of(np.full(count, 1e-5), np.zeros(count, dtype=int))
-    limits = Limits(86400.0, 15.0, 10**9)
-    schedule = slotted(pages, limits, Reading.FRESH)
+    limits = VisitLimits(86400.0, 15.0, 10**9)
+    schedule = slotted(pages, limits, ModelReading.FRESH)
     assert len(np.unique(schedule.pages)) == 5760
-    assert np.all(np.isfinite(freshness_of(schedule, pages, limits, Reading.FRESH)))
+    assert np.all(np.isfinite(schedule_freshness(schedule, pages, limits, ModelReading.FRESH)))

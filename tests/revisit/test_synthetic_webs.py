@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tarantula.core.errors import TarantulaError
-from tarantula.revisit.experiments.experiment_part_worlds import World, between
-from tarantula.revisit.model import Reading
-from tarantula.revisit.pages import Limits
+from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb, zipf_values
+from tarantula.revisit.model import ModelReading
+from tarantula.revisit.pages import VisitLimits
 from tarantula.revisit.phases import allocate
-from tarantula.revisit.planning.policies_part_choosers import policy_named
+from tarantula.revisit.planning.policies_part_choosers import policy_for_known_rates
 from tarantula.revisit.policies import POLICIES
 
 DRAWS = np.linspace(0.0, 1.0, 100_001)
@@ -18,36 +18,38 @@ DRAWS = np.linspace(0.0, 1.0, 100_001)
 
 @pytest.mark.parametrize("theta", [0.0, 0.5, 1.0, 2.0])
 def test_rates_follow_the_law_of_zipf_between_two(theta: float) -> None:
-    values = between(0.01, 1.0, theta, DRAWS)
+    values = zipf_values(0.01, 1.0, theta, DRAWS)
     assert (values[0], values[-1]) == pytest.approx((0.01, 1.0))
     low, high = (np.count_nonzero((values > at) & (values <= at * 1.1)) / at for at in (0.05, 0.5))
     assert low / high == pytest.approx(10.0**theta, rel=0.05)
 
 
 def test_weights_follow_the_law_of_zipf_in_any_order() -> None:
-    pages = World(documents=1_000, servers=3, weight_theta=1.0).pages()
+    pages = SyntheticWeb(documents=1_000, servers=3, weight_theta=1.0).pages()
     ordered = np.sort(pages.weights)[::-1]
     assert ordered[0] / ordered[[1, 9, 999]] == pytest.approx([2, 10, 1_000])
     assert not np.array_equal(pages.weights, ordered)
-    assert np.array_equal(World(documents=1_000, servers=3).pages().weights, np.ones(1_000))
+    assert np.array_equal(SyntheticWeb(documents=1_000, servers=3).pages().weights, np.ones(1_000))
 
 
 def test_another_seed_is_another_world() -> None:
-    one, same, other = (World(documents=50, servers=3, seed=seed).pages().rates for seed in (1, 1, 2))
+    one, same, other = (SyntheticWeb(documents=50, servers=3, seed=seed).pages().rates for seed in (1, 1, 2))
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
 
 
 def test_policies_share_what_phase_1_found_of_the_same_pages_and_limits() -> None:
-    pages, limits = World(documents=50, servers=3).pages(), Limits(3_600.0, 15.0, 100)
-    found = allocate.phase_1(allocate.polite, pages, limits, Reading.FRESH)
-    assert allocate.phase_1(allocate.polite, pages, limits, Reading.FRESH) is found
-    assert allocate.phase_1(allocate.polite, pages, limits, Reading.STEADY) is not found
-    fewer = allocate.phase_1(allocate.polite, pages, Limits(3_600.0, 15.0, 10), Reading.STEADY)
+    pages, limits = SyntheticWeb(documents=50, servers=3).pages(), VisitLimits(3_600.0, 15.0, 100)
+    found = allocate.cached_allocation(allocate.allocate_politely, pages, limits, ModelReading.FRESH)
+    assert allocate.cached_allocation(allocate.allocate_politely, pages, limits, ModelReading.FRESH) is found
+    assert allocate.cached_allocation(allocate.allocate_politely, pages, limits, ModelReading.STEADY) is not found
+    fewer = allocate.cached_allocation(
+        allocate.allocate_politely, pages, VisitLimits(3_600.0, 15.0, 10), ModelReading.STEADY
+    )
     assert fewer.sum() == 10
 
 
 def test_policies_have_names() -> None:
     assert {"psp", "mp2", "m-wolf", "slotted"} <= POLICIES.keys()
     with pytest.raises(TarantulaError, match="There is no policy best"):
-        policy_named("best")
+        policy_for_known_rates("best")

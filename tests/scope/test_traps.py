@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tarantula.links.link import LinkKind
 from tarantula.scope import traps_part_same_body, traps_part_steps, traps_part_too_many_sessions
-from tarantula.scope.paths import MAX_OF_ONE, PathRepeats
+from tarantula.scope.paths import MAX_SEGMENT_REPEATS, PathRepeats
 from tarantula.scope.paths_part_path_too_long import MAX_SEGMENTS, PathTooLong
-from tarantula.scope.rule import Rule
+from tarantula.scope.rule import ScopeRule
 from tarantula.scope.rule_part_candidate import Candidate
-from tarantula.scope.traps import MAX_STEPS, MAX_YEARS_AHEAD, CalendarWithoutEnd
+from tarantula.scope.traps import MAX_CALENDAR_STEPS, MAX_YEARS_AHEAD, CalendarWithoutEnd
 from tarantula.scope.traps_part_ever_longer import MAX_GROWTH, EverLonger
 from tarantula.scope.traps_part_same_body import MAX_COPIES, SameBody
 from tarantula.scope.traps_part_too_many_sessions import MAX_SESSIONS, TooManySessions
@@ -51,7 +51,7 @@ HONEST = (
 )
 
 
-def judged(rule: Rule[Candidate], path: str, via: str = "", kind: LinkKind = LinkKind.NAVIGATION) -> str | None:
+def judged(rule: ScopeRule[Candidate], path: str, via: str = "", kind: LinkKind = LinkKind.NAVIGATION) -> str | None:
     candidate = Candidate.of(HOST + path, 1, kind)._replace(via=HOST + via if via else "")
     verdict = rule.judge(candidate)
     if verdict is None:
@@ -61,7 +61,7 @@ def judged(rule: Rule[Candidate], path: str, via: str = "", kind: LinkKind = Lin
     return verdict.rule
 
 
-def chain(rule: Rule[Candidate], *paths: str) -> int | None:
+def chain(rule: ScopeRule[Candidate], *paths: str) -> int | None:
     """Return at which of some paths, each named by the one before, a rule refuses."""
     for place, (via, path) in enumerate(pairwise(paths), 1):
         if judged(rule, path, via):
@@ -95,8 +95,8 @@ def test_every_date_from_1990_to_2030_is_let_in() -> None:
         ("/a/b/c/a/b/c/a/b/c/page.html", True),
         ("/a/b/c/a/b/d/a/b/c", False),
         ("/a/a/a/a/a", False),
-        ("/a" * MAX_OF_ONE, False),
-        ("/a" * (MAX_OF_ONE + 1), True),
+        ("/a" * MAX_SEGMENT_REPEATS, False),
+        ("/a" * (MAX_SEGMENT_REPEATS + 1), True),
         ("/a/1/a/2/a/3/a/4/a/5/a/6", True),
         ("/1/2/1/2/1/2", False),
         ("/0/0/0/0/0/0/0/0", False),
@@ -110,7 +110,7 @@ def test_repeating_segments(path: str, refused: bool) -> None:
 
 @given(st.lists(st.sampled_from("abc"), max_size=14))
 def test_repeats_are_those_that_one_sees(names: list[str]) -> None:
-    seen = any(names.count(name) > MAX_OF_ONE for name in names) or any(
+    seen = any(names.count(name) > MAX_SEGMENT_REPEATS for name in names) or any(
         names[start : start + size] * 3 == names[start : start + 3 * size]
         for size in range(2, 5)
         for start in range(len(names) - 3 * size + 1)
@@ -144,7 +144,7 @@ def test_urls_that_only_change_or_go_down_the_tree_do_not_grow() -> None:
 @pytest.mark.parametrize("step", [-31, 31])
 def test_calendars_that_are_turned_page_by_page(form: str, step: int) -> None:
     days = [date.fromordinal(date(THIS_YEAR, 1, 1).toordinal() + step * number) for number in range(100)]
-    assert chain(CalendarWithoutEnd(), *map(form.format, days)) == MAX_STEPS + 1
+    assert chain(CalendarWithoutEnd(), *map(form.format, days)) == MAX_CALENDAR_STEPS + 1
 
 
 @pytest.mark.parametrize("form", ["/cal/{}/05/", "/cal/{}-05-01", "/cal?month={}-05", "/cal?year={}&month=5"])
@@ -206,7 +206,7 @@ def test_the_same_body_under_many_addresses() -> None:
 
 
 def test_memories_are_bounded() -> None:
-    taken = traps_part_steps.Steps(size=10)
+    taken = traps_part_steps.StepCounter(size=10)
     assert [taken.take(str(number), str(number + 1)) for number in range(100)] == [*range(1, 101)]
     sessions, bodies = (
         traps_part_too_many_sessions.TooManySessions(size=10),

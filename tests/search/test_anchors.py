@@ -6,11 +6,17 @@ import pytest
 
 from tarantula.core.errors import TarantulaError
 from tarantula.search.ranks import anchors as module
-from tarantula.search.ranks.anchors import GENERIC, LONGEST, MOST_PAGES, Anchors, meant
+from tarantula.search.ranks.anchors import (
+    GENERIC_ANCHORS,
+    LONGEST_ANCHOR_TEXT,
+    MOST_NAMED_PAGES,
+    AnchorTexts,
+    anchor_words,
+)
 
 
 def names(said: list[list[tuple[int, str]]], pages: int = 10) -> dict[int, str]:
-    with Anchors() as anchors:
+    with AnchorTexts() as anchors:
         for named in said:
             anchors.add(named)
         anchors.count(pages)
@@ -31,16 +37,16 @@ def names(said: list[list[tuple[int, str]]], pages: int = 10) -> dict[int, str]:
     ],
 )
 def test_what_a_link_means(text: str, words: str) -> None:
-    assert meant(text) == words
+    assert anchor_words(text) == words
 
 
 def test_the_list_of_what_means_nothing_is_written_as_links_are_read() -> None:
-    assert {" ".join(module._WORDS.findall(words.lower())) for words in GENERIC} == GENERIC
+    assert {" ".join(module._WORDS.findall(words.lower())) for words in GENERIC_ANCHORS} == GENERIC_ANCHORS
 
 
 @pytest.mark.parametrize("held", [0, 3, 1000])
 def test_the_most_usual_names_come_first_however_little_is_held(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "HELD", held)
+    monkeypatch.setattr(module, "MOST_IN_MEMORY", held)
     said = [
         [(1, "Guide"), (1, "guide"), (2, "Other")],
         [(1, "Handbook"), (2, "other")],
@@ -51,26 +57,26 @@ def test_the_most_usual_names_come_first_however_little_is_held(held: int, monke
 
 
 def test_what_every_page_is_called_says_nothing() -> None:
-    shared = [[(page, "Imprimir"), (page, f"Notícia {page}")] for page in range(MOST_PAGES + 1)]
-    assert names(shared, MOST_PAGES + 1) == {page: f"notícia {page}" for page in range(MOST_PAGES + 1)}
-    assert names(shared[1:], MOST_PAGES + 1)[1] == "imprimir\nnotícia 1"
+    shared = [[(page, "Imprimir"), (page, f"Notícia {page}")] for page in range(MOST_NAMED_PAGES + 1)]
+    assert names(shared, MOST_NAMED_PAGES + 1) == {page: f"notícia {page}" for page in range(MOST_NAMED_PAGES + 1)}
+    assert names(shared[1:], MOST_NAMED_PAGES + 1)[1] == "imprimir\nnotícia 1"
 
 
 def test_only_so_many_letters_are_kept() -> None:
     said = [[(1, f"name {number} " + "x" * 90)] for number in range(100, 200)]
     (lines,) = names(said).values()
-    assert LONGEST - 100 < len(lines) < LONGEST
+    assert LONGEST_ANCHOR_TEXT - 100 < len(lines) < LONGEST_ANCHOR_TEXT
     assert all(line.endswith("x" * 90) for line in lines.splitlines())
 
 
-def fill(anchors: Anchors) -> None:
+def fill(anchors: AnchorTexts) -> None:
     with anchors:
         anchors.add((number, f"name {number}") for number in range(10_000))
         anchors.count(10_000)
 
 
 def test_without_room_it_says_so() -> None:
-    anchors = Anchors()
+    anchors = AnchorTexts()
     anchors._file.execute("PRAGMA max_page_count = 10")
     with pytest.raises(TarantulaError, match="Make room there"):
         fill(anchors)

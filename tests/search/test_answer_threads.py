@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from tarantula.search.barrels.barrel_part_answering import Answering
+from tarantula.search.barrels.barrel_part_answering import AnswerThreads
 
 
 class Refused(BaseException):
@@ -19,7 +19,7 @@ def test_questions_are_answered_or_what_went_wrong_is_told() -> None:
         raise Refused(body)
 
     async def go() -> None:
-        answering = Answering(2)
+        answering = AnswerThreads(2)
         answers = await asyncio.gather(*(answering.answer(bytes.upper, b"%c" % letter) for letter in b"spider"))
         assert b"".join(answers) == b"SPIDER"
         with pytest.raises(Refused, match="why"):
@@ -41,7 +41,7 @@ def test_whoever_has_gone_is_not_worked_for() -> None:
         return body
 
     async def go() -> None:
-        answering = Answering(1)
+        answering = AnswerThreads(1)
         first, second = (asyncio.create_task(answering.answer(hold, body)) for body in (b"1", b"2"))
         await asyncio.to_thread(held.wait, 20)
         for gone in (first, second):
@@ -65,8 +65,8 @@ def test_what_ends_after_the_loop_is_lost_without_a_word() -> None:
         goes_on.wait(20)
         return body
 
-    async def go() -> Answering:
-        answering = Answering(1)
+    async def go() -> AnswerThreads:
+        answering = AnswerThreads(1)
         task = asyncio.create_task(answering.answer(hold, b""))
         await asyncio.to_thread(held.wait, 20)
         task.cancel()

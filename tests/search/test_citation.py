@@ -7,9 +7,18 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.citation import BEFORE, LENGTH, MOST_HITS, AskedWords, _best_start, _Hit, citation, forms_asked
-from tarantula.search.queries.parser import understood
-from tarantula.search.texts.words import exact, stems_of
+from tarantula.search.citation import (
+    CITATION_LENGTH,
+    CONTEXT_BEFORE,
+    MOST_HITS,
+    QueryWordMatcher,
+    _best_start,
+    _Hit,
+    best_citation,
+    query_word_matcher,
+)
+from tarantula.search.queries.parser import parse_query
+from tarantula.search.texts.words import exact_analyzer, stems_of_word
 
 letters = st.one_of(
     st.sampled_from("abcçdeéfghijklmnñopqrstuüvwxyzABCDEXYZ_0123456789ßæÆØſKİ"), st.characters(codec="utf-8")
@@ -21,11 +30,11 @@ words = st.one_of(
 
 
 def marked(query: str, text: str) -> list[str]:
-    return [piece.text for piece in citation(text, forms_asked(understood(query))) if piece.marked]
+    return [piece.text for piece in best_citation(text, query_word_matcher(parse_query(query))) if piece.marked]
 
 
 def forms(word: str) -> set[str]:
-    return {*exact().analyze(word), *stems_of(word)}
+    return {*exact_analyzer().analyze(word), *stems_of_word(word)}
 
 
 @given(
@@ -33,9 +42,9 @@ def forms(word: str) -> set[str]:
 )
 def test_no_word_that_is_asked_for_is_passed_over(asked: list[str], others: list[str], between: str) -> None:
     text = between.join([*others, *asked])
-    wanted = frozenset(form for word in asked for part in exact().analyze(word) for form in forms(part))
+    wanted = frozenset(form for word in asked for part in exact_analyzer().analyze(word) for form in forms(part))
     expected = [word[0] for word in re.finditer(r"\w+", text) if forms(word[0].lower()) & wanted]
-    assert [text[start:end] for start, end, _ in AskedWords(wanted).hits_in(text)] == expected
+    assert [text[start:end] for start, end, _ in QueryWordMatcher(wanted).hits_in(text)] == expected
 
 
 def test_every_form_is_marked() -> None:
@@ -46,10 +55,10 @@ def test_every_form_is_marked() -> None:
 
 def test_the_place_with_most_of_the_words_is_cited() -> None:
     text = "red " + "x " * 500 + "red green blue " + "y " * 500
-    pieces = citation(text, forms_asked(understood("red green blue")))
+    pieces = best_citation(text, query_word_matcher(parse_query("red green blue")))
     assert [piece.text for piece in pieces if piece.marked] == ["red", "green", "blue"]
     assert pieces[0].text == "… "
-    assert sum(len(piece.text) for piece in pieces) <= LENGTH + 4
+    assert sum(len(piece.text) for piece in pieces) <= CITATION_LENGTH + 4
 
 
 @given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 200), st.sampled_from("abcd")), max_size=80))
@@ -62,13 +71,19 @@ def test_the_best_place_is_the_first_with_most_different_words_then_most_words(
         at += gap + length
     values = []
     for number, (begin, _, _) in enumerate(hits):
-        inside = [form for _, end, form in hits[number : number + MOST_HITS] if end <= begin + LENGTH - BEFORE]
+        inside = [
+            form
+            for _, end, form in hits[number : number + MOST_HITS]
+            if end <= begin + CITATION_LENGTH - CONTEXT_BEFORE
+        ]
         values.append((len(set(inside)), len(inside), -begin))
     best = max(values, default=(0, 0, 0))
     assert _best_start(hits) == (-best[2] if best[0] else 0)
 
 
 def test_without_a_word_its_beginning_is_cited() -> None:
-    assert [piece.text for piece in citation("One two three.", forms_asked(understood("four")))] == ["One two three."]
-    assert citation("", forms_asked(understood("four"))) == []
-    assert [piece.text for piece in citation("One.", forms_asked(understood("site:x.pt")))] == ["One."]
+    assert [piece.text for piece in best_citation("One two three.", query_word_matcher(parse_query("four")))] == [
+        "One two three."
+    ]
+    assert best_citation("", query_word_matcher(parse_query("four"))) == []
+    assert [piece.text for piece in best_citation("One.", query_word_matcher(parse_query("site:x.pt")))] == ["One."]

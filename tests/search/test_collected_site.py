@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.search.finder import Finder
-from tarantula.search.index.updater import Following
-from tarantula.search.results import Order, Request, Result
+from tarantula.search.finder import SearchFinder
+from tarantula.search.index.updater import IndexUpdater
+from tarantula.search.results import SearchOrder, SearchRequest, SearchResult
 from tests.search.test_index_updater import catch_up
 from tests.sites.server import Answer, Route, Web
 from tests.support.crawls import collect, describe, only_item
@@ -30,11 +30,11 @@ def test_links_of_a_collected_site_count_and_name(database: Database, database_c
     with Web(SITE) as web:
         describe(database, "site", base_url=web.url())
         collect("site")
-    following = Following(database_config, database)
+    following = IndexUpdater(database_config, database)
     catch_up(following)
 
-    def find(query: str, **wishes: Order | bool) -> list[Result]:
-        found = Finder(following.index).find(Request.model_validate({"query": query, **wishes}))
+    def find(query: str, **wishes: SearchOrder | bool) -> list[SearchResult]:
+        found = SearchFinder(following.index).find(SearchRequest.model_validate({"query": query, **wishes}))
         return [replace(result, url=result.url.removeprefix(web.url())) for result in found.results]
 
     rows = weighed(database, only_item(database).id)
@@ -45,7 +45,7 @@ def test_links_of_a_collected_site_count_and_name(database: Database, database_c
         "new": "field guide\na guide to the field",
     }
     assert "new" in [result.url for result in find("field guide")]
-    by_links = find("spiders", order=Order.LINKS, unfold=True)
+    by_links = find("spiders", order=SearchOrder.LINKS, unfold=True)
     assert [(result.url, result.inlinks) for result in by_links] == [("new", 3), ("", 2), ("1", 1), ("2", 1)]
     assert sorted(result.alike for result in find("spiders")) == [0, 0, 1]
     assert {result.alike for result in find("spiders", unfold=True)} == {0}

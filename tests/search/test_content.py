@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.core.urls import key_of
-from tarantula.search.texts.content import Content, unpacked
+from tarantula.search.texts.content import ExtractedText, unpack_text
 from tarantula.search.texts.content_part_language import language_of
-from tarantula.search.texts.content_part_reading import content_of
+from tarantula.search.texts.content_part_reading import extract_text
 from tests.sites.drawing import pdf
 
 URL = "http://www.fc.ul.pt/cursos/"
@@ -24,8 +24,8 @@ Ci&ecirc;ncias </title><meta name=description content="Os cursos da faculdade"><
 """
 
 
-def read(body: str | bytes, media_type: str = "text/html", charset: str | None = "utf-8") -> Content:
-    content = content_of(body.encode() if isinstance(body, str) else body, media_type, URL, charset)
+def read(body: str | bytes, media_type: str = "text/html", charset: str | None = "utf-8") -> ExtractedText:
+    content = extract_text(body.encode() if isinstance(body, str) else body, media_type, URL, charset)
     assert content is not None
     return content
 
@@ -73,11 +73,11 @@ def test_plain_text_and_papers_are_read() -> None:
 
 @pytest.mark.parametrize("media_type", ["image/png", "application/zip", None])
 def test_what_has_no_words_is_not_read(media_type: str | None) -> None:
-    assert content_of(b"words", media_type, URL, None) is None
+    assert extract_text(b"words", media_type, URL, None) is None
 
 
 def test_what_cannot_be_read_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
-    assert content_of(b"%PDF-1.4 and then nothing", "application/pdf", URL, None) is None
+    assert extract_text(b"%PDF-1.4 and then nothing", "application/pdf", URL, None) is None
     assert URL in caplog.text
 
 
@@ -87,11 +87,13 @@ def test_the_language_is_told_by_the_text_and_not_by_its_markup() -> None:
     assert language_of("Olá", "nonsense!") == ""
 
 
-@given(st.builds(Content, st.text(), st.text(), main=st.text(), anchors=st.lists(st.tuples(st.text(), st.text()))))
-def test_what_was_packed_comes_out_again(content: Content) -> None:
-    assert unpacked(content.packed()) == content
+@given(
+    st.builds(ExtractedText, st.text(), st.text(), main=st.text(), anchors=st.lists(st.tuples(st.text(), st.text())))
+)
+def test_what_was_packed_comes_out_again(content: ExtractedText) -> None:
+    assert unpack_text(content.packed()) == content
 
 
 @given(st.binary())
 def test_any_bytes_are_a_page(body: bytes) -> None:
-    assert content_of(body, "text/html", URL, None) is not None
+    assert extract_text(body, "text/html", URL, None) is not None

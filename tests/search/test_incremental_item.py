@@ -5,7 +5,7 @@ from __future__ import annotations
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.lifecycle.removal_part_removal import remove_item
-from tarantula.search.index.updater import Following
+from tarantula.search.index.updater import IndexUpdater
 from tests.incremental.test_item import site
 from tests.search.test_index_updater import catch_up, find
 from tests.sites.lively import LivelyWeb
@@ -14,7 +14,7 @@ from tests.support.incremental_items import begin_collecting, chosen, end_of, pr
 from tests.support.item_contents import urns
 
 
-def where(following: Following, web: LivelyWeb, query: str) -> dict[str, str]:
+def where(following: IndexUpdater, web: LivelyWeb, query: str) -> dict[str, str]:
     """Return what is found, by its path: the item of each."""
     return {result.url.removeprefix(web.url("")): result.urn for result in find(following, query).results}
 
@@ -24,7 +24,7 @@ def test_a_refreshed_item_is_found_as_it_is(sqlite: Database, config: Config) ->
         site(sqlite, web)
         collect("site")
         (first,) = urns(sqlite)
-        following = Following(config, sqlite)
+        following = IndexUpdater(config, sqlite)
         catch_up(following)
         assert where(following, web, "version") == {"/twice.html": first}
         plan = {web.url(path): [0.0] for path in ("/", "/twice.html", "/same.html", "/gone.html")}

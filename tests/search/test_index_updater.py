@@ -11,15 +11,15 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.lifecycle.removal_part_removal import remove_item
-from tarantula.search.finder import Finder
-from tarantula.search.index.storage import BusyIndex, DamagedIndex, Index
-from tarantula.search.index.updater import Following, folder_of, forget_index, wish_all_read
-from tarantula.search.results import Request, Results
-from tarantula.store.journal import Happened, note
+from tarantula.search.finder import SearchFinder
+from tarantula.search.index.storage import BusyIndex, DamagedIndex, SearchIndex
+from tarantula.search.index.updater import IndexUpdater, discard_index, index_folder, request_rereading
+from tarantula.search.results import SearchRequest, SearchResults
+from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import JournalEntry
 from tests.support.archived_items import archive, page
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 PHYSICS = page("fisica", "<title>Física</title><p>Os cursos de física da faculdade, e os laboratórios.".encode())
 CHANGED = page("fisica", "<title>Física</title><p>Os cursos de astronomia da faculdade, e os telescópios.".encode())
@@ -30,10 +30,10 @@ def tell(database: Database, urn: str) -> None:
     """Write in the journal that an item was collected."""
     with database.session() as session:
         item = find_item(session, urn)
-        note(session.connection(), Happened.COLLECTED, item.id)
+        append_to_journal(session.connection(), JournalKind.COLLECTED, item.id)
 
 
-def catch_up(following: Following) -> int:
+def catch_up(following: IndexUpdater) -> int:
     """Follow to the end; return how many documents were indexed."""
     indexed = 0
     while not (done := following.step()).is_everything:
@@ -41,24 +41,24 @@ def catch_up(following: Following) -> int:
     return indexed
 
 
-def settle(following: Following) -> None:
+def settle(following: IndexUpdater) -> None:
     """Follow until the place is noted: others write to the same PostgreSQL."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_SECONDS
     while (done := following.step()).place != done.head:
         assert time.monotonic() < end
         time.sleep(0.01)
 
 
-def find(following: Following, query: str) -> Results:
-    return Finder(following.index).find(Request(query=query))
+def find(following: IndexUpdater, query: str) -> SearchResults:
+    return SearchFinder(following.index).find(SearchRequest(query=query))
 
 
-def urls(results: Results) -> list[str]:
+def urls(results: SearchResults) -> list[str]:
     return [result.url.rpartition("/")[2] for result in results.results]
 
 
 def test_what_was_collected_is_found_until_it_is_removed(database: Database, config: Config) -> None:
-    following = Following(config, database)
+    following = IndexUpdater(config, database)
     first = archive(database, config, [PHYSICS, LIBRARY])
     tell(database, first)
     assert catch_up(following) == 2
@@ -86,8 +86,8 @@ def test_what_was_collected_is_found_until_it_is_removed(database: Database, con
 def test_whoever_comes_back_goes_on_where_it_was(database: Database, config: Config) -> None:
     urn = archive(database, config, [PHYSICS])
     tell(database, urn)
-    settle(Following(config, database))
-    following = Following(config, database)
+    settle(IndexUpdater(config, database))
+    following = IndexUpdater(config, database)
     assert catch_up(following) == 0
     later = archive(database, config, [LIBRARY], months=1)
     tell(database, later)
@@ -96,49 +96,49 @@ def test_whoever_comes_back_goes_on_where_it_was(database: Database, config: Con
 
 def test_an_index_is_built_anew_from_what_was_read(database: Database, config: Config) -> None:
     tell(database, archive(database, config, [PHYSICS, LIBRARY]))
-    catch_up(Following(config, database))
-    forget_index(config)
-    following = Following(config, database)
+    catch_up(IndexUpdater(config, database))
+    discard_index(config)
+    following = IndexUpdater(config, database)
     assert catch_up(following) == 2
     assert urls(find(following, "física")) == ["fisica"]
 
 
 def test_every_text_is_read_again_when_somebody_wishes_it(database: Database, config: Config) -> None:
     archive(database, config, [PHYSICS, LIBRARY])
-    following = Following(config, database)
+    following = IndexUpdater(config, database)
     assert catch_up(following) == 0
-    wish_all_read(database)
+    request_rereading(database)
     assert catch_up(following) == 2
 
 
 def test_a_database_that_was_put_back_is_said_and_followed_anew(sqlite: Database, config: Config) -> None:
     urn = archive(sqlite, config, [PHYSICS])
     tell(sqlite, urn)
-    catch_up(Following(config, sqlite))
+    catch_up(IndexUpdater(config, sqlite))
     with sqlite.session() as session:
         session.execute(delete(JournalEntry))
         session.execute(text("DELETE FROM sqlite_sequence"))
     tell(sqlite, urn)
     with pytest.raises(TarantulaError, match=r"ahead of the journal.*tarantula index --rebuild"):
-        catch_up(Following(config, sqlite))
-    forget_index(config)
-    following = Following(config, sqlite)
+        catch_up(IndexUpdater(config, sqlite))
+    discard_index(config)
+    following = IndexUpdater(config, sqlite)
     assert catch_up(following) == 1
     assert urls(find(following, "física")) == ["fisica"]
 
 
 def test_one_process_at_a_time_keeps_an_index(sqlite: Database, config: Config) -> None:
-    following = Following(config, sqlite)
+    following = IndexUpdater(config, sqlite)
     with pytest.raises(BusyIndex, match="Another process"):
-        Following(config, sqlite)
+        IndexUpdater(config, sqlite)
     assert urls(find(following, "nada")) == []
 
 
 def test_a_damaged_index_is_said_and_built_anew(sqlite: Database, config: Config) -> None:
     tell(sqlite, archive(sqlite, config, [PHYSICS]))
-    catch_up(Following(config, sqlite))
-    (folder_of(config) / "meta.json").write_text("{")
+    catch_up(IndexUpdater(config, sqlite))
+    (index_folder(config) / "meta.json").write_text("{")
     with pytest.raises(DamagedIndex, match="--rebuild"):
-        Index(folder_of(config))
-    forget_index(config)
-    assert catch_up(Following(config, sqlite)) == 1
+        SearchIndex(index_folder(config))
+    discard_index(config)
+    assert catch_up(IndexUpdater(config, sqlite)) == 1

@@ -20,22 +20,22 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
-from tarantula.search.barrels.client import RemoteFinder
-from tarantula.search.results import Order, Request
-from tarantula.store.journal import Follower, Happened, head
+from tarantula.search.barrels.client import GatewayClient
+from tarantula.search.results import SearchOrder, SearchRequest
+from tarantula.store.journal import JournalFollower, JournalKind, last_visible_id
 from tarantula.tables.publications import Barrel
 from tests.support.barrels import arrive, new_item, start_barrel, start_gateway
 from tests.support.waits import eventually
 
 KILLS = {"postgresql": 40, "sqlite": 20} if os.environ.get("TARANTULA_FULL_SIZE") else {"postgresql": 3, "sqlite": 1}
 CLIENTS, BARRELS = 4, 3
-EVERYTHING = Request(query="everywhere", order=Order.NEWEST)
+EVERYTHING = SearchRequest(query="everywhere", order=SearchOrder.NEWEST)
 
 
 class Questions:
     """Several who ask without end, and what must hold of every answer."""
 
-    def __init__(self, finder: RemoteFinder) -> None:
+    def __init__(self, finder: GatewayClient) -> None:
         self.answers: set[tuple[int, int]] = set()
         """Places, with how many documents were found from there."""
         self.number = 0
@@ -146,18 +146,18 @@ def arriving(database: Database, urn: str, name: str, is_slow: bool) -> Callable
 def read_up_to(database: Database) -> Callable[[int], int]:
     """Return what tells how many documents the journal has up to a place."""
     with database.reading() as session:
-        entries = Follower(0, [Happened.READ]).next(session.connection(), 1_000_000)
+        entries = JournalFollower(0, [JournalKind.READ]).next(session.connection(), 1_000_000)
     return lambda place: sum(len(entry.documents) for entry in entries if entry.id <= place)
 
 
 def last(database: Database) -> int:
     with database.reading() as session:
-        return head(session.connection())
+        return last_visible_id(session.connection())
 
 
 def everything(address: str) -> list[int]:
     """Return every document that a barrel has, asked page by page."""
-    with closing(RemoteFinder(address)) as finder:
+    with closing(GatewayClient(address)) as finder:
         pages = [finder.find(EVERYTHING)]
         while len(pages) < pages[0].pages:
             pages.append(finder.find(EVERYTHING.model_copy(update={"page": len(pages) + 1})))
@@ -176,7 +176,7 @@ def test_no_question_fails_and_no_answer_goes_back(kind: str, request: pytest.Fi
         writers = [arriving(database, urn, "quick", False)]
         if kind == "postgresql":
             writers.append(arriving(database, urn, "slow", True))
-        with closing(RemoteFinder(gateway)) as finder, going_on(*[(questions := Questions(finder)).ask] * CLIENTS):
+        with closing(GatewayClient(gateway)) as finder, going_on(*[(questions := Questions(finder)).ask] * CLIENTS):
             with going_on(*writers):
                 kill_in_turn(fleet, questions, KILLS[kind])
             eventually(lambda: fleet.is_ready() and set(fleet.places()) == {last(database)})

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.search.ranks.pagerank import pagerank
-from tarantula.search.ranks.pagerank_part_weights import weights
+from tarantula.search.ranks.pagerank_part_weights import score_weights
 
 WEBS = st.integers(1, 12).flatmap(
     lambda pages: st.tuples(
@@ -54,11 +54,11 @@ def factor(number: float) -> float:
 
 def test_the_best_page_weighs_two_and_a_half_times_an_ordinary_one() -> None:
     ranks = numpy.array([1.0] * 50 + [0.5] * 40 + [3.0, 30.0, 300.0])
-    given_to_index = weights(ranks)
+    given_to_index = score_weights(ranks)
     assert factor(given_to_index[-1]) == pytest.approx(2.5)
     assert [factor(number) for number in given_to_index[:90]] == [1.0] * 90
     assert factor(given_to_index[-2]) == pytest.approx(1 + 1.5 * math.log(30) / math.log(300))
 
 
 def test_where_ranks_are_much_the_same_they_say_little() -> None:
-    assert factor(weights(numpy.array([1.0, 1.0, 1.1]))[-1]) < 1.1
+    assert factor(score_weights(numpy.array([1.0, 1.0, 1.1]))[-1]) < 1.1

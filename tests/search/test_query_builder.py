@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.finder import Finder
-from tarantula.search.index.storage import Index
-from tarantula.search.queries.builder_part_asking import Asking, Needed
-from tarantula.search.queries.parser import understood
-from tarantula.search.results import Request
-from tarantula.search.texts.words import exact
+from tarantula.search.finder import SearchFinder
+from tarantula.search.index.storage import SearchIndex
+from tarantula.search.queries.builder_part_asking import MatchMode, QueryBuilder
+from tarantula.search.queries.parser import parse_query
+from tarantula.search.results import SearchRequest
+from tarantula.search.texts.words import exact_analyzer
 from tests.support.index_entries import entry
 
 WORDS = (
@@ -29,9 +29,9 @@ DOCUMENTS = list(product(WORDS, PLACES, LANGUAGES))
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchIndex]:
     """An index of documents with one of the words in one place, in one language."""
-    with closing(Index(tmp_path_factory.mktemp("index"))) as index:
+    with closing(SearchIndex(tmp_path_factory.mktemp("index"))) as index:
         index.put(
             entry(number, path=f"page-{number}", language=language, **{"main": "", place: f"Um, {word}: two."})
             for number, (word, place, language) in enumerate(DOCUMENTS, 1)
@@ -41,11 +41,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield index
 
 
-def found(index: Index, query: str) -> set[int]:
+def found(index: SearchIndex, query: str) -> set[int]:
     """Return the numbers of what a query finds, which is all that its counterpart finds."""
-    searcher, asking, asked = index.searcher(), Asking(index.schema, index.searcher()), understood(query)
+    searcher, asking, asked = index.searcher(), QueryBuilder(index.schema, index.searcher()), parse_query(query)
     both = []
-    for needed in Needed:
+    for needed in MatchMode:
         for one in (asking.query(asked, needed), asking.matching(asked, needed)):
             addresses = [address for _, address in searcher.search(one, limit=10_000).hits]
             both.append({int(number or 0) for number in searcher.fast_field_values("number", addresses)})
@@ -55,12 +55,12 @@ def found(index: Index, query: str) -> set[int]:
 
 def with_word(word: str) -> set[int]:
     """Return the numbers of the documents that have a word, whatever its accents."""
-    wanted = exact().analyze(word)
-    return {number for number, (other, _, _) in enumerate(DOCUMENTS, 1) if exact().analyze(other) == wanted}
+    wanted = exact_analyzer().analyze(word)
+    return {number for number, (other, _, _) in enumerate(DOCUMENTS, 1) if exact_analyzer().analyze(other) == wanted}
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_a_word_is_found_wherever_it_stands_with_or_without_accents(index: Index, word: str) -> None:
+def test_a_word_is_found_wherever_it_stands_with_or_without_accents(index: SearchIndex, word: str) -> None:
     assert found(index, word) >= with_word(word)
     assert found(index, f'"{word}"') >= with_word(word)
     in_titles = {number for number, (_, place, _) in enumerate(DOCUMENTS, 1) if place == "title"}
@@ -72,12 +72,12 @@ def test_a_word_is_found_wherever_it_stands_with_or_without_accents(index: Index
 @pytest.mark.parametrize(
     ("typed", "other"), [("ciencia", "ciencias"), ("história", "historia"), ("informação", "informações")]
 )
-def test_other_forms_are_found_too(index: Index, typed: str, other: str) -> None:
+def test_other_forms_are_found_too(index: SearchIndex, typed: str, other: str) -> None:
     in_portuguese = {number for number, one in enumerate(DOCUMENTS, 1) if (one[0], one[2]) == (other, "pt")}
     assert found(index, typed) >= with_word(typed) | in_portuguese
 
 
-def test_addresses_are_found_by_their_words(index: Index) -> None:
+def test_addresses_are_found_by_their_words(index: SearchIndex) -> None:
     assert found(index, "url:history") == {len(DOCUMENTS) + 1}
     assert len(DOCUMENTS) + 1 in found(index, "history")
     assert found(index, "url:histories") == set()
@@ -94,16 +94,19 @@ filters = st.sampled_from(
 
 
 @given(st.lists(st.one_of(parts, phrases, filters), min_size=1, max_size=5).map(" ".join))
-def test_what_is_counted_by_kinds_is_what_is_found(index: Index, query: str) -> None:
+def test_what_is_counted_by_kinds_is_what_is_found(index: SearchIndex, query: str) -> None:
     found(index, query)
-    answer = Finder(index).find(Request(query=query))
+    answer = SearchFinder(index).find(SearchRequest(query=query))
     assert sum(count.documents for count in answer.facets.types) == answer.documents
     assert sum(count.documents for count in answer.facets.years) == answer.documents
 
 
 def test_words_that_are_rarer_count_more_than_the_commonest(tmp_path: Path) -> None:
-    with closing(Index(tmp_path)) as index:
+    with closing(SearchIndex(tmp_path)) as index:
         index.put([entry(1, "Rules of the game and of the the the the the house."), entry(2, "The rules of chess.")])
         index.commit(1)
-        assert [one.document for one in Finder(index).find(Request(query="the chess OR game")).results] == [2, 1]
-        assert len(Finder(index).find(Request(query="of the")).results) == 2
+        assert [one.document for one in SearchFinder(index).find(SearchRequest(query="the chess OR game")).results] == [
+            2,
+            1,
+        ]
+        assert len(SearchFinder(index).find(SearchRequest(query="of the")).results) == 2

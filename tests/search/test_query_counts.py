@@ -10,25 +10,25 @@ from sqlalchemy import func, insert, select
 
 from tarantula.core.database import Database
 from tarantula.search import query_counts
-from tarantula.search.query_counts import SearchCounts, normalised, top
-from tarantula.search.results import Request
+from tarantula.search.query_counts import QueryCounter, normalised_query, top_queries
+from tarantula.search.results import SearchRequest
 from tarantula.tables.publications import SearchCount
 
 
-def search(counts: SearchCounts, *queries: str) -> None:
+def search(counts: QueryCounter, *queries: str) -> None:
     for query in queries:
-        counts.note(Request(query=query))
+        counts.note(SearchRequest(query=query))
 
 
 def best(database: Database, days: int = 7, most: int = 10) -> list[tuple[str, int]]:
     with database.reading() as session:
-        return [(query, number) for query, number in top(session.connection(), days, most)]
+        return [(query, number) for query, number in top_queries(session.connection(), days, most)]
 
 
 def test_the_most_frequent_come_first(database: Database) -> None:
-    counts = SearchCounts(database)
+    counts = QueryCounter(database)
     search(counts, "Lisboa", " lisboa\n", "coimbra", "LISBOA", "porto", "porto")
-    counts.note(Request(query="coimbra", page=2))
+    counts.note(SearchRequest(query="coimbra", page=2))
     search(counts, "", " ")
     counts.write()
     search(counts, "porto", "porto")
@@ -39,7 +39,7 @@ def test_the_most_frequent_come_first(database: Database) -> None:
 
 def test_several_who_write_at_once_lose_nothing(database: Database) -> None:
     def go() -> None:
-        counts = SearchCounts(database)
+        counts = QueryCounter(database)
         for _ in range(5):
             search(counts, "a", "b", "c")
             counts.write()
@@ -54,21 +54,21 @@ def test_several_who_write_at_once_lose_nothing(database: Database) -> None:
 
 def test_old_days_are_forgotten(sqlite: Database) -> None:
     today = datetime.now(UTC).date()
-    ages = {"today": 0, "week": 6, "older": 8, "oldest": query_counts.DAYS}
+    ages = {"today": 0, "week": 6, "older": 8, "oldest": query_counts.RETENTION_DAYS}
     with sqlite.session() as session:
         for query, days in ages.items():
             session.execute(insert(SearchCount).values(day=today - timedelta(days=days), query=query, number=days + 1))
     assert best(sqlite) == [("week", 7), ("today", 1)]
-    counts = SearchCounts(sqlite)
+    counts = QueryCounter(sqlite)
     search(counts, "today")
     counts.write()
     assert best(sqlite, days=1000) == [("older", 9), ("week", 7), ("today", 2)]
 
 
 def test_there_are_never_too_many(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query_counts, "MOST", 3)
-    monkeypatch.setattr(query_counts, "MOST_A_DAY", 4)
-    counts = SearchCounts(sqlite)
+    monkeypatch.setattr(query_counts, "MOST_IN_MEMORY", 3)
+    monkeypatch.setattr(query_counts, "MOST_PER_DAY", 4)
+    counts = QueryCounter(sqlite)
     for first in ("a", "b", "a", "c"):
         search(counts, *(f"{first}{number}" for number in range(5)))
         counts.write()
@@ -82,4 +82,4 @@ def test_there_are_never_too_many(sqlite: Database, monkeypatch: pytest.MonkeyPa
     [("  Two\t words\x00 ", "two words"), ("x" * 500, "x" * 200), ("\u202eABC", "abc"), ("É São", "é são")],
 )
 def test_queries_that_mean_the_same_are_one(query: str, kept: str) -> None:
-    assert normalised(query) == kept
+    assert normalised_query(query) == kept

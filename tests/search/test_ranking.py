@@ -14,13 +14,13 @@ from tarantula.core.database import Database
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.removal_part_removal import remove_item
 from tarantula.links.link import LinkKind
-from tarantula.search.finder import Finder
+from tarantula.search.finder import SearchFinder
 from tarantula.search.index.indexer import Indexer
-from tarantula.search.index.storage import Index
+from tarantula.search.index.storage import SearchIndex
 from tarantula.search.ranks import graph, graph_part_link_rows, ranking
 from tarantula.search.ranks.ranking import rank_items
-from tarantula.search.results import Order, Request, Results
-from tarantula.store.journal import Happened
+from tarantula.search.results import SearchOrder, SearchRequest, SearchResults
+from tarantula.store.journal import JournalKind
 from tarantula.tables.publications import Item, JournalEntry, LinkWeight
 from tests.support.link_graphs import add_document, add_item, ended, url, weighed
 
@@ -34,7 +34,7 @@ STAR = {
 
 def told(database: Database) -> int:
     with database.reading() as session:
-        entries = select(func.count()).where(JournalEntry.kind == Happened.RANKED)
+        entries = select(func.count()).where(JournalEntry.kind == JournalKind.RANKED)
         return session.scalar(entries) or 0
 
 
@@ -140,7 +140,7 @@ def test_small_pieces_come_to_the_same(database: Database, monkeypatch: pytest.M
 
 def test_one_that_is_cut_short_is_made_good(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     item = add_item(database, "a", STAR)
-    monkeypatch.setattr(ranking, "ROWS", 2)
+    monkeypatch.setattr(ranking, "DOCUMENTS_PER_TRANSACTION", 2)
     commits = count(1)
 
     def killed(_connection: Connection) -> None:
@@ -158,7 +158,7 @@ def test_one_that_is_cut_short_is_made_good(database: Database, monkeypatch: pyt
 
 def test_two_at_once_come_to_the_same(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     item = add_item(database, "a", STAR)
-    monkeypatch.setattr(ranking, "ROWS", 1)
+    monkeypatch.setattr(ranking, "DOCUMENTS_PER_TRANSACTION", 1)
     with ThreadPoolExecutor(4) as together:
         done = list(together.map(lambda _: rank_items(database, ended(item)), range(4)))
     assert done == [4] * 4
@@ -186,14 +186,14 @@ def test_an_item_without_pages_has_nothing_to_weigh(database: Database) -> None:
     assert rank_items(database, ended(item)) == 0
 
 
-def search(index: Index, words: str, order: Order = Order.BEST) -> Results:
-    return Finder(index).find(Request(query=words, order=order))
+def search(index: SearchIndex, words: str, order: SearchOrder = SearchOrder.BEST) -> SearchResults:
+    return SearchFinder(index).find(SearchRequest(query=words, order=order))
 
 
 def test_links_change_what_is_found_first(database: Database, tmp_path: Path) -> None:
     web = {f"a/{number}": [("a/7", "Tarantula's burrow")] for number in range(20)}
     item = add_item(database, "a", web)
-    index = Index(tmp_path / "index")
+    index = SearchIndex(tmp_path / "index")
     indexer = Indexer(database, index)
     indexer.step()
     assert search(index, "burrow").documents == 0
@@ -202,8 +202,8 @@ def test_links_change_what_is_found_first(database: Database, tmp_path: Path) ->
     (found,) = search(index, "burrow").results
     assert (found.url, found.inlinks) == (url("a/7"), 19)
     assert search(index, "this is").results[0].url == url("a/7")
-    assert search(index, "this is", Order.LINKS).results[0].url == url("a/7")
-    best, words = search(index, "this is"), search(index, "this is", Order.WORDS)
+    assert search(index, "this is", SearchOrder.LINKS).results[0].url == url("a/7")
+    best, words = search(index, "this is"), search(index, "this is", SearchOrder.WORDS)
     score = {result.url: result.score for result in words.results}
     assert best.results[0].score == pytest.approx(2.5 * max(score.values()), rel=0.3)
 
@@ -211,7 +211,7 @@ def test_links_change_what_is_found_first(database: Database, tmp_path: Path) ->
 def test_who_begins_later_takes_the_links_at_once(database: Database, tmp_path: Path) -> None:
     item = add_item(database, "a", STAR)
     rank_items(database, ended(item))
-    early, late = Index(tmp_path / "early"), Index(tmp_path / "late")
+    early, late = SearchIndex(tmp_path / "early"), SearchIndex(tmp_path / "late")
     for index in (early, late):
         Indexer(database, index).step()
     assert search(late, "spiders").results[0].inlinks == 3

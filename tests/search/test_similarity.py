@@ -7,17 +7,17 @@ from random import Random
 
 import pytest
 
-from tarantula.search.texts.content import unpacked
-from tarantula.search.texts.content_part_reading import content_of
+from tarantula.search.texts.content import unpack_text
+from tarantula.search.texts.content_part_reading import extract_text
 from tarantula.search.texts.similarity import (
-    BANDS,
-    BINS,
-    RUN,
-    are_alike,
-    bands_of,
-    likeness_from,
-    likeness_of,
-    near_another,
+    SHINGLE_WORDS,
+    SIGNATURE_BANDS,
+    SIGNATURE_BYTES,
+    are_near_duplicates,
+    near_duplicate_candidates,
+    signature_bands,
+    signature_from_bands,
+    signature_of,
     sketch_of,
 )
 
@@ -33,7 +33,9 @@ def words(chance: Random, number: int) -> list[str]:
 
 def share(one: list[str], other: list[str]) -> float:
     """Return how large a part of their runs two texts share, counted one by one."""
-    runs = [{tuple(text[at : at + RUN]) for at in range(len(text) - RUN + 1)} for text in (one, other)]
+    runs = [
+        {tuple(text[at : at + SHINGLE_WORDS]) for at in range(len(text) - SHINGLE_WORDS + 1)} for text in (one, other)
+    ]
     return len(runs[0] & runs[1]) / len(runs[0] | runs[1])
 
 
@@ -47,15 +49,15 @@ def edited(chance: Random, text: list[str], edits: int) -> list[str]:
 
 
 def kept(text: list[str]) -> bytes:
-    return likeness_of(" ".join(text))
+    return signature_of(" ".join(text))
 
 
 def are_near(one: bytes, other: bytes) -> bool:
-    return bool(near_another([sketch_of(one), sketch_of(other)]))
+    return bool(near_duplicate_candidates([sketch_of(one), sketch_of(other)]))
 
 
 def share_a_band(one: bytes, other: bytes) -> bool:
-    return any(ours == theirs for ours, theirs in zip(bands_of(one), bands_of(other), strict=True))
+    return any(ours == theirs for ours, theirs in zip(signature_bands(one), signature_bands(other), strict=True))
 
 
 @pytest.mark.parametrize("length", [80, 300, 1300])
@@ -70,7 +72,7 @@ def test_texts_with_small_changes_are_alike(length: int) -> None:
         near += 1
         sketched += are_near(kept(one), kept(other))
         shared += share_a_band(kept(one), kept(other))
-        told += are_alike(kept(one), kept(other))
+        told += are_near_duplicates(kept(one), kept(other))
     assert sketched == PAIRS
     assert shared >= 0.97 * PAIRS
     assert told >= 0.95 * PAIRS
@@ -82,14 +84,19 @@ def test_unlike_pages_of_one_template_are_not(length: int) -> None:
     template = words(chance, TEMPLATE)
     pages = [kept(template[:60] + words(chance, max(length, 100)) + template[60:]) for _ in range(60)]
     pairs = [(one, other) for place, one in enumerate(pages) for other in pages[:place]]
-    assert not any(are_alike(one, other) for one, other in pairs)
+    assert not any(are_near_duplicates(one, other) for one, other in pairs)
     assert sum(share_a_band(one, other) for one, other in pairs) < 0.1 * len(pairs)
     assert sum(are_near(one, other) for one, other in pairs) < 0.2 * len(pairs)
 
 
 def test_sketches_that_are_near_are_told_by_their_places() -> None:
-    assert near_another([]) == near_another([7]) == near_another([0, 2**64 - 1]) == []
-    assert near_another([0b1, 2**64 - 1, 0b10, 2**32 - 1, 2**64 - 2]) == [0, 1, 2, 4]
+    assert (
+        near_duplicate_candidates([])
+        == near_duplicate_candidates([7])
+        == near_duplicate_candidates([0, 2**64 - 1])
+        == []
+    )
+    assert near_duplicate_candidates([0b1, 2**64 - 1, 0b10, 2**32 - 1, 2**64 - 2]) == [0, 1, 2, 4]
 
 
 def test_what_is_said_of_shares_is_near_the_truth() -> None:
@@ -97,16 +104,16 @@ def test_what_is_said_of_shares_is_near_the_truth() -> None:
     for edits in (5, 30, 100, 300):
         one = words(chance, 1000)
         other = edited(chance, one, edits)
-        agreeing = sum(ours == theirs for ours, theirs in zip(kept(one), kept(other), strict=True)) / BINS
+        agreeing = sum(ours == theirs for ours, theirs in zip(kept(one), kept(other), strict=True)) / SIGNATURE_BYTES
         assert agreeing == pytest.approx(share(one, other), abs=0.15)
 
 
 def test_case_and_signs_between_words_make_no_difference() -> None:
     text = "A tarântula tece, e a mosca cai; depois a tarântula espera outra vez, quieta. " * 3 + "Fim de tudo isto?"
-    assert kept(text.upper().split()) == likeness_of(text.lower().replace(" ", "\n \t"))
-    assert len(likeness_of(text)) == BINS
-    assert likeness_from(bands_of(likeness_of(text))) == likeness_of(text)
-    assert len(bands_of(likeness_of(text))) == BANDS
+    assert kept(text.upper().split()) == signature_of(text.lower().replace(" ", "\n \t"))
+    assert len(signature_of(text)) == SIGNATURE_BYTES
+    assert signature_from_bands(signature_bands(signature_of(text))) == signature_of(text)
+    assert len(signature_bands(signature_of(text))) == SIGNATURE_BANDS
 
 
 @pytest.mark.parametrize(
@@ -117,20 +124,20 @@ def test_case_and_signs_between_words_make_no_difference() -> None:
     ],
 )
 def test_it_is_the_same_from_year_to_year(text: str, digest: str) -> None:
-    assert sha1(likeness_of(text)).hexdigest() == digest
+    assert sha1(signature_of(text)).hexdigest() == digest
 
 
 @pytest.mark.parametrize("text", ["", " ", "\0", "Page not found", "word " * 4, "\ud800" * 30, "a" * 300_000])
 def test_texts_of_few_words_are_like_nothing(text: str) -> None:
-    assert likeness_of(text) == b""
+    assert signature_of(text) == b""
 
 
 def test_only_so_much_of_a_text_is_looked_at() -> None:
-    assert len(likeness_of("ç longa história de uma aranha " * 100_000)) == BINS
+    assert len(signature_of("ç longa história de uma aranha " * 100_000)) == SIGNATURE_BYTES
 
 
 def test_it_is_kept_with_what_a_document_says() -> None:
     text = " ".join(words(Random(1), 100))
-    content = content_of(text.encode(), "text/plain", "http://a.example/", "utf-8")
+    content = extract_text(text.encode(), "text/plain", "http://a.example/", "utf-8")
     assert content is not None
-    assert bytes.fromhex(unpacked(content.packed()).likeness) == likeness_of(text)
+    assert bytes.fromhex(unpack_text(content.packed()).likeness) == signature_of(text)

@@ -7,23 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from tarantula.search.finder import Finder
-from tarantula.search.index.schema import Entry
-from tarantula.search.index.storage import Index
-from tarantula.search.results import Order, Request, Results
-from tarantula.search.texts.words import stems_of
+from tarantula.search.finder import SearchFinder
+from tarantula.search.index.schema import IndexEntry
+from tarantula.search.index.storage import SearchIndex
+from tarantula.search.results import SearchOrder, SearchRequest, SearchResults
+from tarantula.search.texts.words import stems_of_word
 from tests.support.index_entries import entry
 
 
-def answer(folder: Path, entries: list[Entry], query: str, **others: object) -> Results:
+def answer(folder: Path, entries: list[IndexEntry], query: str, **others: object) -> SearchResults:
     """Return what is found among some entries, by words alone."""
-    with closing(Index(folder)) as index:
+    with closing(SearchIndex(folder)) as index:
         index.put(entries)
         index.commit(1)
-        return Finder(index).find(Request.model_validate({"query": query, "order": Order.WORDS, **others}))
+        return SearchFinder(index).find(
+            SearchRequest.model_validate({"query": query, "order": SearchOrder.WORDS, **others})
+        )
 
 
-def order(folder: Path, entries: list[Entry], query: str) -> list[int]:
+def order(folder: Path, entries: list[IndexEntry], query: str) -> list[int]:
     """Return the numbers of what is found, the best first."""
     return [result.document for result in answer(folder, entries, query).results]
 
@@ -33,7 +35,7 @@ def test_a_form_that_few_have_counts_no_more_than_the_word(tmp_path: Path) -> No
         entry(number, f"Redes de sensores, e outras redes {number}.", language="pt") for number in range(1, 9)
     ]
     quoting = entry(9, f"The word redes is quoted here. {'It is a long text about another matter. ' * 9}")
-    assert stems_of("redes") == ("red", "rede", "redes")
+    assert stems_of_word("redes") == ("red", "rede", "redes")
     found = order(tmp_path, [*portuguese, quoting], "redes")
     assert (len(found), found[-1]) == (9, 9)
 

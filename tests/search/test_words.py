@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.texts.words import exact, stemmed, stems_of
+from tarantula.search.texts.words import exact_analyzer, stemmed_text, stems_of_word
 from tarantula.search.texts.words_part_plurals import singular, singulars
 
 PLURALS = """
@@ -19,22 +19,22 @@ espanhol espanhóis, lençol lençóis, flor flores, luz luzes, curso cursos, le
 
 
 def folded(word: str) -> str:
-    return exact().analyze(word)[0]
+    return exact_analyzer().analyze(word)[0]
 
 
 @pytest.mark.parametrize("pair", [pair.split() for pair in PLURALS.replace("\n", " ").split(",")], ids=" ".join)
 def test_one_and_many_are_found_by_each_other(pair: list[str]) -> None:
     for written in pair:
-        stems = set(stemmed(f"Dizem {written.upper()}, aqui.", "pt").split())
+        stems = set(stemmed_text(f"Dizem {written.upper()}, aqui.", "pt").split())
         for asked in pair:
-            assert not stems.isdisjoint(stems_of(asked)), f"{asked} does not find {written}"
+            assert not stems.isdisjoint(stems_of_word(asked)), f"{asked} does not find {written}"
 
 
 @pytest.mark.parametrize("written", ["corações", "eleições", "imagens", "animais", "papéis", "níveis", "difíceis"])
 def test_who_types_no_accents_finds_them_too(written: str) -> None:
-    stems = set(stemmed(written, "pt").split())
-    assert not stems.isdisjoint(stems_of(folded(written)))
-    assert not stems.isdisjoint(stems_of(folded(singular(written))))
+    stems = set(stemmed_text(written, "pt").split())
+    assert not stems.isdisjoint(stems_of_word(folded(written)))
+    assert not stems.isdisjoint(stems_of_word(folded(singular(written))))
 
 
 @pytest.mark.parametrize("word", ["uns", "mais", "depois", "dois", "seis", "mães", "cais", "luis", "atlas", "é"])

@@ -11,13 +11,13 @@ from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.accounts.roles_part_person import Person
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import NotThere, TarantulaError
+from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.services import accounts as people
 from tarantula.services import accounts_part_audit
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import alerts
 from tests.support.alerts import BEGIN, SECOND, come, new_source
-from tests.support.contexts import desk_of, noted
+from tests.support.contexts import audit_entries, context_of
 
 
 def at(second: float) -> datetime:
@@ -26,28 +26,33 @@ def at(second: float) -> datetime:
 
 def test_readers_have_their_own_and_see_no_others(database: Database) -> None:
     source = new_source(database)
-    ana, rui = (desk_of(database, Role.READER, name) for name in ("ana", "rui"))
-    mine = alerts.add(ana, "weather.lisboa", {"condition": "wind>3 AND NOT temperature > 5", "hold": ""})
-    other = alerts.add(rui, "weather.lisboa", {"condition": "wind > 4", "name": "Storm"})
+    ana, rui = (context_of(database, Role.READER, name) for name in ("ana", "rui"))
+    mine = alerts.add_alert(ana, "weather.lisboa", {"condition": "wind>3 AND NOT temperature > 5", "hold": ""})
+    other = alerts.add_alert(rui, "weather.lisboa", {"condition": "wind > 4", "name": "Storm"})
     assert (mine.condition, mine.name) == ("wind > 3 and not temperature > 5",) * 2
-    assert [row.id for row in alerts.alerts(ana)] == [mine.id]
-    for attempt in (alerts.shown, alerts.remove, alerts.replayed, lambda desk, number: alerts.edit(desk, number, {})):
-        with pytest.raises(NotThere, match=f"There is no alert {other.id}"):
+    assert [row.id for row in alerts.list_alerts(ana)] == [mine.id]
+    for attempt in (
+        alerts.get_alert,
+        alerts.remove_alert,
+        alerts.dry_run_alert,
+        lambda desk, number: alerts.edit_alert(desk, number, {}),
+    ):
+        with pytest.raises(NotFoundError, match=f"There is no alert {other.id}"):
             attempt(ana, other.id)
     come(database, source, 0, wind=1, temperature=1)
     come(database, source, 1, wind=9)
-    (fired,) = alerts.fired(rui).rows
+    (fired,) = alerts.list_firings(rui).rows
     assert (fired.name, fired.source, fired.why) == (
         "Storm", "weather.lisboa", "wind rose above 4: it was 1, it is 9."
     )  # fmt: skip
-    assert alerts.dismiss(ana, [fired.id]) == 0
-    assert alerts.dismiss(rui, [fired.id]) == 1
-    assert [len(alerts.fired(desk, unseen=True).rows) for desk in (ana, rui)] == [1, 0]
-    alerts.edit(ana, mine.id, {"on": False, "margin": "1,5"})
-    assert (alerts.shown(ana, mine.id).on, alerts.shown(ana, mine.id).margin) == (False, "1.5")
-    alerts.remove(ana, mine.id)
-    assert alerts.fired(ana).rows == []
-    assert noted(database) == [
+    assert alerts.dismiss_firings(ana, [fired.id]) == 0
+    assert alerts.dismiss_firings(rui, [fired.id]) == 1
+    assert [len(alerts.list_firings(desk, unseen=True).rows) for desk in (ana, rui)] == [1, 0]
+    alerts.edit_alert(ana, mine.id, {"on": False, "margin": "1,5"})
+    assert (alerts.get_alert(ana, mine.id).on, alerts.get_alert(ana, mine.id).margin) == (False, "1.5")
+    alerts.remove_alert(ana, mine.id)
+    assert alerts.list_firings(ana).rows == []
+    assert audit_entries(database) == [
         ("ana", "alert.add", "weather.lisboa"),
         ("rui", "alert.add", "weather.lisboa"),
         ("ana", "alert.edit", str(mine.id)),
@@ -57,43 +62,43 @@ def test_readers_have_their_own_and_see_no_others(database: Database) -> None:
 
 def test_private_sources_of_others_are_not_there(sqlite: Database) -> None:
     new_source(sqlite, owner="ana", private=True)
-    ana, rui = (desk_of(sqlite, Role.ADMINISTRATOR, name) for name in ("ana", "rui"))
-    alerts.add(ana, "weather.lisboa", {"condition": "wind > 3"})
+    ana, rui = (context_of(sqlite, Role.ADMINISTRATOR, name) for name in ("ana", "rui"))
+    alerts.add_alert(ana, "weather.lisboa", {"condition": "wind > 3"})
     assert (alerts.source_names(ana), alerts.source_names(rui)) == (["weather.lisboa"], [])
-    for attempt in (alerts.add, alerts.checked, alerts.tried):
-        with pytest.raises(NotThere, match=r"There is no source 'weather\.lisboa'"):
+    for attempt in (alerts.add_alert, alerts.check_condition, alerts.dry_run):
+        with pytest.raises(NotFoundError, match=r"There is no source 'weather\.lisboa'"):
             attempt(rui, "weather.lisboa", {"condition": "wind > 3"})
-    assert alerts.alerts(rui) == []
-    written = [(row.action, row.subject, row.detail) for row in accounts_part_audit.audit(rui).rows]
+    assert alerts.list_alerts(rui) == []
+    written = [(row.action, row.subject, row.detail) for row in accounts_part_audit.list_audit(rui).rows]
     assert written == [("alert.add", "private source", {})]
 
 
 def test_what_fired_is_shown_in_pages_with_what_is_unseen_first(sqlite: Database) -> None:
-    source, ana = new_source(sqlite), desk_of(sqlite, Role.READER)
-    alerts.add(ana, "weather.lisboa", {"condition": "wind changed"})
+    source, ana = new_source(sqlite), context_of(sqlite, Role.READER)
+    alerts.add_alert(ana, "weather.lisboa", {"condition": "wind changed"})
     for second in range(6):
         come(sqlite, source, second, wind=second)
-    first = alerts.fired(ana, 2)
-    second_page = alerts.fired(ana, 2, first.next)
+    first = alerts.list_firings(ana, 2)
+    second_page = alerts.list_firings(ana, 2, first.next)
     assert [row.at for row in (*first.rows, *second_page.rows)] == [at(5), at(4), at(3), at(2)]
-    alerts.dismiss(ana, [first.rows[0].id])
-    assert [row.at for row in alerts.latest(ana)] == [at(4), at(3), at(2), at(1), at(5)]
-    assert alerts.dismiss(ana) == 4
+    alerts.dismiss_firings(ana, [first.rows[0].id])
+    assert [row.at for row in alerts.latest_firings(ana)] == [at(4), at(3), at(2), at(1), at(5)]
+    assert alerts.dismiss_firings(ana) == 4
 
 
 def test_a_condition_is_checked_and_tried_before_it_is_stored(sqlite: Database) -> None:
     fields = [{"key": "price", "kind": "money", "unit": "EUR", "place": {"css": "b"}}]
-    source, ana = new_source(sqlite, "stock.edp", fields=fields), desk_of(sqlite, Role.READER)
-    checked = alerts.checked(ana, "stock.edp", {"condition": "price > 1.234,56 €"})
+    source, ana = new_source(sqlite, "stock.edp", fields=fields), context_of(sqlite, Role.READER)
+    checked = alerts.check_condition(ana, "stock.edp", {"condition": "price > 1.234,56 €"})
     assert (checked.condition, checked.values) == ("price > 1.234,56 €", {"price 1.234,56 €": "1234.56 EUR"})
     for second, value in enumerate([1000, 2000, 1000, 3000]):
         come(sqlite, source, second, price=value)
-    done = alerts.tried(ana, "stock.edp", {"condition": "price > 1.234,56 €"}, at(-1), at(10))
+    done = alerts.dry_run(ana, "stock.edp", {"condition": "price > 1.234,56 €"}, at(-1), at(10))
     assert [one.at for one in done.fired] == [at(1), at(3)]
-    assert alerts.alerts(ana) == []
+    assert alerts.list_alerts(ana) == []
     for begin, end in ((at(1), at(1)), (at(1), at(0)), (at(0), at(0) + timedelta(days=4000))):
         with pytest.raises(TarantulaError, match="A dry run goes from one moment to a later one"):
-            alerts.tried(ana, "stock.edp", {"condition": "price > 1"}, begin, end)
+            alerts.dry_run(ana, "stock.edp", {"condition": "price > 1"}, begin, end)
 
 
 def test_readers_send_nothing_into_private_networks_and_their_tokens_write_nothing(sqlite: Database) -> None:
@@ -103,16 +108,16 @@ def test_readers_send_nothing_into_private_networks_and_their_tokens_write_nothi
     said = {"condition": "wind > 3", "notify": ["json://127.0.0.1:9/", mail, elsewhere]}
     for address in said["notify"]:
         with pytest.raises(NotAllowed, match="is in a private network, and sending there needs a curator"):
-            alerts.add(desk_of(sqlite, Role.READER), "weather.lisboa", {**said, "notify": address})
-    row = alerts.add(desk_of(sqlite, Role.CURATOR), "weather.lisboa", said)
+            alerts.add_alert(context_of(sqlite, Role.READER), "weather.lisboa", {**said, "notify": address})
+    row = alerts.add_alert(context_of(sqlite, Role.CURATOR), "weather.lisboa", said)
     assert row.notify == said["notify"]
-    token = Desk(Config(), sqlite, Person("ana", Role.READER, token="harvest"))
-    assert [one.id for one in alerts.alerts(token)] == [row.id]
+    token = ServiceContext(Config(), sqlite, Person("ana", Role.READER, token="harvest"))
+    assert [one.id for one in alerts.list_alerts(token)] == [row.id]
     for attempt in (
-        lambda: alerts.add(token, "weather.lisboa", {"condition": "wind > 3"}),
-        lambda: alerts.edit(token, row.id, {"on": False}),
-        lambda: alerts.remove(token, row.id),
-        lambda: alerts.dismiss(token),
+        lambda: alerts.add_alert(token, "weather.lisboa", {"condition": "wind > 3"}),
+        lambda: alerts.edit_alert(token, row.id, {"on": False}),
+        lambda: alerts.remove_alert(token, row.id),
+        lambda: alerts.dismiss_firings(token),
     ):
         with pytest.raises(NotAllowed):
             attempt()
@@ -124,6 +129,6 @@ def test_alerts_go_with_the_account_that_they_belong_to(sqlite: Database, quick_
         for name in ("ivo", "rui"):
             accounts.add(session, name, Role.ADMINISTRATOR, "correct horse battery")
     for name in ("ivo", "rui"):
-        alerts.add(desk_of(sqlite, Role.READER, name), "weather.lisboa", {"condition": "wind > 3"})
-    people.remove(desk_of(sqlite, Role.ADMINISTRATOR), "rui")
-    assert [len(alerts.alerts(desk_of(sqlite, Role.READER, name))) for name in ("ivo", "rui")] == [1, 0]
+        alerts.add_alert(context_of(sqlite, Role.READER, name), "weather.lisboa", {"condition": "wind > 3"})
+    people.remove_account(context_of(sqlite, Role.ADMINISTRATOR), "rui")
+    assert [len(alerts.list_alerts(context_of(sqlite, Role.READER, name))) for name in ("ivo", "rui")] == [1, 0]

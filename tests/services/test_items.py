@@ -19,7 +19,7 @@ from tarantula.tables.publications import Item
 from tests.publications.test_servers import BASE, OTHER, item_with
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
-from tests.support.contexts import desk_of, noted
+from tests.support.contexts import audit_entries, context_of
 from tests.support.crawls import collect, describe
 from tests.support.item_lifecycles import change, join, new_item
 
@@ -31,18 +31,18 @@ def test_items_are_listed_newest_first_a_page_at_a_time(database: Database, data
     change(
         database, urns[1], state="interrupted", indicators={"documents": 9, "collected": 4, "waiting": 5, "bytes": 7}
     )
-    desk = desk_of(database, Role.READER)
-    first = items.listed(desk, limit=2)
+    desk = context_of(database, Role.READER)
+    first = items.list_items(desk, limit=2)
     assert [row.urn for row in first.rows] == [urns[2], urns[1]]
     assert (first.rows[0].documents, first.rows[0].waiting) == (1, 1)
     assert (first.rows[1].documents, first.rows[1].collected, first.rows[1].bytes) == (9, 4, 7)
-    second = items.listed(desk, limit=2, before=first.next)
+    second = items.list_items(desk, limit=2, before=first.next)
     assert ([row.urn for row in second.rows], second.next) == ([urns[0]], None)
-    assert [row.urn for row in items.listed(desk, publication="one").rows] == [urns[0]]
-    assert [row.urn for row in items.listed(desk, state="interrupted").rows] == [urns[1]]
+    assert [row.urn for row in items.list_items(desk, publication="one").rows] == [urns[0]]
+    assert [row.urn for row in items.list_items(desk, state="interrupted").rows] == [urns[1]]
     for wrong in ({"state": "lost"}, {"limit": 0}, {"limit": 501}, {"before": "!"}, {"publication": "four"}):
         with pytest.raises(TarantulaError):
-            items.listed(desk, **wrong)
+            items.list_items(desk, **wrong)
 
 
 @pytest.mark.parametrize("wrong", ["", "é", "-1", "A", write_cursor(0) + "AAAA", write_cursor(2**63), "x" * 99])
@@ -56,17 +56,17 @@ def test_who_stops_and_extends_is_written_down(database: Database, database_conf
     urn = new_item(database_config, database)
     change(database, urn, state="collecting")
     join(database, urn)
-    desk = desk_of(database)
-    assert items.shown(desk, urn).verbs == ["stop", "resume", "extend"]
-    assert len(items.shown(desk, urn).collectors) == 1
+    desk = context_of(database)
+    assert items.get_item(desk, urn).verbs == ["stop", "resume", "extend"]
+    assert len(items.get_item(desk, urn).collectors) == 1
     assert items.extend(desk, urn, "2d") > datetime.now(UTC) + timedelta(days=1)
     assert not items.stop(desk, urn)
-    assert items.shown(desk, urn).stop_wanted_at is not None
+    assert items.get_item(desk, urn).stop_wanted_at is not None
     with pytest.raises(TarantulaError, match="Somebody is at work on"):
         items.resume(desk, urn)
     with pytest.raises(TarantulaError, match="cannot be removed"):
-        items.remove(desk_of(database, Role.ADMINISTRATOR), urn)
-    assert noted(database) == [("ana", "item.extend", urn), ("ana", "item.stop", urn)]
+        items.remove(context_of(database, Role.ADMINISTRATOR), urn)
+    assert audit_entries(database) == [("ana", "item.extend", urn), ("ana", "item.stop", urn)]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_who_stops_and_extends_is_written_down(database: Database, database_conf
         lambda desk, urn: items.resume(desk, urn),
         lambda desk, urn: items.convert(desk, urn),
         lambda desk, urn: items.remove(desk, urn),
-        lambda desk, urn: servers.accept(desk, urn, "a.example"),
-        lambda desk, urn: servers.set_for(desk, "a.example", delay=1),
+        lambda desk, urn: servers.accept_server(desk, urn, "a.example"),
+        lambda desk, urn: servers.set_server(desk, "a.example", delay=1),
     ],
 )
 def test_readers_change_nothing(sqlite: Database, config: Config, wish: object) -> None:
@@ -86,44 +86,47 @@ def test_readers_change_nothing(sqlite: Database, config: Config, wish: object) 
     change(sqlite, urn, state="interrupted")
     assert callable(wish)
     with pytest.raises(NotAllowed):
-        wish(desk_of(sqlite, Role.READER), urn)
+        wish(context_of(sqlite, Role.READER), urn)
     with pytest.raises(NotAllowed):
-        items.remove(desk_of(sqlite, Role.CURATOR), urn)
-    assert noted(sqlite) == []
+        items.remove(context_of(sqlite, Role.CURATOR), urn)
+    assert audit_entries(sqlite) == []
 
 
 def test_an_item_that_is_archived_is_not_resumed(sqlite: Database, config: Config) -> None:
     urn = new_item(config, sqlite)
     change(sqlite, urn, state="archived")
     with pytest.raises(TarantulaError, match="is archived and cannot become collecting"):
-        items.resume(desk_of(sqlite), urn)
+        items.resume(context_of(sqlite), urn)
 
 
 def test_the_end_of_the_latest_log_is_shown(sqlite: Database, config: Config) -> None:
     urn = new_item(config, sqlite)
-    desk = desk_of(sqlite)
-    assert items.log(desk, urn) == []
+    desk = context_of(sqlite)
+    assert items.log_tail(desk, urn) == []
     path = config.items / urn / "daemon.log"
     path.write_bytes(b"".join(b"line %d \xff\n" % number for number in range(20_000)))
-    assert items.log(desk, urn, 2) == ["line 19998 \N{REPLACEMENT CHARACTER}", "line 19999 \N{REPLACEMENT CHARACTER}"]
-    assert len(items.log(desk, urn, 100_000)) < 20_000
+    assert items.log_tail(desk, urn, 2) == [
+        "line 19998 \N{REPLACEMENT CHARACTER}",
+        "line 19999 \N{REPLACEMENT CHARACTER}",
+    ]
+    assert len(items.log_tail(desk, urn, 100_000)) < 20_000
 
 
 def test_servers_are_listed_set_and_accepted(database: Database) -> None:
     urn = item_with(database, (OTHER, "/1", -5, "ServerNotAccepted"), (BASE, "/2", 200, None))
-    desk = desk_of(database)
-    assert [(row.server, row.documents, row.refused) for row in servers.listed(desk, urn)] == [
+    desk = context_of(database)
+    assert [(row.server, row.documents, row.refused) for row in servers.list_servers(desk, urn)] == [
         (BASE, 2, 0),
         (OTHER, 1, 1),
     ]
-    assert [row.server for row in servers.listed(desk, urn, "SAPO")] == [OTHER]
-    assert servers.set_for(desk, OTHER, "fcul", delay=3, depth=2).delay == 3
-    assert servers.set_for(desk, OTHER, "fcul", depth=None).model_dump(exclude_none=True) == {"delay": 3}
-    assert servers.accept(desk, urn, OTHER) == 1
+    assert [row.server for row in servers.list_servers(desk, urn, "SAPO")] == [OTHER]
+    assert servers.set_server(desk, OTHER, "fcul", delay=3, depth=2).delay == 3
+    assert servers.set_server(desk, OTHER, "fcul", depth=None).model_dump(exclude_none=True) == {"delay": 3}
+    assert servers.accept_server(desk, urn, OTHER) == 1
     for wrong in ({}, {"delay": -1}, {"speed": 1}):
         with pytest.raises(TarantulaError):
-            servers.set_for(desk, OTHER, None, **wrong)
-    assert [action for _, action, _ in noted(database)] == ["server.set", "server.set", "server.accept"]
+            servers.set_server(desk, OTHER, None, **wrong)
+    assert [action for _, action, _ in audit_entries(database)] == ["server.set", "server.set", "server.accept"]
 
 
 @pytest.fixture
@@ -140,45 +143,45 @@ def test_a_document_is_shown_with_all_that_is_known_of_it(sqlite: Database, conf
     collect("small")
     web.routes["/a"] = Answer(page("Another", ["/b"]))
     collect("small")
-    desk = desk_of(sqlite, Role.READER)
-    later, earlier = (row.urn for row in items.listed(desk).rows)
-    found = {row.url: row for row in documents_part_documents.listed(desk, earlier).rows}
+    desk = context_of(sqlite, Role.READER)
+    later, earlier = (row.urn for row in items.list_items(desk).rows)
+    found = {row.url: row for row in documents_part_documents.list_documents(desk, earlier).rows}
     assert {url: row.state for url, row in found.items()} == {web.url("/"): 200, web.url("/a"): 200, web.url("/b"): 404}
 
-    base = documents_part_documents.shown(desk, earlier, found[web.url("/")].id)
+    base = documents_part_documents.get_document(desk, earlier, found[web.url("/")].id)
     assert base.status_line == "HTTP/1.1 200 OK"
     assert ("X-Hostile", HOSTILE) in base.headers
     assert {named.url for named in base.links_out} == {web.url("/a"), web.url("/b")}
     assert (base.via, base.links, base.is_revisit) == (None, 2, False)
     assert [(one.urn, one.same) for one in base.other_captures] == [(later, True)]
 
-    missing = documents_part_documents.shown(desk, earlier, found[web.url("/b")].id)
+    missing = documents_part_documents.get_document(desk, earlier, found[web.url("/b")].id)
     assert missing.via is not None
     assert missing.via.url == web.url("/")
     assert "404" in (missing.reason or "")
-    naming = documents_part_documents.links_in(desk, earlier, missing.id)
+    naming = documents_part_documents.documents_linking_to(desk, earlier, missing.id)
     assert [row.url for row in naming.rows] == [web.url("/"), web.url("/a")]
 
-    changed = documents_part_documents.shown(desk, earlier, found[web.url("/a")].id)
+    changed = documents_part_documents.get_document(desk, earlier, found[web.url("/a")].id)
     assert [one.same for one in changed.other_captures] == [False]
-    again = documents_part_documents.shown(desk, later, base.other_captures[0].id)
+    again = documents_part_documents.get_document(desk, later, base.other_captures[0].id)
     assert again.is_revisit
     assert ("X-Hostile", HOSTILE) in again.headers
 
     for path in (config.items / earlier / "archive").glob("*.warc.gz"):
         path.write_bytes(b"")
-    damaged = documents_part_documents.shown(desk, earlier, base.id)
+    damaged = documents_part_documents.get_document(desk, earlier, base.id)
     assert damaged.headers == []
     assert "has no whole record" in (damaged.headers_missing or "")
     with pytest.raises(TarantulaError, match="has no document"):
-        documents_part_documents.shown(desk, later, base.id)
+        documents_part_documents.get_document(desk, later, base.id)
     filters = DocumentFilters(type=" TEXT/HTML ", words="\0")
-    assert len(documents_part_documents.listed(desk, earlier, filters).rows) == 3
+    assert len(documents_part_documents.list_documents(desk, earlier, filters).rows) == 3
 
 
 def test_an_item_that_goes_on_may_have_more_documents(database: Database, database_config: Config) -> None:
     urn = new_item(database_config, database)
     with database.session() as session:
         session.execute(update(Item).values(state="interrupted", last_document_id=1))
-    desk = desk_of(database)
-    assert len(documents_part_documents.listed(desk, urn).rows) == 1
+    desk = context_of(database)
+    assert len(documents_part_documents.list_documents(desk, urn).rows) == 1

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.services.overview import overview
-from tests.support.contexts import desk_of
+from tarantula.services.overview import get_overview
+from tests.support.contexts import context_of
 from tests.support.item_lifecycles import change, new_item
 from tests.support.monthly_items import archive
 
@@ -22,7 +22,7 @@ def test_everything_is_in_its_list(database_config: Config, database: Database) 
     fired = [{"rule": "errors > 20%", "effect": "attention", "value": 30, "reason": "Too many errors."}]
     change(database, asking, attention=fired)
     change(database, decided, attention=fired, validation="valid")
-    found = overview(desk_of(database, Role.READER))
+    found = get_overview(context_of(database, Role.READER))
     assert (found.publications, found.items) == (4, 4)
     assert [one.urn for one in found.under_way] == [running]
     assert [(one.urn, one.attention) for one in found.attention] == [(asking, ["Too many errors."])]

@@ -9,54 +9,54 @@ from sqlalchemy import select
 
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow, NotThere, TarantulaError
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.services.streams import sources as streams
 from tarantula.services.streams import sources_part_picking, views
-from tarantula.streams.adapters.base import Answer
+from tarantula.streams.adapters.base import SourceResponse
 from tarantula.tables.publications import Event, SourceState
-from tests.support.contexts import desk_of, noted
+from tests.support.contexts import audit_entries, context_of
 from tests.support.picker_pages import LEAGUE, draft_of
 
 CELLS = [(f"tbody tr:nth-child(1) td:nth-child({column})", 0) for column in (2, 3, 4)]
 AT = datetime(2026, 6, 12, 22, tzinfo=UTC)
 
 
-def fields_and_answer(**about: object) -> tuple[dict[str, object], Answer]:
+def fields_and_answer(**about: object) -> tuple[dict[str, object], SourceResponse]:
     """Return the leader of the league, as it is put together by pointing."""
     draft = draft_of(LEAGUE, *CELLS)
-    answer = Answer(draft.answer.url, draft.answer.body, draft.answer.content_type, AT)
+    answer = SourceResponse(draft.answer.url, draft.answer.body, draft.answer.content_type, AT)
     return draft.configuration(**{"name": "user.ana.hoquei", **about}), answer
 
 
 def test_a_new_source_is_read_at_once_and_is_on_the_dashboard(database: Database) -> None:
-    desk = desk_of(database)
-    added = sources_part_picking.add(desk, *fields_and_answer(interval=60))
+    desk = context_of(database)
+    added = sources_part_picking.add_picked_source(desk, *fields_and_answer(interval=60))
     assert (added.name, added.values, added.sentence) == ("user.ana.hoquei", 3, "")
     with database.reading() as session:
         assert sorted(session.scalars(select(Event.value))) == ["22", "61", "SL Benfica"]
         state = session.scalars(select(SourceState)).one()
         assert state.due_at == round(AT.timestamp() * 1e6) + 60_000_000
-    assert [list(row.view.sources) for row in views.dashboard(desk)] == [["user.ana.hoquei"]]
-    assert ("ana", "source.add", "user.ana.hoquei") in noted(database)
+    assert [list(row.view.sources) for row in views.list_dashboard(desk)] == [["user.ana.hoquei"]]
+    assert ("ana", "source.add", "user.ana.hoquei") in audit_entries(database)
 
 
 def test_a_private_source_is_its_owners_alone(sqlite: Database) -> None:
-    sources_part_picking.add(desk_of(sqlite), *fields_and_answer(private=True))
-    with pytest.raises(NotThere):
-        streams.row(desk_of(sqlite, name="rui"), "user.ana.hoquei")
-    assert ("ana", "source.add", streams.PRIVATE) in noted(sqlite)
+    sources_part_picking.add_picked_source(context_of(sqlite), *fields_and_answer(private=True))
+    with pytest.raises(NotFoundError):
+        streams.get_source_row(context_of(sqlite, name="rui"), "user.ana.hoquei")
+    assert ("ana", "source.add", streams.PRIVATE_SUBJECT) in audit_entries(sqlite)
 
 
 def test_what_cannot_be_added_leaves_nothing_behind(sqlite: Database) -> None:
     fields, answer = fields_and_answer()
     with pytest.raises(NotAllowed):
-        sources_part_picking.add(desk_of(sqlite, Role.READER), fields, answer)
+        sources_part_picking.add_picked_source(context_of(sqlite, Role.READER), fields, answer)
     with pytest.raises(TarantulaError, match="Nothing was chosen yet"):
-        sources_part_picking.add(desk_of(sqlite), {**fields, "fields": []}, answer)
+        sources_part_picking.add_picked_source(context_of(sqlite), {**fields, "fields": []}, answer)
     with pytest.raises(TarantulaError, match="people's own"):
-        sources_part_picking.add(desk_of(sqlite), {**fields, "name": "user.rui.hoquei"}, answer)
-    assert streams.found(desk_of(sqlite)) == []
-    sources_part_picking.add(desk_of(sqlite), fields, answer)
-    with pytest.raises(NotNow, match="already"):
-        sources_part_picking.add(desk_of(sqlite), fields, answer)
-    assert len(views.dashboard(desk_of(sqlite))) == 1
+        sources_part_picking.add_picked_source(context_of(sqlite), {**fields, "name": "user.rui.hoquei"}, answer)
+    assert streams.find_sources(context_of(sqlite)) == []
+    sources_part_picking.add_picked_source(context_of(sqlite), fields, answer)
+    with pytest.raises(ConflictError, match="already"):
+        sources_part_picking.add_picked_source(context_of(sqlite), fields, answer)
+    assert len(views.list_dashboard(context_of(sqlite))) == 1

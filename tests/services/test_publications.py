@@ -11,15 +11,15 @@ from sqlalchemy import select, update
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
-from tarantula.core.errors import NotNow, TarantulaError
-from tarantula.lifecycle.supervisor_part_launching import begin_now
+from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.lifecycle.supervisor_part_launching import create_item_now
 from tarantula.publications import servers
 from tarantula.services import processes, publications
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.store import listings
 from tarantula.tables.publications import AuditEntry, Item, Publication
 from tests.sites.demo import DemoWeb
-from tests.support.contexts import desk_of, noted
+from tests.support.contexts import audit_entries, context_of
 from tests.support.waits import eventually
 
 FCUL: dict[str, Any] = {
@@ -34,13 +34,13 @@ FCUL: dict[str, Any] = {
 def test_a_publication_is_described_changed_copied_and_forgotten_and_all_of_it_is_written_down(
     database: Database,
 ) -> None:
-    desk = desk_of(database)
+    desk = context_of(database)
     publications.add(desk, "fcul", FCUL)
     publications.edit(desk, "fcul", {"depth": "7", "notify": "json://user:secret@localhost/"})
     publications.copy(desk, "fcul", "fcul2")
     publications.remove(desk, "fcul2")
-    assert publications.shown(desk, "fcul")["depth"] == 7
-    assert [action for _, action, _ in noted(database)] == [
+    assert publications.get_publication(desk, "fcul")["depth"] == 7
+    assert [action for _, action, _ in audit_entries(database)] == [
         *("publication.add", "publication.edit", "publication.copy", "publication.remove")
     ]
     with database.reading() as session:
@@ -49,16 +49,16 @@ def test_a_publication_is_described_changed_copied_and_forgotten_and_all_of_it_i
 
 
 def test_rows_have_the_last_item_and_the_next_due_time(database: Database) -> None:
-    desk = desk_of(database)
+    desk = context_of(database)
     publications.add(desk, "fcul", FCUL)
     publications.add(desk, "once", {"base_url": "http://once.example/"})
     with database.session() as session:
         publication = session.scalars(select(Publication).where(Publication.name == "fcul")).one()
         for month in (6, 7):
             moment = datetime(2026, month, 12, 21, tzinfo=UTC)
-            item = begin_now(session, publication, moment)
+            item = create_item_now(session, publication, moment)
             item.state = "archived"
-    fcul, once = publications.listed(desk)
+    fcul, once = publications.list_publications(desk)
     assert (fcul.name, fcul.items, fcul.last_urn, fcul.last_state) == ("fcul", 2, "fcul-20260712T210000", "archived")
     assert (fcul.last_at, fcul.next_due) == (
         datetime(2026, 7, 12, 21, tzinfo=UTC),
@@ -68,35 +68,35 @@ def test_rows_have_the_last_item_and_the_next_due_time(database: Database) -> No
 
 
 def test_a_publication_that_can_no_longer_be_read_is_listed_with_the_reason(sqlite: Database) -> None:
-    desk = desk_of(sqlite)
+    desk = context_of(sqlite)
     publications.add(desk, "fcul", FCUL)
     with sqlite.session() as session:
         session.execute(update(Publication).values(configuration={"every": "sometimes"}))
-    (row,) = publications.listed(desk)
+    (row,) = publications.list_publications(desk)
     assert row.next_due is None
     assert row.complaint is not None
     assert "is not a period" in row.complaint
 
 
 def test_fields_are_checked_by_the_model_each_with_its_complaint(sqlite: Database) -> None:
-    desk = desk_of(sqlite)
-    assert publications.checked(desk, {**FCUL, "name": "fcul"}) == {}
+    desk = context_of(sqlite)
+    assert publications.check_fields(desk, {**FCUL, "name": "fcul"}) == {}
     wrong = {"name": "fc ul", "base_url": "gopher://x/", "depth": "-1", "profile": "nothing", "every": "often"}
-    found = publications.checked(desk, wrong)
+    found = publications.check_fields(desk, wrong)
     assert found.keys() == wrong.keys()
     assert found["depth"] == "The depth must be 0 or more, and -1 is not."
     assert "There is no profile 'nothing'" in found["profile"]
-    together = publications.checked(desk, {**FCUL, "name": "fcul", "exclude": "www.fc.ul.pt"})
+    together = publications.check_fields(desk, {**FCUL, "name": "fcul", "exclude": "www.fc.ul.pt"})
     assert together == {"": "The server www.fc.ul.pt is excluded, but it is the one of the base document."}
     publications.add(desk, "fcul", FCUL)
-    assert publications.checked(desk, {**FCUL, "name": "fcul"}) == {"name": "There is a publication fcul already."}
-    assert publications.checked(desk, FCUL, "fcul") == {}
+    assert publications.check_fields(desk, {**FCUL, "name": "fcul"}) == {"name": "There is a publication fcul already."}
+    assert publications.check_fields(desk, FCUL, "fcul") == {}
 
 
 def test_urls_are_tried_by_the_rules_themselves_before_anything_is_stored(sqlite: Database) -> None:
-    desk = desk_of(sqlite, Role.READER)
+    desk = context_of(sqlite, Role.READER)
     urls = ["http://www.di.fc.ul.pt/", "http://ptmat.lmc.fc.ul.pt/", "http://www.example.org/", "mailto:a@b.pt"]
-    found = publications.tried(desk, FCUL, urls)
+    found = publications.judge_urls(desk, FCUL, urls)
     assert [(one.accepted, one.rule) for one in found] == [
         (True, "ServerAccepted"),
         (False, "ServerExcluded"),
@@ -104,51 +104,51 @@ def test_urls_are_tried_by_the_rules_themselves_before_anything_is_stored(sqlite
         (False, "SchemeNotWeb"),
     ]
     with pytest.raises(TarantulaError, match="base_url is missing"):
-        publications.tried(desk, {}, urls)
+        publications.judge_urls(desk, {}, urls)
 
 
 def test_what_was_decided_for_a_server_counts_when_urls_are_tried(sqlite: Database) -> None:
-    desk = desk_of(sqlite)
+    desk = context_of(sqlite)
     publications.add(desk, "fcul", FCUL)
     with sqlite.session() as session:
         fcul = session.scalars(select(Publication)).one()
-        servers.put(session, "www.di.fc.ul.pt", fcul, {"excluded": True})
+        servers.put_server_settings(session, "www.di.fc.ul.pt", fcul, {"excluded": True})
     asked = ["http://www.di.fc.ul.pt/"]
-    assert not publications.tried(desk, {**FCUL, "name": "fcul"}, asked)[0].accepted
-    assert publications.tried(desk, {**FCUL, "name": "another"}, asked)[0].accepted
+    assert not publications.judge_urls(desk, {**FCUL, "name": "fcul"}, asked)[0].accepted
+    assert publications.judge_urls(desk, {**FCUL, "name": "another"}, asked)[0].accepted
 
 
 def test_what_is_exported_can_be_imported_elsewhere(sqlite: Database) -> None:
-    desk = desk_of(sqlite)
+    desk = context_of(sqlite)
     publications.add(desk, "fcul", FCUL)
-    text = publications.exported(desk)
+    text = publications.export_toml(desk)
     with pytest.raises(TarantulaError, match="already"):
-        publications.imported(desk, text)
+        publications.import_toml(desk, text)
     publications.remove(desk, "fcul")
-    assert publications.imported(desk, text) == ["fcul"]
-    assert publications.exported(desk, ["fcul"]) == text
-    assert publications.imported(desk, text.replace("depth = 5", "depth = 3"), replace=True) == ["fcul"]
-    assert publications.shown(desk, "fcul")["depth"] == 3
+    assert publications.import_toml(desk, text) == ["fcul"]
+    assert publications.export_toml(desk, ["fcul"]) == text
+    assert publications.import_toml(desk, text.replace("depth = 5", "depth = 3"), replace=True) == ["fcul"]
+    assert publications.get_publication(desk, "fcul")["depth"] == 3
 
 
 def test_a_reader_looks_and_changes_nothing_and_sees_no_password(sqlite: Database) -> None:
-    curator, reader = desk_of(sqlite), desk_of(sqlite, Role.READER)
+    curator, reader = context_of(sqlite), context_of(sqlite, Role.READER)
     publications.add(curator, "fcul", {**FCUL, "notify": "json://user:secret@localhost/"})
-    assert publications.shown(reader, "fcul")["notify"] == ["json://…"]
-    assert "secret" in publications.shown(curator, "fcul")["notify"][0]
+    assert publications.get_publication(reader, "fcul")["notify"] == ["json://…"]
+    assert "secret" in publications.get_publication(curator, "fcul")["notify"][0]
     for attempt in (
         lambda: publications.add(reader, "other", FCUL),
         lambda: publications.edit(reader, "fcul", {"depth": 1}),
         lambda: publications.copy(reader, "fcul", "other"),
         lambda: publications.remove(reader, "fcul"),
-        lambda: publications.imported(reader, "[publication.x]\nbase_url = 'http://x.example/'"),
+        lambda: publications.import_toml(reader, "[publication.x]\nbase_url = 'http://x.example/'"),
         lambda: publications.collect_now(reader, "fcul"),
-        lambda: publications.exported(reader),
+        lambda: publications.export_toml(reader),
     ):
         with pytest.raises(NotAllowed):
             attempt()
-    assert [row.name for row in publications.listed(reader)] == ["fcul"]
-    assert len(noted(sqlite)) == 1
+    assert [row.name for row in publications.list_publications(reader)] == ["fcul"]
+    assert len(audit_entries(sqlite)) == 1
 
 
 def test_an_item_is_collected_now_to_its_end_without_a_daemon_and_not_twice_at_a_time(
@@ -156,7 +156,7 @@ def test_an_item_is_collected_now_to_its_end_without_a_daemon_and_not_twice_at_a
 ) -> None:
     monkeypatch.setenv("no_proxy", "*")
     with DemoWeb() as web, open_database(sqlite_config) as database:
-        desk = desk_of(database)
+        desk = context_of(database)
         publications.add(desk, "demo", {"base_url": web.url(), "delay": 0})
         urn = publications.collect_now(desk, "demo")
         with pytest.raises(TarantulaError, match=f"{urn} is under way"):
@@ -164,13 +164,13 @@ def test_an_item_is_collected_now_to_its_end_without_a_daemon_and_not_twice_at_a
         eventually(lambda: _item(database, urn).state == "archived")
         assert _item(database, urn).crashes == 0
         eventually(lambda: not _is_at_work(desk, urn))
-        assert noted(database)[-1] == ("ana", "publication.collect", "demo")
+        assert audit_entries(database)[-1] == ("ana", "publication.collect", "demo")
 
 
-def _is_at_work(desk: Desk, urn: str) -> bool:
+def _is_at_work(desk: ServiceContext, urn: str) -> bool:
     try:
         processes.check_free(desk, urn)
-    except NotNow:
+    except ConflictError:
         return True
     return False
 

@@ -14,7 +14,7 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.services import reports
 from tarantula.tables.publications import Document, Item
-from tests.support.contexts import desk_of
+from tests.support.contexts import context_of
 from tests.support.monthly_items import Page, archive
 
 GIF = Page(b"GIF89a", "image/gif")
@@ -26,37 +26,39 @@ def table(text: str) -> list[dict[str, str]]:
 
 def test_a_report_is_told_as_csv(database_config: Config, database: Database) -> None:
     urn = archive(database_config, database, 6, {"http://a.example/x.gif": GIF, "http://b.example/": Page(state=404)})
-    report = reports.of_item(desk_of(database, Role.READER), urn)
-    assert [(row["state"], row["meaning"], row["documents"]) for row in table(reports.as_csv(report, "states"))] == [
+    report = reports.item_report(context_of(database, Role.READER), urn)
+    assert [
+        (row["state"], row["meaning"], row["documents"]) for row in table(reports.report_csv(report, "states"))
+    ] == [
         ("200", "HTTP: OK", "2"),
         ("404", "HTTP: Not Found", "1"),
     ]
-    assert {row["type"] for row in table(reports.as_csv(report, "types"))} == {"text/html", "image/gif"}
-    assert {row["server"] for row in table(reports.as_csv(report, "servers"))} == {"a.example", "www.fc.ul.pt"}
-    assert [(row["from_kb"], row["to_kb"]) for row in table(reports.as_csv(report, "sizes"))] == [("0", "1")]
+    assert {row["type"] for row in table(reports.report_csv(report, "types"))} == {"text/html", "image/gif"}
+    assert {row["server"] for row in table(reports.report_csv(report, "servers"))} == {"a.example", "www.fc.ul.pt"}
+    assert [(row["from_kb"], row["to_kb"]) for row in table(reports.report_csv(report, "sizes"))] == [("0", "1")]
     with pytest.raises(TarantulaError, match="There is no table"):
-        reports.as_csv(report, "colours")
+        reports.report_csv(report, "colours")
 
 
 def test_what_strangers_wrote_is_no_formula_in_a_spreadsheet(sqlite: Database) -> None:
     urn = archive(Config(), sqlite, 6, {"http://a.example/x": GIF})
     with sqlite.session() as session:
         session.execute(update(Document).where(Document.type == "image/gif").values(type="=cmd|calc"))
-    report = reports.of_item(desk_of(sqlite), urn)
-    assert {row["type"] for row in table(reports.as_csv(report, "types"))} == {"text/html", "'=cmd|calc"}
+    report = reports.item_report(context_of(sqlite), urn)
+    assert {row["type"] for row in table(reports.report_csv(report, "types"))} == {"text/html", "'=cmd|calc"}
 
 
 def test_items_of_a_publication_are_told_in_time_and_those_that_ended_are_counted_once(
     database_config: Config, database: Database
 ) -> None:
-    desk = desk_of(database, Role.READER)
+    desk = context_of(database, Role.READER)
     pages = {f"http://www.fc.ul.pt/{number}.gif": GIF for number in range(4)}
     urns = [archive(database_config, database, month, dict(list(pages.items())[:month])) for month in (1, 2, 3)]
     archive(database_config, database, 1, pages, name="another")
-    found = reports.over_time(desk, "fcul")
+    found = reports.publication_reports(desk, "fcul")
     assert [report.urn for report in found] == urns
     assert [report.totals.documents for report in found] == [2, 3, 4]
-    rows = table(reports.over_time_as_csv(found, "types"))
+    rows = table(reports.publication_csv(found, "types"))
     assert [(row["urn"], row["documents"]) for row in rows if row["type"] == "image/gif"] == list(
         zip(urns, "123", strict=True)
     )
@@ -64,6 +66,6 @@ def test_items_of_a_publication_are_told_in_time_and_those_that_ended_are_counte
     with database.session() as session:
         session.execute(update(Document).values(state=404))
         session.execute(update(Item).where(Item.urn == urns[-1]).values(state="collecting"))
-    assert [report.states[0].state for report in reports.over_time(desk, "fcul")] == [200, 200, 404]
+    assert [report.states[0].state for report in reports.publication_reports(desk, "fcul")] == [200, 200, 404]
     with pytest.raises(TarantulaError, match="There is no publication"):
-        reports.over_time(desk, "nothing")
+        reports.publication_reports(desk, "nothing")

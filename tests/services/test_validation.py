@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select
 
 from tarantula.accounts.roles import NotAllowed, Role
-from tarantula.archive.quality.indicators import keep_indicators
-from tarantula.archive.quality.review_list import OF_EACH, LookKind
+from tarantula.archive.quality.indicators import store_indicators
+from tarantula.archive.quality.review_list import MAX_PER_REASON, ReviewReason
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
@@ -15,7 +15,7 @@ from tarantula.links.link import LinkKind
 from tarantula.services import validation
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import AuditEntry, Document
-from tests.support.contexts import desk_of
+from tests.support.contexts import context_of
 from tests.support.monthly_items import BASE, Page, archive
 
 BEFORE = {
@@ -45,22 +45,22 @@ def two_months(config: Config, database: Database) -> tuple[str, str]:
             for url in (BASE, f"{BASE}x.png")
         )
         image.via_id, image.kind = base.id, int(LinkKind.REQUISITE)
-        keep_indicators(session, item)
+        store_indicators(session, item)
     return first, second
 
 
 def test_what_needs_a_look_comes_first_with_the_gravest(database: Database, database_config: Config) -> None:
     first, second = two_months(database_config, database)
-    found = validation.attention(desk_of(database, Role.READER), second)
+    found = validation.item_attention(context_of(database, Role.READER), second)
     assert [(look.kind, look.urn, look.url.removeprefix(BASE)) for look in found.looks] == [
-        (LookKind.BASE_CHANGED, second, ""),
-        (LookKind.INCOMPLETE, second, ""),
-        (LookKind.FAILED, second, "lost.html"),
-        (LookKind.CHANGED, second, ""),
-        (LookKind.CHANGED, second, "other.html"),
-        (LookKind.NEW, second, "new.html"),
-        (LookKind.GONE, first, "gone.html"),
-        (LookKind.GONE, first, "lost.html"),
+        (ReviewReason.BASE_CHANGED, second, ""),
+        (ReviewReason.INCOMPLETE, second, ""),
+        (ReviewReason.FAILED, second, "lost.html"),
+        (ReviewReason.CHANGED, second, ""),
+        (ReviewReason.CHANGED, second, "other.html"),
+        (ReviewReason.NEW, second, "new.html"),
+        (ReviewReason.GONE, first, "gone.html"),
+        (ReviewReason.GONE, first, "lost.html"),
     ]
     assert found.looks[1].reason.startswith(f"{BASE}x.png: ")
     assert (found.complete, found.ended, found.validation) == (True, True, "pending")
@@ -69,13 +69,13 @@ def test_what_needs_a_look_comes_first_with_the_gravest(database: Database, data
 
 def test_a_few_of_each_kind_are_named(sqlite: Database, config: Config) -> None:
     archive(config, sqlite, 1, {})
-    urn = archive(config, sqlite, 2, {f"{BASE}{number}.html": Page("<p>x") for number in range(OF_EACH + 5)})
-    assert len(validation.attention(desk_of(sqlite), urn).looks) == OF_EACH
+    urn = archive(config, sqlite, 2, {f"{BASE}{number}.html": Page("<p>x") for number in range(MAX_PER_REASON + 5)})
+    assert len(validation.item_attention(context_of(sqlite), urn).looks) == MAX_PER_REASON
 
 
 def test_a_first_item_has_nothing_to_be_held_against(sqlite: Database, config: Config) -> None:
     urn = archive(config, sqlite, 1, BEFORE)
-    assert validation.attention(desk_of(sqlite), urn).looks == []
+    assert validation.item_attention(context_of(sqlite), urn).looks == []
 
 
 def test_a_decision_is_stored_with_whoever_took_it_and_with_a_line_in_the_log(
@@ -83,11 +83,11 @@ def test_a_decision_is_stored_with_whoever_took_it_and_with_a_line_in_the_log(
 ) -> None:
     _, urn = two_months(database_config, database)
     later = archive(database_config, database, 3, AFTER)
-    desk = desk_of(database)
-    assert [row.urn for row in validation.undecided(desk)] == [urn, later, "fcul-20260101T000000"]
+    desk = context_of(database)
+    assert [row.urn for row in validation.list_undecided(desk)] == [urn, later, "fcul-20260101T000000"]
     validation.reject(desk, urn, "A picture is missing.")
     validation.validate(desk, urn, "It never was there.")
-    assert [(one.validation, one.by, one.why) for one in validation.decisions(desk, urn)] == [
+    assert [(one.validation, one.by, one.why) for one in validation.list_decisions(desk, urn)] == [
         ("rejected", "ana", "A picture is missing."),
         ("valid", "ana", "It never was there."),
     ]
@@ -97,12 +97,12 @@ def test_a_decision_is_stored_with_whoever_took_it_and_with_a_line_in_the_log(
         ("item.reject", urn, "ana", "A picture is missing."),
         ("item.validate", urn, "ana", "It never was there."),
     ]
-    assert urn not in [row.urn for row in validation.undecided(desk)]
+    assert urn not in [row.urn for row in validation.list_undecided(desk)]
 
 
 def test_a_reader_decides_nothing(sqlite: Database, config: Config) -> None:
     _, urn = two_months(config, sqlite)
-    desk = desk_of(sqlite, Role.READER)
+    desk = context_of(sqlite, Role.READER)
     for decide in (validation.validate, validation.reject):
         with pytest.raises(NotAllowed, match="needs a curator"):
             decide(desk, urn, "Because.")
@@ -112,7 +112,7 @@ def test_a_reader_decides_nothing(sqlite: Database, config: Config) -> None:
 
 def test_what_is_refused_leaves_no_line_in_the_log(sqlite: Database, config: Config) -> None:
     urn = archive(config, sqlite, 1, {BASE: Page(state=404)})
-    desk = desk_of(sqlite)
+    desk = context_of(sqlite)
     with pytest.raises(TarantulaError, match="not complete"):
         validation.validate(desk, urn)
     with pytest.raises(TarantulaError, match="needs a reason"):

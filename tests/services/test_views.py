@@ -8,14 +8,14 @@ import pytest
 
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow, NotThere, TarantulaError
-from tarantula.services.context import Desk
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import sources as streams
 from tarantula.services.streams import values as stream_values
 from tarantula.services.streams import views
-from tarantula.streams.views.config import read
-from tarantula.streams.views.projection_part_sight import Sight
-from tests.support.contexts import desk_of, noted
+from tarantula.streams.views.config import read_view
+from tarantula.streams.views.projection_part_sight import ViewProjection
+from tests.support.contexts import audit_entries, context_of
 from tests.support.followed_sources import HOUR, all_summed_up, followed, now, was_read
 
 LEAGUE = {"points": "integer", "coach": "text"}
@@ -35,15 +35,15 @@ def league(database: Database, owner: str = "ana", **values: object) -> int:
     return source
 
 
-def look(desk: Desk, **values: object) -> Sight:
+def look(desk: ServiceContext, **values: object) -> ViewProjection:
     """Look at points and coaches in the last day."""
     parts = [{"source": "hoquei.liga", "field": field} for field in ("points", "coach")]
-    return views.look(desk, read({"parts": parts, **values}), now() - 24 * HOUR, now())
+    return views.view_data(desk, read_view({"parts": parts, **values}), now() - 24 * HOUR, now())
 
 
 def test_a_view_shows_rows_in_order_with_formulas_and_functions(database: Database) -> None:
     league(database)
-    desk = desk_of(database, Role.READER, "rui")
+    desk = context_of(database, Role.READER, "rui")
     seen = look(
         desk, kind="table", formulas=[{"text": "max(a) - min(a)", "title": "Range"}], order="a", descending=True
     )
@@ -62,22 +62,22 @@ def test_a_view_shows_rows_in_order_with_formulas_and_functions(database: Databa
 
 def test_a_view_in_time_has_the_values_that_held(database: Database) -> None:
     league(database)
-    desk = desk_of(database, Role.READER, "rui")
+    desk = context_of(database, Role.READER, "rui")
     seen = look(desk, kind="line", conditions=[{"of": "row", "operator": "=", "value": "Porto"}])
     (track,) = seen.tracks
     assert [point.value for point in track.points] == [50, 53, 56, 59]
     assert track.summary.mean == 54.5
     part = {"source": "hoquei.liga", "field": "points", "row": "Porto"}
-    later = views.look(desk, read({"kind": "line", "parts": [part]}), now() - 90 * 60 * 1_000_000, now())
+    later = views.view_data(desk, read_view({"kind": "line", "parts": [part]}), now() - 90 * 60 * 1_000_000, now())
     assert [point.value for point in later.tracks[0].points] == [56, 59]
     assert later.tracks[0].summary.count == 1
-    words = views.look(desk, read({"kind": "line", "parts": [{**part, "field": "coach"}]}), 0, now())
+    words = views.view_data(desk, read_view({"kind": "line", "parts": [{**part, "field": "coach"}]}), 0, now())
     assert "needs a number" in words.complaint
 
 
 def test_what_happened_is_a_table_too(database: Database) -> None:
     league(database)
-    seen = look(desk_of(database, Role.READER, "rui"), kind="table", events=True)
+    seen = look(context_of(database, Role.READER, "rui"), kind="table", events=True)
     assert len(seen.records) == 3 + 2 + 2 + 2
     assert [one.row for one in seen.records[:2]] == ["Benfica", "Porto"]
     assert all(one.at for one in seen.records)
@@ -85,93 +85,95 @@ def test_what_happened_is_a_table_too(database: Database) -> None:
 
 def test_a_dashboard_is_kept_for_each_person(database: Database) -> None:
     league(database)
-    rui, ana = desk_of(database, Role.READER, "rui"), desk_of(database, Role.CURATOR, "ana")
-    first = views.add_source(rui, "hoquei.liga")
+    rui, ana = context_of(database, Role.READER, "rui"), context_of(database, Role.CURATOR, "ana")
+    first = views.add_source_view(rui, "hoquei.liga")
     assert first.view.kind == "table"
-    second = views.add(rui, {"kind": "pie", "parts": [{"source": "hoquei.liga", "field": "points"}]})
-    assert [row.id for row in views.dashboard(rui)] == [second.id, first.id]
-    views.arrange(rui, [first.id, second.id])
-    views.fold(rui, second.id, True)
-    assert [(row.id, row.view.folded) for row in views.dashboard(rui)] == [(first.id, False), (second.id, True)]
-    assert views.dashboard(ana) == []
-    for act in (views.shown, views.remove, views.share):
-        with pytest.raises(NotThere, match=f"no view {first.id}"):
+    second = views.add_view(rui, {"kind": "pie", "parts": [{"source": "hoquei.liga", "field": "points"}]})
+    assert [row.id for row in views.list_dashboard(rui)] == [second.id, first.id]
+    views.arrange_views(rui, [first.id, second.id])
+    views.fold_view(rui, second.id, True)
+    assert [(row.id, row.view.folded) for row in views.list_dashboard(rui)] == [(first.id, False), (second.id, True)]
+    assert views.list_dashboard(ana) == []
+    for act in (views.get_view, views.remove_view, views.share_view):
+        with pytest.raises(NotFoundError, match=f"no view {first.id}"):
             act(ana, first.id)
-    views.edit(rui, first.id, {"kind": "treemap"})
-    views.remove(rui, second.id)
-    assert [row.view.kind for row in views.dashboard(rui)] == ["treemap"]
-    assert [entry[:2] for entry in noted(database)] == [
+    views.edit_view(rui, first.id, {"kind": "treemap"})
+    views.remove_view(rui, second.id)
+    assert [row.view.kind for row in views.list_dashboard(rui)] == ["treemap"]
+    assert [entry[:2] for entry in audit_entries(database)] == [
         ("rui", "view.add"), ("rui", "view.add"), ("rui", "view.edit"), ("rui", "view.remove"),
     ]  # fmt: skip
 
 
 def test_views_of_what_is_not_there_are_refused(database: Database) -> None:
     league(database)
-    rui = desk_of(database, Role.READER, "rui")
-    with pytest.raises(NotThere, match=r"There is no source 'hoquei\.lig'. Did you mean hoquei\.liga"):
-        views.add_source(rui, "hoquei.lig")
-    with pytest.raises(NotThere, match="has no field 'goals'"):
-        views.add(rui, {"parts": [{"source": "hoquei.liga", "field": "goals"}]})
+    rui = context_of(database, Role.READER, "rui")
+    with pytest.raises(NotFoundError, match=r"There is no source 'hoquei\.lig'. Did you mean hoquei\.liga"):
+        views.add_source_view(rui, "hoquei.lig")
+    with pytest.raises(NotFoundError, match="has no field 'goals'"):
+        views.add_view(rui, {"parts": [{"source": "hoquei.liga", "field": "goals"}]})
     with pytest.raises(TarantulaError, match="begins before it ends"):
-        views.look(rui, read({"parts": [{"source": "hoquei.liga", "field": "points"}]}), 5, 5)
+        views.view_data(rui, read_view({"parts": [{"source": "hoquei.liga", "field": "points"}]}), 5, 5)
     empty = followed(database, "bolsa.nada", {})
     assert empty
-    with pytest.raises(NotNow, match="has no field that could be shown"):
-        views.add_source(rui, "bolsa.nada")
+    with pytest.raises(ConflictError, match="has no field that could be shown"):
+        views.add_source_view(rui, "bolsa.nada")
 
 
 def test_a_shared_view_is_taken_over(database: Database) -> None:
     league(database)
-    ana, rui = desk_of(database, Role.CURATOR, "ana"), desk_of(database, Role.READER, "rui")
-    mine = views.add(ana, {"kind": "gauge", "title": "Pontos", "parts": [{"source": "hoquei.liga", "field": "points"}]})
-    assert views.shared(rui) == []
-    views.share(ana, mine.id)
-    assert [row.view.title for row in views.shared(rui)] == ["Pontos"]
-    assert views.shared(ana) == []
-    taken = views.take(rui, mine.id)
+    ana, rui = context_of(database, Role.CURATOR, "ana"), context_of(database, Role.READER, "rui")
+    mine = views.add_view(
+        ana, {"kind": "gauge", "title": "Pontos", "parts": [{"source": "hoquei.liga", "field": "points"}]}
+    )
+    assert views.list_shared_views(rui) == []
+    views.share_view(ana, mine.id)
+    assert [row.view.title for row in views.list_shared_views(rui)] == ["Pontos"]
+    assert views.list_shared_views(ana) == []
+    taken = views.copy_shared_view(rui, mine.id)
     assert (taken.owner, taken.shared, taken.view) == ("rui", False, mine.view)
-    views.share(ana, mine.id, False)
-    with pytest.raises(NotThere, match="Nobody shares"):
-        views.take(rui, mine.id)
-    assert [row.id for row in views.dashboard(rui)] == [taken.id]
+    views.share_view(ana, mine.id, False)
+    with pytest.raises(NotFoundError, match="Nobody shares"):
+        views.copy_shared_view(rui, mine.id)
+    assert [row.id for row in views.list_dashboard(rui)] == [taken.id]
 
 
 def test_nobody_sees_anything_of_a_private_source_of_somebody_else(database: Database) -> None:
     source = league(database)
-    ana, rui = desk_of(database, Role.CURATOR, "ana"), desk_of(database, Role.ADMINISTRATOR, "rui")
-    shared = views.add_source(ana, "hoquei.liga")
-    views.share(ana, shared.id)
-    taken = views.take(rui, shared.id)
-    streams.edit(ana, "hoquei.liga", {"private": True})
-    assert views.shared(rui) == []
-    assert (streams.found(rui), streams.suggested(rui, "hoq"), streams.hierarchy(rui)) == ([], [], [])
-    seen = views.look(rui, taken.view, 0, now())
+    ana, rui = context_of(database, Role.CURATOR, "ana"), context_of(database, Role.ADMINISTRATOR, "rui")
+    shared = views.add_source_view(ana, "hoquei.liga")
+    views.share_view(ana, shared.id)
+    taken = views.copy_shared_view(rui, shared.id)
+    streams.edit_source(ana, "hoquei.liga", {"private": True})
+    assert views.list_shared_views(rui) == []
+    assert (streams.find_sources(rui), streams.suggest_sources(rui, "hoq"), streams.hierarchy(rui)) == ([], [], [])
+    seen = views.view_data(rui, taken.view, 0, now())
     assert (seen.records, seen.tracks, seen.columns, seen.sources, seen.hidden) == ([], [], [], [], 1)
     asks: list[Callable[[], object]] = [
-        lambda: streams.shown(rui, "hoquei.liga"),
-        lambda: streams.row(rui, "hoquei.liga"),
-        lambda: streams.edit(rui, "hoquei.liga", {"title": "Mine"}),
-        lambda: streams.remove(rui, "hoquei.liga"),
-        lambda: stream_values.values(rui, "hoquei.liga"),
-        lambda: stream_values.events(rui, "hoquei.liga", "points", "Porto"),
-        lambda: stream_values.put_aside(rui, "hoquei.liga"),
-        lambda: views.add_source(rui, "hoquei.liga"),
-        lambda: views.edit(rui, taken.id, {"kind": "pie"}),
+        lambda: streams.get_source(rui, "hoquei.liga"),
+        lambda: streams.get_source_row(rui, "hoquei.liga"),
+        lambda: streams.edit_source(rui, "hoquei.liga", {"title": "Mine"}),
+        lambda: streams.remove_source(rui, "hoquei.liga"),
+        lambda: stream_values.last_values(rui, "hoquei.liga"),
+        lambda: stream_values.list_events(rui, "hoquei.liga", "points", "Porto"),
+        lambda: stream_values.list_put_aside(rui, "hoquei.liga"),
+        lambda: views.add_source_view(rui, "hoquei.liga"),
+        lambda: views.edit_view(rui, taken.id, {"kind": "pie"}),
     ]
     for ask in asks:
-        with pytest.raises(NotThere, match="There is no source"):
+        with pytest.raises(NotFoundError, match="There is no source"):
             ask()
-    with pytest.raises(NotNow, match="is private"):
-        views.share(ana, shared.id)
-    assert views.look(ana, taken.view, 0, now()).sources[0].id == source
-    streams.edit(ana, "hoquei.liga", {"title": "Secreta"})
-    streams.remove(ana, "hoquei.liga")
-    assert not [entry for entry in noted(database) if entry[1] != "source.edit" and "hoquei" in entry[2]]
-    assert [entry[2] for entry in noted(database)][-2:] == ["private source", "private source"]
+    with pytest.raises(ConflictError, match="is private"):
+        views.share_view(ana, shared.id)
+    assert views.view_data(ana, taken.view, 0, now()).sources[0].id == source
+    streams.edit_source(ana, "hoquei.liga", {"title": "Secreta"})
+    streams.remove_source(ana, "hoquei.liga")
+    assert not [entry for entry in audit_entries(database) if entry[1] != "source.edit" and "hoquei" in entry[2]]
+    assert [entry[2] for entry in audit_entries(database)][-2:] == ["private source", "private source"]
 
 
 def test_sources_are_changed_by_their_owner_and_by_administrators(database: Database) -> None:
-    ana, rui = desk_of(database, Role.CURATOR, "ana"), desk_of(database, Role.CURATOR, "rui")
+    ana, rui = context_of(database, Role.CURATOR, "ana"), context_of(database, Role.CURATOR, "rui")
     fields = [{"key": "value", "place": {"css": "b"}}]
     steps = [{"action": "fill", "where": "#p", "value": "secret"}]
     said = {
@@ -180,47 +182,47 @@ def test_sources_are_changed_by_their_owner_and_by_administrators(database: Data
         "variables": {"key": "secret"},
         "notify": ["json://u:p@h"],
     }
-    streams.add(ana, {"name": "user.ana.preco", **said, "render": True, "steps": steps})
+    streams.add_source(ana, {"name": "user.ana.preco", **said, "render": True, "steps": steps})
     with pytest.raises(NotAllowed, match="Only its owner"):
-        streams.edit(rui, "user.ana.preco", {"title": "Mine"})
+        streams.edit_source(rui, "user.ana.preco", {"title": "Mine"})
     with pytest.raises(NotAllowed, match="needs a curator"):
-        streams.add(desk_of(database, Role.READER, "eva"), {"name": "user.eva.x", **said})
+        streams.add_source(context_of(database, Role.READER, "eva"), {"name": "user.eva.x", **said})
     with pytest.raises(TarantulaError, match="people's own"):
-        streams.add(rui, {"name": "user.ana.other", **said})
-    assert "secret" in str(streams.shown(ana, "user.ana.preco"))
-    hidden = streams.shown(rui, "user.ana.preco")
+        streams.add_source(rui, {"name": "user.ana.other", **said})
+    assert "secret" in str(streams.get_source(ana, "user.ana.preco"))
+    hidden = streams.get_source(rui, "user.ana.preco")
     assert "secret" not in str(hidden)
     assert "u:p" not in str(hidden)
-    administrator = desk_of(database, Role.ADMINISTRATOR, "eva")
-    streams.edit(administrator, "user.ana.preco", {"title": "Preço"})
+    administrator = context_of(database, Role.ADMINISTRATOR, "eva")
+    streams.edit_source(administrator, "user.ana.preco", {"title": "Preço"})
     with pytest.raises(NotAllowed, match="only whoever owns"):
-        streams.edit(administrator, "user.ana.preco", {"private": True})
-    assert streams.row(rui, "user.ana.preco").title == "Preço"
-    assert not streams.row(rui, "user.ana.preco").may_change
+        streams.edit_source(administrator, "user.ana.preco", {"private": True})
+    assert streams.get_source_row(rui, "user.ana.preco").title == "Preço"
+    assert not streams.get_source_row(rui, "user.ana.preco").may_change
 
 
 def test_sources_are_found_by_words_tags_and_hierarchy(database: Database) -> None:
     league(database)
     followed(database, "hoquei.taca", LEAGUE)
     followed(database, "weather.lisboa", {"temperature": "decimal"}, description="Graus à sombra")
-    rui = desk_of(database, Role.READER, "rui")
-    assert [row.name for row in streams.found(rui, "hoquei desp")] == ["hoquei.liga"]
-    assert [row.name for row in streams.found(rui, "GRAUS")] == ["weather.lisboa"]
-    assert [row.name for row in streams.found(rui, below="hoquei")] == ["hoquei.liga", "hoquei.taca"]
-    assert [row.name for row in streams.found(rui, "liga", "weather")] == []
+    rui = context_of(database, Role.READER, "rui")
+    assert [row.name for row in streams.find_sources(rui, "hoquei desp")] == ["hoquei.liga"]
+    assert [row.name for row in streams.find_sources(rui, "GRAUS")] == ["weather.lisboa"]
+    assert [row.name for row in streams.find_sources(rui, below="hoquei")] == ["hoquei.liga", "hoquei.taca"]
+    assert [row.name for row in streams.find_sources(rui, "liga", "weather")] == []
     assert [(one.name, one.sources) for one in streams.hierarchy(rui)] == [("hoquei", 2), ("weather", 1)]
     assert [one.name for one in streams.hierarchy(rui, "hoquei")] == ["hoquei.liga", "hoquei.taca"]
-    assert streams.suggested(rui, "  ") == []
+    assert streams.suggest_sources(rui, "  ") == []
 
 
 def test_values_and_events_of_a_source(database: Database) -> None:
     league(database)
-    rui = desk_of(database, Role.READER, "rui")
-    now_ = {(one.field, one.row): one.value for one in stream_values.values(rui, "hoquei.liga")}
+    rui = context_of(database, Role.READER, "rui")
+    now_ = {(one.field, one.row): one.value for one in stream_values.last_values(rui, "hoquei.liga")}
     assert now_["points", "Porto"] == "59"
-    first = stream_values.events(rui, "hoquei.liga", "points", "Porto", limit=3)
+    first = stream_values.list_events(rui, "hoquei.liga", "points", "Porto", limit=3)
     assert [one.value for one in first.rows] == ["59", "56", "53"]
-    rest = stream_values.events(rui, "hoquei.liga", "points", "Porto", limit=3, before=first.next)
+    rest = stream_values.list_events(rui, "hoquei.liga", "points", "Porto", limit=3, before=first.next)
     assert ([one.value for one in rest.rows], rest.next) == (["50"], None)
-    with pytest.raises(NotThere, match="Nothing was read of the field 'points' of the row 'Braga'"):
-        stream_values.events(rui, "hoquei.liga", "points", "Braga")
+    with pytest.raises(NotFoundError, match="Nothing was read of the field 'points' of the row 'Braga'"):
+        stream_values.list_events(rui, "hoquei.liga", "points", "Braga")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from tarantula.archive.diff.items_part_delta import Change
+from tarantula.archive.diff.items_part_delta import DocumentChange
 from tarantula.archive.mirror.conversion import convert_item
 from tarantula.archive.mirror.paths import path_of_copy
 from tarantula.core.config import Config
@@ -14,7 +14,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.services import walkthrough
 from tarantula.tables.publications import Document, Item
 from tests.services.test_validation import AFTER, BEFORE, two_months
-from tests.support.contexts import desk_of
+from tests.support.contexts import context_of
 from tests.support.monthly_items import BASE, Page, archive
 
 
@@ -27,12 +27,12 @@ def ids(database: Database, urn: str) -> dict[str, int]:
 
 def test_a_walk_goes_through_the_pages_from_the_base_document_on(database: Database, database_config: Config) -> None:
     _, urn = two_months(database_config, database)
-    desk = desk_of(database)
+    desk = context_of(database)
     met: list[str] = []
-    here: int | None = walkthrough.begin(desk, urn)
+    here: int | None = walkthrough.first_document(desk, urn)
     previous: int | None = None
     while here is not None:
-        found = walkthrough.browsed(desk, urn, here)
+        found = walkthrough.get_page(desk, urn, here)
         met.append(found.url.removeprefix(BASE))
         assert (found.number, found.total, found.previous_id) == (len(met), 4, previous)
         previous, here = here, found.next_id
@@ -43,20 +43,20 @@ def test_a_document_has_its_title_headers_and_what_became_of_it(database: Databa
     first = archive(database_config, database, 1, BEFORE)
     titled = Page("<title> A &lt;b&gt;\n title</title>", headers=("X-Odd: <i>",))
     second = archive(database_config, database, 2, {**AFTER, f"{BASE}titled.html": titled})
-    desk, known = desk_of(database), ids(database, second)
-    found = walkthrough.browsed(desk, second, known["titled.html"])
+    desk, known = context_of(database), ids(database, second)
+    found = walkthrough.get_page(desk, second, known["titled.html"])
     assert found.title == "A <b> title"
     assert ("X-Odd", "<i>") in found.headers
     assert (found.kept, found.copied, found.trouble) == (True, False, "")
-    changes = {name: walkthrough.browsed(desk, second, number).before for name, number in known.items()}
+    changes = {name: walkthrough.get_page(desk, second, number).before for name, number in known.items()}
     assert {name: before.change for name, before in changes.items() if before} == {
-        "": Change.CHANGED,
-        "same.html": Change.SAME,
-        "other.html": Change.CHANGED,
-        "new.html": Change.NEW,
-        "titled.html": Change.NEW,
-        "lost.html": Change.GONE,
-        "x.png": Change.NEW,
+        "": DocumentChange.CHANGED,
+        "same.html": DocumentChange.SAME,
+        "other.html": DocumentChange.CHANGED,
+        "new.html": DocumentChange.NEW,
+        "titled.html": DocumentChange.NEW,
+        "lost.html": DocumentChange.GONE,
+        "x.png": DocumentChange.NEW,
     }
     assert changes["same.html"] is not None
     assert changes["same.html"].document_id == ids(database, first)["same.html"]
@@ -66,7 +66,7 @@ def test_a_file_that_is_damaged_costs_its_document_and_says_so(sqlite: Database,
     urn = archive(config, sqlite, 1, BEFORE)
     for path in (config.items / urn / "archive").iterdir():
         path.write_bytes(b"nothing")
-    found = walkthrough.browsed(desk_of(sqlite), urn, ids(sqlite, urn)["same.html"])
+    found = walkthrough.get_page(context_of(sqlite), urn, ids(sqlite, urn)["same.html"])
     assert not found.kept
     assert "no whole record" in found.trouble
 
@@ -74,11 +74,11 @@ def test_a_file_that_is_damaged_costs_its_document_and_says_so(sqlite: Database,
 def test_the_place_that_a_frame_names_is_a_document_or_nothing(sqlite: Database, config: Config) -> None:
     first, second = two_months(config, sqlite)
     convert_item(config, sqlite, second)
-    desk, known = desk_of(sqlite), ids(sqlite, second)
+    desk, known = context_of(sqlite), ids(sqlite, second)
     path = path_of_copy(f"{BASE}other.html", "html")
-    assert walkthrough.at_place(desk, second, f"copy/{path}") == known["other.html"]
-    assert walkthrough.at_place(desk, second, f"page/{known['new.html']}") == known["new.html"]
-    assert walkthrough.browsed(desk, second, known["other.html"]).copied
+    assert walkthrough.document_at_replay_path(desk, second, f"copy/{path}") == known["other.html"]
+    assert walkthrough.document_at_replay_path(desk, second, f"page/{known['new.html']}") == known["new.html"]
+    assert walkthrough.get_page(desk, second, known["other.html"]).copied
     of_another = ids(sqlite, first)["gone.html"]
     for place in (
         "",
@@ -90,24 +90,24 @@ def test_the_place_that_a_frame_names_is_a_document_or_nothing(sqlite: Database,
         "page/²",
         "../" * 9,
     ):
-        assert walkthrough.at_place(desk, second, place) is None, place
+        assert walkthrough.document_at_replay_path(desk, second, place) is None, place
 
 
 def test_what_changed_is_told_word_by_word(sqlite: Database, config: Config) -> None:
     first, second = two_months(config, sqlite)
-    desk, known = desk_of(sqlite), ids(sqlite, second)
-    (hunk,) = walkthrough.compared(desk, second, known["other.html"]).hunks
+    desk, known = context_of(sqlite), ids(sqlite, second)
+    (hunk,) = walkthrough.compare_with_previous(desk, second, known["other.html"]).hunks
     assert [(line.change, line.pieces[0].text) for line in hunk] == [("gone", "one"), ("new", "two")]
-    assert "have not both collected it" in walkthrough.compared(desk, second, known["new.html"]).note
-    assert "There is no item" in walkthrough.compared(desk, first, ids(sqlite, first)[""]).note
+    assert "have not both collected it" in walkthrough.compare_with_previous(desk, second, known["new.html"]).note
+    assert "There is no item" in walkthrough.compare_with_previous(desk, first, ids(sqlite, first)[""]).note
 
 
 def test_what_is_not_there_is_said(sqlite: Database, config: Config) -> None:
     urn = archive(config, sqlite, 1, {BASE: Page(state=404)})
     other = archive(config, sqlite, 2, BEFORE)
-    desk = desk_of(sqlite)
+    desk = context_of(sqlite)
     with pytest.raises(TarantulaError, match="no page to show"):
-        walkthrough.begin(desk, urn)
+        walkthrough.first_document(desk, urn)
     for number in (0, -1, 2**80, ids(sqlite, other)["same.html"]):
         with pytest.raises(TarantulaError, match="has no document"):
-            walkthrough.browsed(desk, urn, number)
+            walkthrough.get_page(desk, urn, number)

@@ -13,8 +13,8 @@ from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 
 from tarantula.core.states import DocumentState
-from tarantula.fetch.errors import Refused
-from tarantula.fetch.exchange import Head
+from tarantula.fetch.errors import RefusedByRule
+from tarantula.fetch.exchange import ResponseHead
 
 HANDLER = "tarantula.engine.downloader.ExchangeDownloadHandler"
 SETTINGS = {
@@ -27,8 +27,8 @@ SETTINGS = {
 }
 
 
-def refuse(head: Head) -> None:
-    raise Refused(DocumentState.TYPE_NOT_WANTED, f"{head.status} is not wanted.", "SomeRule")
+def refuse(head: ResponseHead) -> None:
+    raise RefusedByRule(DocumentState.TYPE_NOT_WANTED, f"{head.status} is not wanted.", "SomeRule")
 
 
 METAS: dict[str, dict[str, Any]] = {

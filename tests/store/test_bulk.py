@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from tarantula.core.database import Database
 from tarantula.store.bulk import copy_binary, raw_cursor
-from tarantula.store.errors import is_away
+from tarantula.store.errors import is_database_away
 
 END_OTHERS = text(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -34,7 +34,7 @@ def test_a_connection_that_was_cut_is_known_to_be_gone(
     with caplog.at_level(logging.WARNING):
         with pytest.raises(DBAPIError) as told:
             write_to_nobody()
-        assert is_away(told.value)
+        assert is_database_away(told.value)
         with engine.begin() as connection:
             assert connection.execute(text("SELECT 1")).scalar_one() == 1
     assert "Traceback" not in caplog.text
@@ -44,7 +44,7 @@ def test_an_error_of_the_statement_is_no_error_of_the_connection(postgresql_data
     engine = postgresql_database.engine
     with pytest.raises(ProgrammingError) as told, engine.begin() as connection, raw_cursor(connection) as cursor:
         cursor.execute("SELECT nothing FROM nowhere")
-    assert not is_away(told.value)
+    assert not is_database_away(told.value)
     with engine.begin() as connection, raw_cursor(connection) as cursor:
         cursor.execute("SELECT 1")
         assert cursor.fetchall() == [(1,)]

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.store.captures import MissingCapture, capture_of, without_body
+from tarantula.store.captures import MissingCapture, capture_of, documents_without_body
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document
 from tests.support.archived_items import BASE, SENT, archive
@@ -48,5 +48,5 @@ def test_a_missing_earlier_capture_is_said(sqlite: Database, config: Config, to:
         document = session.scalars(select(Document).where(Document.url == BASE)).one()
         with pytest.raises(MissingCapture, match=f"The body of {BASE} was kept once, in an earlier item that is not"):
             capture_of(session, config.items, document)
-        missing = [row.url for row in without_body(session, find_item(session, urn))]
+        missing = [row.url for row in documents_without_body(session, find_item(session, urn))]
         assert missing == ([BASE] if to else [])

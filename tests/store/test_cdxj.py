@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import canonical
 from tarantula.fetch.exchange import Exchange
-from tarantula.store.cdxj import IndexRow, line_of, write_index
-from tarantula.store.warc_records import digest_of
-from tarantula.store.warc_writer import Stored, WarcWriter
+from tarantula.store.cdxj import IndexRow, cdxj_line, write_cdxj
+from tarantula.store.warc_records import warc_digest
+from tarantula.store.warc_writer import StoredRecord, WarcWriter
 from tests.support.exchanges import ANSWERS, PACKED, PAGE
 
 MOMENT = datetime(2026, 6, 12, 22, tzinfo=UTC)
@@ -35,10 +35,10 @@ HOSTILE_URLS = (
 
 def row_of(url: str, offset: int = 0, **rest: object) -> IndexRow:
     moment = MOMENT + timedelta(seconds=offset)
-    return IndexRow(url, moment, "text/html", 200, digest_of(b""), 100, offset, "fcul-1.warc.gz")._replace(**rest)  # type: ignore[arg-type]
+    return IndexRow(url, moment, "text/html", 200, warc_digest(b""), 100, offset, "fcul-1.warc.gz")._replace(**rest)  # type: ignore[arg-type]
 
 
-def row_of_stored(sent: Exchange, stored: Stored) -> IndexRow:
+def row_of_stored(sent: Exchange, stored: StoredRecord) -> IndexRow:
     mime = (sent.get(b"content-type") or "").partition(";")[0] or None
     return IndexRow(
         sent.url, sent.started_at, mime, sent.status, stored.digest, stored.length, stored.offset, stored.file
@@ -63,7 +63,7 @@ def test_it_is_the_index_that_the_archive_worlds_tool_makes(tmp_path: Path) -> N
     with WarcWriter(tmp_path / "archive", "fcul", {}, max_size=4000) as writer:
         rows = [row_of_stored(sent, writer.write(sent, b"<p>rendered")) for sent in ANSWERS.values()]
     path = tmp_path / "indexes" / "index.cdxj"
-    assert write_index(rows, path) == len(rows)
+    assert write_cdxj(rows, path) == len(rows)
     files = list((tmp_path / "archive").iterdir())
     assert len(files) > 1
     ours, theirs = path.read_text().splitlines(), index_by_tool(*files)
@@ -75,12 +75,12 @@ def test_it_is_the_index_that_the_archive_worlds_tool_makes(tmp_path: Path) -> N
 
 def test_the_digest_of_a_chunked_answer_is_that_of_its_contents(tmp_path: Path) -> None:
     with WarcWriter(tmp_path, "fcul", {}) as writer:
-        assert writer.write(ANSWERS["chunked"]).digest == digest_of(PAGE)
-        assert writer.write(ANSWERS["chunked gzip"]).digest == digest_of(PACKED)
+        assert writer.write(ANSWERS["chunked"]).digest == warc_digest(PAGE)
+        assert writer.write(ANSWERS["chunked gzip"]).digest == warc_digest(PACKED)
 
 
 def test_a_line() -> None:
-    assert line_of(row_of("http://www.fc.ul.pt/A?b", offset=7)).decode() == (
+    assert cdxj_line(row_of("http://www.fc.ul.pt/A?b", offset=7)).decode() == (
         'pt,ul,fc)/a?b 20260612220007 {"url": "http://www.fc.ul.pt/A?b", "mime": "text/html", "status": "200", '
         '"digest": "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "length": "100", "offset": "7", '
         '"filename": "fcul-1.warc.gz"}\n'
@@ -88,7 +88,7 @@ def test_a_line() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    fields = json.loads(line_of(row_of("http://ul.pt/", mime=None, status=-3)).split(b" ", 2)[2])
+    fields = json.loads(cdxj_line(row_of("http://ul.pt/", mime=None, status=-3)).split(b" ", 2)[2])
     assert fields.keys() == {"url", "digest", "length", "offset", "filename"}
 
 
@@ -97,13 +97,13 @@ def test_lines_are_sorted_by_bytes_however_few_fit_in_memory(tmp_path: Path, run
     urls = [f"http://{host}.pt/{path}" for path in "zA%b~" for host in ("b", "a-b", "a", "a.b", "x1")]
     rows = [row_of(url, offset) for url in urls for offset in (10, 9)]
     path = tmp_path / "index.cdxj"
-    assert write_index(iter(rows), path, run) == len(rows)
-    assert path.read_bytes().splitlines(keepends=True) == sorted(map(line_of, rows))
+    assert write_cdxj(iter(rows), path, run) == len(rows)
+    assert path.read_bytes().splitlines(keepends=True) == sorted(map(cdxj_line, rows))
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_an_item_without_answers(tmp_path: Path) -> None:
-    assert write_index([], tmp_path / "index.cdxj") == 0
+    assert write_cdxj([], tmp_path / "index.cdxj") == 0
     assert (tmp_path / "index.cdxj").read_bytes() == b""
 
 
@@ -121,7 +121,7 @@ def test_hostile_urls_are_one_word_of_one_line(url: str) -> None:
 
 
 def check_line(url: str) -> None:
-    line = line_of(row_of(url)).decode()
+    line = cdxj_line(row_of(url)).decode()
     assert line.count("\n") == 1
     assert len(line.splitlines()) == 1
     key, moment, content = line.split(" ", 2)
@@ -138,7 +138,7 @@ def test_a_failure_leaves_the_older_index(tmp_path: Path) -> None:
     path = tmp_path / "index.cdxj"
     path.write_text("older")
     with pytest.raises(LookupError):
-        write_index(broken(), path, 1)
+        write_cdxj(broken(), path, 1)
     assert path.read_text() == "older"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -146,4 +146,4 @@ def test_a_failure_leaves_the_older_index(tmp_path: Path) -> None:
 def test_an_index_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "indexes").write_text("in the way")
     with pytest.raises(TarantulaError, match=r"index\.cdxj cannot be written"):
-        write_index([], tmp_path / "indexes" / "index.cdxj")
+        write_cdxj([], tmp_path / "indexes" / "index.cdxj")

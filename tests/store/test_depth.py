@@ -10,19 +10,19 @@ from sqlalchemy import select
 
 from tarantula.core.database import Database
 from tarantula.crawl.discovery import Discovery
-from tarantula.fetch.media_types import Types
-from tarantula.items import Entry
+from tarantula.fetch.media_types import ExtensionsByType
+from tarantula.items import FrontierEntry
 from tarantula.links.link import Link, LinkKind
-from tarantula.publications.config import read
+from tarantula.publications.config import read_config
 from tarantula.scope.scope import Scope
 from tarantula.scope.types import TypeSet
-from tarantula.store.documents import DocumentTable, Outcome
-from tarantula.store.writer_part_shorter_ways import ShorterWays
+from tarantula.store.documents import DocumentOutcome, DocumentTable
+from tarantula.store.writer_part_shorter_ways import DepthUpdater
 from tarantula.tables.publications import Document
 from tests.store.test_documents import new_item
 
 DEPTH = 3
-TYPES: Types = {}
+TYPES: ExtensionsByType = {}
 Graph = dict[str, list[Link]]
 
 
@@ -56,14 +56,14 @@ def shortest(graph: Graph) -> dict[str, int]:
 
 def collect_in_disorder(database: Database, graph: Graph, dice: random.Random) -> dict[str, int]:
     """Collect a graph, a few documents at a time in no order; return the depths of what was collected."""
-    config = read({"name": "x", "base_url": "http://h/", "depth": DEPTH})
+    config = read_config({"name": "x", "base_url": "http://h/", "depth": DEPTH})
     discovery = Discovery(Scope.of(config, TYPES, TypeSet(["*/*"])), keep_refused=True)
     item = new_item(database, name=f"g{dice.randrange(10**9)}")
     table = DocumentTable(item)
-    ways = ShorterWays(table, discovery.judge_again)
+    ways = DepthUpdater(table, discovery.judge_again)
     with database.engine.begin() as connection:
         waiting = {entry.id: entry for entry in table.next_waiting(connection, "h", set(), 10)}
-        under_way: list[Entry] = []
+        under_way: list[FrontierEntry] = []
         while waiting or under_way:
             while waiting and len(under_way) < 3:
                 under_way.append(waiting.pop(dice.choice([*waiting])))
@@ -72,7 +72,7 @@ def collect_in_disorder(database: Database, graph: Graph, dice: random.Random) -
             links = graph[done.url]
             found, named = discovery.discover(done, links)
             table.insert_links(connection, {done.id: named})
-            table.finish(connection, [Outcome(done.id, 302 if links[:1] and links[0].kind == 3 else 200)])
+            table.finish(connection, [DocumentOutcome(done.id, 302 if links[:1] and links[0].kind == 3 else 200)])
             new, lowered = table.insert_found(connection, found)
             late, also_lowered = ways.missed(connection, [(done.id, done.depth)])
             more, nearer = ways.follow(connection, lowered + also_lowered)

@@ -15,9 +15,9 @@ from tarantula.lifecycle.coordinator_part_completing import finish_item
 from tarantula.lifecycle.schedule import create_item
 from tarantula.publications import registry
 from tarantula.store import document_query
-from tarantula.store.document_query import Wanted, find, find_naming
-from tarantula.store.documents import DocumentTable, Outcome
-from tarantula.store.documents_part_found import Found
+from tarantula.store.document_query import DocumentFilter, find_documents, find_linking_documents
+from tarantula.store.documents import DocumentOutcome, DocumentTable
+from tarantula.store.documents_part_found import DiscoveredUrl
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document, Item
 from tests.support.crawls import describe
@@ -42,7 +42,7 @@ def fill(database: Database, urn: str, numbers: range) -> None:
         item = find_item(session, urn).id
         table, connection = DocumentTable(item), session.connection()
         found = [
-            Found(key_of(url), url, f"s{n % 4}.example", n % 5, 0, 0, 0, 1, _state(n), None, None)
+            DiscoveredUrl(key_of(url), url, f"s{n % 4}.example", n % 5, 0, 0, 0, 1, _state(n), None, None)
             for n in numbers
             for url in [url_of(n)]
         ]
@@ -53,7 +53,7 @@ def fill(database: Database, urn: str, numbers: range) -> None:
         table.finish(
             connection,
             [
-                Outcome(ids[url_of(n)], KINDS[n % 6][1], type=KINDS[n % 6][2], links=1, collected_at=now)
+                DocumentOutcome(ids[url_of(n)], KINDS[n % 6][1], type=KINDS[n % 6][2], links=1, collected_at=now)
                 for n in numbers
                 if n % 6 < 4
             ],
@@ -73,7 +73,8 @@ def urn(database: Database) -> str:
     describe(database, "other", base_url="http://s0.example/")
     with database.session() as session:
         one, other = (
-            create_item(session, registry.get(session, name), datetime.now(UTC)).urn for name in ("one", "other")
+            create_item(session, registry.get_publication(session, name), datetime.now(UTC)).urn
+            for name in ("one", "other")
         )
     for start in range(0, 120, 40):
         fill(database, one, range(start, start + 40))
@@ -81,13 +82,13 @@ def urn(database: Database) -> str:
     return one
 
 
-def searched(database: Database, urn: str, wanted: Wanted, limit: int = 7) -> list[str]:
+def searched(database: Database, urn: str, wanted: DocumentFilter, limit: int = 7) -> list[str]:
     """Search to the end, and return the URLs in the order in which they came."""
     urls: list[str] = []
     with database.reading() as session:
         item, after, shares = find_item(session, urn), 0, [0.0]
         while True:
-            found = find(session, item, wanted, limit, after)
+            found = find_documents(session, item, wanted, limit, after)
             assert len(found.ids) <= limit
             rows = dict(session.execute(select(Document.id, Document.url).where(Document.id.in_(found.ids))).all())
             urls += [rows[identity] for identity in found.ids]
@@ -105,24 +106,24 @@ def numbers(test: Callable[[int], bool]) -> list[str]:
     return [url_of(n) for n in range(120) if test(n)]
 
 
-CASES: list[tuple[Wanted, Callable[[int], bool]]] = [
-    (Wanted(state=200), lambda n: n % 6 < 2),
-    (Wanted(state=404), lambda n: n % 6 == 2),
-    (Wanted(state=-10), lambda n: n % 6 == 3),
-    (Wanted(state=-5), lambda n: n % 6 == 4),
-    (Wanted(state=-6, words="next"), lambda n: n % 6 == 5),
-    (Wanted(state=418), lambda n: False),
-    (Wanted(type="text/html"), lambda n: n % 6 in (0, 2)),
-    (Wanted(type="text/html", state=404), lambda n: n % 6 == 2),
-    (Wanted(type="text/html", state=-6), lambda n: False),
-    (Wanted(server="s1.example"), lambda n: n % 4 == 1),
-    (Wanted(server="s9.example"), lambda n: False),
-    (Wanted(server="s1.example", state=404, depth=0), lambda n: n % 4 == 1 and n % 6 == 2 and n % 5 == 0),
-    (Wanted(depth=4), lambda n: n % 5 == 4),
-    (Wanted(words="gone HTML"), lambda n: n % 6 == 2),
-    (Wanted(words="one%20"), lambda n: n % 6 == 0),
-    (Wanted(words="one_20"), lambda n: False),
-    (Wanted(words="nowhere"), lambda n: False),
+CASES: list[tuple[DocumentFilter, Callable[[int], bool]]] = [
+    (DocumentFilter(state=200), lambda n: n % 6 < 2),
+    (DocumentFilter(state=404), lambda n: n % 6 == 2),
+    (DocumentFilter(state=-10), lambda n: n % 6 == 3),
+    (DocumentFilter(state=-5), lambda n: n % 6 == 4),
+    (DocumentFilter(state=-6, words="next"), lambda n: n % 6 == 5),
+    (DocumentFilter(state=418), lambda n: False),
+    (DocumentFilter(type="text/html"), lambda n: n % 6 in (0, 2)),
+    (DocumentFilter(type="text/html", state=404), lambda n: n % 6 == 2),
+    (DocumentFilter(type="text/html", state=-6), lambda n: False),
+    (DocumentFilter(server="s1.example"), lambda n: n % 4 == 1),
+    (DocumentFilter(server="s9.example"), lambda n: False),
+    (DocumentFilter(server="s1.example", state=404, depth=0), lambda n: n % 4 == 1 and n % 6 == 2 and n % 5 == 0),
+    (DocumentFilter(depth=4), lambda n: n % 5 == 4),
+    (DocumentFilter(words="gone HTML"), lambda n: n % 6 == 2),
+    (DocumentFilter(words="one%20"), lambda n: n % 6 == 0),
+    (DocumentFilter(words="one_20"), lambda n: False),
+    (DocumentFilter(words="nowhere"), lambda n: False),
 ]
 
 
@@ -130,7 +131,7 @@ CASES: list[tuple[Wanted, Callable[[int], bool]]] = [
 def test_what_is_wanted_is_found_once_and_in_order(
     database: Database, urn: str, stretch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(document_query, "STRETCH", stretch)
+    monkeypatch.setattr(document_query, "IDS_PER_STEP", stretch)
     for wanted, test in CASES:
         assert searched(database, urn, wanted) == numbers(test), wanted
 
@@ -138,14 +139,14 @@ def test_what_is_wanted_is_found_once_and_in_order(
 def test_a_search_that_takes_long_says_where_it_goes_on(
     database: Database, urn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(document_query, "STRETCH", 10)
-    monkeypatch.setattr(document_query, "PATIENCE", 0.0)
+    monkeypatch.setattr(document_query, "IDS_PER_STEP", 10)
+    monkeypatch.setattr(document_query, "QUERY_TIME_LIMIT_SECONDS", 0.0)
     with database.reading() as session:
-        first = find(session, find_item(session, urn), Wanted(state=-5), 50)
+        first = find_documents(session, find_item(session, urn), DocumentFilter(state=-5), 50)
     assert 0 < first.searched < 1
     assert first.next is not None
     assert len(first.ids) < 10
-    assert searched(database, urn, Wanted(state=-5)) == numbers(lambda n: n % 6 == 4)
+    assert searched(database, urn, DocumentFilter(state=-5)) == numbers(lambda n: n % 6 == 4)
 
 
 def test_an_item_that_ended_is_searched_to_its_last_document(database: Database, urn: str) -> None:
@@ -156,18 +157,18 @@ def test_an_item_that_ended_is_searched_to_its_last_document(database: Database,
         item = find_item(session, urn)
         last = session.scalar(select(Document.id).where(Document.item_id == item.id).order_by(Document.id.desc()))
         assert item.last_document_id == last
-    assert len(searched(database, urn, Wanted())) == 121
+    assert len(searched(database, urn, DocumentFilter())) == 121
     with database.session() as session:
         session.execute(update(Item).values(last_document_id=None))
-    assert len(searched(database, urn, Wanted())) == 121
+    assert len(searched(database, urn, DocumentFilter())) == 121
 
 
 def test_those_who_name_a_document_are_found(database: Database, urn: str) -> None:
     with database.reading() as session:
         item = find_item(session, urn)
-        found = find_naming(session, item, key_of(url_of(3)), 500)
+        found = find_linking_documents(session, item, key_of(url_of(3)), 500)
         urls = set(session.scalars(select(Document.url).where(Document.id.in_(found.ids))))
         items = set(session.scalars(select(Document.item_id).where(Document.id.in_(found.ids))))
-        assert find_naming(session, item, key_of(url_of(4)), 500).ids == []
+        assert find_linking_documents(session, item, key_of(url_of(4)), 500).ids == []
     assert urls == set(numbers(lambda n: n % 6 == 0))
     assert items == {item.id}

@@ -13,8 +13,8 @@ from tarantula.core.urls import key_of, path_depth, server_of
 from tarantula.lifecycle.schedule import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.store.documents import DocumentTable, Outcome
-from tarantula.store.documents_part_found import Found
+from tarantula.store.documents import DocumentOutcome, DocumentTable
+from tarantula.store.documents_part_found import DiscoveredUrl
 from tarantula.tables.publications import Document, LinkRow, Server
 
 NOW = datetime(2026, 6, 12, 22, 0, 0, 5, tzinfo=UTC)
@@ -23,7 +23,7 @@ NOW = datetime(2026, 6, 12, 22, 0, 0, 5, tzinfo=UTC)
 def new_item(database: Database, url: str = "http://h/", name: str = "fcul") -> int:
     with database.session() as session:
         config = PublicationConfig(name=name, base_url=url)
-        return create_item(session, registry.add(session, config), NOW).id
+        return create_item(session, registry.add_publication(session, config), NOW).id
 
 
 @pytest.fixture
@@ -31,8 +31,10 @@ def table(database: Database) -> DocumentTable:
     return DocumentTable(new_item(database))
 
 
-def found(url: str, depth: int = 1, state: int = DocumentState.WAITING, rule: str | None = None) -> Found:
-    return Found(key_of(url), url, server_of(url), depth, 0, 0, path_depth(url), 1, state, rule, rule and "Because.")
+def found(url: str, depth: int = 1, state: int = DocumentState.WAITING, rule: str | None = None) -> DiscoveredUrl:
+    return DiscoveredUrl(
+        key_of(url), url, server_of(url), depth, 0, 0, path_depth(url), 1, state, rule, rule and "Because."
+    )
 
 
 def state_of(database: Database, url: str) -> int:
@@ -91,7 +93,7 @@ def test_a_shorter_way_makes_a_document_wanted_that_was_too_deep(
 def test_a_shorter_way_to_what_is_wanted_already_is_noted(database: Database, table: DocumentTable, state: int) -> None:
     with database.engine.begin() as connection:
         (entry,), _ = table.insert_found(connection, [found("http://h/far", 6)])
-        table.finish(connection, [Outcome(entry.id, state, reason="Said.", tries=2)])
+        table.finish(connection, [DocumentOutcome(entry.id, state, reason="Said.", tries=2)])
         (_, [(nearer, told)]) = table.insert_found(connection, [found("http://h/far", 2)])
         again = table.insert_found(connection, [found("http://h/far", 2)])
         row = connection.execute(select(Document.depth, Document.reason).where(Document.id == entry.id)).one()
@@ -122,8 +124,10 @@ def test_what_became_of_a_document_is_written(database: Database, table: Documen
         table.finish(
             connection,
             [
-                Outcome(first.id, 200, None, "OK.", "text/html", 10, "sha1:X", 3, 1, NOW, "f.warc.gz", 5, 9, None),
-                Outcome(second.id, -11, "Robots", "No.", tries=2),
+                DocumentOutcome(
+                    first.id, 200, None, "OK.", "text/html", 10, "sha1:X", 3, 1, NOW, "f.warc.gz", 5, 9, None
+                ),
+                DocumentOutcome(second.id, -11, "Robots", "No.", tries=2),
             ],
         )
     with database.session() as session:

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, delete
 
 from tarantula.core.database import Database
-from tarantula.store.journal import Entry, Follower, Happened, head, note
+from tarantula.store.journal import JournalFollower, JournalKind, JournalRecord, append_to_journal, last_visible_id
 from tarantula.tables.publications import JournalEntry, Server
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
-EVERY = list(Happened)
+EVERY = list(JournalKind)
 
 
-def look(database: Database, follower: Follower, most: int = 10) -> list[Entry]:
+def look(database: Database, follower: JournalFollower, most: int = 10) -> list[JournalRecord]:
     """Read on, in a transaction of its own."""
     with database.reading() as session:
         return follower.next(session.connection(), most)
@@ -25,12 +25,12 @@ def look(database: Database, follower: Follower, most: int = 10) -> list[Entry]:
 def write(database: Database, *numbers: int) -> None:
     """Commit an entry about some documents."""
     with database.engine.begin() as writing:
-        note(writing, Happened.COLLECTED, 1, numbers)
+        append_to_journal(writing, JournalKind.COLLECTED, 1, numbers)
 
 
-def settle(database: Database, follower: Follower) -> None:
+def settle(database: Database, follower: JournalFollower) -> None:
     """Look until nothing that came can be followed by anything else: others write to the same PostgreSQL."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_SECONDS
     while follower.place != last(database):
         assert time.monotonic() < end
         assert look(database, follower) == []
@@ -39,15 +39,15 @@ def settle(database: Database, follower: Follower) -> None:
 
 def last(database: Database) -> int:
     with database.reading() as session:
-        return head(session.connection())
+        return last_visible_id(session.connection())
 
 
-def documents(entries: list[Entry]) -> list[list[int]]:
+def documents(entries: list[JournalRecord]) -> list[list[int]]:
     return [entry.documents for entry in entries]
 
 
 def test_entries_come_once_in_their_order(database: Database) -> None:
-    follower = Follower(0, EVERY)
+    follower = JournalFollower(0, EVERY)
     assert look(database, follower) == []
     write(database, 1, 2**40)
     write(database)
@@ -59,28 +59,28 @@ def test_entries_come_once_in_their_order(database: Database) -> None:
 
 
 def test_who_begins_anew_at_its_place_misses_nothing(database: Database) -> None:
-    follower = Follower(0, EVERY)
+    follower = JournalFollower(0, EVERY)
     write(database, 1)
     look(database, follower)
     settle(database, follower)
     write(database, 2)
-    assert documents(look(database, Follower(follower.place, EVERY))) == [[2]]
+    assert documents(look(database, JournalFollower(follower.place, EVERY))) == [[2]]
 
 
 def test_other_kinds_are_passed_over(database: Database) -> None:
     with database.engine.begin() as writing:
-        note(writing, Happened.ENDED, 7)
-        note(writing, Happened.REMOVED, 8)
-    follower = Follower(0, [Happened.REMOVED])
-    assert [(entry.kind, entry.item_id) for entry in look(database, follower)] == [(Happened.REMOVED, 8)]
+        append_to_journal(writing, JournalKind.ENDED, 7)
+        append_to_journal(writing, JournalKind.REMOVED, 8)
+    follower = JournalFollower(0, [JournalKind.REMOVED])
+    assert [(entry.kind, entry.item_id) for entry in look(database, follower)] == [(JournalKind.REMOVED, 8)]
     settle(database, follower)
 
 
 def test_one_that_is_committed_late_is_not_missed(postgresql_database: Database) -> None:
-    follower = Follower(0, EVERY)
+    follower = JournalFollower(0, EVERY)
     with postgresql_database.engine.begin() as late:
         late.execute(delete(Server))
-        note(late, Happened.COLLECTED, 1, [1])
+        append_to_journal(late, JournalKind.COLLECTED, 1, [1])
         write(postgresql_database, 2)
         assert documents(look(postgresql_database, follower)) == [[2]]
         assert look(postgresql_database, follower) == []
@@ -102,13 +102,13 @@ def test_whatever_the_order_of_commits(
         washing.execute(delete(JournalEntry))
     written, seen, number = set[int](), set[int](), 0
     open_ones: dict[int, tuple[Connection, int]] = {}
-    follower = Follower(0, EVERY)
+    follower = JournalFollower(0, EVERY)
     for (who, what), (most, anew) in zip(steps, looks, strict=False):
         if what == "begin" and who not in open_ones:
             number += 1
             other = postgresql_database.engine.connect()
             other.execute(delete(Server))
-            note(other, Happened.COLLECTED, 1, [number])
+            append_to_journal(other, JournalKind.COLLECTED, 1, [number])
             open_ones[who] = other, number
         elif what != "begin" and who in open_ones:
             other, its = open_ones.pop(who)
@@ -117,7 +117,7 @@ def test_whatever_the_order_of_commits(
                 written.add(its)
             other.close()
         if anew:
-            follower = Follower(follower.place, EVERY)
+            follower = JournalFollower(follower.place, EVERY)
         seen |= {entry.documents[0] for entry in look(postgresql_database, follower, most)}
     for other, _ in open_ones.values():
         other.close()
@@ -127,17 +127,17 @@ def test_whatever_the_order_of_commits(
 
 
 def test_who_follows_in_order_is_handed_nothing_before_what_has_a_lower_number(postgresql_database: Database) -> None:
-    follower = Follower(0, EVERY, in_order=True)
+    follower = JournalFollower(0, EVERY, in_order=True)
     write(postgresql_database, 1)
     with postgresql_database.engine.begin() as late:
         late.execute(delete(Server))
-        note(late, Happened.COLLECTED, 1, [2])
+        append_to_journal(late, JournalKind.COLLECTED, 1, [2])
         write(postgresql_database, 3)
         assert documents(look(postgresql_database, follower)) in ([], [[1]])
-        assert look(postgresql_database, Follower(1, EVERY, in_order=True)) == []
-    rest = Follower(follower.place, EVERY, in_order=True)
+        assert look(postgresql_database, JournalFollower(1, EVERY, in_order=True)) == []
+    rest = JournalFollower(follower.place, EVERY, in_order=True)
     found = look(postgresql_database, rest, 1)
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_SECONDS
     while rest.place != last(postgresql_database):
         assert time.monotonic() < end
         found += look(postgresql_database, rest)

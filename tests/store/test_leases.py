@@ -11,9 +11,9 @@ from sqlalchemy import select, update
 from tarantula.core.database import Database
 from tarantula.store import leases as module
 from tarantula.store.documents import DocumentTable
-from tarantula.store.leases import Leases
+from tarantula.store.leases import ItemLeases
 from tarantula.store.leases_part_server_leases import Lease
-from tarantula.store.liveness_part_collectors import DEAD, clock
+from tarantula.store.liveness_part_collectors import HEARTBEAT_TIMEOUT_SECONDS, database_time
 from tarantula.tables.publications import Collector, Document, Item
 from tests.store.test_documents import found, new_item, state_of
 
@@ -25,21 +25,21 @@ def fill(database: Database, item: int, servers: list[str] = SERVERS) -> None:
         DocumentTable(item).insert_found(connection, [found(f"http://{s}/") for s in servers])
 
 
-def collector(database: Database, item: int) -> Leases:
-    leases = Leases(item)
+def collector(database: Database, item: int) -> ItemLeases:
+    leases = ItemLeases(item)
     with database.engine.begin() as connection:
         leases.join(connection)
     return leases
 
 
-def seek(database: Database, leases: Leases) -> list[str]:
+def seek(database: Database, leases: ItemLeases) -> list[str]:
     with database.engine.begin() as connection:
         return [lease.server for lease in leases.seek(connection)]
 
 
-def kill(database: Database, leases: Leases) -> None:
+def kill(database: Database, leases: ItemLeases) -> None:
     with database.engine.begin() as connection:
-        silent = clock(connection) - timedelta(seconds=DEAD + 1)
+        silent = database_time(connection) - timedelta(seconds=HEARTBEAT_TIMEOUT_SECONDS + 1)
         connection.execute(update(Collector).where(Collector.id == leases._me).values(heartbeat_at=silent))
 
 
@@ -57,7 +57,7 @@ def test_what_one_has_the_other_does_not_get(database: Database, item: int) -> N
 
 
 def test_two_collectors_share(database: Database, item: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST", 3)
+    monkeypatch.setattr(module, "MAX_LEASED_SERVERS", 3)
     first, second = collector(database, item), collector(database, item)
     one, other = seek(database, first), seek(database, second)
     assert len(one) == len(other) == 3

@@ -13,13 +13,13 @@ from sqlalchemy import event, update
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.fetch.exchange import Exchange
-from tarantula.items import Earlier, Entry
-from tarantula.publications.config import PublicationConfig, read
-from tarantula.store.commit_group_part_group import Finished
-from tarantula.store.documents import Outcome
+from tarantula.items import FrontierEntry, PreviousCapture
+from tarantula.publications.config import PublicationConfig, read_config
+from tarantula.store.commit_group_part_group import FinishedDocument
+from tarantula.store.documents import DocumentOutcome
 from tarantula.store.listings import find_item
-from tarantula.store.previous_captures import EarlierCaptures
-from tarantula.store.previous_captures_part_unmodified import headers_to_keep, recalled
+from tarantula.store.previous_captures import PreviousCaptures
+from tarantula.store.previous_captures_part_unmodified import headers_to_keep, restore_unmodified
 from tarantula.store.warc_reader import DamagedRecord
 from tarantula.tables.publications import Document
 from tests.support.archived_items import BASE, SENT, archive, page
@@ -32,7 +32,7 @@ NOT_MODIFIED = exchange(BASE, answer('ETag: "2"', status="304 Not Modified"))
 
 
 def publication(**values: object) -> PublicationConfig:
-    return read({"name": "fcul", "base_url": BASE, **values})
+    return read_config({"name": "fcul", "base_url": BASE, **values})
 
 
 @contextmanager
@@ -47,16 +47,16 @@ def statements(database: Database) -> Iterator[list[str]]:
     event.remove(database.engine, "before_cursor_execute", note)
 
 
-def entries(*urls: str) -> list[Entry]:
-    return [Entry(number, url, "www.fc.ul.pt", 0, 0) for number, url in enumerate(urls)]
+def entries(*urls: str) -> list[FrontierEntry]:
+    return [FrontierEntry(number, url, "www.fc.ul.pt", 0, 0) for number, url in enumerate(urls)]
 
 
 def recall(
-    database: Database, config: Config, urn: str, found: list[Entry], chosen: PublicationConfig | None = None
-) -> list[Earlier | None]:
+    database: Database, config: Config, urn: str, found: list[FrontierEntry], chosen: PublicationConfig | None = None
+) -> list[PreviousCapture | None]:
     """Return what is known of entries of an item."""
     with database.reading() as session:
-        captures = EarlierCaptures(config.items, chosen or publication())
+        captures = PreviousCaptures(config.items, chosen or publication())
         captures.begin(session.connection(), find_item(session, urn).id)
         captures.recall(session.connection(), found)
     return [entry.earlier for entry in found]
@@ -65,7 +65,7 @@ def recall(
 def test_a_first_item_asks_nothing(database: Database, database_config: Config) -> None:
     urn = archive(database, database_config)
     with database.reading() as session:
-        captures = EarlierCaptures(database_config.items, publication())
+        captures = PreviousCaptures(database_config.items, publication())
         captures.begin(session.connection(), find_item(session, urn).id)
         with statements(database) as seen:
             captures.recall(session.connection(), entries(*(sent.url for sent in SENT)))
@@ -78,7 +78,7 @@ def test_many_documents_take_two_statements(database: Database, database_config:
     urn = archive(database, database_config, [], months=2)
     found = entries(*(sent.url for sent in SENT), *(f"{BASE}{number}" for number in range(900)))
     with database.reading() as session:
-        captures = EarlierCaptures(database_config.items, publication())
+        captures = PreviousCaptures(database_config.items, publication())
         captures.begin(session.connection(), find_item(session, urn).id)
         with statements(database) as seen:
             captures.recall(session.connection(), found)
@@ -107,7 +107,7 @@ def test_the_newest_capture_counts_and_leads_to_the_record_with_the_body(
     (base,) = recall(database, config, third, entries(BASE))
     assert base is not None
     assert (base.id, base.urn, base.collected_at) == (kept.id, second, kept.collected_at)
-    assert recalled(config.items, base, NOT_MODIFIED).body == PAGE
+    assert restore_unmodified(config.items, base, NOT_MODIFIED).body == PAGE
 
 
 def test_a_publication_can_do_without(sqlite: Database, config: Config) -> None:
@@ -154,7 +154,7 @@ def test_who_is_asked_whether_it_changed(
     assert bool(earlier.conditions) is asks
 
 
-EARLIER = Earlier(1, BASE, BEGAN, "fcul-1", "a.warc.gz", 0, "sha1:A", 10, "text/html", "utf-8")
+EARLIER = PreviousCapture(1, BASE, BEGAN, "fcul-1", "a.warc.gz", 0, "sha1:A", 10, "text/html", "utf-8")
 
 
 @pytest.mark.parametrize(
@@ -172,17 +172,17 @@ EARLIER = Earlier(1, BASE, BEGAN, "fcul-1", "a.warc.gz", 0, "sha1:A", 10, "text/
 def test_a_body_that_means_the_same_is_kept_once(
     now: dict[str, object], digest: str, rendered: bytes | None, kept: bool
 ) -> None:
-    outcome = Outcome(2, 200, size=10, type="text/html", charset="utf-8")
+    outcome = DocumentOutcome(2, 200, size=10, type="text/html", charset="utf-8")
     for name, value in now.items():
         setattr(outcome, name, value)
-    finished = Finished(outcome, rendered=rendered, earlier=EARLIER)
+    finished = FinishedDocument(outcome, rendered=rendered, earlier=EARLIER)
     assert finished.kept_before(digest) == (EARLIER if kept else None)
     assert replace(finished, earlier=None).kept_before(digest) is None
 
 
 def test_what_a_server_says_is_unchanged_is_kept_once_whatever_we_make_of_it_now() -> None:
     said = exchange(BASE, answer(HTML), b"")
-    finished = Finished(Outcome(2, 200, size=0, type="text/plain"), exchange=said, earlier=EARLIER)
+    finished = FinishedDocument(DocumentOutcome(2, 200, size=0, type="text/plain"), exchange=said, earlier=EARLIER)
     assert finished.kept_before("sha1:A") is None
     finished.exchange = replace(said, not_modified=NOT_MODIFIED)
     assert finished.kept_before("sha1:A") is EARLIER
@@ -220,7 +220,7 @@ def test_an_earlier_answer_is_given_again_whole(sqlite: Database, config: Config
     (earlier,) = recall(sqlite, config, urn, entries(sent.url))
     assert earlier is not None
     said = exchange(sent.url, NOT_MODIFIED.head)
-    again = recalled(config.items, earlier, said)
+    again = restore_unmodified(config.items, earlier, said)
     assert (again.head, again.raw_body, again.body) == (sent.head, sent.raw_body, sent.body)
     assert (again.status, again.started_at, again.not_modified) == (200, said.started_at, said)
 
@@ -232,6 +232,6 @@ def test_another_body_is_not_given(sqlite: Database, config: Config) -> None:
     assert one is not None
     assert other is not None
     with pytest.raises(DamagedRecord, match=f"has another body at {other.offset} than the one that was collected"):
-        recalled(config.items, replace(one, offset=other.offset), NOT_MODIFIED)
+        restore_unmodified(config.items, replace(one, offset=other.offset), NOT_MODIFIED)
     with pytest.raises(DamagedRecord, match="has no whole record at 3"):
-        recalled(config.items, replace(one, offset=3), NOT_MODIFIED)
+        restore_unmodified(config.items, replace(one, offset=3), NOT_MODIFIED)

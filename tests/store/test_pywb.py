@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tarantula.store.cdxj import IndexRow, write_index
+from tarantula.store.cdxj import IndexRow, write_cdxj
 from tarantula.store.warc_writer import WarcWriter
 from tests.support.exchanges import ANSWERS
 from tests.support.pywb import ask, serving
@@ -25,7 +25,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             stored = writer.write(sent, b"<p>rendered")
             place = stored.digest, stored.length, stored.offset, stored.file
             rows.append(IndexRow(sent.url, sent.started_at, "text/html", sent.status, *place))
-    write_index(rows, item / "indexes" / "index.cdxj")
+    write_cdxj(rows, item / "indexes" / "index.cdxj")
     return home
 
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.core.errors import TarantulaError
-from tarantula.store.warc_reader import read_record, repair, unchunk
-from tarantula.store.warc_writer import Stored, WarcWriter
+from tarantula.store.warc_reader import read_record, truncate_damaged_end, unchunk
+from tarantula.store.warc_writer import StoredRecord, WarcWriter
 from tests.support.exchanges import ANSWERS, BINARY, PACKED, PAGE, answer, chunked, exchange
 
 
-def written(directory: Path, *names: str) -> tuple[Path, list[Stored]]:
+def written(directory: Path, *names: str) -> tuple[Path, list[StoredRecord]]:
     with WarcWriter(directory, "fcul", {}) as writer:
         stored = [writer.write(ANSWERS[name], b"<p>rendered") for name in names]
     return directory / stored[0].file, stored
@@ -56,10 +56,10 @@ def test_repair_finds_the_last_whole_record_whatever_the_crash_left(tmp_path: Pa
     whole = path.read_bytes()
     for size in range(last.offset, last.offset + last.length):
         path.write_bytes(whole[:size])
-        assert repair(path) == size - last.offset
+        assert truncate_damaged_end(path) == size - last.offset
         assert path.read_bytes() == whole[: last.offset]
     path.write_bytes(whole)
-    assert repair(path, first.offset) == 0
+    assert truncate_damaged_end(path, first.offset) == 0
     assert path.read_bytes() == whole
 
 
@@ -69,7 +69,7 @@ def test_repair_cuts_rubbish(tmp_path: Path, rubbish: bytes) -> None:
     whole = path.read_bytes()
     for good in (0, stored.offset, len(whole)):
         path.write_bytes(whole + rubbish)
-        assert repair(path, good) == len(rubbish)
+        assert truncate_damaged_end(path, good) == len(rubbish)
         assert path.read_bytes() == whole
 
 
@@ -77,7 +77,7 @@ def test_repair_of_a_file_that_lost_more_than_its_end(tmp_path: Path) -> None:
     path, (stored,) = written(tmp_path, "identity")
     whole = path.read_bytes()
     path.write_bytes(whole[: stored.offset + 9])
-    assert repair(path, good=len(whole)) == 9
+    assert truncate_damaged_end(path, good=len(whole)) == 9
     assert path.read_bytes() == whole[: stored.offset]
 
 
@@ -89,7 +89,7 @@ def test_repair_walks_records_larger_than_its_reads(tmp_path: Path) -> None:
     path = tmp_path / stored.file
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:100])
-    assert repair(path) == 100
+    assert truncate_damaged_end(path) == 100
     assert path.read_bytes() == whole
 
 
@@ -100,5 +100,5 @@ def test_repair_leaves_alone_what_is_being_written(tmp_path: Path) -> None:
         path = tmp_path / stored.file
         with path.open("ab") as file:
             file.write(b"half a record")
-        assert repair(path) == 0
-    assert repair(path) == len(b"half a record")
+        assert truncate_damaged_end(path) == 0
+    assert truncate_damaged_end(path) == len(b"half a record")

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.items import Earlier
-from tarantula.store.warc_records import digest_of, payload_digest, revisit
+from tarantula.items import PreviousCapture
+from tarantula.store.warc_records import payload_digest, revisit_record, warc_digest
 from tarantula.store.warc_writer import WarcWriter
 from tests.support.exchanges import CHUNKED, HTML, answer, chunked, exchange
 
@@ -99,7 +99,7 @@ def test_whole_records(tmp_path: Path) -> None:
 def test_the_digest_does_not_know_of_chunks(body: bytes, cuts: list[int]) -> None:
     plain = exchange("http://ul.pt/", answer(HTML), body)
     framed = exchange("http://ul.pt/", answer(HTML, CHUNKED), chunked(body, *cuts), body)
-    assert payload_digest(plain) == payload_digest(framed) == digest_of(body)
+    assert payload_digest(plain) == payload_digest(framed) == warc_digest(body)
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip", "x"])
@@ -107,15 +107,15 @@ def test_a_body_that_only_looks_chunked_keeps_its_digest(coding: str) -> None:
     looks_chunked = b"0\r\n\r\na"
     assert payload_digest(
         exchange("http://ul.pt/", answer(f"Transfer-Encoding: {coding}"), looks_chunked)
-    ) == digest_of(looks_chunked)
+    ) == warc_digest(looks_chunked)
 
 
 @given(st.lists(st.binary()))
 def test_digests_are_sha1_in_base32(pieces: list[bytes]) -> None:
-    assert digest_of(*pieces) == "sha1:" + b32encode(sha1(b"".join(pieces)).digest()).decode()
+    assert warc_digest(*pieces) == "sha1:" + b32encode(sha1(b"".join(pieces)).digest()).decode()
 
 
-EARLIER = Earlier(
+EARLIER = PreviousCapture(
     7,
     "https://ul.pt/a",
     datetime(2026, 5, 12, 22, 0, 1, 5, tzinfo=UTC),
@@ -139,8 +139,8 @@ def test_a_whole_revisit(unmodified: bool) -> None:
         if unmodified
         else ("identical-payload-digest", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
     )
-    record = revisit("<urn:uuid:1>", page, EARLIER.digest, EARLIER)
-    digest = "" if unmodified else f"WARC-Block-Digest: {digest_of(block.encode())}\r\n"
+    record = revisit_record("<urn:uuid:1>", page, EARLIER.digest, EARLIER)
+    digest = "" if unmodified else f"WARC-Block-Digest: {warc_digest(block.encode())}\r\n"
     assert gzip.decompress(record).decode() == (
         "WARC/1.1\r\n"
         "WARC-Type: revisit\r\n"

@@ -13,8 +13,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 from tarantula.core.errors import TarantulaError
 from tarantula.store.warc_reader import read_record
-from tarantula.store.warc_records import digest_of
-from tarantula.store.warc_writer import Stored, WarcWriter
+from tarantula.store.warc_records import warc_digest
+from tarantula.store.warc_writer import StoredRecord, WarcWriter
 from tests.support.exchanges import ANSWERS, PAGE
 
 RENDERED = "<html><body>como o navegador a vê</body></html>".encode()
@@ -200,4 +200,4 @@ def test_a_disk_that_is_full_at_the_end(tmp_path: Path) -> None:
 
 def test_stored_says_where_and_what(writer: WarcWriter) -> None:
     stored = writer.write(ANSWERS["redirect"])
-    assert stored == Stored(stored.file, stored.offset, stored.length, digest_of(b""), None)
+    assert stored == StoredRecord(stored.file, stored.offset, stored.length, warc_digest(b""), None)

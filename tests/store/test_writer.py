@@ -11,20 +11,20 @@ from sqlalchemy import func, select, text
 
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.items import Entry
-from tarantula.store.commit_group_part_group import Finished, News, Refill
-from tarantula.store.documents import DocumentTable, Outcome
-from tarantula.store.leases import Leases
+from tarantula.items import FrontierEntry
+from tarantula.store.commit_group_part_group import CommitResult, FinishedDocument, RefillRequest
+from tarantula.store.documents import DocumentOutcome, DocumentTable
+from tarantula.store.leases import ItemLeases
 from tarantula.store.warc_reader import read_record
 from tarantula.store.warc_writer import WarcWriter
 from tarantula.store.writer import Writer
 from tarantula.store.writer_part_rows import RowWriter
-from tarantula.store.writer_part_shorter_ways import ShorterWays
+from tarantula.store.writer_part_shorter_ways import DepthUpdater
 from tarantula.tables.publications import Document, LinkRow
 from tests.store.test_documents import found, new_item, state_of
 from tests.support.exchanges import ANSWERS
 
-Scenario = Callable[[Writer, list[Entry]], Awaitable[None]]
+Scenario = Callable[[Writer, list[FrontierEntry]], Awaitable[None]]
 
 
 @pytest.fixture
@@ -34,14 +34,14 @@ def run(database: Database, tmp_path: Path) -> Callable[[Scenario], Writer]:
     def run_scenario(scenario: Scenario) -> Writer:
         async def main() -> Writer:
             item = new_item(database)
-            table, leases = DocumentTable(item), Leases(item)
-            rows = RowWriter(table, leases, ShorterWays(table, lambda entry, links: []), window=1000)
-            waiting: list[Entry] = []
+            table, leases = DocumentTable(item), ItemLeases(item)
+            rows = RowWriter(table, leases, DepthUpdater(table, lambda entry, links: []), window=1000)
+            waiting: list[FrontierEntry] = []
             with database.engine.begin() as connection:
                 rows.open_first(connection)
             warc = WarcWriter(tmp_path / "archive", "fcul-1", {"software": "test"})
 
-            def listen(news: News) -> None:
+            def listen(news: CommitResult) -> None:
                 waiting.extend(news.waiting)
                 waiting.extend(entry for opened in news.opened for entry in opened.entries)
 
@@ -58,16 +58,18 @@ def run(database: Database, tmp_path: Path) -> Callable[[Scenario], Writer]:
     return run_scenario
 
 
-def finished(identity: int = 1, urls: tuple[str, ...] = ()) -> Finished:
+def finished(identity: int = 1, urls: tuple[str, ...] = ()) -> FinishedDocument:
     rows = [found(url) for url in urls]
     links = {row.key: row.kind for row in rows}
-    return Finished(Outcome(identity, 200, reason="OK."), exchange=ANSWERS["identity"], found=rows, links=links)
+    return FinishedDocument(
+        DocumentOutcome(identity, 200, reason="OK."), exchange=ANSWERS["identity"], found=rows, links=links
+    )
 
 
 def test_a_document_its_bytes_and_its_links_are_stored_together(
     run: Callable[[Scenario], Writer], database: Database, tmp_path: Path
 ) -> None:
-    async def scenario(writer: Writer, waiting: list[Entry]) -> None:
+    async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
         await writer.finish(finished(urls=("http://h/a", "http://h/b")))
         assert sorted(entry.url for entry in waiting) == ["http://h/a", "http://h/b"]
 
@@ -83,27 +85,27 @@ def test_a_document_its_bytes_and_its_links_are_stored_together(
 
 
 def test_what_arrives_together_is_one_group(run: Callable[[Scenario], Writer]) -> None:
-    async def scenario(writer: Writer, waiting: list[Entry]) -> None:
+    async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
         await writer.discover([found(f"http://h/{number}") for number in range(200)])
-        await asyncio.gather(*(writer.finish(Finished(Outcome(entry.id, 404))) for entry in waiting))
+        await asyncio.gather(*(writer.finish(FinishedDocument(DocumentOutcome(entry.id, 404))) for entry in waiting))
 
     assert run(scenario).groups < 100
 
 
 def test_being_collected_is_seen_while_it_lasts(run: Callable[[Scenario], Writer], database: Database) -> None:
-    async def scenario(writer: Writer, waiting: list[Entry]) -> None:
+    async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
         await writer.discover([found("http://h/slow")])
         writer.started(waiting[0])
-        await writer.refill(Refill("h", frozenset(), 10))
+        await writer.refill(RefillRequest("h", frozenset(), 10))
         assert state_of(database, "http://h/slow") == 0
 
     run(scenario)
 
 
 def test_a_refill_gives_what_waits_and_is_not_held(run: Callable[[Scenario], Writer]) -> None:
-    async def scenario(writer: Writer, waiting: list[Entry]) -> None:
+    async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
         await writer.discover([found(f"http://h/{number}") for number in range(5)])
-        entries = await writer.refill(Refill("h", {waiting[0].id, 1}, 10))
+        entries = await writer.refill(RefillRequest("h", {waiting[0].id, 1}, 10))
         assert {entry.id for entry in entries} == {entry.id for entry in waiting[1:]}
 
     run(scenario)
@@ -116,7 +118,7 @@ def test_a_database_that_fails_stops_the_writer_with_a_sentence(
         with database.engine.begin() as connection:
             connection.execute(text(f"ALTER TABLE {table} RENAME TO {name}"))
 
-    async def scenario(writer: Writer, waiting: list[Entry]) -> None:
+    async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
         rename("link", "taken_away")
         for _ in range(2):
             with pytest.raises(TarantulaError, match=r"The database does not take what was collected \(.*link.*\)"):

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tarantula.streams.adapters.base import Answer, CannotRead, Memory, Reading
-from tarantula.streams.adapters.rows import MOST_SEEN, New, only_new
+from tarantula.streams.adapters.base import AdapterMemory, SourceReading, SourceResponse, UnreadableResponse
+from tarantula.streams.adapters.rows import MOST_SEEN_ROWS, NewsRow, unseen_rows
 from tests.support.stream_answers import NOW, reading, source
 
 PLACES = {"title": {"part": "title"}, "link": {"part": "link"}, "summary": {"part": "summary"}}
@@ -27,7 +27,7 @@ def rss(*items: str) -> str:
     return f'<?xml version="1.0"?><rss version="2.0"><channel><title>NASA</title>{"".join(items)}</channel></rss>'
 
 
-def titles(got: Reading) -> list[str]:
+def titles(got: SourceReading) -> list[str]:
     return [row.texts["title"] for row in got.rows]
 
 
@@ -73,13 +73,13 @@ def test_atom_is_read() -> None:
 
 
 def test_what_is_remembered_stays_small() -> None:
-    memory: Memory = {}
+    memory: AdapterMemory = {}
     for start in range(0, 20_000, 500):
-        entries = [New(f"urn:{number}", {"title": str(number)}) for number in range(start, start + 500)]
-        rows, memory = only_new(entries, memory, Answer("", b"", at=NOW))
+        entries = [NewsRow(f"urn:{number}", {"title": str(number)}) for number in range(start, start + 500)]
+        rows, memory = unseen_rows(entries, memory, SourceResponse("", b"", at=NOW))
         assert len(rows) == 500
-    assert 500 < len(memory["seen"]) <= MOST_SEEN
-    assert only_new(entries, memory, Answer("", b"", at=NOW))[0] == []
+    assert 500 < len(memory["seen"]) <= MOST_SEEN_ROWS
+    assert unseen_rows(entries, memory, SourceResponse("", b"", at=NOW))[0] == []
 
 
 BOMB = '<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
@@ -96,7 +96,7 @@ BOMB = '<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a
     ],
 )
 def test_what_is_no_feed_is_said_not_to_be_one(body: str, words: str) -> None:
-    with pytest.raises(CannotRead, match=words):
+    with pytest.raises(UnreadableResponse, match=words):
         reading(CONFIG, body)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.adapters.base import CannotRead
+from tarantula.streams.adapters.base import UnreadableResponse
 from tests.support.stream_answers import reading, source, texts
 
 PAGE = """<!doctype html><html><head><meta charset="utf-8"><meta property="og:price" content="12,50"></head><body>
@@ -117,7 +117,7 @@ def test_a_place_that_cannot_be_understood_is_refused_at_once(place: dict[str, A
     [(b"", ""), (b"  \n", ""), (b"%PDF-1.7 <x>", ""), (b"\x89PNG\r\n<", ""), (b"{}", "application/json"), (b"12", "")],
 )
 def test_what_is_no_page_is_said_not_to_be_one(body: bytes, kind: str) -> None:
-    with pytest.raises(CannotRead, match=r"empty|not a page"):
+    with pytest.raises(UnreadableResponse, match=r"empty|not a page"):
         reading(source("page", {"value": {"css": "p"}}), body, kind=kind)
 
 

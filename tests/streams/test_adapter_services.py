@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.adapters.base import CannotRead
+from tarantula.streams.adapters.base import UnreadableResponse
 from tests.support.stream_answers import reading, source, texts
 
 WEATHER = """{"main": {"temp": 21.40, "wind": 0, "rain": null, "note": "  dry  "}, "big": 12345678901234567890,
@@ -72,7 +72,7 @@ def test_rows_of_json_without_a_key_are_news() -> None:
     ],
 )
 def test_what_is_no_json_is_said_not_to_be_it(body: str, words: str) -> None:
-    with pytest.raises(CannotRead, match=words):
+    with pytest.raises(UnreadableResponse, match=words):
         reading(source("json", {"value": {"path": "a"}}), body)
 
 
@@ -126,14 +126,14 @@ LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10 if n else "ha"}">' for n i
     ],
 )
 def test_xml_that_is_broken_or_means_harm_is_not_read(body: str, words: str) -> None:
-    with pytest.raises(CannotRead, match=words):
+    with pytest.raises(UnreadableResponse, match=words):
         reading(source("xml", {"value": {"xpath": "//a"}}), body)
-    with pytest.raises(CannotRead, match=words if "entities" in words else "."):
+    with pytest.raises(UnreadableResponse, match=words if "entities" in words else "."):
         reading(source("xml", {"value": {"xpath": "//a"}}), body.encode("utf-16") if body else b"")
 
 
 def test_a_bomb_in_other_letters_is_not_read_either() -> None:
-    with pytest.raises(CannotRead, match="declares entities"):
+    with pytest.raises(UnreadableResponse, match="declares entities"):
         reading(source("xml", {"v": {"xpath": "//a"}}), f"<!DOCTYPE a [{LAUGHS}]><a>&l11;</a>".encode("utf-16"))
 
 
@@ -169,13 +169,13 @@ def test_csv_in_another_charset_is_read_if_it_is_told() -> None:
     body = LINES.encode("windows-1252")
     config = source("csv", {"price": {"column": "Preço (€)"}})
     assert texts(reading(config, body)) == {"": {"price": "3,60"}}
-    with pytest.raises(CannotRead, match="not in UTF-8"):
+    with pytest.raises(UnreadableResponse, match="not in UTF-8"):
         reading(source("csv", {"price": {"column": "Preço (€)"}}, charset="utf-8"), body)
 
 
 @pytest.mark.parametrize("body", [b"", b"\x00\x01\x02\x00", b'a,"' + b"x" * 300_000 + b'"\n'])
 def test_what_is_no_csv_is_said_not_to_be_it(body: bytes) -> None:
-    with pytest.raises(CannotRead):
+    with pytest.raises(UnreadableResponse):
         reading(source("csv", {"value": {"column": "a"}}), body)
 
 

@@ -8,24 +8,24 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from tarantula.streams.alerts.condition import (
-    All,
-    Changed,
-    Compare,
-    Condition,
-    Either,
-    Not,
-    Record,
-    Rows,
-    Rule,
-    Sign,
-    Silent,
-    Way,
+    AlertCondition,
+    AlertRule,
+    AllCondition,
+    AnyCondition,
+    ChangeCondition,
+    ChangeDirection,
+    CompareCondition,
+    ComparisonSign,
+    NotCondition,
+    RecordCondition,
+    RowScope,
+    SilenceCondition,
 )
-from tarantula.streams.alerts.condition_text import NotUnderstood, read_rule
-from tarantula.streams.alerts.condition_text_part_writing import written
+from tarantula.streams.alerts.condition_text import ConditionSyntaxError, parse_rule
+from tarantula.streams.alerts.condition_text_part_writing import format_rule
 
-HOT = Compare(field="temperature", sign=Sign.MORE, value="30")
-WINDY = Compare(field="wind", sign=Sign.MORE, value="50")
+HOT = CompareCondition(field="temperature", sign=ComparisonSign.MORE, value="30")
+WINDY = CompareCondition(field="wind", sign=ComparisonSign.MORE, value="50")
 
 
 @pytest.mark.parametrize(
@@ -33,46 +33,63 @@ WINDY = Compare(field="wind", sign=Sign.MORE, value="50")
     [
         ("temperature > 30", HOT),
         ("  Temperature>30 ", HOT),
-        ("temperature > 30 and not wind > 50", All(of=(HOT, Not(of=WINDY)))),
-        ("temperature > 30 or wind > 50 and temperature > 30", Either(of=(HOT, All(of=(WINDY, HOT))))),
-        ("(temperature > 30 or wind > 50) and temperature > 30", All(of=(Either(of=(HOT, WINDY)), HOT))),
-        ("not (temperature > 30 and wind > 50)", Not(of=All(of=(HOT, WINDY)))),
-        ("not temperature > 30 and wind > 50", All(of=(Not(of=HOT), WINDY))),
-        ("price ≠ 1.234,56 €", Compare(field="price", sign=Sign.OTHER, value="1.234,56 €")),
-        ("price != 3", Compare(field="price", sign=Sign.OTHER, value="3")),
-        ("price <> 3", Compare(field="price", sign=Sign.OTHER, value="3")),
-        ("price >= -3", Compare(field="price", sign=Sign.AT_LEAST, value="-3")),
-        ("price ≤ 3", Compare(field="price", sign=Sign.AT_MOST, value="3")),
-        ("price == 3", Compare(field="price", sign=Sign.EQUAL, value="3")),
-        ("state is open", Compare(field="state", sign=Sign.EQUAL, value="open")),
-        ("state is not open", Compare(field="state", sign=Sign.OTHER, value="open")),
-        ("starts > 12 June 2026 14:30", Compare(field="starts", sign=Sign.MORE, value="12 June 2026 14:30")),
-        ('title contains "war and peace"', Compare(field="title", sign=Sign.CONTAINS, value="war and peace")),
-        ("title contains “war (and) peace”", Compare(field="title", sign=Sign.CONTAINS, value="war (and) peace")),
-        ("title does not contain war", Compare(field="title", sign=Sign.LACKS, value="war")),
-        (r'title matches "^\\d+ \"x\"$"', Compare(field="title", sign=Sign.MATCHES, value=r'^\d+ "x"$')),
-        ("price changed", Changed(field="price")),
-        ("price changed by 5% in 1h", Changed(field="price", percent="5", within=3600)),
-        ("price rose by 2,50 %", Changed(field="price", way=Way.UP, percent="2.5")),
-        ("price fell by 5 € in 30 days", Changed(field="price", way=Way.DOWN, amount="5 €", within=30 * 86400)),
-        ("points is record high", Record(field="points", high=True)),
-        ("points is a record low in 1w", Record(field="points", high=False, within=604800)),
-        ("silent for 2h", Silent(seconds=7200)),
-        ("points silent for 1 hour 30 min", Silent(field="points", seconds=5400)),
-        ('"silent" > 3', Compare(field="silent", sign=Sign.MORE, value="3")),
-        ("Preço > 3", Compare(field="preco", sign=Sign.MORE, value="3")),
+        ("temperature > 30 and not wind > 50", AllCondition(of=(HOT, NotCondition(of=WINDY)))),
+        ("temperature > 30 or wind > 50 and temperature > 30", AnyCondition(of=(HOT, AllCondition(of=(WINDY, HOT))))),
+        ("(temperature > 30 or wind > 50) and temperature > 30", AllCondition(of=(AnyCondition(of=(HOT, WINDY)), HOT))),
+        ("not (temperature > 30 and wind > 50)", NotCondition(of=AllCondition(of=(HOT, WINDY)))),
+        ("not temperature > 30 and wind > 50", AllCondition(of=(NotCondition(of=HOT), WINDY))),
+        ("price ≠ 1.234,56 €", CompareCondition(field="price", sign=ComparisonSign.OTHER, value="1.234,56 €")),
+        ("price != 3", CompareCondition(field="price", sign=ComparisonSign.OTHER, value="3")),
+        ("price <> 3", CompareCondition(field="price", sign=ComparisonSign.OTHER, value="3")),
+        ("price >= -3", CompareCondition(field="price", sign=ComparisonSign.AT_LEAST, value="-3")),
+        ("price ≤ 3", CompareCondition(field="price", sign=ComparisonSign.AT_MOST, value="3")),
+        ("price == 3", CompareCondition(field="price", sign=ComparisonSign.EQUAL, value="3")),
+        ("state is open", CompareCondition(field="state", sign=ComparisonSign.EQUAL, value="open")),
+        ("state is not open", CompareCondition(field="state", sign=ComparisonSign.OTHER, value="open")),
+        (
+            "starts > 12 June 2026 14:30",
+            CompareCondition(field="starts", sign=ComparisonSign.MORE, value="12 June 2026 14:30"),
+        ),
+        (
+            'title contains "war and peace"',
+            CompareCondition(field="title", sign=ComparisonSign.CONTAINS, value="war and peace"),
+        ),
+        (
+            "title contains “war (and) peace”",
+            CompareCondition(field="title", sign=ComparisonSign.CONTAINS, value="war (and) peace"),
+        ),
+        ("title does not contain war", CompareCondition(field="title", sign=ComparisonSign.LACKS, value="war")),
+        (
+            r'title matches "^\\d+ \"x\"$"',
+            CompareCondition(field="title", sign=ComparisonSign.MATCHES, value=r'^\d+ "x"$'),
+        ),
+        ("price changed", ChangeCondition(field="price")),
+        ("price changed by 5% in 1h", ChangeCondition(field="price", percent="5", within=3600)),
+        ("price rose by 2,50 %", ChangeCondition(field="price", way=ChangeDirection.UP, percent="2.5")),
+        (
+            "price fell by 5 € in 30 days",
+            ChangeCondition(field="price", way=ChangeDirection.DOWN, amount="5 €", within=30 * 86400),
+        ),
+        ("points is record high", RecordCondition(field="points", high=True)),
+        ("points is a record low in 1w", RecordCondition(field="points", high=False, within=604800)),
+        ("silent for 2h", SilenceCondition(seconds=7200)),
+        ("points silent for 1 hour 30 min", SilenceCondition(field="points", seconds=5400)),
+        ('"silent" > 3', CompareCondition(field="silent", sign=ComparisonSign.MORE, value="3")),
+        ("Preço > 3", CompareCondition(field="preco", sign=ComparisonSign.MORE, value="3")),
     ],
 )
-def test_a_sentence_is_understood_and_written_again(text: str, meaning: Condition) -> None:
-    assert read_rule(text) == Rule(when=meaning)
-    assert read_rule(written(Rule(when=meaning))) == Rule(when=meaning)
+def test_a_sentence_is_understood_and_written_again(text: str, meaning: AlertCondition) -> None:
+    assert parse_rule(text) == AlertRule(when=meaning)
+    assert parse_rule(format_rule(AlertRule(when=meaning))) == AlertRule(when=meaning)
 
 
 def test_rows_are_named_before_the_condition() -> None:
-    assert read_rule("any row: temperature > 30") == Rule(rows=Rows.ANY, when=HOT)
-    assert read_rule("each row: temperature > 30") == Rule(when=HOT)
-    assert read_rule('row "S. L. Benfica": temperature > 30') == Rule(rows=Rows.ONE, row="S. L. Benfica", when=HOT)
-    assert written(Rule(rows=Rows.ONE, row='a"b', when=HOT)) == 'row "a\\"b": temperature > 30'
+    assert parse_rule("any row: temperature > 30") == AlertRule(rows=RowScope.ANY, when=HOT)
+    assert parse_rule("each row: temperature > 30") == AlertRule(when=HOT)
+    assert parse_rule('row "S. L. Benfica": temperature > 30') == AlertRule(
+        rows=RowScope.ONE, row="S. L. Benfica", when=HOT
+    )
+    assert format_rule(AlertRule(rows=RowScope.ONE, row='a"b', when=HOT)) == 'row "a\\"b": temperature > 30'
 
 
 @pytest.mark.parametrize(
@@ -104,8 +121,8 @@ def test_rows_are_named_before_the_condition() -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_understood_is_said_with_its_place(text: str, position: int, sentence: str) -> None:
-    with pytest.raises(NotUnderstood) as refused:
-        read_rule(text)
+    with pytest.raises(ConditionSyntaxError) as refused:
+        parse_rule(text)
     assert (str(refused.value), refused.value.position) == (sentence, position)
 
 
@@ -114,31 +131,33 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 seconds = st.integers(1, 36_500 * 86_400)
 amounts = st.from_regex(r"[0-9]{1,5}( €| km/h|[,.][0-9]{1,3})?", fullmatch=True)
 leaf_parts = st.one_of(
-    st.builds(Compare, field=keys, sign=st.sampled_from(Sign), value=texts),
-    st.builds(Changed, field=keys, way=st.sampled_from(Way), amount=amounts, within=st.none() | seconds),
-    st.builds(Changed, field=keys, way=st.sampled_from(Way), percent=st.integers(1, 999).map(str)),
-    st.builds(Record, field=keys, high=st.booleans(), within=st.none() | seconds),
-    st.builds(Silent, field=st.none() | keys, seconds=seconds),
+    st.builds(CompareCondition, field=keys, sign=st.sampled_from(ComparisonSign), value=texts),
+    st.builds(
+        ChangeCondition, field=keys, way=st.sampled_from(ChangeDirection), amount=amounts, within=st.none() | seconds
+    ),
+    st.builds(ChangeCondition, field=keys, way=st.sampled_from(ChangeDirection), percent=st.integers(1, 999).map(str)),
+    st.builds(RecordCondition, field=keys, high=st.booleans(), within=st.none() | seconds),
+    st.builds(SilenceCondition, field=st.none() | keys, seconds=seconds),
 )
 some_parts = st.recursive(
     leaf_parts,
     lambda part: st.one_of(
-        st.builds(Not, of=part),
-        st.builds(All, of=st.lists(part, min_size=2, max_size=3).map(tuple)),
-        st.builds(Either, of=st.lists(part, min_size=2, max_size=3).map(tuple)),
+        st.builds(NotCondition, of=part),
+        st.builds(AllCondition, of=st.lists(part, min_size=2, max_size=3).map(tuple)),
+        st.builds(AnyCondition, of=st.lists(part, min_size=2, max_size=3).map(tuple)),
     ),
     max_leaves=6,
 )
 rules = st.one_of(
-    st.builds(Rule, rows=st.sampled_from([Rows.EACH, Rows.ANY]), when=some_parts),
-    st.builds(Rule, rows=st.just(Rows.ONE), row=texts, when=some_parts),
+    st.builds(AlertRule, rows=st.sampled_from([RowScope.EACH, RowScope.ANY]), when=some_parts),
+    st.builds(AlertRule, rows=st.just(RowScope.ONE), row=texts, when=some_parts),
 )
 
 
 @given(rules)
-def test_every_condition_is_the_same_after_it_was_written_and_read(rule: Rule) -> None:
-    assert read_rule(written(rule)) == rule
-    assert Rule.model_validate_json(rule.model_dump_json()) == rule
+def test_every_condition_is_the_same_after_it_was_written_and_read(rule: AlertRule) -> None:
+    assert parse_rule(format_rule(rule)) == rule
+    assert AlertRule.model_validate_json(rule.model_dump_json()) == rule
 
 
 WORDS = 'a > 1 and or not ( ) silent for is record high : % in by " 2h'.split()
@@ -148,17 +167,17 @@ WORDS = 'a > 1 and or not ( ) silent for is record high : % in by " 2h'.split()
 def test_whatever_is_written_is_understood_or_refused_with_a_sentence(text: str) -> None:
     rule, refused = tried(text)
     if rule is not None:
-        assert read_rule(written(rule)) == rule
+        assert parse_rule(format_rule(rule)) == rule
     else:
         assert refused is not None
         assert str(refused).endswith(".")
         assert 0 <= refused.position <= len(text)
 
 
-def tried(text: str) -> tuple[Rule | None, NotUnderstood | None]:
+def tried(text: str) -> tuple[AlertRule | None, ConditionSyntaxError | None]:
     try:
-        return read_rule(text), None
-    except NotUnderstood as error:
+        return parse_rule(text), None
+    except ConditionSyntaxError as error:
         return None, error
 
 
@@ -166,8 +185,8 @@ def test_parentheses_that_are_deeper_than_they_look_are_refused() -> None:
     text = "a > 1"
     for _ in range(12):
         text = f"a > 1 or a > 2 and ({text})"
-    with pytest.raises(NotUnderstood, match="A condition has at most 60 parts, and 20 within one another"):
-        read_rule(text)
+    with pytest.raises(ConditionSyntaxError, match="A condition has at most 60 parts, and 20 within one another"):
+        parse_rule(text)
 
 
 def test_trees_that_programs_send_have_limits_too() -> None:
@@ -175,7 +194,7 @@ def test_trees_that_programs_send_have_limits_too() -> None:
     for _ in range(30):
         tree = {"kind": "not", "of": tree}
     with pytest.raises(ValidationError, match="A condition has at most 60 parts, and 20 within one another"):
-        TypeAdapter(Rule).validate_python({"when": tree})
+        TypeAdapter(AlertRule).validate_python({"when": tree})
     wide = {"kind": "all", "of": [{"kind": "silent", "seconds": 5}] * 60}
     with pytest.raises(ValidationError, match="at most 60 parts"):
-        TypeAdapter(Rule).validate_python({"when": wide})
+        TypeAdapter(AlertRule).validate_python({"when": wide})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from tarantula.core.database import Database
-from tarantula.streams.adapters.base import Reading, Row
+from tarantula.streams.adapters.base import ReadRow, SourceReading
 from tests.support.alerts import firings, new_alert
 from tests.support.sources import BEGIN, SECOND, follow, kept, one
 
@@ -27,10 +27,10 @@ def test_each_entry_of_a_feed_fires_but_not_those_of_the_first_reading(database:
     )
     new_alert(database, "title contains war")
     moment = datetime.fromtimestamp(BEGIN / SECOND, UTC)
-    rows = [Row({"title": title}, at=moment + timedelta(seconds=second)) for second, title in enumerate(TITLES)]
-    kept(database, source, Reading(rows=rows[:2], news=True), 100)
+    rows = [ReadRow({"title": title}, at=moment + timedelta(seconds=second)) for second, title in enumerate(TITLES)]
+    kept(database, source, SourceReading(rows=rows[:2], news=True), 100)
     assert firings(database) == []
-    kept(database, source, Reading(rows=rows[2:], news=True), 200)
+    kept(database, source, SourceReading(rows=rows[2:], news=True), 200)
     assert [one.why for one in firings(database)] == [
         "title contains “war”: it is “The last war”.",
         "title contains “war”: it is “Wars”.",

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select
 
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow, NotThere, TarantulaError
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.streams.alerts import judge
 from tarantula.streams.alerts import registry as alerts
 from tarantula.streams.sources import registry
@@ -101,11 +101,11 @@ def test_a_source_that_becomes_private_silences_the_alerts_of_others(database: D
     wait(database, 100)
     assert {one.alert_id for one in firings(database)} == {mine}
     with database.reading() as session:
-        assert alerts.alerts(session, "rui") == []
-        with pytest.raises(NotThere):
-            alerts.get(session, other, "rui")
-    with database.session() as session, pytest.raises(NotThere, match="There is no source"):
-        alerts.add(session, "weather.lisboa", {"condition": "wind > 1"}, "rui", "rui")
+        assert alerts.list_alerts(session, "rui") == []
+        with pytest.raises(NotFoundError):
+            alerts.get_alert(session, other, "rui")
+    with database.session() as session, pytest.raises(NotFoundError, match="There is no source"):
+        alerts.add_alert(session, "weather.lisboa", {"condition": "wind > 1"}, "rui", "rui")
     with database.session() as session:
         registry.edit(session, "weather.lisboa", {"private": False})
     come(database, source, 200, temperature=10)
@@ -184,10 +184,10 @@ def test_limits_are_read_as_the_field_is(
 
 def test_nobody_has_alerts_without_end(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     new_source(sqlite)
-    monkeypatch.setattr(alerts, "MOST_ALERTS", 1)
+    monkeypatch.setattr(alerts, "MAX_ALERTS_PER_PERSON", 1)
     new_alert(sqlite, "wind > 3", owner="ana")
     new_alert(sqlite, "wind > 3", owner="rui")
-    with pytest.raises(NotNow, match="Nobody has more than 1 alerts"):
+    with pytest.raises(ConflictError, match="Nobody has more than 1 alerts"):
         new_alert(sqlite, "wind > 3", owner="ana")
 
 

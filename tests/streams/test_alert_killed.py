@@ -10,9 +10,9 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.streams.alerts.condition_text import read_rule
-from tarantula.streams.alerts.memory import Memory, Seen
-from tarantula.streams.alerts.watch import Terms, Watch
+from tarantula.streams.alerts.condition_text import parse_rule
+from tarantula.streams.alerts.memory import SeenValue, WatchMemory
+from tarantula.streams.alerts.watch import AlertTerms, AlertWatch
 from tarantula.tables.publications import Event
 from tests.support.alert_writer import value
 from tests.support.alerts import BEGIN, SECOND, firings, new_alert, new_source
@@ -30,11 +30,11 @@ CONDITIONS: dict[str, dict[str, Any]] = {
 
 def expected(condition: str, hold: int, count: int) -> list[int]:
     """When it fires, if nobody is killed."""
-    meanings = {("wind", text): Seen(text, Decimal(text)) for text in "358"}
-    watch = Watch(Terms(read_rule(condition), meanings, hold=hold * SECOND), Memory(since=0))
+    meanings = {("wind", text): SeenValue(text, Decimal(text)) for text in "358"}
+    watch = AlertWatch(AlertTerms(parse_rule(condition), meanings, hold=hold * SECOND), WatchMemory(since=0))
     fired = list[int]()
     for number in range(count):
-        seen = Seen(str(value(number)), Decimal(value(number)))
+        seen = SeenValue(str(value(number)), Decimal(value(number)))
         fired += [one.at // SECOND for one in watch.take(number * SECOND, {("", "wind"): seen})]
         fired += [one.at // SECOND for one in watch.pass_time(number * SECOND + SECOND // 2)]
     return fired

@@ -10,10 +10,10 @@ import pytest
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.publications.notifications import LEASE, PAUSE, TRIES
-from tarantula.streams.alerts import tell
+from tarantula.publications.notifications import CLAIM_TIMEOUT, FIRST_RETRY_PAUSE, MAX_TRIES
+from tarantula.streams.alerts import send_notifications
 from tarantula.streams.alerts.notifications import _take
-from tarantula.streams.alerts.registry_part_firings import untold
+from tarantula.streams.alerts.registry_part_firings import delivery_problem
 from tarantula.streams.sources import registry
 from tests.sites.listener import Listener
 from tests.sites.mailbox import Mailbox
@@ -38,7 +38,7 @@ def test_web_hooks_and_mail_are_told_once_with_the_reason(database: Database, da
         source = new_source(database)
         new_alert(database, "wind > 3", name="Storm", notify=[hook.address, mail.address])
         fire(database, source)
-        tellers = [Thread(target=tell, args=(database_config, database, NOW)) for _ in range(3)]
+        tellers = [Thread(target=send_notifications, args=(database_config, database, NOW)) for _ in range(3)]
         for teller in tellers:
             teller.start()
         for teller in tellers:
@@ -58,7 +58,7 @@ def test_of_several_firings_there_is_one_message(sqlite: Database, config: Confi
         new_alert(sqlite, "wind > 3", notify=[hook.address])
         for second in range(0, 20, 2):
             fire(sqlite, source, second)
-        assert tell(config, sqlite, NOW) == 1
+        assert send_notifications(config, sqlite, NOW) == 1
         (heard,) = hook.heard
         assert heard["message"].count("wind rose above 3") == 10
 
@@ -68,14 +68,14 @@ def test_an_address_that_refuses_harms_nobody_and_is_told_later(database: Databa
         source = new_source(database)
         new_alert(database, "wind > 3", notify=[deaf.address, friend.address])
         fire(database, source)
-        assert tell(database_config, database, NOW) == 1
+        assert send_notifications(database_config, database, NOW) == 1
         fire(database, source, 10)
         assert len(firings(database)) == 2
-        assert tell(database_config, database, NOW + PAUSE / 2) == 1
+        assert send_notifications(database_config, database, NOW + FIRST_RETRY_PAUSE / 2) == 1
         deaf.status = 200
-        assert tell(database_config, database, NOW + PAUSE) == 1
-        assert tell(database_config, database, NOW + 10 * PAUSE) == 1
-        assert tell(database_config, database, NOW + 100 * PAUSE) == 0
+        assert send_notifications(database_config, database, NOW + FIRST_RETRY_PAUSE) == 1
+        assert send_notifications(database_config, database, NOW + 10 * FIRST_RETRY_PAUSE) == 1
+        assert send_notifications(database_config, database, NOW + 100 * FIRST_RETRY_PAUSE) == 0
         assert len(friend.heard) == 2
         assert len(deaf.heard) == 4
     assert {firing.news for firing in firings(database)} == {None}
@@ -92,14 +92,14 @@ def test_who_always_refuses_is_given_up_and_passwords_are_not_logged(
         with caplog.at_level(logging.WARNING, logger="tarantula"):
             while firings(sqlite)[0].tell_at is not None:
                 now += timedelta(hours=1)
-                tries += tell(config, sqlite, now)
-                said.append(untold(firings(sqlite)[0]))
+                tries += send_notifications(config, sqlite, now)
+                said.append(delivery_problem(firings(sqlite)[0]))
         assert mail.received == []
-    assert tries == TRIES
+    assert tries == MAX_TRIES
     assert said[0] == "json, mailto did not take it (1 of 6 tries so far)."
     assert said[-1] == "json, mailto did not take it, and was given up after 6 tries."
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("tarantula")]
-    assert len([words for words in ours if "could not be told that weather.lisboa: wind > 3" in words]) == 2 * TRIES
+    assert len([words for words in ours if "could not be told that weather.lisboa: wind > 3" in words]) == 2 * MAX_TRIES
     assert not any("secret" in words for words in ours)
 
 
@@ -109,8 +109,8 @@ def test_who_dies_while_telling_leaves_it_to_somebody_else(database: Database, d
         new_alert(database, "wind > 3", notify=[hook.address])
         fire(database, source)
         assert _take(database, NOW) is not None, "taken, and then killed"
-        assert tell(database_config, database, NOW) == 0
-        assert tell(database_config, database, NOW + LEASE) == 1
+        assert send_notifications(database_config, database, NOW) == 0
+        assert send_notifications(database_config, database, NOW + CLAIM_TIMEOUT) == 1
         assert len(hook.heard) == 1
 
 
@@ -121,10 +121,10 @@ def test_nobody_is_told_of_a_source_that_they_may_not_see_any_more(sqlite: Datab
         fire(sqlite, source)
         with sqlite.session() as session:
             registry.edit(session, "weather.lisboa", {"private": True})
-        assert tell(config, sqlite, NOW) == 0
+        assert send_notifications(config, sqlite, NOW) == 0
         with sqlite.session() as session:
             registry.edit(session, "weather.lisboa", {"private": False})
         fire(sqlite, source, 10)
         change(sqlite, number, 20, notify=[])
-        assert tell(config, sqlite, NOW) == 0
+        assert send_notifications(config, sqlite, NOW) == 0
         assert hook.heard == []

@@ -10,7 +10,7 @@ from tarantula.core.database import Database
 from tarantula.streams.alerts import dry_run
 from tarantula.streams.alerts import registry as alerts
 from tarantula.streams.alerts.config_part_alert import read_alert
-from tarantula.streams.alerts.replay import DryRun, dry_run_of, moment_of
+from tarantula.streams.alerts.replay import DryRun, dry_run_config, moment_of
 from tarantula.streams.sources.retention import Grain
 from tarantula.tables.publications import Alert, Event, Forgotten, Series, Source
 from tests.support.alerts import BEGIN, SECOND, came, come, firings, new_alert, new_source, wait
@@ -57,8 +57,8 @@ def test_one_that_is_not_stored_is_tried_too(sqlite: Database) -> None:
         come(sqlite, source, second, wind=value)
     with sqlite.reading() as session:
         stored = session.get_one(Source, source)
-        config = alerts.settled(session, stored, read_alert({"condition": "wind > 3"}))
-        done = dry_run_of(session, stored, config, BEGIN, BEGIN + END * SECOND)
+        config = alerts.with_typed_literals(session, stored, read_alert({"condition": "wind > 3"}))
+        done = dry_run_config(session, stored, config, BEGIN, BEGIN + END * SECOND)
     assert (done.count, firings(sqlite)) == (2, [])
 
 

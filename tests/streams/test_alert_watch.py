@@ -11,57 +11,59 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.streams.alerts.condition import (
-    All,
-    Changed,
-    Compare,
-    Condition,
-    Either,
-    Not,
-    Record,
-    Rule,
-    Silent,
-    Way,
+    AlertCondition,
+    AlertRule,
+    AllCondition,
+    AnyCondition,
+    ChangeCondition,
+    ChangeDirection,
+    CompareCondition,
+    NotCondition,
+    RecordCondition,
+    SilenceCondition,
     is_momentary,
-    leaves,
+    leaf_conditions,
 )
-from tarantula.streams.alerts.condition_text import read_rule
-from tarantula.streams.alerts.memory import MOST_KEPT, Memory, Seen
-from tarantula.streams.alerts.watch import Fired, Terms, Watch
+from tarantula.streams.alerts.condition_text import parse_rule
+from tarantula.streams.alerts.memory import MAX_TRAIL_VALUES, SeenValue, WatchMemory
+from tarantula.streams.alerts.watch import AlertTerms, AlertWatch, WatchFiring
 from tests.support.alert_reference import SIGNS, Model, Story
 
 SECOND = 1_000_000
 Value = int | float | str
 
 
-def seen(value: Value) -> Seen:
-    return Seen(str(value), None if isinstance(value, str) else Decimal(str(value)))
+def seen(value: Value) -> SeenValue:
+    return SeenValue(str(value), None if isinstance(value, str) else Decimal(str(value)))
 
 
-def meant(rule: Rule) -> dict[tuple[str, str], Seen]:
+def meant(rule: AlertRule) -> dict[tuple[str, str], SeenValue]:
     """What is written in a condition, where numbers are plain."""
-    found = dict[tuple[str, str], Seen]()
-    for leaf in leaves(rule.when):
+    found = dict[tuple[str, str], SeenValue]()
+    for leaf in leaf_conditions(rule.when):
         for text in (getattr(leaf, "value", ""), f"by {getattr(leaf, 'amount', '')}"):
             try:
-                found[str(leaf.field), text] = Seen(text, Decimal(text.removeprefix("by ")))
+                found[str(leaf.field), text] = SeenValue(text, Decimal(text.removeprefix("by ")))
             except InvalidOperation:
                 continue
     return found
 
 
-def run(rule: Rule, story: Sequence[tuple[float, Mapping[Any, Value]]], end: float = 0, **terms: Any) -> list[Fired]:
+def run(
+    rule: AlertRule, story: Sequence[tuple[float, Mapping[Any, Value]]], end: float = 0, **terms: Any
+) -> list[WatchFiring]:
     """Return what fires; what is remembered goes through JSON after every step, as through a database."""
-    going_by, memory, fired = Terms(rule, meant(rule), **terms), Memory(since=0), list[Fired]()
-    fired += Watch(going_by, memory).begin(0)
+    going_by, memory, fired = AlertTerms(rule, meant(rule), **terms), WatchMemory(since=0), list[WatchFiring]()
+    fired += AlertWatch(going_by, memory).begin(0)
     for at, values in story:
-        watch = Watch(going_by, memory)
+        watch = AlertWatch(going_by, memory)
         placed = {key if isinstance(key, tuple) else ("", key): seen(value) for key, value in values.items()}
         fired += watch.take(round(at * SECOND), placed)
-        memory = Memory.of_json(watch.memory.as_json())
-    return fired + Watch(going_by, memory).pass_time(round(end * SECOND))
+        memory = WatchMemory.of_json(watch.memory.as_json())
+    return fired + AlertWatch(going_by, memory).pass_time(round(end * SECOND))
 
 
-def seconds(fired: Sequence[Fired]) -> list[float]:
+def seconds(fired: Sequence[WatchFiring]) -> list[float]:
     return [one.at / SECOND for one in fired]
 
 
@@ -109,7 +111,7 @@ def series(*values: Value | None, key: str = "t") -> list[tuple[float, dict[str,
     ],
 )
 def test_conditions(condition: str, values: list[Value], fires: list[float]) -> None:
-    assert seconds(run(read_rule(condition), series(*values))) == fires
+    assert seconds(run(parse_rule(condition), series(*values))) == fires
 
 
 @pytest.mark.parametrize(
@@ -139,24 +141,24 @@ def test_conditions(condition: str, values: list[Value], fires: list[float]) -> 
     ],
 )
 def test_it_says_why_with_the_values(condition: str, story: list[tuple[float, Any]], why: str) -> None:
-    assert [one.why for one in run(read_rule(condition), story)] == [why]
+    assert [one.why for one in run(parse_rule(condition), story)] == [why]
 
 
 def test_a_unit_stands_behind_its_numbers() -> None:
-    (fired,) = run(read_rule("t > 30"), series(29.4, 30.2), units={"t": "°C"})
+    (fired,) = run(parse_rule("t > 30"), series(29.4, 30.2), units={"t": "°C"})
     assert fired.why == "t rose above 30 °C: it was 29.4 °C, it is 30.2 °C."
 
 
 def test_it_may_fire_again_only_after_it_came_back_by_the_margin() -> None:
-    above = read_rule("t > 30")
+    above = parse_rule("t > 30")
     values = series(29, 31, 29.5, 31, 28.1, 31, 28, 31)
     assert seconds(run(above, values, margin=Decimal(2))) == [1, 7]
-    below = read_rule("not t > 30")
+    below = parse_rule("not t > 30")
     assert seconds(run(below, series(31, 29, 31, 29, 33, 29), margin=Decimal(2))) == [1, 5]
 
 
 def test_it_fires_when_it_was_true_for_long_enough_and_no_later() -> None:
-    rule = read_rule("t > 30")
+    rule = parse_rule("t > 30")
     story: list[tuple[float, dict[str, Value]]] = [(0, {"t": 20}), (10, {"t": 31}), (14, {"t": 20}), (20, {"t": 32})]
     assert seconds(run(rule, story, end=100, hold=5 * SECOND)) == [25]
     # Whether somebody looks at the clock or the next event comes first is the same.
@@ -165,38 +167,38 @@ def test_it_fires_when_it_was_true_for_long_enough_and_no_later() -> None:
 
 def test_between_two_firings_is_the_least_time() -> None:
     story = series(1, 5, 1, 5, 1, 5)
-    assert seconds(run(read_rule("t > 3"), story, end=60, pause=10 * SECOND)) == [1, 11]
+    assert seconds(run(parse_rule("t > 3"), story, end=60, pause=10 * SECOND)) == [1, 11]
     # A change is over when the time has passed.
-    assert seconds(run(read_rule("t rose"), story, end=60, pause=3 * SECOND)) == [1, 5]
+    assert seconds(run(parse_rule("t rose"), story, end=60, pause=3 * SECOND)) == [1, 5]
 
 
 def test_missing_values_are_not_false() -> None:
     story: list[tuple[float, dict[str, Value]]] = [(0, {"t": 1}), (1, {"t": 5}), (2, {"t": "n/a"}), (3, {"t": 5})]
-    assert seconds(run(read_rule("t > 3"), story)) == [1]
+    assert seconds(run(parse_rule("t > 3"), story)) == [1]
 
 
 def test_first_values_fire_only_when_that_is_asked_for() -> None:
-    assert run(read_rule("t > 3"), series(5)) == []
-    assert seconds(run(read_rule("t > 3"), series(5), at_first=True)) == [0]
-    assert run(read_rule("t changed or t is record high"), series(5), at_first=True) == []
+    assert run(parse_rule("t > 3"), series(5)) == []
+    assert seconds(run(parse_rule("t > 3"), series(5), at_first=True)) == [0]
+    assert run(parse_rule("t changed or t is record high"), series(5), at_first=True) == []
     # What makes it true is another, first value: it was not so before, but nobody knows.
-    assert run(read_rule("t > 3 and u > 3"), [(0, {"t": 5}), (1, {"u": 5}), (2, {"t": 6})]) == []
+    assert run(parse_rule("t > 3 and u > 3"), [(0, {"t": 5}), (1, {"u": 5}), (2, {"t": 6})]) == []
     # It is true whatever the first value is.
-    assert seconds(run(read_rule("t > 3 or u > 3"), [(0, {"t": 1}), (1, {"t": 5, "u": 5})])) == [1]
+    assert seconds(run(parse_rule("t > 3 or u > 3"), [(0, {"t": 1}), (1, {"t": 5, "u": 5})])) == [1]
 
 
 def test_silence_is_told_once_and_again_after_an_event() -> None:
     story: list[tuple[float, dict[str, Value]]] = [(1, {"t": 1}), (3, {"t": 2}), (20, {"t": 3})]
-    fired = run(read_rule("silent for 5s"), story, end=100)
+    fired = run(parse_rule("silent for 5s"), story, end=100)
     assert seconds(fired) == [8, 25]
     assert fired[0].why == "Nothing happened for 5s."
     both: list[tuple[float, dict[str, Value]]] = [(0, {"t": 1, "u": 1}), (4, {"u": 2}), (8, {"u": 3})]
-    assert seconds(run(read_rule("t silent for 5s"), both, end=9)) == [5]
-    assert run(read_rule("silent for 5s"), both, end=9) == []
+    assert seconds(run(parse_rule("t silent for 5s"), both, end=9)) == [5]
+    assert run(parse_rule("silent for 5s"), both, end=9) == []
 
 
 def test_entries_of_a_feed_are_judged_one_by_one() -> None:
-    rule = read_rule("t contains x and u > 3")
+    rule = parse_rule("t contains x and u > 3")
     story: list[tuple[float, dict[str, Value]]] = [
         (0, {"t": "x", "u": 4}), (1, {"t": "ax", "u": 5}), (2, {"t": "bx", "u": 6}), (3, {"t": "x"}), (3.5, {"u": 9}),
     ]  # fmt: skip
@@ -204,40 +206,46 @@ def test_entries_of_a_feed_are_judged_one_by_one() -> None:
 
 
 def test_what_is_remembered_stays_small_however_much_comes() -> None:
-    rule = read_rule("t is record high in 1d or t is record low in 1d or t changed by 1000000 in 1d")
-    watch = Watch(Terms(rule, meant(rule)), Memory(since=0))
-    for second in range(4 * MOST_KEPT):
+    rule = parse_rule("t is record high in 1d or t is record low in 1d or t changed by 1000000 in 1d")
+    watch = AlertWatch(AlertTerms(rule, meant(rule)), WatchMemory(since=0))
+    for second in range(4 * MAX_TRAIL_VALUES):
         watch.take(second * SECOND, {("", "t"): seen(-second if second % 2 else second)})
     followed = watch.memory.rows[""]["t"]
-    assert max(len(followed.past), len(followed.highs), len(followed.lows)) <= MOST_KEPT
+    assert max(len(followed.past), len(followed.highs), len(followed.lows)) <= MAX_TRAIL_VALUES
     (last,) = watch.take(9000 * SECOND, {("", "t"): seen(2001)})
     assert last.why == "t is the highest in 1d: it is 2001, and was 1998 at most."
 
 
 def test_an_expression_that_would_take_years_is_neither_true_nor_false() -> None:
-    rule = read_rule('not t matches "^(a|aa)+$"')
+    rule = parse_rule('not t matches "^(a|aa)+$"')
     assert run(rule, series("a", "a" * 60 + "b")) == []
 
 
 fields = st.sampled_from(["a", "b"])
 numbers = st.integers(0, 6)
 times = st.integers(1, 6)
-compared = st.builds(Compare, field=fields, sign=st.sampled_from(SIGNS), value=numbers.map(str))
-lasting = compared | st.builds(Silent, field=st.none() | fields, seconds=times)
+compared = st.builds(CompareCondition, field=fields, sign=st.sampled_from(SIGNS), value=numbers.map(str))
+lasting = compared | st.builds(SilenceCondition, field=st.none() | fields, seconds=times)
 momentary = st.one_of(
-    st.builds(Changed, field=fields, way=st.sampled_from(Way), amount=st.sampled_from(["", "2"])),
-    st.builds(Changed, field=fields, way=st.sampled_from(Way), percent=st.sampled_from(["50", "100"])),
-    st.builds(Record, field=fields, high=st.booleans(), within=st.none() | times),
+    st.builds(ChangeCondition, field=fields, way=st.sampled_from(ChangeDirection), amount=st.sampled_from(["", "2"])),
+    st.builds(
+        ChangeCondition, field=fields, way=st.sampled_from(ChangeDirection), percent=st.sampled_from(["50", "100"])
+    ),
+    st.builds(RecordCondition, field=fields, high=st.booleans(), within=st.none() | times),
 )
-windowed = st.builds(Changed, field=fields, way=st.sampled_from(Way), amount=st.just("2"), within=times)
+windowed = st.builds(
+    ChangeCondition, field=fields, way=st.sampled_from(ChangeDirection), amount=st.just("2"), within=times
+)
 
 
-def joined(part: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
+def joined(part: st.SearchStrategy[AlertCondition]) -> st.SearchStrategy[AlertCondition]:
     several = st.lists(part, min_size=2, max_size=3).map(tuple)
-    return st.one_of(st.builds(Not, of=part), st.builds(All, of=several), st.builds(Either, of=several))
+    return st.one_of(
+        st.builds(NotCondition, of=part), st.builds(AllCondition, of=several), st.builds(AnyCondition, of=several)
+    )
 
 
-def any_of(leaf: st.SearchStrategy[Any]) -> st.SearchStrategy[Condition]:
+def any_of(leaf: st.SearchStrategy[Any]) -> st.SearchStrategy[AlertCondition]:
     return st.recursive(leaf, joined, max_leaves=5)
 
 
@@ -246,12 +254,12 @@ stories = st.lists(
 ).map(lambda steps: [(sum(gap for gap, _ in steps[: index + 1]), values) for index, (_, values) in enumerate(steps)])
 
 
-def held_against_the_model(condition: Condition, story: Story, end: int, **terms: Any) -> None:
+def held_against_the_model(condition: AlertCondition, story: Story, end: int, **terms: Any) -> None:
     model = Model(condition, **terms)
     scaled = {name: value * SECOND if name in ("hold", "pause") else value for name, value in terms.items()}
     if "margin" in scaled:
         scaled["margin"] = Decimal(scaled["margin"])
-    fired = run(Rule(when=condition), [(at, dict(values)) for at, values in story], end, **scaled)
+    fired = run(AlertRule(when=condition), [(at, dict(values)) for at, values in story], end, **scaled)
     assert seconds(fired) == list(model.fires(story, end))
     assert all(one.why for one in fired)
 
@@ -259,7 +267,7 @@ def held_against_the_model(condition: Condition, story: Story, end: int, **terms
 @settings(max_examples=150)
 @given(any_of(lasting), stories, st.integers(0, 2), st.integers(0, 5), st.integers(0, 8), st.booleans())
 def test_what_lasts_fires_as_the_slowest_way_tells(
-    condition: Condition, story: Story, margin: int, hold: int, pause: int, at_first: bool
+    condition: AlertCondition, story: Story, margin: int, hold: int, pause: int, at_first: bool
 ) -> None:
     terms = {"margin": margin, "hold": hold, "pause": pause, "at_first": at_first}
     held_against_the_model(condition, story, story[-1][0] + 20, **terms)
@@ -268,13 +276,13 @@ def test_what_lasts_fires_as_the_slowest_way_tells(
 @settings(max_examples=150)
 @given(any_of(compared | momentary), stories, st.integers(0, 2), st.integers(0, 8), st.booleans())
 def test_changes_and_records_fire_as_the_slowest_way_tells(
-    condition: Condition, story: Story, margin: int, pause: int, at_first: bool
+    condition: AlertCondition, story: Story, margin: int, pause: int, at_first: bool
 ) -> None:
     held_against_the_model(condition, story, story[-1][0] + 20, margin=margin, pause=pause, at_first=at_first)
 
 
 @given(windowed, stories)
-def test_changes_within_a_window_fire_as_the_slowest_way_tells(condition: Condition, story: Story) -> None:
+def test_changes_within_a_window_fire_as_the_slowest_way_tells(condition: AlertCondition, story: Story) -> None:
     """The model looks every second: what time alone makes true is not told, so it looks only when something comes."""
     model, fires = Model(condition), list[float]()
     for at, values in story:
@@ -285,5 +293,5 @@ def test_changes_within_a_window_fire_as_the_slowest_way_tells(condition: Condit
             model.came.setdefault(key, []).append((at, value))
         if model.judged(at, frozenset(values), first):
             fires.append(at)
-    assert seconds(run(Rule(when=condition), [(at, dict(values)) for at, values in story])) == fires
+    assert seconds(run(AlertRule(when=condition), [(at, dict(values)) for at, values in story])) == fires
     assert not is_momentary(condition)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tarantula.core.errors import NotThere, TarantulaError
+from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.streams.categories import categories, category_named
-from tarantula.streams.categories.category_part_making import make, questions
-from tarantula.streams.sources.config import SourceConfig, read
+from tarantula.streams.categories.category_part_making import form_questions, source_from_answers
+from tarantula.streams.sources.config import SourceConfig, parse_source
 from tests.support.stream_answers import reading, texts
 
 READY_MADE = categories()
@@ -24,7 +24,7 @@ def examples(name: str) -> dict[str, str]:
 
 
 def made(category: str, **answers: str) -> SourceConfig:
-    return read(make(READY_MADE[category], answers))
+    return parse_source(source_from_answers(READY_MADE[category], answers))
 
 
 def test_what_the_report_of_2009_asks_for_is_there() -> None:
@@ -34,7 +34,7 @@ def test_what_the_report_of_2009_asks_for_is_there() -> None:
 
 @pytest.mark.parametrize("name", READY_MADE)
 def test_every_category_makes_a_source_of_its_own_examples(name: str) -> None:
-    config = read(make(READY_MADE[name], examples(name)))
+    config = parse_source(source_from_answers(READY_MADE[name], examples(name)))
     assert config.category == name
     assert config.address.startswith("http")
     assert "{" not in config.address
@@ -141,7 +141,7 @@ def test_a_bad_answer_is_a_sentence(name: str, answers: dict[str, str], sentence
 
 
 def test_a_service_that_moved_is_set_right_in_the_form() -> None:
-    assert [question.key for question in questions(READY_MADE["stock"])] == ["symbol", "market", "base"]
+    assert [question.key for question in form_questions(READY_MADE["stock"])] == ["symbol", "market", "base"]
     config = made("stock", symbol="aapl", base="http://127.0.0.1:8000/")
     assert config.address == "http://127.0.0.1:8000/q/l/?s=aapl.us&f=sd2t2ohlcv&h&e=csv"
     assert made("stock", symbol="aapl", market="Germany").name == "stocks.germany.aapl"
@@ -157,8 +157,10 @@ def test_an_installation_has_categories_of_its_own_and_changes_others(tmp_path: 
     )
     known = categories(tmp_path)
     assert known.keys() == READY_MADE.keys() | {"river"}
-    assert read(make(known["stock"], {"symbol": "aapl"})).address.startswith("http://quotes.example/q/l/")
-    assert read(make(known["river"], {"station": "12A"})).name == "rivers.12a"
+    assert parse_source(source_from_answers(known["stock"], {"symbol": "aapl"})).address.startswith(
+        "http://quotes.example/q/l/"
+    )
+    assert parse_source(source_from_answers(known["river"], {"station": "12A"})).name == "rivers.12a"
 
 
 @pytest.mark.parametrize(
@@ -176,7 +178,7 @@ def test_a_file_that_is_no_category_is_a_sentence(tmp_path: Path, content: str, 
 
 
 def test_a_category_that_is_not_there_is_said() -> None:
-    with pytest.raises(NotThere, match="Did you mean weather"):
+    with pytest.raises(NotFoundError, match="Did you mean weather"):
         category_named("wether")
 
 
@@ -195,7 +197,7 @@ def test_a_category_of_a_service_that_is_sent_something_writes_answers_as_they_a
     """
     file.write_text(said)
     answers = {"market": "lisboa & porto", "name": 'Águas "1"', "key": "abc"}
-    config = read(make(category_named("quotes", tmp_path), answers))
+    config = parse_source(source_from_answers(category_named("quotes", tmp_path), answers))
     assert config.address == "https://bolsa.example/lisboa%20%26%20porto"
     assert json.loads(config.sent.body) == {"name": 'Águas "1"'}
     assert dict(config.sent.headers) == {"X-API-Key": "abc", "Content-Type": "application/json"}

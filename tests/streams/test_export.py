@@ -18,18 +18,18 @@ from typer.testing import CliRunner
 from tarantula.cli.streams.history import register
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.export import (  # fmt: skip
-    Format,
-    atom_of,
-    chosen,
-    csv_of,
-    exported,
-    json_of,
+from tarantula.streams.export import (
+    StreamFormat,
+    atom_feed,
+    csv_chunks,
+    export_chunks,
+    json_chunks,
     last_numbers,
-    parquet_of,
-    prometheus_of,
+    parquet_chunks,
+    prometheus_text,
+    select_export,
 )
-from tarantula.streams.history import forget, series_of, store
+from tarantula.streams.history import apply_retention, series_of, store_events
 from tarantula.streams.history.retention_part_told import sparkline
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.retention import Grain
@@ -44,8 +44,10 @@ def fill(database: Database, number: int = 10, **values: Any) -> int:
     with database.session() as session:
         series = new_series(session, **values)
         rows = series_of(session, 1, [("value", ""), ("note", AWFUL)])
-        store(session, [event(series, BEGIN + place * SECOND, f"{place}.10") for place in range(number)])
-        store(session, [event(rows["note", AWFUL], BEGIN, "=cmd()"), event(rows["note", AWFUL], BEGIN + 1, AWFUL)])
+        store_events(session, [event(series, BEGIN + place * SECOND, f"{place}.10") for place in range(number)])
+        store_events(
+            session, [event(rows["note", AWFUL], BEGIN, "=cmd()"), event(rows["note", AWFUL], BEGIN + 1, AWFUL)]
+        )
     return series
 
 
@@ -53,10 +55,10 @@ def test_csv_and_json_and_parquet_say_the_same(database: Database) -> None:
     fill(database)
     parquet = pytest.importorskip("pyarrow.parquet")
     with database.reading() as session:
-        what = chosen(session, registry.get(session, "weather.lisboa"))
-        lines = list(csv.DictReader(StringIO(b"".join(csv_of(session, what)).decode(), newline="")))
-        objects = json.loads(b"".join(json_of(session, what)))
-        table = parquet.read_table(BytesIO(b"".join(parquet_of(session, what)))).to_pylist()
+        what = select_export(session, registry.get(session, "weather.lisboa"))
+        lines = list(csv.DictReader(StringIO(b"".join(csv_chunks(session, what)).decode(), newline="")))
+        objects = json.loads(b"".join(json_chunks(session, what)))
+        table = parquet.read_table(BytesIO(b"".join(parquet_chunks(session, what)))).to_pylist()
     assert [one["value"] for one in objects] == [f"{place}.10" for place in range(10)] + ["=cmd()", AWFUL]
     assert [one["value"] for one in lines] == [f"{place}.10" for place in range(10)] + ["'=cmd()", AWFUL]
     assert {one["row"] for one in objects} == {"", AWFUL} == {one["row"] for one in lines}
@@ -70,8 +72,8 @@ def test_a_level_is_exported_whether_it_was_summed_up_or_not(database: Database)
     for _ in range(2):
         with database.reading() as session:
             source = registry.get(session, "weather.lisboa")
-            what = chosen(session, source, field="value", row="", grain=Grain.MINUTE)
-            rows = json.loads(b"".join(json_of(session, what)))
+            what = select_export(session, source, field="value", row="", grain=Grain.MINUTE)
+            rows = json.loads(b"".join(json_chunks(session, what)))
         found = {
             ("minute", at(row["start"])): (
                 row["count"],
@@ -92,12 +94,12 @@ def test_a_level_is_exported_whether_it_was_summed_up_or_not(database: Database)
 def test_an_export_of_much_needs_little_memory(sqlite: Database) -> None:
     with sqlite.session() as session:
         series = new_series(session)
-        store(session, [event(series, BEGIN + place * SECOND, str(place)) for place in range(15_000)])
+        store_events(session, [event(series, BEGIN + place * SECOND, str(place)) for place in range(15_000)])
     with sqlite.reading() as session:
         source = registry.get(session, "weather.lisboa")
-        what = chosen(session, source)
+        what = select_export(session, source)
         tracemalloc.start()
-        size = sum(map(len, exported(session, source, what, Format.JSON)))
+        size = sum(map(len, export_chunks(session, source, what, StreamFormat.JSON)))
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert size > 1_500_000
@@ -108,7 +110,7 @@ def test_a_feed_is_wellformed_whatever_a_page_had(sqlite: Database) -> None:
     fill(sqlite, title=f"Price {AWFUL}", description=AWFUL)
     with sqlite.reading() as session:
         source = registry.get(session, "weather.lisboa")
-        feed = atom_of(session, source, chosen(session, source), "http://example.org/?a=1&b=2", most=5)
+        feed = atom_feed(session, source, select_export(session, source), "http://example.org/?a=1&b=2", most=5)
     tree = etree.fromstring(feed)
     names = {"a": "http://www.w3.org/2005/Atom"}
     entries = tree.xpath("a:entry", namespaces=names)
@@ -124,11 +126,11 @@ def test_prometheus_reads_the_last_values_of_what_is_public(sqlite: Database) ->
     fill(sqlite)
     with sqlite.session() as session:
         rows = series_of(session, 1, [("value", AWFUL)])
-        store(session, [event(rows["value", AWFUL], BEGIN, "-3.5")])
+        store_events(session, [event(rows["value", AWFUL], BEGIN, "-3.5")])
         private = registry.add(session, source_of("user.ana.own", private=True), "ana")
         own = series_of(session, private.id, [("value", "")])
-        store(session, [event(own["value", ""], BEGIN, "1")])
-        written = prometheus_of(last_numbers(session)).decode()
+        store_events(session, [event(own["value", ""], BEGIN, "1")])
+        written = prometheus_text(last_numbers(session)).decode()
     (family,) = text_string_to_metric_families(written)
     samples = {tuple(sample.labels.values()): sample.value for sample in family.samples}
     assert samples == {("weather.lisboa", "value", ""): 9.1, ("weather.lisboa", "value", AWFUL): -3.5}
@@ -166,9 +168,9 @@ def test_commands_show_events_history_and_export(sqlite: Database, stream: typer
     assert "3.10" in runner.invoke(stream, ["events", "weather.lisboa", *some]).stdout
     assert len(runner.invoke(stream, ["events", "weather.lisboa", *some]).stdout.splitlines()) == 3
     with sqlite.session() as session:
-        store(session, [event(1, BEGIN + 900 * 86_400 * SECOND, "7")])
+        store_events(session, [event(1, BEGIN + 900 * 86_400 * SECOND, "7")])
     sum_up_all(sqlite)
-    forget(sqlite, BEGIN + 1000 * 86_400 * SECOND)
+    apply_retention(sqlite, BEGIN + 1000 * 86_400 * SECOND)
     window = ["--begin", "2026-06-12", "--end", "2030-01-01"]
     history = runner.invoke(stream, ["history", "weather.lisboa", *window]).stdout
     assert "events for 1d" in history

@@ -15,10 +15,10 @@ from sqlalchemy import func, select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.streams.history import forget
+from tarantula.streams.history import apply_retention
 from tarantula.tables.publications import Event, Forgotten, StaleLevel
 from tests.support.histories import FAR, calculated, levels, new_series, sum_up_all
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 KILLS = 40 if os.environ.get("TARANTULA_FULL_SIZE") else 4
 BEGIN = 1_767_225_600_000_000
@@ -67,7 +67,7 @@ def test_killed_again_and_again_levels_are_exact(database: Database, database_co
             [sys.executable, "-c", CHILD, str(series)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n", child.communicate(timeout=PATIENCE)
+        assert child.stdout.readline() == "ready\n", child.communicate(timeout=TIMEOUT_SECONDS)
         wait_for_more(database, series, seen, child)
         time.sleep(dice.uniform(0, 0.3))
         assert child.poll() is None, child.communicate()
@@ -76,7 +76,7 @@ def test_killed_again_and_again_levels_are_exact(database: Database, database_co
         seen = newest(database, series)
     count = (newest(database, series) - BEGIN) // STEP + 1
     sum_up_all(database, FAR)
-    forget(database, BEGIN + count * STEP)
+    apply_retention(database, BEGIN + count * STEP)
     expected = calculated([(BEGIN + one * STEP, value_of(one)) for one in range(count)], "Europe/Lisbon")
     with database.reading() as session:
         kept = levels(session, series)
@@ -95,7 +95,7 @@ def newest(database: Database, series: int) -> int:
 
 
 def wait_for_more(database: Database, series: int, seen: int, child: subprocess.Popen[str]) -> None:
-    give_up = time.monotonic() + PATIENCE
+    give_up = time.monotonic() + TIMEOUT_SECONDS
     while newest(database, series) <= (seen or BEGIN + 900 * STEP):
         assert child.poll() is None, child.communicate()
         assert time.monotonic() < give_up

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as draw
 
 from tarantula.core.database import Database
-from tarantula.streams.history import forget, points, store_telling, sum_up
-from tarantula.streams.history.buckets import Calendar
+from tarantula.streams.history import aggregate_levels, apply_retention, points, store_events_with_result
+from tarantula.streams.history.buckets import BucketCalendar
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.retention import Grain
@@ -76,17 +76,17 @@ def test_levels_and_windows_are_what_the_events_say(
     for action in done:
         match action:
             case ("sum", int(some), int(later)):
-                sum_up(sqlite, some, BEGIN + later)
+                aggregate_levels(sqlite, some, BEGIN + later)
             case ("forget", int(later), str(text)):
                 with sqlite.session() as session:
                     registry.edit(session, name, {"retention": text})
-                forget(sqlite, BEGIN + later)
+                apply_retention(sqlite, BEGIN + later)
                 with sqlite.session() as session:
                     registry.edit(session, name, {"retention": "events=forever minutes=forever"})
             case list():
                 with sqlite.session() as session:
                     new = [event(series, moment, value) for moment, value in action]
-                    late = store_telling(session, new).late
+                    late = store_events_with_result(session, new).late
                 for one in new:
                     if one not in late:
                         known.setdefault(one.at, one.value)
@@ -126,7 +126,7 @@ def check_window(database: Database, series: int, known: dict[int, str], window:
 def test_buckets_of_every_zone_are_made_of_whole_ones_of_the_grain_below(
     zone: str, moment: datetime, minutes: int
 ) -> None:
-    calendar = Calendar(ZoneInfo(zone))
+    calendar = BucketCalendar(ZoneInfo(zone))
     where = int((moment.replace(tzinfo=UTC) + timedelta(minutes=minutes)).timestamp()) * SECOND
     below = where
     for grain in list(Grain)[1:]:
@@ -153,7 +153,7 @@ def test_buckets_of_every_zone_are_made_of_whole_ones_of_the_grain_below(
     ],
 )
 def test_days_are_as_long_as_the_clock_on_the_wall_has_them(zone: str, moment: str, grain: Grain, hours: float) -> None:
-    calendar = Calendar(ZoneInfo(zone))
+    calendar = BucketCalendar(ZoneInfo(zone))
     start = calendar.start_of(at(moment, zone), grain)
     assert (calendar.local(start).hour, calendar.local(start).minute) == (0, 0)
     assert (calendar.end_of(start, grain) - start) / (3600 * SECOND) == hours

@@ -7,16 +7,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow, NotThere, TarantulaError
-from tarantula.streams.adapters.base import ACCEPTED, Reading, Row
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.streams.adapters.base import ACCEPTED_TEXTS, ReadRow, SourceReading
 from tarantula.streams.ingest import decisions
 from tarantula.streams.ingest import put_aside as aside
-from tarantula.streams.ingest.outcome import NotMade, Unchanged
-from tarantula.streams.ingest.readings import keep
-from tarantula.streams.ingest.value_typing import LONGEST
-from tarantula.streams.kinds import Kind
+from tarantula.streams.ingest.outcome import FailedReading, UnchangedReading
+from tarantula.streams.ingest.readings import ingest_reading
+from tarantula.streams.ingest.value_typing import MAX_VALUE_CHARS
+from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config_part_state import Status
+from tarantula.streams.sources.config_part_state import SourceStatus
 from tarantula.tables.publications import PutAside, Source
 from tests.support.sources import (
     BEGIN,
@@ -32,7 +32,7 @@ from tests.support.sources import (
     texts,
 )
 
-AWAY = NotMade(Status.UNREACHED, "Its server did not answer.")
+AWAY = FailedReading(SourceStatus.UNREACHED, "Its server did not answer.")
 
 
 def test_only_what_changed_is_an_event(database: Database) -> None:
@@ -41,7 +41,7 @@ def test_only_what_changed_is_an_event(database: Database) -> None:
     assert [len(outcome.events) for outcome in outcomes] == [1, 0, 0, 1, 0, 1]
     assert all_values(database) == ["12", "13", "12"]
     state = state_of(database)
-    assert (state.status, state.misses, state.sentence) == (Status.READ, 0, "")
+    assert (state.status, state.misses, state.sentence) == (SourceStatus.READ, 0, "")
     assert (state.read_at, state.event_at) == (BEGIN + 5 * SECOND, BEGIN + 5 * SECOND)
 
 
@@ -50,7 +50,7 @@ def test_a_reading_without_change_moves_no_stamp(database: Database) -> None:
     kept(database, source, one("12"))
     stamp = state_of(database).stamp
     kept(database, source, one("12"), 1)
-    kept(database, source, Unchanged(), 2)
+    kept(database, source, UnchangedReading(), 2)
     state = state_of(database)
     assert (state.stamp, state.read_at) == (stamp, BEGIN + 2 * SECOND)
     kept(database, source, one("13"), 3)
@@ -59,10 +59,10 @@ def test_a_reading_without_change_moves_no_stamp(database: Database) -> None:
 
 def test_rows_are_series_of_their_own(database: Database) -> None:
     source = follow(database, fields=[{"key": "goals"}, {"key": "club", "kind": "text"}])
-    rows = [Row({"goals": "1", "club": "Porto"}, "home"), Row({"goals": "0", "club": "Benfica"}, "away")]
-    kept(database, source, Reading(rows=rows))
-    rows[1] = Row({"goals": "2", "club": "Benfica"}, "away")
-    kept(database, source, Reading(rows=rows), 1)
+    rows = [ReadRow({"goals": "1", "club": "Porto"}, "home"), ReadRow({"goals": "0", "club": "Benfica"}, "away")]
+    kept(database, source, SourceReading(rows=rows))
+    rows[1] = ReadRow({"goals": "2", "club": "Benfica"}, "away")
+    kept(database, source, SourceReading(rows=rows), 1)
     assert all_values(database, "goals", "home") == ["1"]
     assert all_values(database, "goals", "away") == ["0", "2"]
     assert all_values(database, "club", "away") == ["Benfica"]
@@ -71,10 +71,10 @@ def test_rows_are_series_of_their_own(database: Database) -> None:
 def test_what_nobody_said_a_field_is_is_told_from_its_first_text_and_written_down(database: Database) -> None:
     link = {"key": "link", "place": {"css": "a", "attribute": "href"}}
     source = follow(database, fields=[{"key": "value"}, {"key": "words"}, link])
-    kept(database, source, Reading(rows=[Row({"value": "12", "words": "cloudy", "link": "b.html"})]))
+    kept(database, source, SourceReading(rows=[ReadRow({"value": "12", "words": "cloudy", "link": "b.html"})]))
     with database.reading() as session:
         told = registry.config_of(session.get_one(Source, source))
-    assert [field.kind for field in told.fields] == [Kind.INTEGER, Kind.TEXT, Kind.URL]
+    assert [field.kind for field in told.fields] == [ValueKind.INTEGER, ValueKind.TEXT, ValueKind.URL]
     assert all_values(database, "link") == ["http://example.org/b.html"]
     assert told.field("value").aggregation is not None
 
@@ -92,27 +92,27 @@ def test_a_text_that_is_not_what_the_field_is_is_put_aside(database: Database) -
     assert all_values(database) == ["12"]
     (row,) = put_aside(database)
     assert (row.read, row.times, row.at) == ("shut", 3, BEGIN + 3 * SECOND)
-    assert state_of(database).status == Status.DOUBTFUL
+    assert state_of(database).status == SourceStatus.DOUBTFUL
     kept(database, source, one("13"), 4)
-    assert state_of(database).status == Status.READ
+    assert state_of(database).status == SourceStatus.READ
 
 
 def test_missing_is_not_zero_and_is_said_after_as_many_misses_as_wanted(database: Database) -> None:
     source = follow(database, misses=3)
     kept(database, source, one("12"))
     for second in (1, 2):
-        kept(database, source, Reading(missing={"value": "There is no element .price."}), second)
+        kept(database, source, SourceReading(missing={"value": "There is no element .price."}), second)
         state = state_of(database)
-        assert (state.status, state.misses, state.news) == (Status.READ, second, None)
+        assert (state.status, state.misses, state.news) == (SourceStatus.READ, second, None)
     kept(database, source, one(" "), 3)
     state = state_of(database)
-    assert (state.status, state.misses) == (Status.MISSING, 3)
+    assert (state.status, state.misses) == (SourceStatus.MISSING, 3)
     assert "value" in state.sentence
     assert state.news is not None
-    kept(database, source, Reading(), 4)
+    kept(database, source, SourceReading(), 4)
     kept(database, source, one("12"), 5)
     state = state_of(database)
-    assert (state.status, state.misses, state.sentence, state.news) == (Status.READ, 0, "", None)
+    assert (state.status, state.misses, state.sentence, state.news) == (SourceStatus.READ, 0, "", None)
     assert all_values(database) == ["12"]
 
 
@@ -120,14 +120,14 @@ def test_a_source_that_was_never_read_says_at_once_what_is_wrong(database: Datab
     source = follow(database)
     kept(database, source, AWAY)
     state = state_of(database)
-    assert (state.status, state.sentence, state.news) == (Status.UNREACHED, AWAY.sentence, None)
+    assert (state.status, state.sentence, state.news) == (SourceStatus.UNREACHED, AWAY.sentence, None)
 
 
 def test_a_refusal_is_said_at_once(database: Database) -> None:
     source = follow(database)
     kept(database, source, one("12"))
-    kept(database, source, NotMade(Status.REFUSED, "robots.txt excludes it."), 1)
-    assert state_of(database).status == Status.REFUSED
+    kept(database, source, FailedReading(SourceStatus.REFUSED, "robots.txt excludes it."), 1)
+    assert state_of(database).status == SourceStatus.REFUSED
 
 
 def test_a_value_far_outside_is_put_aside_and_believed_when_it_stays(database: Database) -> None:
@@ -140,7 +140,7 @@ def test_a_value_far_outside_is_put_aside_and_believed_when_it_stays(database: D
         kept(database, 1, one(text), second)
     assert all_values(database) == [*usual, "10002"]
     (row,) = put_aside(database)
-    assert (row.decision, row.times) == (aside.Decision.CONFIRMED, 2)
+    assert (row.decision, row.times) == (aside.AsideDecision.CONFIRMED, 2)
     kept(database, 1, one("10003"), 20)
     assert all_values(database)[-1] == "10003"
 
@@ -155,19 +155,19 @@ def test_readings_without_change_make_a_range_known(database: Database) -> None:
     source = follow(database)
     kept(database, source, one("100"))
     for second in range(1, 6):
-        kept(database, source, Unchanged(), second)
+        kept(database, source, UnchangedReading(), second)
     kept(database, source, one("10000"), 9)
     assert all_values(database) == ["100"]
 
 
 def test_what_is_too_long_or_unstorable_harms_nothing(database: Database) -> None:
     source = follow(database, fields=[{"key": "value", "kind": "integer"}, {"key": "words", "kind": "text"}])
-    rows = [Row({"value": "1" * 1_000_000, "words": "a\0b\ud800"})]
-    kept(database, source, Reading(rows=rows))
+    rows = [ReadRow({"value": "1" * 1_000_000, "words": "a\0b\ud800"})]
+    kept(database, source, SourceReading(rows=rows))
     assert all_values(database) == []
     assert all_values(database, "words") == ["ab?"]
     (row,) = put_aside(database)
-    assert f"{LONGEST:,}" in row.why
+    assert f"{MAX_VALUE_CHARS:,}" in row.why
     assert len(row.read) <= 1000
 
 
@@ -175,18 +175,18 @@ def test_news_are_events_with_times_of_their_own(database: Database) -> None:
     source = follow(database, fields=[{"key": "title", "kind": "text"}, {"key": "number", "kind": "integer"}])
     noon = datetime.fromtimestamp(BEGIN / 1e6, UTC) - timedelta(hours=1)
     rows = [
-        Row({"title": "second", "number": "2"}, "b", noon),
-        Row({"title": "first", "number": "1"}, "a", noon - timedelta(days=1)),
-        Row({"title": "third, in the same second", "number": "2"}, "c", noon),
-        Row({"title": "from tomorrow"}, "d", noon + timedelta(days=2)),
+        ReadRow({"title": "second", "number": "2"}, "b", noon),
+        ReadRow({"title": "first", "number": "1"}, "a", noon - timedelta(days=1)),
+        ReadRow({"title": "third, in the same second", "number": "2"}, "c", noon),
+        ReadRow({"title": "from tomorrow"}, "d", noon + timedelta(days=2)),
     ]
-    kept(database, source, Reading(rows=rows, news=True))
+    kept(database, source, SourceReading(rows=rows, news=True))
     expected = ["first", "second", "third, in the same second", "from tomorrow"]
     assert all_values(database, "title") == expected
     assert all_values(database, "number") == ["1", "2", "2"]
-    kept(database, source, Reading(rows=rows[:3], news=True), 1)
+    kept(database, source, SourceReading(rows=rows[:3], news=True), 1)
     assert all_values(database, "title") == expected
-    assert not kept(database, source, Reading(news=True), 2).missing
+    assert not kept(database, source, SourceReading(news=True), 2).missing
 
 
 def test_what_was_put_aside_is_accepted_and_becomes_the_value(database: Database) -> None:
@@ -196,17 +196,17 @@ def test_what_was_put_aside_is_accepted_and_becomes_the_value(database: Database
     ((name, row),) = _waiting(database)
     assert name == "weather.lisboa"
     with database.session() as session:
-        assert decisions.accept(session, row.id, "ana").text == "7"
+        assert decisions.accept_text(session, row.id, "ana").text == "7"
     assert all_values(database)[-1] == "7"
     state = state_of(database)
-    assert state.memory["adapter"][ACCEPTED] == {"value": "7"}
+    assert state.memory["adapter"][ACCEPTED_TEXTS] == {"value": "7"}
     assert state.due_at == 0
     assert not _waiting(database)
     # What is usual is learnt anew.
     kept(database, source, one("9000"), 11)
     assert all_values(database)[-1] == "9000"
-    with pytest.raises(NotNow, match="accepted already"), database.session() as session:
-        decisions.dismiss(session, row.id, "ana")
+    with pytest.raises(ConflictError, match="accepted already"), database.session() as session:
+        decisions.dismiss_text(session, row.id, "ana")
 
 
 def test_what_cannot_be_the_value_is_not_accepted(database: Database) -> None:
@@ -214,9 +214,9 @@ def test_what_cannot_be_the_value_is_not_accepted(database: Database) -> None:
     kept(database, source, one("closed"))
     ((_, row),) = _waiting(database)
     with pytest.raises(TarantulaError, match="cannot be the value"), database.session() as session:
-        decisions.accept(session, row.id, "ana")
-    with pytest.raises(NotThere, match="number 99"), database.session() as session:
-        decisions.accept(session, 99, "ana")
+        decisions.accept_text(session, row.id, "ana")
+    with pytest.raises(NotFoundError, match="number 99"), database.session() as session:
+        decisions.accept_text(session, 99, "ana")
 
 
 def test_what_was_dismissed_is_counted_and_not_shown_again(database: Database) -> None:
@@ -224,7 +224,7 @@ def test_what_was_dismissed_is_counted_and_not_shown_again(database: Database) -
     kept(database, source, doubted("7"))
     ((_, row),) = _waiting(database)
     with database.session() as session:
-        decisions.dismiss(session, row.id, "ana")
+        decisions.dismiss_text(session, row.id, "ana")
     kept(database, source, doubted("7"), 1)
     assert not _waiting(database)
     assert put_aside(database)[0].times == 2
@@ -240,7 +240,7 @@ def test_nothing_is_kept_of_a_source_that_is_gone(database: Database) -> None:
     with database.session() as session:
         registry.remove(session, "weather.lisboa")
     with database.session() as session:
-        assert keep(session, gone, described, one("12"), BEGIN).events == []
+        assert ingest_reading(session, gone, described, one("12"), BEGIN).events == []
     assert all_values(database) == []
 
 
@@ -249,12 +249,12 @@ def test_another_persons_private_source_is_not_decided_upon(database: Database) 
         source = registry.add(session, config("user.ana.bank", private=True), owner="ana").id
     kept(database, source, doubted("7"))
     with database.reading() as session:
-        assert not aside.waiting(session, person="rui")
-        assert len(aside.waiting(session, person="ana")) == 1
-    with pytest.raises(NotThere), database.session() as session:
-        decisions.accept(session, 1, "rui", person="rui")
+        assert not aside.pending_texts(session, person="rui")
+        assert len(aside.pending_texts(session, person="ana")) == 1
+    with pytest.raises(NotFoundError), database.session() as session:
+        decisions.accept_text(session, 1, "rui", person="rui")
 
 
 def _waiting(database: Database) -> list[tuple[str, PutAside]]:
     with database.reading() as session:
-        return aside.waiting(session)
+        return aside.pending_texts(session)

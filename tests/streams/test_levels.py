@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tarantula.core.database import Database
-from tarantula.streams.history import events, last_values, series_of, store, sum_up
+from tarantula.streams.history import aggregate_levels, events, last_values, series_of, store_events
 from tarantula.tables.publications import StaleLevel
 from tests.support.histories import FAR, at, calculated, event, levels, new_series, stored, sum_up_all
 
@@ -25,7 +25,7 @@ def test_levels_are_those_of_the_events_whatever_their_order(database: Database)
     mixed = dice.sample(values, len(values))
     for place in range(0, len(mixed), 500):
         with database.session() as session:
-            assert store(session, [event(series, *one) for one in mixed[place : place + 500]]) == 500
+            assert store_events(session, [event(series, *one) for one in mixed[place : place + 500]]) == 500
         if place % 1000:
             sum_up_all(database, most=dice.choice([7, 100, 1000]))
     sum_up_all(database)
@@ -39,11 +39,11 @@ def test_the_same_event_twice_is_once(database: Database) -> None:
     with database.session() as session:
         series = new_series(session)
         one = event(series, at("2026-06-12 22:00"), "3.5")
-        assert store(session, [one, one]) == 1
-        assert store(session, [one]) == 0
+        assert store_events(session, [one, one]) == 1
+        assert store_events(session, [one]) == 0
     sum_up_all(database)
     with database.session() as session:
-        assert store(session, [one._replace(value="4")]) == 0
+        assert store_events(session, [one._replace(value="4")]) == 0
     sum_up_all(database)
     with database.reading() as session:
         assert levels(session, series) == calculated([(one.at, "3.5")])
@@ -54,7 +54,7 @@ def test_texts_have_a_count_a_first_a_last_and_a_mode(database: Database) -> Non
     values = [(begin + place * 1000, value) for place, value in enumerate(["sol", "chuva", "sol", "névoa \\ \"'"])]
     with database.session() as session:
         series = new_series(session)
-        store(session, [event(series, *one) for one in values])
+        store_events(session, [event(series, *one) for one in values])
     sum_up_all(database)
     with database.reading() as session:
         assert levels(session, series) == calculated(values)
@@ -65,7 +65,7 @@ def test_what_is_not_over_waits_until_it_is(database: Database) -> None:
     now = at("2026-06-12 22:00:30")
     with database.session() as session:
         series = new_series(session)
-        store(session, [event(series, now - 1, "1"), event(series, now - DAY, "2")])
+        store_events(session, [event(series, now - 1, "1"), event(series, now - DAY, "2")])
     sum_up_all(database, now)
     with database.reading() as session:
         assert {(grain, count) for (grain, _), (count, *_) in levels(session, series).items()} == {
@@ -74,7 +74,7 @@ def test_what_is_not_over_waits_until_it_is(database: Database) -> None:
     sum_up_all(database, now + DAY)
     with database.reading() as session:
         assert Counter(grain for grain, _ in levels(session, series)) == {"minute": 2, "hour": 2, "day": 2}
-    assert sum_up(database, now=now + DAY) == 0
+    assert aggregate_levels(database, now=now + DAY) == 0
 
 
 def test_more_values_than_are_counted_are_no_count(database: Database) -> None:
@@ -82,7 +82,7 @@ def test_more_values_than_are_counted_are_no_count(database: Database) -> None:
     values = [(begin + place * 1_000_000, str(place)) for place in range(230)]
     with database.session() as session:
         series = new_series(session)
-        store(session, [event(series, *one) for one in values])
+        store_events(session, [event(series, *one) for one in values])
     sum_up_all(database)
     with database.reading() as session:
         kept = levels(session, series)
@@ -99,7 +99,7 @@ def test_series_are_made_once_and_their_last_values_are_found(database: Database
         assert both["value", ""] == first
         assert both == series_of(session, source, both)
         other = both["value", "Lisboa’s 'row'"]
-        store(session, [event(first, at(f"2026-06-12 22:0{minute}"), str(minute)) for minute in range(9)])
+        store_events(session, [event(first, at(f"2026-06-12 22:0{minute}"), str(minute)) for minute in range(9)])
         assert {series: one.value for series, one in last_values(session, [first, other]).items()} == {first: "8"}
         newest = events(session, first, limit=2)
         assert [one.value for one in newest] == ["8", "7"]
@@ -112,7 +112,7 @@ def test_series_are_made_once_and_their_last_values_are_found(database: Database
 def test_only_what_is_written_as_a_number_is_added(sqlite: Database, value: str) -> None:
     with sqlite.session() as session:
         series = new_series(session)
-        store(session, [event(series, at("2026-06-12 22:00"), value)])
+        store_events(session, [event(series, at("2026-06-12 22:00"), value)])
     sum_up_all(sqlite, FAR)
     with sqlite.reading() as session:
         total = levels(session, series)["year", at("2026-01-01")][1]

@@ -8,14 +8,14 @@ import pytest
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.publications.notifications import LEASE, PAUSE
-from tarantula.streams.ingest.failures_part_telling import _take, tell_misses
-from tarantula.streams.ingest.outcome import NotMade
-from tarantula.streams.sources.config_part_state import Status
+from tarantula.publications.notifications import CLAIM_TIMEOUT, FIRST_RETRY_PAUSE
+from tarantula.streams.ingest.failures_part_telling import _take, send_miss_notifications
+from tarantula.streams.ingest.outcome import FailedReading
+from tarantula.streams.sources.config_part_state import SourceStatus
 from tests.sites.listener import Listener
 from tests.support.sources import follow, kept, one, state_of
 
-AWAY = NotMade(Status.UNREACHED, "Its server did not answer.")
+AWAY = FailedReading(SourceStatus.UNREACHED, "Its server did not answer.")
 
 
 @pytest.fixture(autouse=True)
@@ -32,11 +32,11 @@ def test_it_is_told_once_and_again_only_when_it_was_found_in_between(
         source = follow(database, misses=2, notify=[own.address])
         kept(database, source, one("12"))
         kept(database, source, AWAY, 1)
-        assert tell_misses(installation, database, now) == 0
+        assert send_miss_notifications(installation, database, now) == 0
         kept(database, source, AWAY, 2)
-        assert tell_misses(installation, database, now) == 1
+        assert send_miss_notifications(installation, database, now) == 1
         kept(database, source, AWAY, 3)
-        assert tell_misses(installation, database, now) == 0
+        assert send_miss_notifications(installation, database, now) == 0
         for listener in (own, everywhere):
             (message,) = listener.heard
             assert message["title"] == "weather.lisboa is not found any more"
@@ -44,7 +44,7 @@ def test_it_is_told_once_and_again_only_when_it_was_found_in_between(
         kept(database, source, one("12"), 4)
         kept(database, source, AWAY, 5)
         kept(database, source, AWAY, 6)
-        assert tell_misses(installation, database, now) == 1
+        assert send_miss_notifications(installation, database, now) == 1
         assert len(own.heard) == 2
 
 
@@ -53,9 +53,9 @@ def test_an_address_that_refuses_is_tried_again_and_harms_nothing(database: Data
     with Listener(status=500) as deaf, Listener() as well:
         source = follow(database, misses=1, notify=[deaf.address, well.address, "json://127.0.0.1:1/"])
         kept(database, source, AWAY)
-        assert tell_misses(database_config, database, now) == 1
-        assert tell_misses(database_config, database, now) == 0
-        assert tell_misses(database_config, database, now + PAUSE + timedelta(seconds=1)) == 1
+        assert send_miss_notifications(database_config, database, now) == 1
+        assert send_miss_notifications(database_config, database, now) == 0
+        assert send_miss_notifications(database_config, database, now + FIRST_RETRY_PAUSE + timedelta(seconds=1)) == 1
         assert len(well.heard) == 1
         assert len(deaf.heard) == 2
         kept(database, source, one("12"), 1)
@@ -68,8 +68,8 @@ def test_who_dies_while_telling_leaves_it_to_somebody_else(database: Database, d
         source = follow(database, misses=1, notify=[hook.address])
         kept(database, source, AWAY)
         assert _take(database_config, database, now) is not None, "taken, and then killed"
-        assert tell_misses(database_config, database, now) == 0
-        assert tell_misses(database_config, database, now + LEASE) == 1
+        assert send_miss_notifications(database_config, database, now) == 0
+        assert send_miss_notifications(database_config, database, now + CLAIM_TIMEOUT) == 1
         assert len(hook.heard) == 1
     assert state_of(database).news is None
 
@@ -79,5 +79,5 @@ def test_of_a_private_source_the_installation_hears_nothing(database: Database, 
         installation = database_config.model_copy(update={"notify": everywhere.address})
         source = follow(database, "test.bank", misses=1, private=True)
         kept(database, source, AWAY)
-        tell_misses(installation, database, datetime.now(UTC))
+        send_miss_notifications(installation, database, datetime.now(UTC))
         assert everywhere.heard == []

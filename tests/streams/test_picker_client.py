@@ -10,20 +10,26 @@ from typing import TypeVar
 import pytest
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.adapters.base import Answer
-from tarantula.streams.picker.browser import Rendering
-from tarantula.streams.picker.client import PAUSE, Visitor, Wanted, address_of, is_private
+from tarantula.streams.adapters.base import SourceResponse
+from tarantula.streams.picker.browser import PickerBrowser
+from tarantula.streams.picker.client import (
+    VISIT_PAUSE_SECONDS,
+    PickerClient,
+    PickerRequest,
+    is_private_address,
+    parse_address,
+)
 from tests.support.picker_sites import DOOR, Reply, behind_a_door, site_of, site_that
 
 AGENT = "Mozilla/5.0 (compatible; Tarantula/test)"
 Result = TypeVar("Result")
 
 
-def visiting(act: Callable[[Visitor], Awaitable[Result]]) -> Result:
+def visiting(act: Callable[[PickerClient], Awaitable[Result]]) -> Result:
     """Do something with a visitor, and close it."""
 
     async def whole() -> Result:
-        visitor = Visitor(AGENT)
+        visitor = PickerClient(AGENT)
         try:
             return await act(visitor)
         finally:
@@ -34,7 +40,7 @@ def visiting(act: Callable[[Visitor], Awaitable[Result]]) -> Result:
 
 def got(url: str, **limits: object) -> bytes:
     """Return the body of what is at an address of loopback."""
-    wanted = Wanted(url, **{"allow_private": True, **limits})  # type: ignore[arg-type]
+    wanted = PickerRequest(url, **{"allow_private": True, **limits})  # type: ignore[arg-type]
     return visiting(lambda visitor: visitor.get(wanted)).body
 
 
@@ -43,11 +49,11 @@ def test_robots_are_asked_once_and_obeyed_at_every_redirect() -> None:
     with site_of({"/robots.txt": robots, "/yes": ("text/plain", "1"), "/no": ("text/plain", "2")}) as site:
         site.answers["/to-no"] = (f"{site.url}no", b"")
 
-        async def several(visitor: Visitor) -> list[str]:
+        async def several(visitor: PickerClient) -> list[str]:
             said = []
             for path in ("yes", "no", "to-no"):
                 try:
-                    said.append((await visitor.get(Wanted(f"{site.url}{path}", True))).body.decode())
+                    said.append((await visitor.get(PickerRequest(f"{site.url}{path}", True))).body.decode())
                 except TarantulaError as error:
                     said.append(str(error))
             return said
@@ -63,27 +69,29 @@ def test_private_addresses_are_not_reached_from_public_pages() -> None:
         with pytest.raises(TarantulaError, match=r"at the private address 127\.0\.0\.1|at a private address"):
             got(site.url, allow_private=False)
         assert site.asked == []
-        assert is_private(site.url)
+        assert is_private_address(site.url)
 
 
 def test_a_server_is_visited_once_at_a_time_with_pauses() -> None:
     with site_of({"/a": ("text/plain", "1"), "/b": ("text/plain", "2")}) as site:
 
-        async def both(visitor: Visitor) -> float:
+        async def both(visitor: PickerClient) -> float:
             began = time.monotonic()
-            await asyncio.gather(*(visitor.get(Wanted(f"{site.url}{path}", True, robots=False)) for path in "ab"))
+            await asyncio.gather(
+                *(visitor.get(PickerRequest(f"{site.url}{path}", True, robots=False)) for path in "ab")
+            )
             return time.monotonic() - began
 
-        assert visiting(both) >= PAUSE
+        assert visiting(both) >= VISIT_PAUSE_SECONDS
 
 
 def test_a_server_that_asks_for_long_pauses_is_left_alone() -> None:
     robots = ("text/plain", "User-agent: *\nCrawl-delay: 60\n")
     with site_of({"/robots.txt": robots, "/": ("text/plain", "1")}) as site:
 
-        async def twice(visitor: Visitor) -> None:
-            await visitor.get(Wanted(site.url, True))
-            await visitor.get(Wanted(site.url, True))
+        async def twice(visitor: PickerClient) -> None:
+            await visitor.get(PickerRequest(site.url, True))
+            await visitor.get(PickerRequest(site.url, True))
 
         with pytest.raises(TarantulaError, match="wants to be left alone for"):
             visiting(twice)
@@ -105,19 +113,19 @@ def test_limits_are_told_in_sentences() -> None:
 @pytest.mark.parametrize("written", ["", "javascript:alert(1)", "file:///etc/passwd", "http://", "data:text/html,1"])
 def test_what_is_no_address_of_the_web_is_refused(written: str) -> None:
     with pytest.raises(TarantulaError, match="no address of the web"):
-        address_of(written)
+        parse_address(written)
 
 
 def test_an_address_may_be_written_without_its_scheme() -> None:
-    assert address_of(" example.org/a b ") == "http://example.org/a%20b"
+    assert parse_address(" example.org/a b ") == "http://example.org/a%20b"
 
 
 @pytest.mark.usefixtures("chromium")
 def test_steps_lead_through_a_door_to_what_scripts_make() -> None:
     with site_that(behind_a_door) as url:
 
-        async def go(visitor: Visitor) -> tuple[Answer, str, str]:
-            rendering = Rendering(visitor, AGENT)
+        async def go(visitor: PickerClient) -> tuple[SourceResponse, str, str]:
+            rendering = PickerBrowser(visitor, AGENT)
             variables = {"name": "ana", "word": "segredo"}
             inside = await rendering.render(url, DOOR, variables, allow_private=True)
             with pytest.raises(TarantulaError) as missing:

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.adapters.base import Answer
-from tarantula.streams.kinds import Kind
-from tarantula.streams.picker.draft import Draft
+from tarantula.streams.adapters.base import SourceResponse
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.picker.draft import SourceDraft
 from tarantula.streams.picker.draft_part_naming import source_name_for
-from tarantula.streams.picker.follow_modes import Following
-from tarantula.streams.picker.offers import Rows, is_page, offers_of
+from tarantula.streams.picker.follow_modes import FollowMode
+from tarantula.streams.picker.offers import RowChoice, is_page, offers_of
 from tarantula.streams.picker.pick_part_part import parts_in, pattern_for
-from tarantula.streams.sources.config import read
-from tarantula.streams.sources.config_part_names import check_name
-from tarantula.streams.texts_part_patterns import found_by
+from tarantula.streams.sources.config import parse_source
+from tarantula.streams.sources.config_part_names import check_source_name
+from tarantula.streams.texts_part_patterns import search_pattern
 from tests.support.picker_pages import LEAGUE, NEWS, SHOP, answer_of, draft_of
 
 FIRST = ("tbody tr:nth-child(1) td:nth-child(2)", 0)
@@ -30,72 +30,72 @@ GAMES = ("tbody tr:nth-child(1) td:nth-child(4)", 0)
 SECOND_POINTS = ("tbody tr:nth-child(2) td:nth-child(3)", 0)
 
 
-def rows_of(draft: Draft, following: Following, html: str = "") -> list[tuple[str, dict[str, str]]]:
+def rows_of(draft: SourceDraft, following: FollowMode, html: str = "") -> list[tuple[str, dict[str, str]]]:
     """Return what is read when a draft is followed in some way, perhaps of a page that has changed."""
     draft.follow(following)
-    config = read(draft.configuration())
+    config = parse_source(draft.configuration())
     if html:
-        draft = Draft(answer_of(html))
+        draft = SourceDraft(answer_of(html))
     return [(row.name, row.texts) for row in draft.reading(config).rows]
 
 
 def test_the_first_of_a_league_is_followed_whoever_it_is() -> None:
     draft = draft_of(LEAGUE, FIRST, POINTS, GAMES)
     assert [(one.title, one.text, one.what) for one in draft.fields] == [
-        ("Equipa", "SL Benfica", Kind.TEXT),
-        ("Pontos", "61", Kind.INTEGER),
-        ("Jogos", "22", Kind.INTEGER),
+        ("Equipa", "SL Benfica", ValueKind.TEXT),
+        ("Pontos", "61", ValueKind.INTEGER),
+        ("Jogos", "22", ValueKind.INTEGER),
     ]
     assert draft.way is not None
-    assert draft.way.following == Following.ROW_PLACE
+    assert draft.way.following == FollowMode.ROW_PLACE
     later = LEAGUE.replace("SL Benfica", "X").replace("FC Porto", "SL Benfica").replace("X", "FC Porto")
-    assert rows_of(draft, Following.ROW_PLACE, later) == [("1", {"equipa": "FC Porto", "pontos": "61", "jogos": "22"})]
+    assert rows_of(draft, FollowMode.ROW_PLACE, later) == [("1", {"equipa": "FC Porto", "pontos": "61", "jogos": "22"})]
 
 
 def test_one_team_is_followed_wherever_it_stands_or_all_of_them() -> None:
     draft = draft_of(LEAGUE, POINTS)
     assert draft.way is not None
-    assert draft.way.following == Following.ROW_NAME
+    assert draft.way.following == FollowMode.ROW_NAME
     rows = LEAGUE.split("<tr ")
     swapped = "<tr ".join([rows[0], rows[2], rows[1], rows[3]])
-    assert rows_of(draft, Following.ROW_NAME, swapped) == [("SL Benfica", {"pontos": "61"})]
-    assert [name for name, _ in rows_of(draft, Following.ALL_ROWS)] == ["SL Benfica", "FC Porto", "OC Barcelos"]
+    assert rows_of(draft, FollowMode.ROW_NAME, swapped) == [("SL Benfica", {"pontos": "61"})]
+    assert [name for name, _ in rows_of(draft, FollowMode.ALL_ROWS)] == ["SL Benfica", "FC Porto", "OC Barcelos"]
     assert len(draft.like_numbers()) == 3
-    assert rows_of(draft, Following.PLACE) == [("", {"pontos": "61"})]
+    assert rows_of(draft, FollowMode.PLACE) == [("", {"pontos": "61"})]
 
 
 def test_cells_of_several_rows_are_known_by_both_titles() -> None:
     draft = draft_of(LEAGUE, POINTS, SECOND_POINTS)
     assert draft.keys() == ["pontos", "pontos_2"]
-    assert rows_of(draft, Following.TITLES) == [("", {"pontos": "61", "pontos_2": "58"})]
+    assert rows_of(draft, FollowMode.TITLES) == [("", {"pontos": "61", "pontos_2": "58"})]
 
 
 def test_blocks_like_the_one_that_was_pointed_at_are_found() -> None:
     draft = draft_of(NEWS, ("article h2", 1), ("article .votes", 1, "7"))
-    assert {way.following for way in draft.ways} == {Following.PLACE, Following.BLOCKS, Following.NEWS}
-    assert rows_of(draft, Following.BLOCKS) == [
+    assert {way.following for way in draft.ways} == {FollowMode.PLACE, FollowMode.BLOCKS, FollowMode.NEWS}
+    assert rows_of(draft, FollowMode.BLOCKS) == [
         ("Primeira", {"title": "Primeira", "votes": "12"}),
         ("Segunda", {"title": "Segunda", "votes": "7"}),
         ("Terceira", {"title": "Terceira", "votes": "1"}),
     ]
-    assert [one.what for one in draft.fields] == [Kind.TEXT, Kind.INTEGER]
+    assert [one.what for one in draft.fields] == [ValueKind.TEXT, ValueKind.INTEGER]
     assert len(draft.like_numbers()) == 6
-    draft.follow(Following.NEWS)
+    draft.follow(FollowMode.NEWS)
     assert draft.reading().news
 
 
 def test_of_a_long_list_the_beginning_is_read() -> None:
     offers = "".join(f"<li><b>Offer {number}</b> <i>{number}</i></li>" for number in range(1500))
     draft = draft_of(f"<ul>{offers}</ul>", ("b", 5), ("i", 5))
-    assert len(rows_of(draft, Following.BLOCKS)) == 1000
+    assert len(rows_of(draft, FollowMode.BLOCKS)) == 1000
 
 
 def test_a_part_of_a_text_is_followed_when_it_changes() -> None:
     draft = draft_of(SHOP, ("dd", 0, "1.249,50 €"))
     (price,) = draft.fields
-    assert (price.title, price.what, price.in_unit) == ("Preço", Kind.MONEY, "EUR")
+    assert (price.title, price.what, price.in_unit) == ("Preço", ValueKind.MONEY, "EUR")
     dearer = SHOP.replace("1.249,50", "999,99")
-    assert rows_of(draft, Following.PLACE, dearer) == [("", {draft.keys()[0]: "999,99 €"})]
+    assert rows_of(draft, FollowMode.PLACE, dearer) == [("", {draft.keys()[0]: "999,99 €"})]
     draft.narrow(price)
     assert draft.fields[0].text == "Agora 1.249,50 € (antes 1.399,00 €)"
 
@@ -103,16 +103,16 @@ def test_a_part_of_a_text_is_followed_when_it_changes() -> None:
 def test_an_attribute_is_followed_in_the_place_of_a_text() -> None:
     draft = draft_of(SHOP, ("time", 0))
     draft.narrow(draft.fields[0], attribute="datetime")
-    assert (draft.fields[0].text, draft.fields[0].what) == ("2026-06-12T22:00:00Z", Kind.MOMENT)
+    assert (draft.fields[0].text, draft.fields[0].what) == ("2026-06-12T22:00:00Z", ValueKind.MOMENT)
     assert draft.reading().rows[0].texts == {draft.keys()[0]: "2026-06-12T22:00:00Z"}
 
 
 def test_types_and_units_are_changed_and_values_left_out() -> None:
     draft = draft_of(SHOP, ("dd", 0, "1.249,50 €"), ("dd", 1))
     draft.fields[0].unit = "USD"
-    draft.fields[1].kind = Kind.TEXT
+    draft.fields[1].kind = ValueKind.TEXT
     fields: list[dict[str, Any]] = draft.configuration()["fields"]
-    assert [(one["kind"], one["unit"]) for one in fields] == [(Kind.MONEY, "USD"), (Kind.TEXT, "")]
+    assert [(one["kind"], one["unit"]) for one in fields] == [(ValueKind.MONEY, "USD"), (ValueKind.TEXT, "")]
     left_out, kept = draft.fields
     for _ in range(2):
         # Who clicks twice leaves out one.
@@ -160,7 +160,7 @@ def test_what_cannot_be_followed_is_refused_in_a_sentence(chosen: tuple[str, int
     assert len(draft.fields) == 1
 
 
-def draft_of_more(draft: Draft, css: str, nth: int, part: str = "") -> None:
+def draft_of_more(draft: SourceDraft, css: str, nth: int, part: str = "") -> None:
     """Point at one more element of the league."""
     assert draft._tree is not None
     draft.point(draft._tree.number(draft._tree.document.select(css)[nth]), part)
@@ -181,7 +181,7 @@ def draft_of_more(draft: Draft, css: str, nth: int, part: str = "") -> None:
 def test_patterns_find_a_part_by_what_is_around_it(text: str, part: str, later: str, found: str) -> None:
     pattern = pattern_for(text, part)
     for one, wanted in ((text, part), (later, found)):
-        matched = found_by(pattern, one)
+        matched = search_pattern(pattern, one)
         assert matched is not None
         assert matched[1].strip() == wanted
 
@@ -197,37 +197,42 @@ DOCUMENTS = [
         "application/json",
         '{"main": {"temp": 21.5}, "list": [{"n": "Lisboa", "v": 1}, {"n": "Porto", "v": 2}]}',
         "json",
-        [Rows.ONE, Rows.NAMED, Rows.NEWS],
+        [RowChoice.ONE, RowChoice.NAMED, RowChoice.NEWS],
     ),
-    ("text/csv", "date;value\n2026-01-01;3,5\n2026-01-02;4,5\n", "csv", [Rows.LAST, Rows.FIRST, Rows.NEWS]),
+    (
+        "text/csv",
+        "date;value\n2026-01-01;3,5\n2026-01-02;4,5\n",
+        "csv",
+        [RowChoice.LAST, RowChoice.FIRST, RowChoice.NEWS],
+    ),
     (
         "text/xml",
         "<?xml version='1.0'?><rss version='2.0'><channel><item><title>T</title></item></channel></rss>",
         "feed",
-        [Rows.NEWS],
+        [RowChoice.NEWS],
     ),
-    ("application/xml", "<rates><rate currency='USD'>1.08</rate></rates>", "xml", [Rows.ONE]),
+    ("application/xml", "<rates><rate currency='USD'>1.08</rate></rates>", "xml", [RowChoice.ONE]),
     (
         "text/calendar",
         "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:20260613T100000Z\r\n"
         "SUMMARY:Jogo\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
         "ical",
-        [Rows.NEXT],
+        [RowChoice.NEXT],
     ),
 ]
 
 
 @pytest.mark.parametrize(("kind", "body", "adapter", "rows"), DOCUMENTS, ids=[one[2] for one in DOCUMENTS])
 def test_documents_that_are_no_pages_are_told_by_their_type_and_can_be_read(
-    kind: str, body: str, adapter: str, rows: list[Rows]
+    kind: str, body: str, adapter: str, rows: list[RowChoice]
 ) -> None:
-    answer = Answer("http://a.example/data", body.encode(), kind, datetime(2026, 6, 12, 22, tzinfo=UTC))
+    answer = SourceResponse("http://a.example/data", body.encode(), kind, datetime(2026, 6, 12, 22, tzinfo=UTC))
     assert not is_page(answer)
     offers = offers_of(answer)
     assert [(offer.adapter, offer.rows) for offer in offers] == [(adapter, one) for one in rows]
     for offer in offers:
         naming = offer.named_by.place if offer.named_by is not None else None
-        draft = Draft(answer, None, offer.adapter, offer.options, naming)
+        draft = SourceDraft(answer, None, offer.adapter, offer.options, naming)
         for value in offer.values:
             draft.offer(value.title or value.key, value.samples[0], value.place)
         found = {text for row in draft.reading().rows for text in row.texts.values()}
@@ -237,17 +242,17 @@ def test_documents_that_are_no_pages_are_told_by_their_type_and_can_be_read(
 
 def test_what_nothing_reads_is_refused_in_a_sentence() -> None:
     with pytest.raises(TarantulaError, match="This is application/pdf, which nothing reads"):
-        offers_of(Answer("http://a.example/", b"%PDF-1.7", "application/pdf"))
+        offers_of(SourceResponse("http://a.example/", b"%PDF-1.7", "application/pdf"))
     with pytest.raises(TarantulaError, match="This is not JSON"):
-        offers_of(Answer("http://a.example/", b"{", "application/json"))
+        offers_of(SourceResponse("http://a.example/", b"{", "application/json"))
     with pytest.raises(TarantulaError, match="no value"):
-        offers_of(Answer("http://a.example/", b"{}", "application/json"))
-    assert is_page(Answer("http://a.example/", b"<p>1", ""))
+        offers_of(SourceResponse("http://a.example/", b"{}", "application/json"))
+    assert is_page(SourceResponse("http://a.example/", b"<p>1", ""))
 
 
 def test_names_to_begin_with_can_be_used() -> None:
     assert source_name_for("Ana", "Hóquei em patins: 1.ª divisão", "http://a/") == "user.ana.hoquei-em-patins-1"
     assert source_name_for("ana b", "", "http://www.fc.ul.pt/") == "fc"
-    assert check_name(source_name_for("ana", "…", "http://x/")) == "user.ana.x"
+    assert check_source_name(source_name_for("ana", "…", "http://x/")) == "user.ana.x"
     assert source_name_for("ana", "", "http://127.0.0.1:80/weather/Esta%C3%A7%C3%B5es.json?x=1") == "user.ana.estacoes"
     assert source_name_for("ana", "", "http://127.0.0.1/") == "user.ana.source"

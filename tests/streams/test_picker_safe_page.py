@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from turbohtml import Element, parse
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.picker.page import NUMBER, SafePage, safe_page
+from tarantula.streams.picker.page import NUMBER_ATTRIBUTE, SafePage, safe_page
 from tarantula.streams.picker.page_part_safe_css import safe_css
 from tarantula.streams.picker.page_part_tree import PageTree
 from tests.support.picker_pages import HOSTILE, LEAGUE, RANDOM, answer_of
@@ -71,8 +71,8 @@ def test_a_page_in_the_place_of_another_base_asks_where_it_says() -> None:
 def test_every_element_that_is_shown_has_the_number_that_it_is_read_by() -> None:
     answer = answer_of(LEAGUE)
     tree, page = PageTree.of(answer), shown(LEAGUE)
-    for element in parse(page.document("n", "/pick.js")).select(f"body [{NUMBER}]"):
-        original = tree.element(int(element.attr(NUMBER) or ""))
+    for element in parse(page.document("n", "/pick.js")).select(f"body [{NUMBER_ATTRIBUTE}]"):
+        original = tree.element(int(element.attr(NUMBER_ATTRIBUTE) or ""))
         assert (original.tag, original.text) == (element.tag, element.text)
 
 
@@ -80,7 +80,10 @@ def test_every_element_that_is_shown_has_the_number_that_it_is_read_by() -> None
 @given(RANDOM)
 def test_numbers_survive_however_a_page_is_nested(html: str) -> None:
     tree, page = PageTree.of(answer_of(html)), shown(html)
-    numbers = [int(one.attr(NUMBER) or "") for one in parse(page.document("n", "/pick.js")).select(f"[{NUMBER}]")]
+    numbers = [
+        int(one.attr(NUMBER_ATTRIBUTE) or "")
+        for one in parse(page.document("n", "/pick.js")).select(f"[{NUMBER_ATTRIBUTE}]")
+    ]
     assert len(set(numbers)) == len(numbers)
     assert all(0 <= number < len(tree.elements) for number in numbers)
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.adapters.base import Answer
+from tarantula.streams.adapters.base import SourceResponse
 from tarantula.streams.picker.page_part_tree import MOST_ELEMENTS, PageTree
 from tarantula.streams.picker.selector import selector_for, stable_classes
 from tarantula.streams.picker.selector_part_stable import is_stable
-from tarantula.streams.selectors import by_css, check_css
+from tarantula.streams.selectors import check_css, select_css
 from tests.support.picker_pages import LEAGUE, NEWS, RANDOM, SHOP, answer_of
 
 
@@ -21,7 +21,7 @@ def every_element_is_selected(html: str) -> None:
     for number, element in enumerate(tree.elements):
         css = selector_for(element)
         assert check_css(css) == css
-        assert [read_again.number(one) for one in by_css(read_again.document, css)] == [number], css
+        assert [read_again.number(one) for one in select_css(read_again.document, css)] == [number], css
 
 
 @pytest.mark.parametrize("html", [LEAGUE, NEWS, SHOP], ids=["league", "news", "shop"])
@@ -41,7 +41,7 @@ def test_within_a_block_every_element_has_a_selector_that_selects_exactly_it(htm
     tree = PageTree.of(answer_of(html))
     body = tree.document.select("body")[0]
     for element in tree.elements[3:]:
-        assert by_css(body, selector_for(element, body)) == [element]
+        assert select_css(body, selector_for(element, body)) == [element]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_page_that_is_too_large_empty_or_none_is_refused_in_a_sentence() -> No
     with pytest.raises(TarantulaError, match="empty"):
         PageTree.of(answer_of("  "))
     with pytest.raises(TarantulaError, match="not a page"):
-        PageTree.of(Answer("http://a.example/", b"%PDF-1.7", "application/pdf"))
+        PageTree.of(SourceResponse("http://a.example/", b"%PDF-1.7", "application/pdf"))
     tree = PageTree.of(answer_of("<p>1"))
     for number in (-1, 4, 10**9):
         with pytest.raises(TarantulaError, match="no element"):

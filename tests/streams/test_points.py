@@ -10,7 +10,14 @@ import pytest
 
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.history import Points, forget, points, points_of, store, total
+from tarantula.streams.history import (
+    HistoryPoints,
+    apply_retention,
+    chart_points_of,
+    points,
+    store_events,
+    window_summary,
+)
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources.retention import Grain
 from tests.support.histories import at, event, new_series, sum_up_all, summed, written
@@ -28,7 +35,7 @@ def some_events(number: int, length: int, seed: int = 3) -> list[tuple[int, str]
     return [(moment, f"{dice.randrange(-500, 500) / 100}") for moment in moments]
 
 
-def check(drawn: Points, values: list[tuple[int, str]], most: int) -> None:
+def check(drawn: HistoryPoints, values: list[tuple[int, str]], most: int) -> None:
     """Every point is what its events say, and all events of the window are in one point each."""
     inside = [(moment, value) for moment, value in values if drawn.begin <= moment < drawn.end]
     assert drawn.is_exact
@@ -54,17 +61,17 @@ def test_any_window_is_exact(database: Database, is_summed: bool | None) -> None
     dice = Random(5)
     with database.session() as session:
         series = new_series(session, ZONE)
-        store(session, [event(series, *one) for one in values[: None if is_summed is not None else 800]])
+        store_events(session, [event(series, *one) for one in values[: None if is_summed is not None else 800]])
     if is_summed is not False:
         sum_up_all(database, now=BEGIN + 10 * DAY if is_summed is None else BEGIN + 400 * DAY)
     with database.session() as session:
-        store(session, [event(series, *one) for one in values])
+        store_events(session, [event(series, *one) for one in values])
     with database.reading() as session:
         for length in (SECOND, 90 * SECOND, HOUR, 7 * HOUR, DAY, 3 * DAY, 20 * DAY, 300 * DAY, 9000 * DAY):
             begin = BEGIN + dice.randrange(-DAY, 20 * DAY)
             for most in dice.sample([1, 2, 10, 100, 1000], 2):
                 check(points(session, series, begin, begin + length, most), values, most)
-        whole = total(session, series, BEGIN, BEGIN + 20 * DAY)
+        whole = window_summary(session, series, BEGIN, BEGIN + 20 * DAY)
     assert whole is not None
     assert whole.value(Aggregation.SUM) == written(sum(Fraction(value) for _, value in values))
 
@@ -73,14 +80,14 @@ def test_the_level_that_fits_is_chosen(sqlite: Database) -> None:
     values = [(BEGIN + second * SECOND, str(second % 7)) for second in range(0, 2 * 86_400, 10)]
     with sqlite.session() as session:
         series = new_series(session, ZONE)
-        store(session, [event(series, *one) for one in values])
+        store_events(session, [event(series, *one) for one in values])
     sum_up_all(sqlite)
     with sqlite.reading() as session:
         chosen = {
             length: points(session, series, BEGIN, BEGIN + length, 200)
             for length in (20 * 60 * SECOND, 2 * HOUR, DAY, 2 * DAY)
         }
-        both = points_of(session, [series], BEGIN, BEGIN + 2 * DAY, 20)
+        both = chart_points_of(session, [series], BEGIN, BEGIN + 2 * DAY, 20)
     assert [(drawn.grain, drawn.step) for drawn in chosen.values()] == [
         (Grain.EVENT, 0), (Grain.MINUTE, 1), (Grain.MINUTE, 10), (Grain.HOUR, 1),
     ]  # fmt: skip
@@ -91,10 +98,10 @@ def test_where_finer_is_forgotten_the_whole_bucket_is_in_it_and_that_is_said(dat
     values = some_events(2000, 40 * DAY)
     with database.session() as session:
         series = new_series(session, "UTC", retention="events=10d minutes=10d hours=10d")
-        store(session, [event(series, *one) for one in values])
+        store_events(session, [event(series, *one) for one in values])
     now = BEGIN + 40 * DAY
     sum_up_all(database, now)
-    assert {one.grain for one in forget(database, now)} == {Grain.EVENT, Grain.MINUTE, Grain.HOUR}
+    assert {one.grain for one in apply_retention(database, now)} == {Grain.EVENT, Grain.MINUTE, Grain.HOUR}
     with database.reading() as session:
         exact = points(session, series, BEGIN, BEGIN + 40 * DAY, 1)
         ragged = points(session, series, BEGIN + 5 * HOUR, BEGIN + 8 * DAY, 100)
@@ -113,7 +120,7 @@ def test_a_mode_is_told_from_below_or_not_at_all(database: Database) -> None:
     values = [(BEGIN + place * SECOND, str(place % 1000)) for place in range(3000)] + [(BEGIN + 3500 * SECOND, "7")]
     with database.session() as session:
         series = new_series(session, retention="events=1h minutes=1h")
-        store(session, [event(series, *one) for one in values])
+        store_events(session, [event(series, *one) for one in values])
     sum_up_all(database)
     with database.reading() as session:
         drawn = points(session, series, BEGIN, BEGIN + DAY, 1, counting=True)
@@ -122,9 +129,9 @@ def test_a_mode_is_told_from_below_or_not_at_all(database: Database) -> None:
         assert points(session, series, BEGIN, BEGIN + DAY, 1).points[0].summary.mode is None
     with database.session() as session:
         # A later one, so that what is old may go.
-        store(session, [event(series, BEGIN + 10 * DAY, "1")])
+        store_events(session, [event(series, BEGIN + 10 * DAY, "1")])
     sum_up_all(database)
-    forget(database, BEGIN + 11 * DAY)
+    apply_retention(database, BEGIN + 11 * DAY)
     with database.reading() as session:
         assert points(session, series, BEGIN, BEGIN + DAY, 1, counting=True).points[0].summary.mode is None
 
@@ -133,7 +140,7 @@ def test_a_window_that_is_none_is_refused_and_an_empty_one_is_empty(sqlite: Data
     with sqlite.session() as session:
         series = new_series(session)
         assert points(session, series, 0, 10, 5).points == []
-        assert total(session, series, 0, 10) is None
+        assert window_summary(session, series, 0, 10) is None
         for begin, end, most in ((10, 10, 5), (10, 5, 5), (0, 10, 0)):
             with pytest.raises(TarantulaError, match=r"window|point"):
                 points(session, series, begin, end, most)

@@ -8,20 +8,20 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.streams.ingest.outcome import NotMade
-from tarantula.streams.reading.answers import Attempt
-from tarantula.streams.reading.reader import Reader
-from tarantula.streams.reading.source_changes import followed_from
-from tarantula.streams.reading.visits import Followed, Visit
-from tarantula.streams.reading.visits_part_due import SECOND
-from tarantula.streams.sources.config_part_state import Status
+from tarantula.streams.ingest.outcome import FailedReading
+from tarantula.streams.reading.answers import ReadAttempt
+from tarantula.streams.reading.reader import StreamReader
+from tarantula.streams.reading.source_changes import followed_source
+from tarantula.streams.reading.visits import FollowedSource, StreamVisit
+from tarantula.streams.reading.visits_part_due import MICROSECONDS_PER_SECOND
+from tarantula.streams.sources.config_part_state import SourceStatus
 from tarantula.tables.publications import Source, SourceState
 from tests.support.sources import follow
 
-NOON = 1_800_000_000 * SECOND
+NOON = 1_800_000_000 * MICROSECONDS_PER_SECOND
 
 
-class SlowReader(Reader):
+class SlowReader(StreamReader):
     """For whom two seconds pass whenever it looks at the clock."""
 
     looks = 0
@@ -29,13 +29,13 @@ class SlowReader(Reader):
     def now(self) -> int:
         """Return a later time than before."""
         self.looks += 1
-        return NOON + 2 * self.looks * SECOND
+        return NOON + 2 * self.looks * MICROSECONDS_PER_SECOND
 
 
-def sources(database: Database) -> list[Followed]:
+def sources(database: Database) -> list[FollowedSource]:
     """Return all sources, as whoever reads has them in mind."""
     with database.reading() as session:
-        found = [followed_from(one, session.get_one(SourceState, one.id)) for one in session.scalars(select(Source))]
+        found = [followed_source(one, session.get_one(SourceState, one.id)) for one in session.scalars(select(Source))]
     return [one for one in found if one is not None]
 
 
@@ -49,10 +49,10 @@ def test_sources_of_a_page_are_due_together_also_when_a_moment_passes_between_th
     async def go() -> None:
         reader = SlowReader(sqlite_config, sqlite)
         reader.begin(asyncio.get_running_loop(), lambda: None)
-        visit = Visit(first.key, first.url, first.server, [first, second])
+        visit = StreamVisit(first.key, first.url, first.server, [first, second])
         for source in visit.sources:
             assert (first.due_at, second.due_at) == (0, 0), "one of them was due without the other"
-            await reader.keep(Attempt(visit, source, NotMade(Status.UNREACHED, "It is away."), NOON))
+            await reader.keep(ReadAttempt(visit, source, FailedReading(SourceStatus.UNREACHED, "It is away."), NOON))
         reader.end()
 
     asyncio.run(go())

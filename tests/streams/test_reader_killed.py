@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.streams.history import series_of, store
+from tarantula.streams.history import series_of, store_events
 from tarantula.streams.sources.retention import Grain
 from tarantula.tables.publications import Event, Series, StaleLevel
 from tests.sites.server import Route, Web
@@ -35,7 +35,7 @@ def fill(database: Database, source: int) -> int:
     """Store a past that nobody has summed up, a value in each minute, so that there is something to do all the time."""
     with database.session() as session:
         series = series_of(session, source, [("value", "")])["value", ""]
-        store(session, [event(series, PAST + minute * MINUTE, str(minute % 97)) for minute in range(MINUTES)])
+        store_events(session, [event(series, PAST + minute * MINUTE, str(minute % 97)) for minute in range(MINUTES)])
     return series
 
 

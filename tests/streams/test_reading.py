@@ -69,7 +69,7 @@ def test_whatever_a_server_does_is_said_and_the_others_go_on(database: Database)
                 follow(database, f"test.{name}", url=url, interval=1, timeout=2, fields=[field])
         follow(database, "test.down", url=f"http://127.0.0.13:{free_port('127.0.0.13')}/", interval=1)
         with database.session() as session:
-            servers.put(session, "127.0.0.14", None, {"excluded": True})
+            servers.put_server_settings(session, "127.0.0.14", None, {"excluded": True})
         follow(database, "test.excluded", url="http://127.0.0.14/", interval=1)
         nowhere = follow(database, "test.nowhere", interval=1)
         with database.session() as session:

@@ -5,20 +5,26 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tarantula.streams.ingest.memory import ENOUGH, is_far, learnt
-from tarantula.streams.reading.servers import HOLD, SHARE, Turns
-from tarantula.streams.reading.visits import Followed
-from tarantula.streams.reading.visits_part_due import ALL_AT_ONCE, SECOND, DueHeap, next_due, spread
+from tarantula.streams.ingest.memory import MIN_RANGE_READINGS, extended_range, is_outlier
+from tarantula.streams.reading.servers import CONTESTED_LEASE_SECONDS, IDLE_LEASE_SECONDS, VisitQueue
+from tarantula.streams.reading.visits import FollowedSource
+from tarantula.streams.reading.visits_part_due import (
+    LATE_READINGS_PER_SECOND,
+    MICROSECONDS_PER_SECOND,
+    DueHeap,
+    next_due,
+    spread_late,
+)
 from tests.support.sources import BEGIN, config
 
 
-def followed(number: int, path: str = "/", server: str = "a.example", **values: object) -> Followed:
-    return Followed(number, 1, config(f"test.s{number}", url=f"http://{server}{path}", **values))
+def followed(number: int, path: str = "/", server: str = "a.example", **values: object) -> FollowedSource:
+    return FollowedSource(number, 1, config(f"test.s{number}", url=f"http://{server}{path}", **values))
 
 
 @given(some.text(max_size=20), some.floats(1, 86400), some.integers(0, 2 * BEGIN))
 def test_the_next_moment_is_within_an_interval_and_on_the_same_rhythm(url: str, interval: float, now: int) -> None:
-    step = round(interval * SECOND)
+    step = round(interval * MICROSECONDS_PER_SECOND)
     due = next_due(url, interval, now)
     assert now < due <= now + step
     assert next_due(url, interval, due) == due + step
@@ -30,18 +36,21 @@ def test_the_next_moment_is_within_an_interval_and_on_the_same_rhythm(url: str, 
 def test_many_sources_are_spread_and_those_of_a_page_are_due_together() -> None:
     dues = sorted(next_due(f"http://example.org/{number}", 60.0, BEGIN) for number in range(6000))
     busiest = max(
-        sum(1 for due in dues if second <= due < second + SECOND) for second in range(BEGIN, dues[-1], SECOND)
+        sum(1 for due in dues if second <= due < second + MICROSECONDS_PER_SECOND)
+        for second in range(BEGIN, dues[-1], MICROSECONDS_PER_SECOND)
     )
     assert busiest < 160
     page = "http://example.org/"
-    assert next_due(page, 300.0, BEGIN) in {next_due(page, 60.0, BEGIN + 60 * SECOND * step) for step in range(6)}
+    assert next_due(page, 300.0, BEGIN) in {
+        next_due(page, 60.0, BEGIN + 60 * MICROSECONDS_PER_SECOND * step) for step in range(6)
+    }
 
 
 def test_late_ones_are_read_soon_but_not_all_at_once() -> None:
-    moments = [spread(number, BEGIN, 3600) for number in range(1000)]
+    moments = [spread_late(number, BEGIN, 3600) for number in range(1000)]
     assert moments[0] == BEGIN
-    assert moments[-1] - BEGIN == 999 * SECOND // ALL_AT_ONCE
-    assert spread(100_000, BEGIN, 2.0) == BEGIN + 2 * SECOND
+    assert moments[-1] - BEGIN == 999 * MICROSECONDS_PER_SECOND // LATE_READINGS_PER_SECOND
+    assert spread_late(100_000, BEGIN, 2.0) == BEGIN + 2 * MICROSECONDS_PER_SECOND
 
 
 def test_the_earliest_comes_first() -> None:
@@ -55,7 +64,7 @@ def test_the_earliest_comes_first() -> None:
 
 
 def test_a_server_has_one_visit_at_a_time_and_only_while_it_is_on_lease() -> None:
-    turns = Turns()
+    turns = VisitQueue()
     first, second, same = followed(1, "/one"), followed(2, "/two"), followed(3, "/one")
     for source in (first, second, same):
         turns.expect(source.server)
@@ -77,7 +86,7 @@ def test_a_server_has_one_visit_at_a_time_and_only_while_it_is_on_lease() -> Non
 
 
 def test_what_is_gone_is_not_visited() -> None:
-    turns = Turns()
+    turns = VisitQueue()
     source = followed(1)
     turns.expect(source.server)
     turns.add(source)
@@ -88,7 +97,7 @@ def test_what_is_gone_is_not_visited() -> None:
 
 
 def test_a_server_that_others_wait_for_is_left_to_them() -> None:
-    turns = Turns()
+    turns = VisitQueue()
     for number in range(3):
         turns.expect("a.example")
         turns.add(followed(number, f"/{number}"))
@@ -100,38 +109,38 @@ def test_a_server_that_others_wait_for_is_left_to_them() -> None:
     turns.release(visit, 3.0)
     assert turns.idle(4.0) == []
     # After its share of the time it goes, whatever waits.
-    assert turns.next(1.0 + SHARE) is None
-    assert [turn.name for turn in turns.idle(1.0 + SHARE)] == ["a.example"]
-    turns.lose("a.example", 1.0 + SHARE)
-    assert turns.wanted(1.0 + 2 * SHARE - 0.1) == []
-    assert [turn.name for turn in turns.wanted(1.0 + 2 * SHARE)] == ["a.example"]
+    assert turns.next(1.0 + CONTESTED_LEASE_SECONDS) is None
+    assert [turn.name for turn in turns.idle(1.0 + CONTESTED_LEASE_SECONDS)] == ["a.example"]
+    turns.lose("a.example", 1.0 + CONTESTED_LEASE_SECONDS)
+    assert turns.wanted(1.0 + 2 * CONTESTED_LEASE_SECONDS - 0.1) == []
+    assert [turn.name for turn in turns.wanted(1.0 + 2 * CONTESTED_LEASE_SECONDS)] == ["a.example"]
 
 
 def test_a_server_at_which_nothing_is_expected_is_given_back_after_a_while() -> None:
-    turns = Turns()
+    turns = VisitQueue()
     turns.expect("a.example")
     turns.hold("a.example", 0.0)
     turns.done("a.example", 1.0)
-    assert turns.idle(1.0 + HOLD / 2) == []
-    assert [turn.name for turn in turns.idle(1.0 + HOLD)] == ["a.example"]
-    turns.lose("a.example", 1.0 + HOLD)
+    assert turns.idle(1.0 + IDLE_LEASE_SECONDS / 2) == []
+    assert [turn.name for turn in turns.idle(1.0 + IDLE_LEASE_SECONDS)] == ["a.example"]
+    turns.lose("a.example", 1.0 + IDLE_LEASE_SECONDS)
     assert len(turns) == 0
 
 
-@given(some.lists(some.floats(-1e6, 1e6), min_size=ENOUGH, max_size=60))
+@given(some.lists(some.floats(-1e6, 1e6), min_size=MIN_RANGE_READINGS, max_size=60))
 def test_what_was_seen_is_usual_and_a_thousand_times_the_most_is_not(numbers: list[float]) -> None:
     usual = None
     for number in numbers:
-        usual = learnt(number, usual)
+        usual = extended_range(number, usual)
     assert usual is not None
-    assert not is_far(numbers[-1], usual)
+    assert not is_outlier(numbers[-1], usual)
     largest = max(map(abs, numbers))
     if largest > 0:
-        assert is_far(1000 * largest, usual)
+        assert is_outlier(1000 * largest, usual)
 
 
 def test_a_redirect_leads_to_a_private_address_only_from_one_or_where_that_is_allowed() -> None:
-    turns = Turns()
+    turns = VisitQueue()
     turns.add(followed(1))
     turns.hold("a.example", 0.0)
     visit = turns.next(0.0)
@@ -146,7 +155,7 @@ def test_a_redirect_leads_to_a_private_address_only_from_one_or_where_that_is_al
 
 def test_a_page_is_asked_for_with_conditions_only_if_all_its_sources_know_the_same() -> None:
     sources = [followed(number) for number in range(2)]
-    turns = Turns()
+    turns = VisitQueue()
     for source in sources:
         source.validators = {"url": source.url, "etag": '"one"', "digest": "x"}
         turns.add(source)

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from turbohtml import parse
 
-from tarantula.streams.adapters.base import ACCEPTED, Answer, Memory, Reading
+from tarantula.streams.adapters.base import ACCEPTED_TEXTS, AdapterMemory, SourceReading, SourceResponse
 from tarantula.streams.adapters.page import PageAdapter
-from tarantula.streams.sources.config import SourceConfig, read
+from tarantula.streams.sources.config import SourceConfig, parse_source
 from tests.support import stream_pages
 from tests.support.page_mutations import MUTATIONS
 from tests.support.stream_pages import ALL_LAYOUTS, LAYOUTS, Figures, Layout
@@ -28,16 +28,16 @@ ADAPTER = PageAdapter()
 
 
 def source_of(**place: Any) -> SourceConfig:
-    return read({"name": "a.value", "url": URL, "fields": [{"key": "value", "place": place}]})
+    return parse_source({"name": "a.value", "url": URL, "fields": [{"key": "value", "place": place}]})
 
 
-def reading_of(body: bytes, source: SourceConfig, memory: Memory) -> Reading:
-    reading = ADAPTER.read(Answer(URL, body, "text/html; charset=utf-8"), source, memory)
+def reading_of(body: bytes, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
+    reading = ADAPTER.read(SourceResponse(URL, body, "text/html; charset=utf-8"), source, memory)
     reading.memory = json.loads(json.dumps(reading.memory))
     return reading
 
 
-def text_in(reading: Reading) -> str | None:
+def text_in(reading: SourceReading) -> str | None:
     return reading.rows[0].texts.get("value") if reading.rows else None
 
 
@@ -45,7 +45,7 @@ def page_named(name: str) -> bytes:
     return (FOLDER / f"{name}.html").read_bytes()
 
 
-def outcome_of(pair: dict[str, Any]) -> tuple[str, Reading]:
+def outcome_of(pair: dict[str, Any]) -> tuple[str, SourceReading]:
     source = source_of(**{part: pair[part] for part in ("css", "xpath", "nth") if part in pair})
     before = reading_of(page_named(pair["before"]), source, {})
     assert text_in(before) == pair["was"]
@@ -75,7 +75,7 @@ def test_most_values_are_found_again() -> None:
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["before"] + ": " + pair["was"])
 def test_a_page_that_stays_is_never_doubted(pair: dict[str, Any]) -> None:
     source = source_of(**{part: pair[part] for part in ("css", "xpath", "nth") if part in pair})
-    memory: Memory = {}
+    memory: AdapterMemory = {}
     for _ in range(3):
         reading = reading_of(page_named(pair["before"]), source, memory)
         assert (text_in(reading), reading.doubts, reading.missing) == (pair["was"], [], {})
@@ -90,7 +90,7 @@ def test_what_is_remembered_is_small() -> None:
 
 def test_layouts_that_take_turns_are_both_read() -> None:
     pair = next(pair for pair in PAIRS if pair["after"] == "hospital-b")
-    source, memory = source_of(css=pair["css"]), Memory()
+    source, memory = source_of(css=pair["css"]), AdapterMemory()
     for name, text in [("hospital", "7"), ("hospital-b", "8")] * 3:
         reading = reading_of(page_named(name), source, memory)
         assert text_in(reading) == text
@@ -103,18 +103,18 @@ def test_what_a_person_accepts_is_followed_from_then_on() -> None:
     before = reading_of(page_named(pair["before"]), source, {})
     doubtful = reading_of(page_named(pair["after"]), source, before.memory)
     assert [doubt.text for doubt in doubtful.doubts] == ["0.87"]
-    accepted = {**doubtful.memory, ACCEPTED: {"value": "0.87"}}
+    accepted = {**doubtful.memory, ACCEPTED_TEXTS: {"value": "0.87"}}
     changed = page_named(pair["after"]).replace(b"0.87", b"0.91")
     first = reading_of(changed, source, accepted)
     assert text_in(first) == "0.91"
-    assert ACCEPTED not in first.memory
+    assert ACCEPTED_TEXTS not in first.memory
     assert text_in(reading_of(changed, source, first.memory)) == "0.91"
     assert text_in(reading_of(page_named(pair["before"]), source, first.memory)) is None
 
 
 def test_what_was_found_again_is_followed_in_its_new_place() -> None:
     pair = next(pair for pair in PAIRS if pair["after"] == "tempo-lista")
-    source, memory = source_of(css=pair["css"]), Memory()
+    source, memory = source_of(css=pair["css"]), AdapterMemory()
     pages = [page_named(pair["before"]), page_named("tempo-lista")]
     changes = [pages[1].replace(b">65 %<", f">{number} %<".encode()) for number in (64, 61, 70)]
     expected = ["66 %", "65 %", "64 %", "61 %", "70 %", "66 %"]
@@ -149,7 +149,7 @@ def changed(known: Figures, layouts: set[Layout], random: Random) -> Figures:
     return stream_pages.with_more(now, random) if random.random() < 0.5 else now
 
 
-def story(random: Random, layouts: list[Layout]) -> tuple[str | None, str | None, Reading]:
+def story(random: Random, layouts: list[Layout]) -> tuple[str | None, str | None, SourceReading]:
     """Follow a value from one page to the next: what it is then, what was read, and the whole reading."""
     known, seed, layout = stream_pages.figures(random), random.getrandbits(30), random.choice(layouts)
     pair = random.choice(known.places), random.choice(known.measures)
@@ -185,14 +185,14 @@ def test_values_that_change_in_their_places_are_read_without_doubt(random: Rando
     # Small counts without words that take each other's values cannot be told from counts that change places.
     assume(not (known.counts and layout in ORDERED))
     pair = random.choice(known.places), random.choice(known.measures)
-    source, memory = source_of(css=stream_pages.selector(known, layout, seed, pair)), Memory()
+    source, memory = source_of(css=stream_pages.selector(known, layout, seed, pair)), AdapterMemory()
     for _ in range(4):
         reading = reading_of(stream_pages.page(known, layout, Random(seed)), source, memory)
         assert (text_in(reading), reading.doubts) == (known.text(*pair), [])
         memory, known = reading.memory, stream_pages.later(known, random)
 
 
-def mutated(pair: dict[str, Any], random: Random) -> tuple[str, Reading]:
+def mutated(pair: dict[str, Any], random: Random) -> tuple[str, SourceReading]:
     """Read a page, change it at random, read it again: the text that the element still has, and the second reading."""
     body = page_named(pair["before"])
     source = source_of(**{part: pair[part] for part in ("css", "xpath", "nth") if part in pair})

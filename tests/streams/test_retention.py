@@ -11,9 +11,9 @@ from sqlalchemy import func, select
 
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.history import events, forget, last_values, store, store_telling
-from tarantula.streams.history.retention_part_told import kept_of
-from tarantula.streams.sources.retention import Grain, Limit, Retention
+from tarantula.streams.history import apply_retention, events, last_values, store_events, store_events_with_result
+from tarantula.streams.history.retention_part_told import retention_summary
+from tarantula.streams.sources.retention import Grain, Retention, RetentionLimit
 from tarantula.tables.publications import Event, Forgotten, Level
 from tests.support.histories import at, calculated, event, levels, new_series, source_of, stored, sum_up_all
 
@@ -33,20 +33,20 @@ def test_what_is_old_is_forgotten_and_what_is_above_it_stays_exact(database: Dat
     now = BEGIN + 60 * DAY
     with database.session() as session:
         series = new_series(session, retention="events=10d minutes=20d hours=30d")
-        store(session, [event(series, *one) for one in values])
-    assert forget(database, now) == [], "nothing is summed up yet"
+        store_events(session, [event(series, *one) for one in values])
+    assert apply_retention(database, now) == [], "nothing is summed up yet"
     sum_up_all(database, now)
-    forgot = {one.grain: one for one in forget(database, now)}
+    forgot = {one.grain: one for one in apply_retention(database, now)}
     assert forgot.keys() == {Grain.EVENT, Grain.MINUTE, Grain.HOUR}
     assert forgot[Grain.EVENT].rows == sum(moment < now - 10 * DAY for moment, _ in values)
-    assert forget(database, now) == []
+    assert apply_retention(database, now) == []
     expected = calculated(values)
     with database.reading() as session:
         kept = levels(session, series)
         assert all(kept[place] == expected[place] for place in kept)
         assert sum(grain == "day" for grain, _ in kept) == 60
         assert min(moment for moment, _ in stored(session, series)) >= now - 10 * DAY
-        told = " ".join(kept_of(session, series).sentences)
+        told = " ".join(retention_summary(session, series).sentences)
     assert f"{forgot[Grain.EVENT].rows:,} events before" in told
 
 
@@ -55,14 +55,14 @@ def test_a_late_event_is_refused_and_said(database: Database, caplog: pytest.Log
     now = BEGIN + 30 * DAY
     with database.session() as session:
         series = new_series(session, retention="events=10d")
-        store(session, [event(series, *one) for one in values])
+        store_events(session, [event(series, *one) for one in values])
     sum_up_all(database, now)
-    forget(database, now)
+    apply_retention(database, now)
     late, good = event(series, BEGIN + 5, "1"), event(series, now - 3 * DAY, "2")
     with database.session() as session:
-        assert store_telling(session, [late, good]).late == [late]
+        assert store_events_with_result(session, [late, good]).late == [late]
     with caplog.at_level(logging.WARNING), database.session() as session:
-        assert store(session, [late]) == 0
+        assert store_events(session, [late]) == 0
     assert "older than what was forgotten" in caplog.text
     sum_up_all(database, now)
     expected = calculated([*values, (good.at, good.value)])
@@ -70,7 +70,7 @@ def test_a_late_event_is_refused_and_said(database: Database, caplog: pytest.Log
         kept = levels(session, series)
         assert all(kept[place] == expected[place] for place in kept)
         assert session.get_one(Forgotten, (series, Grain.EVENT)).refused == 2
-        assert "too late: 2 events." in " ".join(kept_of(session, series).sentences)
+        assert "too late: 2 events." in " ".join(retention_summary(session, series).sentences)
 
 
 def test_by_size_the_oldest_go_in_whole_buckets_and_the_newest_never(database: Database) -> None:
@@ -78,9 +78,9 @@ def test_by_size_the_oldest_go_in_whole_buckets_and_the_newest_never(database: D
     now = BEGIN + 20 * DAY
     with database.session() as session:
         series = new_series(session, retention="events=50rows minutes=1y,100rows")
-        store(session, [event(series, *one) for one in values])
+        store_events(session, [event(series, *one) for one in values])
     sum_up_all(database, now)
-    forget(database, now + 700 * DAY)
+    apply_retention(database, now + 700 * DAY)
     with database.reading() as session:
         assert session.scalar(select(func.count()).select_from(Event)) == 50
         minutes = session.scalar(select(func.count()).select_from(Level).where(Level.grain == Grain.MINUTE))
@@ -94,13 +94,16 @@ def test_by_size_the_oldest_go_in_whole_buckets_and_the_newest_never(database: D
 def test_what_was_removed_in_one_go_may_be_more_than_fits_in_one_transaction(
     sqlite: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tarantula.streams.history.retention.AT_ONCE", 7)
+    monkeypatch.setattr("tarantula.streams.history.retention.ROWS_PER_TRANSACTION", 7)
     values = [(BEGIN + place * SECOND, str(place)) for place in range(300)] + [(BEGIN + 9 * DAY, "1")]
     with sqlite.session() as session:
         series = new_series(session, retention="events=1d minutes=1d")
-        store(session, [event(series, *one) for one in values])
+        store_events(session, [event(series, *one) for one in values])
     sum_up_all(sqlite)
-    assert {(one.grain, one.rows) for one in forget(sqlite, BEGIN + 9 * DAY)} == {(Grain.EVENT, 300), (Grain.MINUTE, 5)}
+    assert {(one.grain, one.rows) for one in apply_retention(sqlite, BEGIN + 9 * DAY)} == {
+        (Grain.EVENT, 300),
+        (Grain.MINUTE, 5),
+    }
 
 
 @pytest.mark.parametrize(
@@ -142,5 +145,5 @@ def test_what_cannot_be_is_answered_with_a_sentence(text: str, why: str) -> None
 
 
 def test_limits_are_told_in_words() -> None:
-    read = Retention(events=Limit(30 * 86_400, 1000), minutes=Limit(rows=5))
+    read = Retention(events=RetentionLimit(30 * 86_400, 1000), minutes=RetentionLimit(rows=5))
     assert read.sentence.startswith("events for 30d and at most the last 1,000; minutes the last 5; hours for good")

@@ -13,9 +13,9 @@ from hypothesis import strategies as some
 
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.reading.servers import Turns
-from tarantula.streams.reading.visits import Followed, Visit
-from tarantula.streams.sources.request import LONGEST_BODY, MOST_HEADERS, Sent
+from tarantula.streams.reading.servers import VisitQueue
+from tarantula.streams.reading.visits import FollowedSource, StreamVisit
+from tarantula.streams.sources.request import LONGEST_BODY, MOST_HEADERS, SourceRequest
 from tests.sites.server import Answer, Web
 from tests.support.crawls import SCRAPY, interrupt, start, wait_until
 from tests.support.sources import config, follow, state_of
@@ -26,7 +26,7 @@ KEY = "wq7/ é+1"
 """A secret that is written otherwise in every place."""
 
 
-def sent(**values: Any) -> Sent:
+def sent(**values: Any) -> SourceRequest:
     return config(**values).sent
 
 
@@ -57,9 +57,9 @@ def test_variables_mean_in_a_body_what_they_say_whatever_they_have_in_them(value
 def test_what_a_body_is_can_be_said_and_its_letters_stay() -> None:
     graph = "{ weather { temperature } }"
     said = sent(method="post", body=graph, headers={"Content-Type": "application/graphql"})
-    assert said == Sent("POST", (("Content-Type", "application/graphql"),), graph.encode())
+    assert said == SourceRequest("POST", (("Content-Type", "application/graphql"),), graph.encode())
     assert sent(method="POST", body="nome=São João&x=1").body == b"nome=S%C3%A3o%20Jo%C3%A3o&x=1"
-    assert sent(method="POST") == Sent("POST")
+    assert sent(method="POST") == SourceRequest("POST")
 
 
 TOKEN = {"token": KEY}
@@ -121,11 +121,11 @@ def test_what_is_no_secret_or_is_a_variable_is_taken(values: dict[str, Any]) -> 
     config(**values)
 
 
-def visit(**values: Any) -> Visit:
+def visit(**values: Any) -> StreamVisit:
     """Return the visit of a source whose server was asked before."""
-    source = Followed(1, 1, config(url="http://a.example/", **values))
+    source = FollowedSource(1, 1, config(url="http://a.example/", **values))
     source.validators = {"url": source.url, "etag": '"one"'}
-    turns = Turns()
+    turns = VisitQueue()
     turns.add(source)
     turns.hold("a.example", 0.0)
     handed_out = turns.next(0.0)
@@ -141,15 +141,15 @@ def test_conditions_go_with_what_is_asked_for_and_not_with_what_is_posted() -> N
 @pytest.mark.parametrize(
     ("status", "url", "expected"),
     [
-        (302, "http://a.example/b", Sent("GET", (("X-A", "1"),))),
-        (303, "http://b.example/", Sent()),
-        (301, "https://a.example/", Sent()),
-        (307, "http://a.example/b", Sent("POST", (("X-A", "1"), ("Content-Type", "application/json")), b"[]")),
+        (302, "http://a.example/b", SourceRequest("GET", (("X-A", "1"),))),
+        (303, "http://b.example/", SourceRequest()),
+        (301, "https://a.example/", SourceRequest()),
+        (307, "http://a.example/b", SourceRequest("POST", (("X-A", "1"), ("Content-Type", "application/json")), b"[]")),
         (308, "http://b.example/", None),
         (307, "https://a.example/", None),
     ],
 )
-def test_what_is_sent_is_for_its_own_server_alone(status: int, url: str, expected: Sent | None) -> None:
+def test_what_is_sent_is_for_its_own_server_alone(status: int, url: str, expected: SourceRequest | None) -> None:
     led = visit(method="POST", headers={"X-A": "1"}, body="[]")
     if expected is None:
         with pytest.raises(Exception, match="what is sent is for its own server alone"):
@@ -162,10 +162,10 @@ def test_what_is_sent_is_for_its_own_server_alone(status: int, url: str, expecte
 
 
 def test_sources_are_read_together_only_if_they_send_the_same() -> None:
-    turns = Turns()
+    turns = VisitQueue()
     sending: list[dict[str, Any]] = [{}, {"headers": {"X-A": "1"}}, {"headers": {"X-A": "1"}}, {"method": "POST"}]
     for number, said in enumerate(sending):
-        turns.add(Followed(number, 1, config(f"test.s{number}", url="http://a.example/", **said)))
+        turns.add(FollowedSource(number, 1, config(f"test.s{number}", url="http://a.example/", **said)))
     assert [len(one.sources) for one in turns.at("a.example").waiting.values()] == [1, 2, 1]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tarantula.streams.adapters.base import Answer, CannotRead
-from tarantula.streams.suggest import Suggestions, suggest
+from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
+from tarantula.streams.suggest import SuggestionGroup, suggest
 from tests.streams.test_adapter_feed import item, rss
 from tests.streams.test_adapter_ical import CALENDAR
 from tests.streams.test_adapter_services import LINES, RATES, WEATHER
@@ -22,8 +22,8 @@ BODIES = {
 }
 
 
-def suggested(adapter: str) -> list[Suggestions]:
-    return suggest(Answer(URL, BODIES[adapter].encode()), adapter)
+def suggested(adapter: str) -> list[SuggestionGroup]:
+    return suggest(SourceResponse(URL, BODIES[adapter].encode()), adapter)
 
 
 @pytest.mark.parametrize("adapter", BODIES)
@@ -56,11 +56,11 @@ def test_single_values_and_lists_of_json_are_both_offered() -> None:
 
 
 def test_keys_of_json_that_are_no_words_are_quoted() -> None:
-    answer = Answer(URL, b'{"a b": {"c-d": 1}}')
+    answer = SourceResponse(URL, b'{"a b": {"c-d": 1}}')
     assert suggest(answer, "json")[0].fields[0].place == {"path": '"a b"."c-d"'}
 
 
 def test_a_page_of_something_else_is_said_to_be_it() -> None:
-    with pytest.raises(CannotRead, match="not JSON"):
-        suggest(Answer(URL, b"<p>"), "json")
-    assert suggest(Answer(URL, b"<p>no table</p>"), "table") == []
+    with pytest.raises(UnreadableResponse, match="not JSON"):
+        suggest(SourceResponse(URL, b"<p>"), "json")
+    assert suggest(SourceResponse(URL, b"<p>no table</p>"), "table") == []

@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import select
 
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow
-from tarantula.streams.history import NewEvent, forget, store
-from tarantula.streams.history.summary_part_numbers import plain
+from tarantula.core.errors import ConflictError
+from tarantula.streams.history import NewEvent, apply_retention, store_events
+from tarantula.streams.history.summary_part_numbers import format_number
 from tarantula.streams.ingest import type_change
-from tarantula.streams.ingest.readings import keep
+from tarantula.streams.ingest.readings import ingest_reading
 from tarantula.streams.sources import registry
 from tarantula.tables.publications import Event, Series, Source, StaleLevel
 from tests.support.alerts import firings, new_alert
@@ -87,7 +87,7 @@ def test_what_was_summed_up_and_forgotten_is_converted(database: Database) -> No
         kept(database, source, one(text), day * DAY)
         kept(database, source, one(f"{text}".replace("0", "1").replace("5", "6")), day * DAY + 10)
     sum_up_all(database)
-    forget(database, BEGIN + 4 * DAY * SECOND)
+    apply_retention(database, BEGIN + 4 * DAY * SECOND)
     assert len(all_values(database)) < 8
     become(database, kind="quantity", unit="°F")
     sum_up_all(database, FAR)
@@ -103,7 +103,7 @@ def test_without_a_unit_on_the_page_the_numbers_stay_as_they_are_written(databas
     for day in range(3):
         kept(database, source, one(str(10 + day)), day * DAY)
     sum_up_all(database)
-    forget(database, BEGIN + 3 * DAY * SECOND)
+    apply_retention(database, BEGIN + 3 * DAY * SECOND)
     become(database, kind="quantity", unit="km/h")
     assert all_values(database)[-1] == "12"
     with database.reading() as session:
@@ -114,8 +114,8 @@ def test_too_much_is_not_read_anew(database: Database, monkeypatch: pytest.Monke
     source = follow(database, fields=[IN_KNOTS])
     for second, text in enumerate(WINDS):
         kept(database, source, one(text), second)
-    monkeypatch.setattr(type_change, "MOST_EVENTS", len(WINDS) - 1)
-    with pytest.raises(NotNow, match="more than 4 events of value, too many to be read anew"):
+    monkeypatch.setattr(type_change, "MAX_REPARSED_EVENTS", len(WINDS) - 1)
+    with pytest.raises(ConflictError, match="more than 4 events of value, too many to be read anew"):
         become(database, kind="quantity", unit="km/h")
     assert all_values(database)[0] == "10"
 
@@ -127,7 +127,7 @@ def test_what_was_read_by_another_description_is_not_kept(database: Database) ->
         before, revision = registry.config_of(row), row.revision
     become(database, kind="quantity", unit="km/h")
     with database.session() as session:
-        late = keep(session, session.get_one(Source, source), before, one("10 nós"), BEGIN, revision)
+        late = ingest_reading(session, session.get_one(Source, source), before, one("10 nós"), BEGIN, revision)
     assert (late.events, all_values(database)) == ([], [])
     assert state_of(database).status == "new"
 
@@ -139,7 +139,7 @@ def test_what_was_understood_before_is_what_is_written_with_what_came_meanwhile(
     changes = {"fields": [{"key": "value", "place": {"css": "#value"}, "kind": "quantity", "unit": "km/h"}]}
     heard: list[tuple[int, int]] = []
     with database.reading() as session:
-        past = registry.understood(
+        past = registry.reparse_history(
             session, "weather.lisboa", changes, progress=lambda done, total: heard.append((done, total))
         )
     assert heard == [(5, 5)]
@@ -156,7 +156,7 @@ def test_killed_while_the_past_is_read_anew_it_is_one_thing_or_the_other(sqlite:
     kept(sqlite, source, one("0 kn"))
     numbers = range(1, 6001)
     with sqlite.session() as session:
-        store(session, [NewEvent(1, BEGIN + n * SECOND, str(n), float(n), f"{n} kn") for n in numbers])
+        store_events(session, [NewEvent(1, BEGIN + n * SECOND, str(n), float(n), f"{n} kn") for n in numbers])
     sum_up_all(sqlite)
     unit = "kn"
     for _ in range(40 if os.environ.get("TARANTULA_FULL_SIZE") else 4):
@@ -167,7 +167,7 @@ def test_killed_while_the_past_is_read_anew_it_is_one_thing_or_the_other(sqlite:
         process.communicate()
         with sqlite.reading() as session:
             unit = registry.config_of(session.get_one(Source, source)).fields[0].unit
-        assert all_values(sqlite)[1:] == [plain(Decimal(units[unit]) * n) for n in numbers]
+        assert all_values(sqlite)[1:] == [format_number(Decimal(units[unit]) * n) for n in numbers]
     become(sqlite, kind="quantity", unit="km/h")
     sum_up_all(sqlite)
     with sqlite.reading() as session:

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tarantula.streams.kinds import Kind
-from tarantula.streams.values import read_text
-from tarantula.streams.values.value import NotRead
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.values import parse_value
+from tarantula.streams.values.value import ValueParseError
 
 NOW = datetime(2026, 6, 14, 12, 0, tzinfo=UTC)
 NO_MOMENTS = (
@@ -36,19 +36,19 @@ NO_DURATIONS = (
 
 
 def moment(text: str, *history: str, now: datetime = NOW) -> str:
-    return read_text(text, Kind.MOMENT, "", history, now=now).text
+    return parse_value(text, ValueKind.MOMENT, "", history, now=now).text
 
 
 @pytest.mark.parametrize("text", NO_MOMENTS)
 def test_nonsense_is_no_moment(text: str) -> None:
-    with pytest.raises(NotRead):
+    with pytest.raises(ValueParseError):
         moment(text)
 
 
 @pytest.mark.parametrize("text", NO_DURATIONS)
 def test_nonsense_is_no_duration(text: str) -> None:
-    with pytest.raises(NotRead):
-        read_text(text, Kind.DURATION, "")
+    with pytest.raises(ValueParseError):
+        parse_value(text, ValueKind.DURATION, "")
 
 
 def test_the_order_of_day_and_month_is_told_from_the_history() -> None:
@@ -64,12 +64,12 @@ def test_without_a_history_the_day_comes_first_unless_the_clock_is_of_twelve_hou
 def test_the_day_of_the_week_tells_the_order_and_has_to_be_right() -> None:
     assert moment("Fri 06/12/2026").startswith("2026-06-12")
     assert moment("Sat 06/12/2025").startswith("2025-12-06")
-    with pytest.raises(NotRead, match="not the day of the week"):
+    with pytest.raises(ValueParseError, match="not the day of the week"):
         moment("Mon 12 June 2026")
 
 
 def test_dates_in_both_orders_leave_a_doubt() -> None:
-    with pytest.raises(NotRead, match="more than one order"):
+    with pytest.raises(ValueParseError, match="more than one order"):
         moment("03/04/2026", "25/12/2025", "12/26/2025")
     assert moment("13/04/2026", "25/12/2025", "12/26/2025").startswith("2026-04-13")
 
@@ -104,17 +104,17 @@ def test_other_languages_are_told_by_a_package() -> None:
 
 
 def test_a_moment_is_also_a_number_of_seconds() -> None:
-    value = read_text("2026-06-12T22:00:00.250Z", Kind.MOMENT, "", now=NOW)
+    value = parse_value("2026-06-12T22:00:00.250Z", ValueKind.MOMENT, "", now=NOW)
 
     assert value.number == Decimal("1781301600.25")
 
 
 def test_two_parts_of_a_clock_are_minutes_unless_the_field_is_in_hours() -> None:
-    assert read_text("7:30", Kind.DURATION, "").number == 450
-    assert read_text("7:30", Kind.DURATION, "h").number == 27000
-    assert read_text("90", Kind.DURATION, "min").number == 5400
+    assert parse_value("7:30", ValueKind.DURATION, "").number == 450
+    assert parse_value("7:30", ValueKind.DURATION, "h").number == 27000
+    assert parse_value("90", ValueKind.DURATION, "min").number == 5400
 
 
 def test_a_delay_may_be_below_zero() -> None:
-    assert read_text("−0:05", Kind.DURATION, "").number == -5
-    assert read_text("-2 min", Kind.DURATION, "").number == -120
+    assert parse_value("−0:05", ValueKind.DURATION, "").number == -5
+    assert parse_value("-2 min", ValueKind.DURATION, "").number == -120

@@ -7,33 +7,33 @@ from decimal import Decimal
 import pytest
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.kinds import Kind
-from tarantula.streams.values import check_unit, read_text
-from tarantula.streams.values.value import NotRead
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.values import check_unit, parse_value
+from tarantula.streams.values.value import ValueParseError
 
 
 @pytest.mark.parametrize("text", ["$12", "US$ 12", "12 £", "12,50 CHF", "R$ 5,00", "12 dollars", "5 USD", "GBP5"])
 def test_another_currency_is_never_taken_for_the_one_of_the_field(text: str) -> None:
-    with pytest.raises(NotRead, match="and the field is in EUR"):
-        read_text(text, Kind.MONEY, "EUR", ("12,50 €", "13,50 €"))
+    with pytest.raises(ValueParseError, match="and the field is in EUR"):
+        parse_value(text, ValueKind.MONEY, "EUR", ("12,50 €", "13,50 €"))
 
 
 @pytest.mark.parametrize("unit", ["USD", "CAD", "AUD", "MXN"])
 def test_a_dollar_sign_is_the_dollar_of_the_field(unit: str) -> None:
-    value = read_text("$1,234.50", Kind.MONEY, unit)
+    value = parse_value("$1,234.50", ValueKind.MONEY, unit)
 
     assert (value.number, value.unit) == (Decimal("1234.50"), unit)
 
 
 def test_without_a_unit_the_history_tells_the_currency() -> None:
-    assert read_text("$5", Kind.MONEY, "").unit == "USD"
-    assert read_text("$5", Kind.MONEY, "", ("CA$ 4", "CA$ 3")).unit == "CAD"
-    with pytest.raises(NotRead, match="another currency"):
-        read_text("$5", Kind.MONEY, "", ("4 €", "3 €"))
+    assert parse_value("$5", ValueKind.MONEY, "").unit == "USD"
+    assert parse_value("$5", ValueKind.MONEY, "", ("CA$ 4", "CA$ 3")).unit == "CAD"
+    with pytest.raises(ValueParseError, match="another currency"):
+        parse_value("$5", ValueKind.MONEY, "", ("4 €", "3 €"))
 
 
 def test_a_text_that_names_no_currency_is_in_the_one_of_the_field() -> None:
-    value = read_text("12,50", Kind.MONEY, "EUR")
+    value = parse_value("12,50", ValueKind.MONEY, "EUR")
 
     assert (value.number, value.unit) == (Decimal("12.50"), "")
 
@@ -54,48 +54,48 @@ def test_a_text_that_names_no_currency_is_in_the_one_of_the_field() -> None:
     ],
 )
 def test_what_is_no_sum_is_not_read(text: str) -> None:
-    with pytest.raises(NotRead):
-        read_text(text, Kind.MONEY, "EUR")
+    with pytest.raises(ValueParseError):
+        parse_value(text, ValueKind.MONEY, "EUR")
 
 
 def test_the_price_of_another_amount_is_not_taken_for_the_same() -> None:
     history = ("12,50 €/kg", "12,90 €/kg")
 
-    assert read_text("13,10 €/kg", Kind.MONEY, "EUR", history).number == Decimal("13.10")
-    with pytest.raises(NotRead, match="another amount"):
-        read_text("1,31 €/100 g", Kind.MONEY, "EUR", history)
+    assert parse_value("13,10 €/kg", ValueKind.MONEY, "EUR", history).number == Decimal("13.10")
+    with pytest.raises(ValueParseError, match="another amount"):
+        parse_value("1,31 €/100 g", ValueKind.MONEY, "EUR", history)
 
 
 @pytest.mark.parametrize("text", ["12 ₡", "₲ 12", "KSh 12", "Bs. 12", "12 KSh", "12 ден.", "Z$ 12", "12 Z$", "12 ¤"])
 def test_a_currency_that_is_not_known_is_not_taken_for_that_of_the_field(text: str) -> None:
-    with pytest.raises(NotRead):
-        read_text(text, Kind.MONEY, "EUR", ("12 €", "13 €"))
+    with pytest.raises(ValueParseError):
+        parse_value(text, ValueKind.MONEY, "EUR", ("12 €", "13 €"))
 
 
 def test_three_decimals_are_believed_where_they_are_usual() -> None:
-    assert read_text("1.859 €", Kind.MONEY, "EUR").number == 1859
-    assert read_text("1.859 €/l", Kind.MONEY, "EUR").number == Decimal("1.859")
-    assert read_text("1.859 KWD", Kind.MONEY, "KWD").number == Decimal("1.859")
+    assert parse_value("1.859 €", ValueKind.MONEY, "EUR").number == 1859
+    assert parse_value("1.859 €/l", ValueKind.MONEY, "EUR").number == Decimal("1.859")
+    assert parse_value("1.859 KWD", ValueKind.MONEY, "KWD").number == Decimal("1.859")
 
 
 def test_the_country_of_a_currency_speaks_for_its_way_of_writing() -> None:
-    assert read_text("R$ 12.345", Kind.MONEY, "BRL").number == 12345
-    assert read_text("£12,345", Kind.MONEY, "GBP").number == 12345
-    assert read_text("CHF 12.345", Kind.MONEY, "CHF").number == Decimal("12.345")
+    assert parse_value("R$ 12.345", ValueKind.MONEY, "BRL").number == 12345
+    assert parse_value("£12,345", ValueKind.MONEY, "GBP").number == 12345
+    assert parse_value("CHF 12.345", ValueKind.MONEY, "CHF").number == Decimal("12.345")
 
 
 @pytest.mark.parametrize("unit", ["EUR", "eur", "€", "euros"])
 def test_the_unit_may_be_written_as_people_do(unit: str) -> None:
-    assert read_text("12,50 €", Kind.MONEY, unit).number == Decimal("12.50")
+    assert parse_value("12,50 €", ValueKind.MONEY, unit).number == Decimal("12.50")
 
 
 def test_escudos_have_their_sign_where_others_have_a_mark() -> None:
-    assert read_text("1.234$50", Kind.MONEY, "CVE").number == Decimal("1234.50")
+    assert parse_value("1.234$50", ValueKind.MONEY, "CVE").number == Decimal("1234.50")
 
 
 def test_the_unit_of_a_field_of_money_is_a_currency() -> None:
-    assert [check_unit(unit, Kind.MONEY) for unit in ("EUR", "eur", "€", "euros", "R$", "CHF", "XOF")] == [
+    assert [check_unit(unit, ValueKind.MONEY) for unit in ("EUR", "eur", "€", "euros", "R$", "CHF", "XOF")] == [
         "EUR", "EUR", "EUR", "EUR", "BRL", "CHF", "XOF",
     ]  # fmt: skip
     with pytest.raises(TarantulaError, match=r"not a currency\. Did you mean EUR"):
-        check_unit("EUT", Kind.MONEY)
+        check_unit("EUT", ValueKind.MONEY)

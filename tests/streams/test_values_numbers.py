@@ -8,9 +8,9 @@ from itertools import product
 
 import pytest
 
-from tarantula.streams.kinds import Kind
-from tarantula.streams.values import read_text, remembered
-from tarantula.streams.values.value import NotRead
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.values import informative_texts, parse_value
+from tarantula.streams.values.value import ValueParseError
 
 PORTUGUESE = ("1.204,50", "987,25", "12.004,00", "3,75", "1.100.000,10")
 ENGLISH = ("1,204.50", "987.25", "12,004.00", "3.75", "1,100,000.10")
@@ -27,23 +27,23 @@ NO_NUMBERS = (
 )
 
 
-def number(text: str, history: tuple[str, ...] = (), kind: Kind = Kind.DECIMAL) -> Decimal | None:
-    return read_text(text, kind, "", history).number
+def number(text: str, history: tuple[str, ...] = (), kind: ValueKind = ValueKind.DECIMAL) -> Decimal | None:
+    return parse_value(text, kind, "", history).number
 
 
 @pytest.mark.parametrize("text", MISSING)
 def test_a_value_that_is_missing_is_never_zero(text: str) -> None:
-    for kind in Kind:
+    for kind in ValueKind:
         if kind.is_number:
-            with pytest.raises(NotRead, match="No value is there"):
-                read_text(text, kind, "")
+            with pytest.raises(ValueParseError, match="No value is there"):
+                parse_value(text, kind, "")
 
 
 @pytest.mark.parametrize("text", NO_NUMBERS)
 def test_what_is_no_number_is_not_read_as_one(text: str) -> None:
-    for kind, history in product((Kind.INTEGER, Kind.DECIMAL), ((), PORTUGUESE, ENGLISH)):
-        with pytest.raises(NotRead) as caught:
-            read_text(text, kind, "", history)
+    for kind, history in product((ValueKind.INTEGER, ValueKind.DECIMAL), ((), PORTUGUESE, ENGLISH)):
+        with pytest.raises(ValueParseError) as caught:
+            parse_value(text, kind, "", history)
         assert str(caught.value).endswith(".")
 
 
@@ -55,18 +55,18 @@ def test_thousand_or_decimal_is_told_from_the_history() -> None:
 
 
 def test_without_a_history_the_kind_tells_thousands_from_decimals() -> None:
-    assert number("12.345", kind=Kind.INTEGER) == 12345
-    assert number("12.345", kind=Kind.MONEY) == 12345
-    assert number("12.345", kind=Kind.QUANTITY) == 12345
-    assert number("12.345", kind=Kind.DECIMAL) == Decimal("12.345")
-    assert number("12.345", kind=Kind.PERCENTAGE) == Decimal("12.345")
+    assert number("12.345", kind=ValueKind.INTEGER) == 12345
+    assert number("12.345", kind=ValueKind.MONEY) == 12345
+    assert number("12.345", kind=ValueKind.QUANTITY) == 12345
+    assert number("12.345", kind=ValueKind.DECIMAL) == Decimal("12.345")
+    assert number("12.345", kind=ValueKind.PERCENTAGE) == Decimal("12.345")
 
 
 def test_numbers_without_any_mark_beside_it_tell_by_their_size() -> None:
     assert number("1.024", ("987", "991", "1.003", "985", "999")) == 1024
     assert number("12.125", ("12", "13", "12", "11", "12")) == Decimal("12.125")
-    assert number("12.125", ("12", "13"), Kind.QUANTITY) == Decimal("12.125")
-    with pytest.raises(NotRead, match="do not tell which"):
+    assert number("12.125", ("12", "13"), ValueKind.QUANTITY) == Decimal("12.125")
+    with pytest.raises(ValueParseError, match="do not tell which"):
         number("1.250", ("5", "12", "60"))
     assert number("1.024", ("1.003", "1.250", "1.777", "1.010", "1.999")) == Decimal("1.024")
 
@@ -82,7 +82,7 @@ def test_a_leading_zero_proves_decimals() -> None:
 def test_a_history_that_contradicts_itself_tells_nothing_and_doubt_is_said() -> None:
     both = (*PORTUGUESE, *ENGLISH)
 
-    with pytest.raises(NotRead, match="more than one way"):
+    with pytest.raises(ValueParseError, match="more than one way"):
         number("12.345", both)
     assert number("1.234,5", both) == Decimal("1234.5")
     assert number("12,34", both) == Decimal("12.34")
@@ -91,7 +91,7 @@ def test_a_history_that_contradicts_itself_tells_nothing_and_doubt_is_said() -> 
 
 def test_a_number_that_is_written_against_its_history_is_put_aside() -> None:
     for text, history in (("1.5", PORTUGUESE), ("1,5", ENGLISH), ("1.234", ("1 299,00", "49,90", "5,5"))):
-        with pytest.raises(NotRead, match="not written as the numbers before"):
+        with pytest.raises(ValueParseError, match="not written as the numbers before"):
             number(text, history)
 
 
@@ -107,59 +107,59 @@ def test_every_minus_is_kept(minus: str) -> None:
 
 def test_parentheses_are_a_minus_where_accountants_use_them() -> None:
     assert number("(1,234.56)") == Decimal("-1234.56")
-    assert number("(12)", ("15", "(3)"), Kind.INTEGER) == -12
+    assert number("(12)", ("15", "(3)"), ValueKind.INTEGER) == -12
     for kind, text, history in (
-        (Kind.INTEGER, "(12)", ()),
-        (Kind.INTEGER, "(12)", ("(3)", "(4)")),
-        (Kind.QUANTITY, "(12 km)", ()),
-        (Kind.DECIMAL, "Comentários (12)", ("15", "(3)")),
+        (ValueKind.INTEGER, "(12)", ()),
+        (ValueKind.INTEGER, "(12)", ("(3)", "(4)")),
+        (ValueKind.QUANTITY, "(12 km)", ()),
+        (ValueKind.DECIMAL, "Comentários (12)", ("15", "(3)")),
     ):
-        with pytest.raises(NotRead, match="parentheses"):
+        with pytest.raises(ValueParseError, match="parentheses"):
             number(text, history, kind)
 
 
 def test_numbers_are_exact() -> None:
     assert str(number("0,1")) == "0.1"
-    assert read_text("12345678901234567890123456789012345.678901", Kind.DECIMAL, "").text == (
+    assert parse_value("12345678901234567890123456789012345.678901", ValueKind.DECIMAL, "").text == (
         "12345678901234567890123456789012345.678901"
     )
-    assert read_text("1.50", Kind.DECIMAL, "").text == "1.5"
-    assert read_text("1e20", Kind.DECIMAL, "").text == "1" + "0" * 20
-    assert read_text("-0,00", Kind.DECIMAL, "").text == "0"
+    assert parse_value("1.50", ValueKind.DECIMAL, "").text == "1.5"
+    assert parse_value("1e20", ValueKind.DECIMAL, "").text == "1" + "0" * 20
+    assert parse_value("-0,00", ValueKind.DECIMAL, "").text == "0"
 
 
 def test_a_whole_number_has_no_decimals() -> None:
-    assert number("12,0", kind=Kind.INTEGER) == 12
-    with pytest.raises(NotRead, match="not a whole number"):
-        number("12,5", kind=Kind.INTEGER)
+    assert number("12,0", kind=ValueKind.INTEGER) == 12
+    with pytest.raises(ValueParseError, match="not a whole number"):
+        number("12,5", kind=ValueKind.INTEGER)
 
 
 def test_another_unit_beside_a_plain_number_is_not_taken_for_the_same() -> None:
     history = ("1.5 GB", "2.5 GB")
 
     assert number("3.5 GB", history) == Decimal("3.5")
-    with pytest.raises(NotRead, match="It is in MB"):
+    with pytest.raises(ValueParseError, match="It is in MB"):
         number("800 MB", history)
 
 
 def test_a_price_is_not_a_percentage() -> None:
-    with pytest.raises(NotRead, match="not in percent"):
-        read_text("12 €", Kind.PERCENTAGE, "")
+    with pytest.raises(ValueParseError, match="not in percent"):
+        parse_value("12 €", ValueKind.PERCENTAGE, "")
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_a_megabyte_of_digits_is_a_sentence_in_no_time(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(ValueKind))
+def test_a_megabyte_of_digits_is_a_sentence_in_no_time(kind: ValueKind) -> None:
     before = time.process_time()
     for text in ("9" * 1_000_000, "9," * 500_000, "1 " * 500_000, " " * 1_000_000 + "x" * 400, "٣" * 1_000_000):
-        with pytest.raises(NotRead) as caught:
-            read_text(text, kind, "")
+        with pytest.raises(ValueParseError) as caught:
+            parse_value(text, kind, "")
         assert len(str(caught.value)) < 200
     assert time.process_time() - before < 1
 
 
 def test_nothing_in_a_short_text_takes_long() -> None:
     before = time.process_time()
-    for kind in Kind:
+    for kind in ValueKind:
         for text in (
             "1," * 149,
             "1 " * 149,
@@ -172,15 +172,15 @@ def test_nothing_in_a_short_text_takes_long() -> None:
             "€" * 299,
         ):
             try:
-                read_text(text, kind, "", (text,) * 5, base_url="https://example.pt/")
-            except NotRead:
+                parse_value(text, kind, "", (text,) * 5, base_url="https://example.pt/")
+            except ValueParseError:
                 continue
     assert time.process_time() - before < 2
 
 
 def test_plain_numbers_with_a_warm_history_are_read_in_no_time() -> None:
     texts = [f"{thousands}.{rest:03},{rest % 97:02}" for thousands in range(1, 21) for rest in range(100)]
-    read_text(texts[0], Kind.DECIMAL, "", PORTUGUESE)
+    parse_value(texts[0], ValueKind.DECIMAL, "", PORTUGUESE)
 
     best = min(_seconds(texts) for _ in range(5))
 
@@ -191,14 +191,14 @@ def test_plain_numbers_with_a_warm_history_are_read_in_no_time() -> None:
 def _seconds(texts: list[str]) -> float:
     before = time.process_time()
     for text in texts:
-        read_text(text, Kind.DECIMAL, "", PORTUGUESE)
+        parse_value(text, ValueKind.DECIMAL, "", PORTUGUESE)
     return time.process_time() - before
 
 
 def test_few_texts_are_remembered_and_they_tell_as_much_as_all() -> None:
     history: list[str] = []
     for text in ("1.234,56", *(f"{whole}.345" for whole in range(10, 99))):
-        history = remembered(history, text)
+        history = informative_texts(history, text)
 
     assert len(history) <= 12
     assert "1.234,56" in history
@@ -209,10 +209,10 @@ def test_few_texts_are_remembered_and_they_tell_as_much_as_all() -> None:
 def test_a_page_that_changed_its_ways_is_believed_when_the_old_ones_are_forgotten() -> None:
     history: list[str] = list(PORTUGUESE)
     for cents in range(10, 14):
-        history = remembered(history, f"1,204.{cents}")
-    with pytest.raises(NotRead):
+        history = informative_texts(history, f"1,204.{cents}")
+    with pytest.raises(ValueParseError):
         number("12.345", tuple(history))
 
     for cents in range(14, 30):
-        history = remembered(history, f"1,204.{cents}")
+        history = informative_texts(history, f"1,204.{cents}")
     assert number("12.345", tuple(history)) == Decimal("12.345")

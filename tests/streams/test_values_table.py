@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from tarantula.streams.kinds import Kind
-from tarantula.streams.values import read_text
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.values import parse_value
 from tests.support.stream_texts import HABITS, NOW, Habit
 
 CASES = [(habit, text, meant) for habit in HABITS for text, meant in habit.texts.items()]
@@ -23,10 +23,10 @@ def test_the_table_has_more_than_two_hundred_texts() -> None:
 
 @pytest.mark.parametrize(("habit", "text", "meant"), CASES, ids=lambda value: str(getattr(value, "where", value)))
 def test_a_text_means_what_people_mean(habit: Habit, text: str, meant: str) -> None:
-    value = read_text(text, habit.kind, habit.unit, habit.history, now=NOW)
+    value = parse_value(text, habit.kind, habit.unit, habit.history, now=NOW)
 
     assert value.kind is habit.kind
-    if habit.kind is Kind.MOMENT:
+    if habit.kind is ValueKind.MOMENT:
         assert datetime.fromisoformat(value.text) == datetime.fromisoformat(meant).replace(tzinfo=UTC)
     else:
         assert value.text == meant
@@ -37,4 +37,4 @@ def test_a_text_means_what_people_mean(habit: Habit, text: str, meant: str) -> N
 def test_the_histories_themselves_are_read(habit: Habit) -> None:
     for number, text in enumerate(habit.history):
         others = habit.history[:number] + habit.history[number + 1 :]
-        assert read_text(text, habit.kind, habit.unit, others, now=NOW).number is not None
+        assert parse_value(text, habit.kind, habit.unit, others, now=NOW).number is not None

@@ -7,11 +7,11 @@ from decimal import Decimal
 import pytest
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.kinds import Kind
-from tarantula.streams.sources.config import SourceConfig, read
-from tarantula.streams.values import check_unit, converted, convertible, read_text
-from tarantula.streams.values.unit_table import ALONE, GROUPS
-from tarantula.streams.values.value import NotRead
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.sources.config import SourceConfig, parse_source
+from tarantula.streams.values import check_unit, convert_unit, convertible_units, parse_value
+from tarantula.streams.values.unit_table import UNCONVERTIBLE_UNITS, UNIT_GROUPS
+from tarantula.streams.values.value import ValueParseError
 
 CONVERSIONS = (
     ("50", "°F", "°C", "10"),
@@ -50,17 +50,17 @@ WRITINGS = {
 
 @pytest.mark.parametrize(("number", "begin", "end", "meant"), CONVERSIONS)
 def test_units_are_converted_exactly_and_back(number: str, begin: str, end: str, meant: str) -> None:
-    assert converted(Decimal(number), begin, end) == Decimal(meant)
-    assert converted(Decimal(meant), end, begin) == Decimal(number)
+    assert convert_unit(Decimal(number), begin, end) == Decimal(meant)
+    assert convert_unit(Decimal(meant), end, begin) == Decimal(number)
 
 
 def test_what_has_no_end_is_kept_to_eighteen_digits() -> None:
-    assert converted(Decimal(1), "km/h", "m/s") == Decimal("0.277777777777777778")
+    assert convert_unit(Decimal(1), "km/h", "m/s") == Decimal("0.277777777777777778")
 
 
 @pytest.mark.parametrize(("unit", "written"), [(unit, text) for unit, texts in WRITINGS.items() for text in texts])
 def test_a_unit_is_told_however_it_is_written(unit: str, written: str) -> None:
-    value = read_text(f"12,5 {written}", Kind.QUANTITY, unit)
+    value = parse_value(f"12,5 {written}", ValueKind.QUANTITY, unit)
 
     assert (value.number, value.unit) == (Decimal("12.5"), unit)
     assert check_unit(written.replace("℃", "°C").replace("μ", "µ")) == unit
@@ -80,20 +80,20 @@ def test_what_measures_something_else_is_not_converted() -> None:
         "12-13 km",
         "5 km 3 m",
     ):
-        with pytest.raises(NotRead):
-            read_text(text, Kind.QUANTITY, "km")
+        with pytest.raises(ValueParseError):
+            parse_value(text, ValueKind.QUANTITY, "km")
 
 
 def test_a_degree_sign_alone_is_in_the_degrees_of_the_field() -> None:
-    assert read_text("74°", Kind.QUANTITY, "°F").number == 74
-    assert read_text("23º", Kind.QUANTITY, "°C").number == 23
-    assert read_text("23 º C", Kind.QUANTITY, "°F").number == Decimal("73.4")
+    assert parse_value("74°", ValueKind.QUANTITY, "°F").number == 74
+    assert parse_value("23º", ValueKind.QUANTITY, "°C").number == 23
+    assert parse_value("23 º C", ValueKind.QUANTITY, "°F").number == Decimal("73.4")
 
 
 def test_a_field_without_a_unit_keeps_to_the_one_of_its_history() -> None:
-    assert read_text("12 km", Kind.QUANTITY, "").unit == "km"
-    with pytest.raises(NotRead, match="It is in m, and those before it are in km"):
-        read_text("500 m", Kind.QUANTITY, "", ("12 km", "13 km"))
+    assert parse_value("12 km", ValueKind.QUANTITY, "").unit == "km"
+    with pytest.raises(ValueParseError, match="It is in m, and those before it are in km"):
+        parse_value("500 m", ValueKind.QUANTITY, "", ("12 km", "13 km"))
 
 
 @pytest.mark.parametrize(
@@ -101,16 +101,16 @@ def test_a_field_without_a_unit_keeps_to_the_one_of_its_history() -> None:
 )
 def test_a_unit_that_does_not_exist_is_a_sentence(unit: str) -> None:
     with pytest.raises(TarantulaError, match="is not a unit of measure") as caught:
-        convertible(unit)
+        convertible_units(unit)
     assert len(str(caught.value)) < 300
-    with pytest.raises(NotRead):
-        converted(Decimal(1), unit, "km")
+    with pytest.raises(ValueParseError):
+        convert_unit(Decimal(1), unit, "km")
 
 
 def test_a_source_with_such_a_unit_is_refused() -> None:
     def source(kind: str, unit: str) -> SourceConfig:
         field = {"key": "value", "kind": kind, "unit": unit, "place": {"css": "b"}}
-        return read({"name": "weather.lisboa", "url": "https://example.pt/", "fields": [field]})
+        return parse_source({"name": "weather.lisboa", "url": "https://example.pt/", "fields": [field]})
 
     for kind, unit in (("quantity", "blorg"), ("money", "blorg"), ("duration", "km")):
         with pytest.raises(TarantulaError, match="is not a"):
@@ -127,27 +127,27 @@ def test_near_units_are_named() -> None:
 
 
 def test_a_field_whose_unit_does_not_exist_is_not_read_and_says_so() -> None:
-    with pytest.raises(NotRead, match="'blorg' is not a unit"):
-        read_text("12 km", Kind.QUANTITY, "blorg")
+    with pytest.raises(ValueParseError, match="'blorg' is not a unit"):
+        parse_value("12 km", ValueKind.QUANTITY, "blorg")
 
 
 def test_equivalent_units_are_few_and_can_all_be_converted_to() -> None:
-    assert convertible("km/h") == ["m/s", "km/h", "mph", "kn"]
-    assert convertible("ºC") == ["°C", "°F", "K"]
-    assert convertible("EUR") == ["EUR"]
-    assert convertible("dB") == ["dB"]
-    assert "kWh" in convertible("kN*m")
-    for unit in [unit for group in GROUPS.values() for unit in group]:
-        others = convertible(unit)
+    assert convertible_units("km/h") == ["m/s", "km/h", "mph", "kn"]
+    assert convertible_units("ºC") == ["°C", "°F", "K"]
+    assert convertible_units("EUR") == ["EUR"]
+    assert convertible_units("dB") == ["dB"]
+    assert "kWh" in convertible_units("kN*m")
+    for unit in [unit for group in UNIT_GROUPS.values() for unit in group]:
+        others = convertible_units(unit)
         assert unit in others
         assert len(others) <= 13
         for other in others:
-            assert converted(converted(Decimal(7), unit, other), other, unit).quantize(Decimal("1.000")) == 7
+            assert convert_unit(convert_unit(Decimal(7), unit, other), other, unit).quantize(Decimal("1.000")) == 7
 
 
 def test_no_writing_stands_for_two_units() -> None:
     seen: dict[str, str] = {}
-    listed = [(unit, others) for group in GROUPS.values() for unit, (_, others) in group.items()]
-    for unit, others in (*listed, *ALONE.items()):
+    listed = [(unit, others) for group in UNIT_GROUPS.values() for unit, (_, others) in group.items()]
+    for unit, others in (*listed, *UNCONVERTIBLE_UNITS.items()):
         for written in {unit, *others.split("; ")} - {""}:
             assert seen.setdefault(written, unit) == unit, written

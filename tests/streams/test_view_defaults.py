@@ -7,12 +7,12 @@ import pytest
 from tarantula.accounts.roles import Role
 from tarantula.core.database import Database
 from tarantula.services.streams import views
-from tarantula.streams.kinds import Kind
-from tarantula.streams.views.config import DAY, HOUR, MINUTE, ViewKind, read
-from tarantula.streams.views.defaults import usual_kind, usual_window
-from tarantula.streams.views.projection_part_sight import Sight
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.views.config import DAY, HOUR, MINUTE, ViewKind, read_view
+from tarantula.streams.views.defaults import default_kind, default_window
+from tarantula.streams.views.projection_part_sight import ViewProjection
 from tests.support import followed_sources as following
-from tests.support.contexts import desk_of
+from tests.support.contexts import context_of
 from tests.support.followed_sources import followed, now, was_news, was_read
 
 TEAMS = ("Sporting", "Porto", "Benfica", "Barcelos", "Oliveirense", "Valongo", "Braga", "Tomar")
@@ -21,29 +21,29 @@ TEAMS = ("Sporting", "Porto", "Benfica", "Barcelos", "Oliveirense", "Valongo", "
 @pytest.mark.parametrize(
     ("kinds", "rows", "kind"),
     [
-        ([Kind.MONEY], 1, ViewKind.LINE),
-        ([Kind.MONEY], 8, ViewKind.TABLE),
-        ([Kind.TEXT], 1, ViewKind.TEXT),
-        ([Kind.MOMENT], 1, ViewKind.TEXT),
-        ([Kind.TEXT, Kind.INTEGER], 1, ViewKind.TEXT),
-        ([Kind.TEXT, Kind.INTEGER], 2, ViewKind.TABLE),
+        ([ValueKind.MONEY], 1, ViewKind.LINE),
+        ([ValueKind.MONEY], 8, ViewKind.TABLE),
+        ([ValueKind.TEXT], 1, ViewKind.TEXT),
+        ([ValueKind.MOMENT], 1, ViewKind.TEXT),
+        ([ValueKind.TEXT, ValueKind.INTEGER], 1, ViewKind.TEXT),
+        ([ValueKind.TEXT, ValueKind.INTEGER], 2, ViewKind.TABLE),
     ],
 )
-def test_what_is_shown_at_first_depends_on_the_values(kinds: list[Kind], rows: int, kind: ViewKind) -> None:
-    assert usual_kind(kinds, rows) == kind
+def test_what_is_shown_at_first_depends_on_the_values(kinds: list[ValueKind], rows: int, kind: ViewKind) -> None:
+    assert default_kind(kinds, rows) == kind
 
 
 @pytest.mark.parametrize(
     ("interval", "window"), [(1, 5 * MINUTE), (10, HOUR), (60, 6 * HOUR), (300, DAY), (86400, 365 * DAY)]
 )
 def test_a_window_has_room_for_some_readings(interval: float, window: float) -> None:
-    assert usual_window(interval) == window
+    assert default_window(interval) == window
 
 
-def shown(database: Database, kind: str = "table") -> Sight:
+def shown(database: Database, kind: str = "table") -> ViewProjection:
     """Look at the league."""
-    view = read({"kind": kind, "parts": [{"source": "liga", "field": field} for field in ("team", "points")]})
-    return views.look(desk_of(database, Role.READER, "ana"), view, now() - following.HOUR, now())
+    view = read_view({"kind": kind, "parts": [{"source": "liga", "field": field} for field in ("team", "points")]})
+    return views.view_data(context_of(database, Role.READER, "ana"), view, now() - following.HOUR, now())
 
 
 def table(database: Database, source: int, *teams: str) -> None:
@@ -65,8 +65,8 @@ def test_a_row_that_somebody_asked_for_by_name_stays(database: Database) -> None
     source = followed(database, "liga", {"team": "text", "points": "integer"})
     table(database, source, "Porto", "Tomar")
     table(database, source, "Porto")
-    view = read({"kind": "text", "parts": [{"source": "liga", "field": "points", "row": "Tomar"}]})
-    seen = views.look(desk_of(database, Role.READER, "ana"), view, 0, now())
+    view = read_view({"kind": "text", "parts": [{"source": "liga", "field": "points", "row": "Tomar"}]})
+    seen = views.view_data(context_of(database, Role.READER, "ana"), view, 0, now())
     assert [record.row for record in seen.records] == ["Tomar"]
 
 
@@ -83,5 +83,5 @@ def test_a_value_that_stays_the_same_is_drawn_to_the_last_reading(database: Data
 def test_news_are_seen_as_what_happened(database: Database) -> None:
     source = followed(database, "feeds.nasa", {"title": "text"})
     was_news(database, source, [{"title": "Launch"}, {"title": "Landing"}])
-    view = views.add_source(desk_of(database, Role.READER, "ana"), "feeds.nasa").view
+    view = views.add_source_view(context_of(database, Role.READER, "ana"), "feeds.nasa").view
     assert (view.kind, view.events, view.window) == (ViewKind.TABLE, True, 7 * DAY)

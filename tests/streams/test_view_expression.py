@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as given_by
 
-from tarantula.streams.views.cells_part_summary import Summary
-from tarantula.streams.views.expression import LONGEST, NotAnExpression, parsed
+from tarantula.streams.views.cells_part_summary import WindowSummary
+from tarantula.streams.views.expression import MAX_FORMULA_CHARS, ExpressionError, parse_expression
 
-WINDOW = {"a": Summary(4, 10.0, 1.0, 5.0, 2.0, 5.0), "b": Summary(3)}
+WINDOW = {"a": WindowSummary(4, 10.0, 1.0, 5.0, 2.0, 5.0), "b": WindowSummary(3)}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ WINDOW = {"a": Summary(4, 10.0, 1.0, 5.0, 2.0, 5.0), "b": Summary(3)}
     ],
 )
 def test_it_comes_to_what_mathematics_says(text: str, value: float) -> None:
-    found = parsed(text).value({"a": 8.0, "b": 2.0}, WINDOW)
+    found = parse_expression(text).value({"a": 8.0, "b": 2.0}, WINDOW)
     assert found == pytest.approx(value)
 
 
@@ -46,7 +46,7 @@ def test_it_comes_to_what_mathematics_says(text: str, value: float) -> None:
     "text", ["a / 0", "c + 1", "sqrt(0 - a)", "10 ^ 400", "(0 - 8) ^ 0.5", "mean(b)", "count(c)", "log(0)", "0 ^ -1"]
 )
 def test_what_is_no_number_is_nothing(text: str) -> None:
-    assert parsed(text).value({"a": 8.0, "c": None}, WINDOW) is None
+    assert parse_expression(text).value({"a": 8.0, "c": None}, WINDOW) is None
 
 
 @pytest.mark.parametrize(
@@ -65,17 +65,17 @@ def test_what_is_no_number_is_nothing(text: str) -> None:
         ("a ** b", "'*' stands in the formula"),
         ("(" * 100 + "a" + ")" * 100, "too many brackets"),
         ("2" + " ^ 2" * 100, "too many powers"),
-        ("1" * (LONGEST + 1), f"at most {LONGEST}"),
+        ("1" * (MAX_FORMULA_CHARS + 1), f"at most {MAX_FORMULA_CHARS}"),
     ],
 )
 def test_what_is_none_is_refused_with_a_sentence(text: str, said: str) -> None:
-    with pytest.raises(NotAnExpression) as refused:
-        parsed(text)
+    with pytest.raises(ExpressionError) as refused:
+        parse_expression(text)
     assert said in str(refused.value)
 
 
 def test_it_says_which_values_it_needs() -> None:
-    expression = parsed("(a - mean(b)) / C")
+    expression = parse_expression("(a - mean(b)) / C")
     assert sorted(expression.letters) == ["a", "b", "c"]
     assert sorted(expression.windowed) == ["b"]
 
@@ -93,15 +93,15 @@ def test_it_agrees_with_python(text: str, a: int, b: int) -> None:
         wanted = eval(text, {}, {"a": float(a), "b": float(b)})
     except ZeroDivisionError:
         wanted = None
-    found = parsed(text).value({"a": float(a), "b": float(b)}, {})
+    found = parse_expression(text).value({"a": float(a), "b": float(b)}, {})
     assert found == wanted or math.isclose(found or 0, wanted or 0)
 
 
 @given(text=given_by.text(alphabet="ab1.+-*/^(), meanxu", max_size=30))
 def test_whatever_is_written_is_worked_out_or_refused(text: str) -> None:
     try:
-        expression = parsed(text)
-    except NotAnExpression:
+        expression = parse_expression(text)
+    except ExpressionError:
         return
     found = expression.value({"a": 3.0, "b": -1.0}, WINDOW)
     assert found is None or math.isfinite(found)

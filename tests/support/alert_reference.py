@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tarantula.streams.alerts.condition import (
-    All,
-    Changed,
-    Compare,
-    Condition,
-    Either,
-    Not,
-    Record,
-    Sign,
-    Silent,
-    Way,
+    AlertCondition,
+    AllCondition,
+    AnyCondition,
+    ChangeCondition,
+    ChangeDirection,
+    CompareCondition,
+    ComparisonSign,
+    NotCondition,
+    RecordCondition,
+    SilenceCondition,
     is_momentary,
 )
 
@@ -29,7 +29,7 @@ Story = Sequence[tuple[int, Mapping[str, int]]]
 class Model:
     """One row, one condition."""
 
-    condition: Condition
+    condition: AlertCondition
     margin: int = 0
     hold: int = 0
     pause: int = 0
@@ -79,17 +79,19 @@ class Model:
         self.armed, self.fired_at = False, second
         return True
 
-    def truth(self, part: Condition, wanted: bool, now: int, fresh: frozenset[str], hidden: frozenset[str]) -> Truth:
+    def truth(
+        self, part: AlertCondition, wanted: bool, now: int, fresh: frozenset[str], hidden: frozenset[str]
+    ) -> Truth:
         """Say whether a part is what is wanted; ``not`` is pushed down to where values are looked at."""
-        if isinstance(part, Not):
+        if isinstance(part, NotCondition):
             return self.truth(part.of, not wanted, now, fresh, hidden)
-        if isinstance(part, All | Either):
+        if isinstance(part, AllCondition | AnyCondition):
             found = [self.truth(one, wanted, now, fresh, hidden) for one in part.of]
-            decides = isinstance(part, Either) == wanted
+            decides = isinstance(part, AnyCondition) == wanted
             if any(one is decides for one in found):
                 return decides
             return None if None in found else not decides
-        if isinstance(part, Compare):
+        if isinstance(part, CompareCondition):
             return self.compared(part, wanted, hidden)
         found_one = self.other(part, now, fresh, hidden)
         if not wanted and not fresh and is_momentary(part):
@@ -97,7 +99,7 @@ class Model:
             return None
         return None if found_one is None else found_one == wanted
 
-    def compared(self, part: Compare, wanted: bool, hidden: frozenset[str]) -> Truth:
+    def compared(self, part: CompareCondition, wanted: bool, hidden: frozenset[str]) -> Truth:
         if part.field in hidden or part.field not in self.came:
             return None
         value, limit = self.came[part.field][-1][1], int(part.value)
@@ -112,15 +114,21 @@ class Model:
             "≠": value != limit,
         }[sign]
 
-    def other(self, part: Changed | Record | Silent, now: int, fresh: frozenset[str], hidden: frozenset[str]) -> Truth:
-        if isinstance(part, Silent):
+    def other(
+        self,
+        part: ChangeCondition | RecordCondition | SilenceCondition,
+        now: int,
+        fresh: frozenset[str],
+        hidden: frozenset[str],
+    ) -> Truth:
+        if isinstance(part, SilenceCondition):
             times = [at for key, some in self.came.items() for at, _ in some if part.field in (None, key)]
             return now - max(times, default=0) >= part.seconds
         known = self.came.get(part.field, [])
         if part.field in hidden or len(known) < 2:
             return None
         values = [value for _, value in known]
-        if isinstance(part, Record):
+        if isinstance(part, RecordCondition):
             if part.field not in fresh:
                 return False
             others = values[:-1] if part.within is None else self.stood(part.field, now - part.within)[:-1]
@@ -136,11 +144,22 @@ class Model:
         return [value for (_, value), end in zip(known, ends, strict=True) if end is None or end > since]
 
 
-def moved(part: Changed, base: int, value: int) -> bool:
-    step = {Way.UP: value - base, Way.DOWN: base - value, Way.EITHER: abs(value - base)}[part.way]
+def moved(part: ChangeCondition, base: int, value: int) -> bool:
+    step = {
+        ChangeDirection.UP: value - base,
+        ChangeDirection.DOWN: base - value,
+        ChangeDirection.EITHER: abs(value - base),
+    }[part.way]
     if part.percent:
         return step > 0 and step * 100 >= int(part.percent) * abs(base)
     return step >= int(part.amount) if part.amount else step > 0
 
 
-SIGNS = [Sign.EQUAL, Sign.OTHER, Sign.LESS, Sign.AT_MOST, Sign.MORE, Sign.AT_LEAST]
+SIGNS = [
+    ComparisonSign.EQUAL,
+    ComparisonSign.OTHER,
+    ComparisonSign.LESS,
+    ComparisonSign.AT_MOST,
+    ComparisonSign.MORE,
+    ComparisonSign.AT_LEAST,
+]

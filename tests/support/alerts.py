@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 from tarantula.core.database import Database
 from tarantula.streams.alerts import judge, judge_silence
 from tarantula.streams.alerts import registry as alerts
-from tarantula.streams.history import NewEvent, series_of, store
+from tarantula.streams.history import NewEvent, series_of, store_events
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import read
+from tarantula.streams.sources.config import parse_source
 from tarantula.tables.publications import Firing
 
 SECOND = 1_000_000
@@ -28,7 +28,7 @@ def new_source(
     fields = [{"key": key, "kind": "decimal", "place": {"css": f"#{key}"}} for key in keys.split()]
     said = {"name": name, "url": "http://example.org/", "fields": fields, **values}
     with database.session() as session:
-        return registry.add(session, read(said), owner).id
+        return registry.add(session, parse_source(said), owner).id
 
 
 def new_alert(
@@ -42,13 +42,13 @@ def new_alert(
     """Add an alert, so many seconds after the beginning; return its number."""
     said, now = {"condition": condition, **values}, BEGIN + round(second * SECOND)
     with database.session() as session:
-        return alerts.add(session, source, said, owner, owner or None, now).id
+        return alerts.add_alert(session, source, said, owner, owner or None, now).id
 
 
 def change(database: Database, number: int, second: float, **changes: Any) -> None:
     """Change an alert, so many seconds after the beginning."""
     with database.session() as session:
-        alerts.edit(session, number, changes, now=BEGIN + round(second * SECOND))
+        alerts.edit_alert(session, number, changes, now=BEGIN + round(second * SECOND))
 
 
 def stored(session: Session, source_id: int, second: float, values: Mapping[Any, Any]) -> list[NewEvent]:
@@ -60,7 +60,7 @@ def stored(session: Session, source_id: int, second: float, values: Mapping[Any,
         NewEvent(series[place], at, str(value), None if isinstance(value, str) else float(value), None)
         for place, value in places.items()
     ]
-    store(session, events)
+    store_events(session, events)
     return events
 
 

@@ -15,14 +15,14 @@ from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of
 from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.media_types import media_type
-from tarantula.items import Earlier
+from tarantula.items import PreviousCapture
 from tarantula.lifecycle.schedule import create_item
 from tarantula.publications import registry
-from tarantula.publications.config import read
-from tarantula.store.cdxj_part_index import index_item
+from tarantula.publications.config import read_config
+from tarantula.store.cdxj_part_index import write_item_indexes
 from tarantula.store.previous_captures_part_unmodified import headers_to_keep
 from tarantula.store.warc_records import payload_digest
-from tarantula.store.warc_writer import Stored, WarcWriter
+from tarantula.store.warc_writer import StoredRecord, WarcWriter
 from tarantula.tables.publications import Document, Item, Publication
 from tests.support.deposit import BEGAN
 from tests.support.exchanges import ANSWERS, HTML, PAGE, answer, exchange
@@ -53,16 +53,18 @@ def archive(
                 _fill(row, moment, _store(session, warc, moment, after), when)
                 session.add(row)
         session.flush()
-        index_item(session, item, config.items / item.urn)
+        write_item_indexes(session, item, config.items / item.urn)
         return item.urn
 
 
 def _publication(session: Session) -> Publication:
     known = session.scalar(select(Publication).where(Publication.name == "fcul"))
-    return known or registry.add(session, read({"name": "fcul", "base_url": BASE, "description": "Uma faculdade"}))
+    return known or registry.add_publication(
+        session, read_config({"name": "fcul", "base_url": BASE, "description": "Uma faculdade"})
+    )
 
 
-def _store(session: Session, warc: WarcWriter, sent: Exchange, after: str) -> Stored:
+def _store(session: Session, warc: WarcWriter, sent: Exchange, after: str) -> StoredRecord:
     digest = payload_digest(sent)
     earlier = session.scalar(
         select(Document)
@@ -74,11 +76,11 @@ def _store(session: Session, warc: WarcWriter, sent: Exchange, after: str) -> St
     kept = session.get(Document, earlier.refers_to_id) if earlier.refers_to_id else earlier
     assert kept is not None
     assert kept.collected_at is not None
-    place = Earlier(kept.id, kept.url, kept.collected_at, after, "", 0, digest, None, None, None)
+    place = PreviousCapture(kept.id, kept.url, kept.collected_at, after, "", 0, digest, None, None, None)
     return warc.write_revisit(sent, digest, place)
 
 
-def _fill(row: Document, sent: Exchange, stored: Stored, when: datetime) -> None:
+def _fill(row: Document, sent: Exchange, stored: StoredRecord, when: datetime) -> None:
     headers = headers_to_keep(sent)
     values = {
         "key": key_of(sent.url),

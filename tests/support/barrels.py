@@ -19,10 +19,10 @@ from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
 from tarantula.lifecycle.schedule import create_item
 from tarantula.publications import registry
-from tarantula.search.texts.content import Content
+from tarantula.search.texts.content import ExtractedText
 from tarantula.search.texts.reader import store_texts
-from tarantula.store.documents import DocumentTable, Outcome
-from tarantula.store.documents_part_found import Found
+from tarantula.store.documents import DocumentOutcome, DocumentTable
+from tarantula.store.documents_part_found import DiscoveredUrl
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document
 from tests.support.crawls import TARANTULA, describe, start
@@ -35,7 +35,7 @@ def new_item(database: Database, name: str = "one") -> str:
     """Begin an item of a new publication; return its urn."""
     describe(database, name, base_url=f"http://{name}.example/")
     with database.session() as session:
-        return create_item(session, registry.get(session, name), datetime.now(UTC)).urn
+        return create_item(session, registry.get_publication(session, name), datetime.now(UTC)).urn
 
 
 def arrive(database: Database, urn: str, texts: dict[str, str], hesitating: float = 0.0) -> None:
@@ -45,7 +45,7 @@ def arrive(database: Database, urn: str, texts: dict[str, str], hesitating: floa
         urls = {f"http://{urn.partition('-')[0]}.example/{path}": text for path, text in texts.items()}
         table, connection = DocumentTable(item.id), session.connection()
         waiting = int(DocumentState.WAITING)
-        found = [Found(key_of(url), url, "one.example", 1, 0, 0, 0, 1, waiting, None, None) for url in urls]
+        found = [DiscoveredUrl(key_of(url), url, "one.example", 1, 0, 0, 0, 1, waiting, None, None) for url in urls]
         table.insert_found(connection, found)
         rows = select(Document.url, Document.id).where(Document.item_id == item.id, Document.url.in_(urls))
         ids: dict[str, int] = dict(session.execute(rows).all())
@@ -53,11 +53,13 @@ def arrive(database: Database, urn: str, texts: dict[str, str], hesitating: floa
         table.finish(
             connection,
             [
-                Outcome(ids[url], 200, type="text/html", digest=sha1(url.encode()).hexdigest(), collected_at=now)
+                DocumentOutcome(
+                    ids[url], 200, type="text/html", digest=sha1(url.encode()).hexdigest(), collected_at=now
+                )
                 for url in urls
             ],
         )
-        contents = {ids[url]: Content(title=url, main=text, language="en") for url, text in urls.items()}
+        contents = {ids[url]: ExtractedText(title=url, main=text, language="en") for url, text in urls.items()}
         store_texts(connection, item.id, contents)
         time.sleep(hesitating)
 

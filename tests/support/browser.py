@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 import playwright.sync_api
 from playwright.sync_api import Page, expect, sync_playwright
 
-MINUTE = 60_000
+TIMEOUT_MILLISECONDS = 60_000
 """Milliseconds. Browser, pages and collectors share a machine with other tests, and waiting costs nothing there."""
-expect.set_options(timeout=MINUTE)
+expect.set_options(timeout=TIMEOUT_MILLISECONDS)
 
 # Everything that a page has as an address, as the browser resolves it.
 ADDRESSES = """() => {
@@ -33,7 +33,7 @@ ADDRESSES = """() => {
 }"""
 
 
-class Seen(NamedTuple):
+class OpenedMirror(NamedTuple):
     """What a browser saw of one page."""
 
     path: Path
@@ -53,11 +53,11 @@ class Browser:
         self._running = _Window(self.page)
         self._still = _Window(browser.new_page(java_script_enabled=False))
 
-    def browse(self, paths: Iterable[Path]) -> Iterator[Seen]:
+    def browse(self, paths: Iterable[Path]) -> Iterator[OpenedMirror]:
         """Open one file after the other."""
         for path in paths:
             requests = self._still.open(path)
-            yield Seen(path, self._still.page.evaluate(ADDRESSES), requests, self._running.open(path))
+            yield OpenedMirror(path, self._still.page.evaluate(ADDRESSES), requests, self._running.open(path))
 
 
 class _Window:
@@ -99,14 +99,14 @@ def window_of(browser: playwright.sync_api.Browser, **options: Any) -> Iterator[
     Nothing moves on them unless told: what is clicked while it moves is no longer where it was seen.
     """
     page = browser.new_page(**{"reduced_motion": "reduce"} | options)
-    page.set_default_timeout(MINUTE)
+    page.set_default_timeout(TIMEOUT_MILLISECONDS)
     raised: list[str] = []
     page.on("pageerror", lambda error: raised.append(str(error)))
     yield page
     assert raised == [], "scripts of the page went wrong"
 
 
-def broken(seen: Seen, mirror: Path, collected: set[str]) -> list[str]:
+def broken(seen: OpenedMirror, mirror: Path, collected: set[str]) -> list[str]:
     """Say what is wrong with a page of a mirror of these addresses."""
     asked = (*seen.requests, *seen.scripted)
     wrong = [f"asked for {url}" for url in asked if not url.startswith(("file:", "data:", "about:", "blob:"))]

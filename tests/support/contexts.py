@@ -8,16 +8,16 @@ from tarantula.accounts.roles import Role
 from tarantula.accounts.roles_part_person import Person
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.tables.publications import AuditEntry
 
 
-def desk_of(database: Database, role: Role = Role.CURATOR, name: str = "ana") -> Desk:
+def context_of(database: Database, role: Role = Role.CURATOR, name: str = "ana") -> ServiceContext:
     """Return the desk of somebody, in the installation that the environment names."""
-    return Desk(Config(), database, Person(name, role))
+    return ServiceContext(Config(), database, Person(name, role))
 
 
-def noted(database: Database) -> list[tuple[str, str, str]]:
+def audit_entries(database: Database) -> list[tuple[str, str, str]]:
     """Return who did what to what, oldest first."""
     with database.reading() as session:
         rows = session.scalars(select(AuditEntry).order_by(AuditEntry.id))

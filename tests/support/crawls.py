@@ -15,9 +15,9 @@ from sqlalchemy import select
 
 from tarantula.core.database import Database
 from tarantula.publications import registry
-from tarantula.publications.config import read
+from tarantula.publications.config import read_config
 from tarantula.tables.publications import Document, Item
-from tests.support.waits import PATIENCE, PAUSE
+from tests.support.waits import POLL_SECONDS, TIMEOUT_SECONDS
 from tests.support.warm_processes import WarmProcess, is_warm
 
 ROOT = Path(__file__).parent.parent
@@ -30,7 +30,7 @@ started: list[subprocess.Popen[str]] = []
 def describe(database: Database, name: str, **values: Any) -> None:
     """Add a publication."""
     with database.session() as session:
-        registry.add(session, read({"name": name, "delay": 0, **values}))
+        registry.add_publication(session, read_config({"name": name, "delay": 0, **values}))
 
 
 def start(command: Sequence[str], **environment: str) -> subprocess.Popen[str]:
@@ -59,7 +59,7 @@ def run(*command: str, **environment: str) -> tuple[int, str, str]:
     """Run a command; return its exit code and what it said."""
     process = start(command, **environment)
     try:
-        out, err = process.communicate(timeout=PATIENCE)
+        out, err = process.communicate(timeout=TIMEOUT_SECONDS)
     finally:
         process.kill()
     return process.returncode, out, err
@@ -93,14 +93,14 @@ def only_item(database: Database) -> Item:
 
 def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
     """Wait for something that a running process brings about."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_SECONDS
     while not condition():
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < end, "it never came"
-        time.sleep(PAUSE)
+        time.sleep(POLL_SECONDS)
 
 
 def interrupt(process: subprocess.Popen[str], how: signal.Signals = signal.SIGINT) -> str:
     """Send a signal, wait for the end, and return the log."""
     process.send_signal(how)
-    return process.communicate(timeout=PATIENCE)[1]
+    return process.communicate(timeout=TIMEOUT_SECONDS)[1]

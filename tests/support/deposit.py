@@ -12,7 +12,7 @@ from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of, server_of
 from tarantula.lifecycle.schedule import create_item
 from tarantula.publications import registry
-from tarantula.publications.config import read
+from tarantula.publications.config import read_config
 from tarantula.tables.publications import Document, Item, Server
 
 BEGAN = datetime(2026, 6, 12, 22, 0, tzinfo=UTC)
@@ -36,7 +36,9 @@ DOCUMENTS: list[dict[str, Any]] = [
 def deposit(database: Database, name: str = "fcul", rows: list[dict[str, Any]] = DOCUMENTS) -> str:
     """Store a publication with one archived item, and return the item's urn."""
     with database.session() as session:
-        publication = registry.add(session, read({"name": name, "base_url": BASE, "accept": ".fc.ul.pt"}))
+        publication = registry.add_publication(
+            session, read_config({"name": name, "base_url": BASE, "accept": ".fc.ul.pt"})
+        )
         item = create_item(session, publication, BEGAN)
         item.state, item.started_at, item.finished_at = ItemState.ARCHIVED, BEGAN, datetime.now(UTC)
         base = session.scalars(select(Document).where(Document.item_id == item.id)).one()

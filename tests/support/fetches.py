@@ -8,20 +8,20 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from tarantula.fetch.client import Client
-from tarantula.fetch.exchange import Ask, Exchange
-from tests.support.waits import PATIENCE
+from tarantula.fetch.client import HttpClient
+from tarantula.fetch.exchange import Exchange, FetchRequest
+from tests.support.waits import TIMEOUT_SECONDS
 
 T = TypeVar("T")
 Runner = Callable[[Coroutine[Any, Any, T]], T]
 RUNNERS: dict[str, Runner[Any]] = {"asyncio": asyncio.run, "uvloop": uvloop.run}
 
 
-def fetch_all(asks: list[Ask], run: Runner[Any] = asyncio.run, **options: Any) -> list[Exchange]:
+def fetch_all(asks: list[FetchRequest], run: Runner[Any] = asyncio.run, **options: Any) -> list[Exchange]:
     """Fetch one after the other with one client."""
 
     async def main() -> list[Exchange]:
-        client = Client(**options)
+        client = HttpClient(**options)
         try:
             return [await client.fetch(ask) for ask in asks]
         finally:
@@ -33,4 +33,4 @@ def fetch_all(asks: list[Ask], run: Runner[Any] = asyncio.run, **options: Any) -
 
 def fetch(url: str, run: Runner[Any] = asyncio.run, *, client: dict[str, Any] | None = None, **limits: Any) -> Exchange:
     """Fetch one document with a client of its own, in at most 10 seconds if nothing else is said."""
-    return fetch_all([Ask(url, **{"timeout": PATIENCE} | limits)], run, **client or {})[0]
+    return fetch_all([FetchRequest(url, **{"timeout": TIMEOUT_SECONDS} | limits)], run, **client or {})[0]

@@ -8,10 +8,10 @@ from typing import Any
 
 from tarantula.core.database import Database
 from tarantula.streams import history
-from tarantula.streams.adapters.base import Doubt, Reading, Row
-from tarantula.streams.ingest.readings import keep
+from tarantula.streams.adapters.base import DoubtfulText, ReadRow, SourceReading
+from tarantula.streams.ingest.readings import ingest_reading
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import read
+from tarantula.streams.sources.config import parse_source
 from tarantula.tables.publications import Source
 
 SECOND = 1_000_000
@@ -26,42 +26,48 @@ def now() -> int:
 def followed(database: Database, name: str, fields: Mapping[str, str], owner: str = "", **values: Any) -> int:
     """Add a source with fields of these kinds; return its number."""
     said = [{"key": key, "kind": kind, "place": {"css": f".{key}"}} for key, kind in fields.items()]
-    config = read({"name": name, "url": "http://127.0.0.1:9/", "fields": said, "delay": 0, **values})
+    config = parse_source({"name": name, "url": "http://127.0.0.1:9/", "fields": said, "delay": 0, **values})
     with database.session() as session:
         return registry.add(session, config, owner).id
 
 
 def was_read(database: Database, source: int, at: int, rows: Mapping[str, Mapping[str, str]]) -> None:
     """Keep a reading: texts by the keys of fields, by rows."""
-    made = Reading(rows=[Row(dict(texts), row) for row, texts in rows.items()])
+    made = SourceReading(rows=[ReadRow(dict(texts), row) for row, texts in rows.items()])
     with database.session() as session:
         found = session.get_one(Source, source)
-        keep(session, found, registry.config_of(found), made, at)
+        ingest_reading(session, found, registry.config_of(found), made, at)
 
 
 def was_news(database: Database, source: int, rows: Sequence[Mapping[str, str]]) -> None:
     """Keep a reading of which every row is news."""
     with database.session() as session:
         found = session.get_one(Source, source)
-        keep(session, found, registry.config_of(found), Reading([Row(dict(texts)) for texts in rows], news=True), now())
+        ingest_reading(
+            session,
+            found,
+            registry.config_of(found),
+            SourceReading([ReadRow(dict(texts)) for texts in rows], news=True),
+            now(),
+        )
 
 
 def was_doubted(database: Database, source: int, field: str, row: str, text: str) -> None:
     """Keep a reading that is put aside."""
     with database.session() as session:
         found = session.get_one(Source, source)
-        made = Reading(doubts=[Doubt(field, text, "It may be another.", row)])
-        keep(session, found, registry.config_of(found), made, now())
+        made = SourceReading(doubts=[DoubtfulText(field, text, "It may be another.", row)])
+        ingest_reading(session, found, registry.config_of(found), made, now())
 
 
 def were_read(database: Database, source: int, field: str, values: Sequence[tuple[int, float]]) -> None:
     """Keep many values of a field, with when each was read."""
     with database.session() as session:
         series = history.series_of(session, source, [(field, "")])[field, ""]
-        history.store(session, [history.NewEvent(series, at, f"{value:g}", value, None) for at, value in values])
+        history.store_events(session, [history.NewEvent(series, at, f"{value:g}", value, None) for at, value in values])
 
 
 def all_summed_up(database: Database) -> None:
     """Sum up everything that is stale."""
-    while history.sum_up(database):
+    while history.aggregate_levels(database):
         pass

@@ -15,9 +15,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
-from tarantula.streams.history import NewEvent, series_of, sum_up
+from tarantula.streams.history import NewEvent, aggregate_levels, series_of
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import SourceConfig, read
+from tarantula.streams.sources.config import SourceConfig, parse_source
 from tarantula.tables.publications import Event, Level, Series
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,7 +35,7 @@ def at(text: str, zone: str = "UTC") -> int:
 
 def source_of(name: str = "weather.lisboa", **values: Any) -> SourceConfig:
     fields = [{"key": "value", "place": {"css": "b"}}]
-    return read({"name": name, "url": "http://example.org/", "fields": fields, **values})
+    return parse_source({"name": name, "url": "http://example.org/", "fields": fields, **values})
 
 
 def new_series(session: Session, zone: str = "UTC", name: str = "weather.lisboa", **values: Any) -> int:
@@ -56,7 +56,7 @@ def event(series_id: int, moment: int, value: str) -> NewEvent:
 
 
 def sum_up_all(database: Database, now: int = FAR, most: int = 1000) -> None:
-    while sum_up(database, most, now):
+    while aggregate_levels(database, most, now):
         pass
 
 

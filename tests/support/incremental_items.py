@@ -11,20 +11,20 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.incremental.plan import foresee, refresh
-from tarantula.incremental.plan_part_planned import PlannedVisit, Planner
+from tarantula.incremental.plan import apply_refresh, plan_refresh
+from tarantula.incremental.plan_part_planned import PlannedVisit, VisitPlanner
 from tarantula.lifecycle.coordinator import prepare_item
 from tarantula.store.listings import find_item
-from tarantula.store.transitions import hold
+from tarantula.store.transitions import lock_item
 from tarantula.tables.publications import Document, Item, Visit
 from tests.support.crawls import SCRAPY, start
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 RATE = 0.1
 """Changes a second, believed of every page."""
 
 
-def chosen(visits: Mapping[str, Sequence[float]]) -> Planner:
+def chosen(visits: Mapping[str, Sequence[float]]) -> VisitPlanner:
     """Plan visits of URLs, so many seconds after the beginning."""
 
     def plan(session: Session, item: Item, _now: datetime, _horizon: float) -> Iterable[PlannedVisit]:
@@ -34,13 +34,15 @@ def chosen(visits: Mapping[str, Sequence[float]]) -> Planner:
     return plan
 
 
-def prepare(database: Database, config: Config, name: str, planner: Planner, begins_at: datetime | None = None) -> str:
+def prepare(
+    database: Database, config: Config, name: str, planner: VisitPlanner, begins_at: datetime | None = None
+) -> str:
     """Make a refresh item whose collectors are still to be started; return its urn."""
     urn = prepare_item(config, name)
     with database.session() as session:
-        item = hold(session, urn)
+        item = lock_item(session, urn)
         earlier = session.get_one(Item, item.refreshes_id)
-        refresh(session, item, foresee(session, config, earlier, begins_at or datetime.now(UTC), planner))
+        apply_refresh(session, item, plan_refresh(session, config, earlier, begins_at or datetime.now(UTC), planner))
     return urn
 
 
@@ -49,7 +51,7 @@ def begin_collecting(name: str, urn: str) -> subprocess.Popen[str]:
     return start((SCRAPY, "crawl", name, "-a", f"item={urn}"))
 
 
-def end_of(process: subprocess.Popen[str], patience: float = PATIENCE) -> str:
+def end_of(process: subprocess.Popen[str], patience: float = TIMEOUT_SECONDS) -> str:
     """Wait until a collector has come to its end; return the log."""
     log = process.communicate(timeout=patience)[1]
     assert process.returncode == 0, log

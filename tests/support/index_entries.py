@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tarantula.search.index.schema import Entry, body_number, page_number
+from tarantula.search.index.schema import IndexEntry, body_number, page_number
 
 BEGINNING = datetime(2001, 1, 1, tzinfo=UTC)
 
 
-def entry(number: int, main: str, **others: Any) -> Entry:
+def entry(number: int, main: str, **others: Any) -> IndexEntry:
     """Return a page of one publication, like no other, collected so many days after the first; *others* as told."""
     path = str(others.pop("path", number))
     usual = {
@@ -25,4 +25,4 @@ def entry(number: int, main: str, **others: Any) -> Entry:
         "body": body_number(path),
         "language": "en",
     }
-    return Entry(number=number, main=main, **{**usual, **others})
+    return IndexEntry(number=number, main=main, **{**usual, **others})

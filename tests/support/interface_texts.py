@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tarantula.accounts.roles import Role
-from tarantula.core.states import MEANINGS, ItemState, Validation
+from tarantula.core.states import STATE_MEANINGS, ItemState, Validation
 from tarantula.core.times import PERIODS
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.links.link import LinkKind
-from tarantula.publications.attention import MEASURES, OF_A_STATE
+from tarantula.publications.attention import MEASURES, STATE_MEASURE
 from tarantula.publications.config import PublicationConfig
-from tarantula.store.transitions import OVER, STOPPED
+from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON
 from tarantula.streams.categories import categories
-from tarantula.streams.categories.category_part_making import questions
-from tarantula.web.components.publication_form import help_of
-from tarantula.web.components.source_form import TEXTS
-from tarantula.web.components.source_form import help_of as help_of_source
+from tarantula.streams.categories.category_part_making import form_questions
+from tarantula.web.components.publication_form import publication_field_help
+from tarantula.web.components.source_form import TEXT_FIELDS
+from tarantula.web.components.source_form import source_field_help as help_of_source
 from tests.support.crawls import ROOT
 
 PACKAGE = ROOT / "tarantula"
@@ -123,8 +123,10 @@ def marked() -> set[str]:
 
 def words() -> set[str]:
     """Return the words of the stages that pages translate one by one."""
-    chosen: Iterable[str] = (*PERIODS, *STRATEGIES, *ItemState, *Validation, *Role, *MEANINGS.values())
-    helps = {help_of(field) for field in PublicationConfig.model_fields} | {help_of_source(field) for field in TEXTS}
+    chosen: Iterable[str] = (*PERIODS, *STRATEGIES, *ItemState, *Validation, *Role, *STATE_MEANINGS.values())
+    helps = {publication_field_help(field) for field in PublicationConfig.model_fields} | {
+        help_of_source(field) for field in TEXT_FIELDS
+    }
     helps |= set(filter(None, _of_categories()))
     kinds = {kind.name.lower() for kind in LinkKind}
     return {str(word) for word in chosen} | helps | kinds | {role.somebody for role in Role} | OF_PYDANTIC | COUNTED
@@ -134,7 +136,7 @@ def _of_categories() -> Iterator[str]:
     """Yield what ready-made categories are called, and what they ask; their choices are names."""
     for category in categories().values():
         yield from (category.title, category.help)
-        for question in questions(category):
+        for question in form_questions(category):
             yield from (question.label, question.help)
 
 
@@ -142,10 +144,12 @@ def sentences() -> set[str]:
     """Return what the stages say of what people write and do, with ``{}`` in the place of values."""
     paths = [path for name in SENTENCES for path in _files(PACKAGE / name)]
     said = {text for path in paths for text in (*_arguments(path, SAYING), *_named(path), *_returned(path))}
-    measures = {f"{measure.sentence} ({{}})." for measure in (*MEASURES.values(), OF_A_STATE)}
+    measures = {f"{measure.sentence} ({{}})." for measure in (*MEASURES.values(), STATE_MEASURE)}
     said |= {text for name in WHOLE for path in _files(PACKAGE / name) for text in _whole(path)}
     said |= {text for name in NOTES for text in _arguments(PACKAGE / name, frozenset({"append"}))}
-    return {text for text in said if " " in text.replace("{}", "").strip()} | measures | {STOPPED, OVER}
+    return (
+        {text for text in said if " " in text.replace("{}", "").strip()} | measures | {STOPPED_REASON, DEADLINE_REASON}
+    )
 
 
 def _files(path: Path) -> list[Path]:

@@ -12,7 +12,7 @@ from tarantula.core.database import Database
 from tarantula.lifecycle.removal import Handover, hand_over
 from tarantula.store.captures import capture_of
 from tarantula.store.listings import find_item
-from tarantula.store.warc_reader_part_answer import read_answer
+from tarantula.store.warc_reader_part_answer import read_response
 from tarantula.tables.publications import Document, Item, LinkRow
 
 
@@ -24,7 +24,7 @@ def bodies(database: Database, config: Config, urn: str) -> dict[str, bytes]:
         for document in session.scalars(select(Document).where(Document.item_id == item.id)):
             capture = capture_of(session, config.items, document)
             if capture is not None:
-                found[document.url] = read_answer(capture.path, capture.offset).body
+                found[document.url] = read_response(capture.path, capture.offset).body
     return found
 
 

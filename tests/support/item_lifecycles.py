@@ -18,7 +18,7 @@ from tests.support.crawls import describe
 NOON = datetime(2027, 6, 1, 12, tzinfo=UTC)
 
 
-class Noted:
+class FakeStarter:
     """Starts nothing, and notes what it was asked for; what it is told is gone, is."""
 
     def __init__(self) -> None:

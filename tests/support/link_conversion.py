@@ -5,20 +5,20 @@ from __future__ import annotations
 from tarantula.core.urls import path_of
 from tarantula.links.convert import convert_links
 from tarantula.links.relocation import Relocator
-from tarantula.links.relocation_part_moved import Destination
+from tarantula.links.relocation_part_moved import LinkDestination
 
 URL = "http://fc.ul.pt/dir/page.html"
 FOLDER = "web/fc.ul.pt/dir/"
 
 
-def locate(url: str, requisite: bool) -> Destination:
+def locate(url: str, requisite: bool) -> LinkDestination:
     """What has a ``c`` in its path was collected; a redirect adds a fragment; an error is copied for who needs it."""
     path = path_of(url)
     if "redirect" in path:
-        return Destination("http://fc.ul.pt/dir/c", "web/fc.ul.pt/dir/c.x", "#there")
+        return LinkDestination("http://fc.ul.pt/dir/c", "web/fc.ul.pt/dir/c.x", "#there")
     if "c" in path or ("error" in path and requisite):
-        return Destination(url, f"web/fc.ul.pt{path}.x")
-    return Destination(url, None)
+        return LinkDestination(url, f"web/fc.ul.pt{path}.x")
+    return LinkDestination(url, None)
 
 
 def converted(document: str | bytes, media_type: str | None = "text/html", charset: str | None = "utf-8") -> bytes:

@@ -16,8 +16,8 @@ from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.search.texts.content import Content
-from tarantula.store.journal import Entry, Happened, note, note_of
+from tarantula.search.texts.content import ExtractedText
+from tarantula.store.journal import JournalKind, JournalRecord, append_item_to_journal, append_to_journal
 from tarantula.tables.publications import Document, Item, LinkRow, LinkWeight, Publication, ReadText, Server
 
 Web = Mapping[str, Sequence[tuple[str, str]]]
@@ -35,22 +35,22 @@ def add_item(
     publication: str,
     web: Web,
     redirects: Mapping[str, str] | None = None,
-    contents: Mapping[str, Content] | None = None,
+    contents: Mapping[str, ExtractedText] | None = None,
 ) -> int:
     """Make an item that has ended; return its id."""
     with database.session() as session:
         item = _ended(session, publication)
         for path, named in web.items():
-            content = (contents or {}).get(path, Content(main=f"This is {path}."))
+            content = (contents or {}).get(path, ExtractedText(main=f"This is {path}."))
             content.anchors = [(key_of(url(target)).hex(), words) for target, words in named]
             links = {target: LinkKind.NAVIGATION for target, _ in named}
             number = add_document(session, item.id, path, 200, links)
             session.add(ReadText(document_id=number, item_id=item.id, content=content.packed()))
             session.flush()
-            note(session.connection(), Happened.READ, item.id, [number])
+            append_to_journal(session.connection(), JournalKind.READ, item.id, [number])
         for path, target in (redirects or {}).items():
             add_document(session, item.id, path, 301, {target: LinkKind.REDIRECT})
-        note_of(item, Happened.ENDED)
+        append_item_to_journal(item, JournalKind.ENDED)
         return item.id
 
 
@@ -86,9 +86,9 @@ def add_document(
     return document.id
 
 
-def ended(*items: int) -> list[Entry]:
+def ended(*items: int) -> list[JournalRecord]:
     """Return what the journal says of items that have ended."""
-    return [Entry(number, Happened.ENDED, item, []) for number, item in enumerate(items)]
+    return [JournalRecord(number, JournalKind.ENDED, item, []) for number, item in enumerate(items)]
 
 
 def weighed(database: Database, item_id: int) -> dict[str, LinkWeight]:
@@ -103,7 +103,7 @@ def weighed(database: Database, item_id: int) -> dict[str, LinkWeight]:
 
 
 def _ended(session: Session, name: str) -> Item:
-    publication = session.scalar(select(Publication).where(Publication.name == name)) or registry.add(
+    publication = session.scalar(select(Publication).where(Publication.name == name)) or registry.add_publication(
         session, PublicationConfig(name=name, base_url=f"http://{name}.example/")
     )
     item = create_item(session, publication, datetime.now(UTC))

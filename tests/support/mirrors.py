@@ -14,13 +14,13 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of, server_of
-from tarantula.crawl.responses import REDIRECTS
+from tarantula.crawl.responses import REDIRECT_CODES
 from tarantula.fetch.media_types import media_type
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links import grammar
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry
-from tarantula.publications.config import read
+from tarantula.publications.config import read_config
 from tarantula.store.warc_writer import WarcWriter
 from tarantula.tables.publications import Document, Item, Server
 from tests.support.exchanges import answer, exchange
@@ -53,8 +53,8 @@ def store(config: Config, database: Database, answers: Mapping[str, Kept], name:
     """Store an item that was collected: the first address is that of its base document. Return its urn."""
     base = next(iter(answers))
     with database.session() as session:
-        publication = registry.add(
-            session, read({"name": name, "base_url": base, "description": "Ciência & Tecnologia"})
+        publication = registry.add_publication(
+            session, read_config({"name": name, "base_url": base, "description": "Ciência & Tecnologia"})
         )
         item = create_item(session, publication, BEGAN)
         item.state, item.started_at, item.finished_at = ItemState.ARCHIVED, BEGAN, BEGAN
@@ -83,7 +83,7 @@ def _fill(document: Document, url: str, kept: Kept, writer: WarcWriter) -> None:
     document.state, document.type, document.kind = kept.status, media_type(kept.type), int(kept.kind)
     document.warc, document.warc_offset, document.warc_length = stored.file, stored.offset, stored.length
     document.rendered_offset, document.digest, document.collected_at = stored.rendered_offset, stored.digest, BEGAN
-    document.size, document.links = len(kept.body), int(kept.status in REDIRECTS)
+    document.size, document.links = len(kept.body), int(kept.status in REDIRECT_CODES)
 
 
 def files(mirror: Path) -> dict[str, bytes]:
@@ -100,7 +100,7 @@ def copy_of(mirror: Path, stem: str) -> bytes:
 _PLACES = (grammar.HTML, grammar.SVG, grammar.UNVISITED, *grammar.XML_ROOTS.values())
 _NAMES = {
     place.attribute
-    for places in (*(found for table in _PLACES for found in table.values()), grammar.ANYWHERE)
+    for places in (*(found for table in _PLACES for found in table.values()), grammar.ANY_ELEMENT)
     for place in places
     if place.attribute
 }

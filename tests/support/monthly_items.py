@@ -16,7 +16,7 @@ from tarantula.core.urls import key_of, server_of
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry
-from tarantula.publications.config import read
+from tarantula.publications.config import read_config
 from tarantula.store.warc_writer import WarcWriter
 from tarantula.tables.publications import Document, Item, LinkRow, Publication, Server
 from tests.support.exchanges import answer, exchange
@@ -49,7 +49,9 @@ def archive(config: Config, database: Database, month: int, pages: Pages, name: 
     """Store an item of that month, and return its urn; the first one makes the publication, with *values*."""
     with database.session() as session:
         known = session.scalar(select(Publication).where(Publication.name == name))
-        publication = known or registry.add(session, read({"name": name, "base_url": BASE, **values}))
+        publication = known or registry.add_publication(
+            session, read_config({"name": name, "base_url": BASE, **values})
+        )
         item = create_item(session, publication, datetime(2026, month, 1, tzinfo=UTC))
         item.state, item.started_at, item.finished_at = ItemState.ARCHIVED, item.planned_at, item.planned_at
         directory = config.make_home() / "items" / item.urn / "archive"

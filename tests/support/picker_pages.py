@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies
 
-from tarantula.streams.adapters.base import Answer
-from tarantula.streams.picker.draft import Draft
+from tarantula.streams.adapters.base import SourceResponse
+from tarantula.streams.picker.draft import SourceDraft
 from tarantula.streams.picker.page_part_tree import PageTree
 
 LEAGUE = """<!doctype html><html lang=pt><meta charset=utf-8><title>Hóquei em patins: 1.ª divisão</title>
@@ -53,9 +53,9 @@ HOSTILE = """<!doctype html><html onload=evil() class='a"><script>evil()</script
 """A page that tries everything; its value is 42."""
 
 
-def answer_of(html: str, url: str = "http://a.example/page") -> Answer:
+def answer_of(html: str, url: str = "http://a.example/page") -> SourceResponse:
     """Return a page as a server would send it."""
-    return Answer(url, html.encode(), "text/html; charset=utf-8")
+    return SourceResponse(url, html.encode(), "text/html; charset=utf-8")
 
 
 def number_of(tree: PageTree, css: str, nth: int = 0) -> int:
@@ -63,11 +63,11 @@ def number_of(tree: PageTree, css: str, nth: int = 0) -> int:
     return tree.number(tree.document.select(css)[nth])
 
 
-def draft_of(html: str, *chosen: tuple[str, int] | tuple[str, int, str]) -> Draft:
+def draft_of(html: str, *chosen: tuple[str, int] | tuple[str, int, str]) -> SourceDraft:
     """Return a draft for which elements were pointed at: selector, which of them, and perhaps a part of its text."""
     answer = answer_of(html)
     tree = PageTree.of(answer)
-    draft = Draft(answer, tree)
+    draft = SourceDraft(answer, tree)
     for css, nth, *part in chosen:
         draft.point(number_of(tree, css, nth), *part)
     return draft

@@ -13,8 +13,8 @@ from urllib.parse import parse_qs
 
 from playwright.sync_api import FrameLocator, Page, expect
 
-from tarantula.streams.sources.config_part_steps import Action, Step
-from tests.support.web_server import Office, settled
+from tarantula.streams.sources.config_part_steps import BrowserAction, BrowserStep
+from tests.support.web_server import WebServer, settled
 
 PICTURE = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154"
@@ -107,7 +107,7 @@ def site_that(answer: Callable[[Request], Reply]) -> Iterator[str]:
         server.shutdown()
 
 
-def open_to_point_at(place: Office, window: Page, url: str) -> FrameLocator:
+def open_to_point_at(place: WebServer, window: Page, url: str) -> FrameLocator:
     """Open a page to point at, as somebody does who typed its address; return its frame."""
     window.goto(f"{place.address}/streams/new")
     settled(window)
@@ -141,8 +141,8 @@ def behind_a_door(request: Request) -> Reply:
 
 
 DOOR = [
-    Step(action=Action.FILL, where="[name=user]", value="{name}"),
-    Step(action=Action.FILL, where="[name=word]", value="{word}"),
-    Step(action=Action.CLICK, where="button"),
-    Step(action=Action.WAIT, where="#v:not(:empty)"),
+    BrowserStep(action=BrowserAction.FILL, where="[name=user]", value="{name}"),
+    BrowserStep(action=BrowserAction.FILL, where="[name=word]", value="{word}"),
+    BrowserStep(action=BrowserAction.CLICK, where="button"),
+    BrowserStep(action=BrowserAction.WAIT, where="#v:not(:empty)"),
 ]

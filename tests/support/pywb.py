@@ -11,9 +11,9 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from socket import create_server
 
-from tarantula.core.config import REPLAY
+from tarantula.core.config import PYWB_CONFIG
 from tests.support.pywb_environment import wayback
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 ADDRESS = f"127.{os.getpid() >> 16 & 127 | 128}.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
 """Of loopback, and of this process alone: pywb has to be told a port, and nobody else takes one here meanwhile."""
@@ -25,7 +25,7 @@ def serving(home: Path) -> Iterator[int]:
     with create_server((ADDRESS, 0)) as probe:
         port: int = probe.getsockname()[1]
     if not (home / "config.yaml").exists():
-        (home / "config.yaml").write_text(REPLAY)
+        (home / "config.yaml").write_text(PYWB_CONFIG)
     command: list[str | Path] = [wayback(), "--bind", ADDRESS, "--port", str(port), "--directory", home]
     with (home / "pywb.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:
         try:
@@ -37,7 +37,7 @@ def serving(home: Path) -> Iterator[int]:
 
 def ask(port: int, path: str) -> tuple[HTTPResponse, bytes]:
     """Ask pywb for a page; return its answer and the body."""
-    connection = HTTPConnection(ADDRESS, port, timeout=PATIENCE)
+    connection = HTTPConnection(ADDRESS, port, timeout=TIMEOUT_SECONDS)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()
@@ -47,7 +47,7 @@ def ask(port: int, path: str) -> tuple[HTTPResponse, bytes]:
 
 
 def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < end:
         assert server.poll() is None, "pywb ended"
         try:

@@ -12,9 +12,9 @@ import uvicorn
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.sockets import listen
+from tarantula.core.sockets import open_listener
 from tarantula.web.replay.app import create_replay_app
-from tarantula.web.replay.security_part_tickets import Tickets
+from tarantula.web.replay.security_part_tickets import TicketSigner
 from tests.support.waits import eventually
 
 
@@ -31,7 +31,7 @@ class Showing(NamedTuple):
     """A server that is running."""
 
     port: int
-    tickets: Tickets
+    tickets: TicketSigner
 
     def get(self, path: str | bytes, *headers: str, method: str = "GET") -> Reply:
         """Ask for a path, whatever it is made of."""
@@ -51,10 +51,10 @@ class Showing(NamedTuple):
 
 
 @contextmanager
-def showing(config: Config, database: Database, tickets: Tickets | None = None) -> Iterator[Showing]:
+def showing(config: Config, database: Database, tickets: TicketSigner | None = None) -> Iterator[Showing]:
     """Serve the archived pages of an installation."""
-    tickets = tickets or Tickets()
-    taken = listen("127.0.0.1", 0)
+    tickets = tickets or TicketSigner()
+    taken = open_listener("127.0.0.1", 0)
     app = create_replay_app(config, database, tickets)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)

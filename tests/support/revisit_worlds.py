@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tarantula.revisit.experiments.experiment_part_worlds import zipf
-from tarantula.revisit.model import Floats, mean
-from tarantula.revisit.optimum import optimum, steady_freshness
-from tarantula.revisit.pages import Limits, Pages
-from tarantula.revisit.planning.policies_part_choosers import Chooser
-from tarantula.revisit.planning.uncertain_pages import Believed, Pauses, freshness_of, gaps_of
-from tarantula.revisit.rates.estimates import beliefs_of
-from tarantula.revisit.rates.history import Ledger, Wanted
-from tarantula.revisit.rates.observations import FIRST_BODY, Sights
+from tarantula.revisit.experiments.experiment_part_worlds import zipf_shares
+from tarantula.revisit.model import Floats, weighted_mean
+from tarantula.revisit.optimum import optimal_frequencies, steady_freshness
+from tarantula.revisit.pages import Pages, VisitLimits
+from tarantula.revisit.planning.policies_part_choosers import PlanningPolicy
+from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, expected_freshness, visit_gaps
+from tarantula.revisit.rates.estimates import estimate_rates
+from tarantula.revisit.rates.history import HistoryBuilder, PagesToRevisit
+from tarantula.revisit.rates.observations import FIRST_BODY, Observations
 from tarantula.revisit.schedule import Schedule
 
 DAY = 86_400.0
@@ -42,20 +42,20 @@ def pages_of(world: str, count: int, *, weighed: bool = False, servers: int = 1)
     """Return the pages of a world, which weigh the same or by Zipf's law."""
     chance = np.random.default_rng(5)
     rates = WORLDS[world](chance, count) / DAY
-    weights = chance.permutation(zipf(count, 0.7)) if weighed else None
+    weights = chance.permutation(zipf_shares(count, 0.7)) if weighed else None
     return Pages.of(rates, chance.integers(0, servers, count), weights)
 
 
-def pauses_of(pages: Pages, horizon: float, visits_a_day: float) -> Pauses:
+def pauses_of(pages: Pages, horizon: float, visits_a_day: float) -> PerServerLimits:
     """Return limits for so many visits a day to each page; servers may be asked a little more often."""
     visits, servers = round(len(pages) * visits_a_day * horizon / DAY), len(pages.starts) - 1
-    return Pauses(horizon, np.full(servers, BUSY * servers * horizon / visits), visits)
+    return PerServerLimits(horizon, np.full(servers, BUSY * servers * horizon / visits), visits)
 
 
-def best(pages: Pages, pauses: Pauses) -> float:
+def best(pages: Pages, pauses: PerServerLimits) -> float:
     """Return how fresh pages can be kept for ever."""
-    limits = Limits(pauses.horizon, float(pauses.of_servers[0]), pauses.visits)
-    return mean(steady_freshness(pages, optimum(pages, limits).frequencies), pages.weights)
+    limits = VisitLimits(pauses.horizon, float(pauses.of_servers[0]), pauses.visits)
+    return weighted_mean(steady_freshness(pages, optimal_frequencies(pages, limits).frequencies), pages.weights)
 
 
 class Kept:
@@ -67,36 +67,40 @@ class Kept:
         self.last, self.versions = np.zeros(count), np.full(count, FIRST_BODY)
         self.seen = [(np.arange(count), np.zeros(count), self.versions.copy())]
 
-    def known(self, now: float) -> Believed:
+    def known(self, now: float) -> UncertainPages:
         """Return what is known of pages by whoever knows their rates."""
-        sure = Believed.known(self.pages)
-        return Believed(self.pages, sure.shapes, sure.scales, now - self.last)
+        sure = UncertainPages.known(self.pages)
+        return UncertainPages(self.pages, sure.shapes, sure.scales, now - self.last)
 
-    def learned(self, now: float) -> Believed:
+    def learned(self, now: float) -> UncertainPages:
         """Return what is believed of them by what visits saw."""
         pages, times, faces = (np.concatenate(column) for column in zip(*self.seen, strict=True))
         unsaid, nowhere = np.full(len(pages), np.nan), np.zeros(len(self.pages), dtype=np.int64)
-        sights = Sights.of(pages, times + BEGIN, faces, unsaid, np.zeros(len(pages), dtype=np.bool_))
-        ledger = Ledger()
-        ledger.add(sights, self.pages.servers, nowhere, Wanted(np.arange(len(self.pages)), nowhere, nowhere))
-        beliefs = beliefs_of(ledger)
-        return Believed.of(beliefs.shapes, beliefs.scales, now - self.last, self.pages.servers, self.pages.weights)
+        sights = Observations.of(pages, times + BEGIN, faces, unsaid, np.zeros(len(pages), dtype=np.bool_))
+        ledger = HistoryBuilder()
+        ledger.add(sights, self.pages.servers, nowhere, PagesToRevisit(np.arange(len(self.pages)), nowhere, nowhere))
+        beliefs = estimate_rates(ledger)
+        return UncertainPages.of(
+            beliefs.shapes, beliefs.scales, now - self.last, self.pages.servers, self.pages.weights
+        )
 
-    def keep(self, choose: Chooser, pauses: Pauses, items: int, *, is_known: bool) -> Floats:
+    def keep(self, choose: PlanningPolicy, pauses: PerServerLimits, items: int, *, is_known: bool) -> Floats:
         """Plan item after item, and return how fresh pages were in each."""
         fresh = np.empty(items)
         for item in range(items):
             now = item * pauses.horizon
             schedule = choose(self.known(now) if is_known else self.learned(now), pauses)
             assert schedule.closest() >= pauses.of_servers[0]
-            fresh[item] = mean(freshness_of(schedule, self.known(now), pauses.horizon), self.pages.weights)
+            fresh[item] = weighted_mean(
+                expected_freshness(schedule, self.known(now), pauses.horizon), self.pages.weights
+            )
             self._visit(schedule, now)
         return fresh
 
     def _visit(self, schedule: Schedule, now: float) -> None:
         order = np.lexsort((schedule.times, schedule.pages))
         pages, times = schedule.pages[order], now + schedule.times[order]
-        gaps = gaps_of(schedule, self.known(now))[order]
+        gaps = visit_gaps(schedule, self.known(now))[order]
         changed = self.chance.random(len(pages)) < -np.expm1(-self.pages.rates[pages] * gaps)
         before = np.searchsorted(pages, pages)
         counted = np.concatenate([[0], np.cumsum(changed)])

@@ -23,7 +23,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import Coordinator
-from tarantula.store.transitions import News, announce, hold, move
+from tarantula.store.transitions import ItemNotice, change_state, lock_item, queue_notice
 from tarantula.tables.publications import Document
 from tests.support.crawls import describe
 
@@ -88,20 +88,20 @@ class AtOnce:
         """Take an item on from its state to the next."""
         os.write(self._log, f"{urn} {state}\n".encode())
         with self._database.session() as session:
-            item = hold(session, urn)
+            item = lock_item(session, urn)
             if item.state == ItemState.CONVERTING:
-                move(item, ItemState.ARCHIVED, self.now)
-                announce(item, News.ENDED)
+                change_state(item, ItemState.ARCHIVED, self.now)
+                queue_notice(item, ItemNotice.ENDED)
                 return
             if item.state == ItemState.WAITING:
-                move(item, ItemState.COLLECTING, self.now)
+                change_state(item, ItemState.COLLECTING, self.now)
             item.started_at = self.now
             session.execute(update(Document).where(Document.item_id == item.id).values(state=200))
             if item.configuration["convert"]:
-                move(item, ItemState.CONVERTING, self.now)
+                change_state(item, ItemState.CONVERTING, self.now)
                 item.retry_at = self.now
             else:
-                move(item, ItemState.ARCHIVED, self.now)
+                change_state(item, ItemState.ARCHIVED, self.now)
 
     def is_gone(self, urn: str) -> bool | None:
         """Nothing was started."""

@@ -7,16 +7,16 @@ from math import ceil, inf
 
 import numpy as np
 
-from tarantula.revisit.changes import first_change, next_change, streams
+from tarantula.revisit.changes import first_change, generator_states, next_change
 from tarantula.revisit.model import Floats
-from tarantula.revisit.pages import TICKS, Limits
+from tarantula.revisit.pages import TICKS_PER_SECOND, VisitLimits
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.simulator.simulation_part_web import Web
+from tarantula.revisit.simulator.simulation_part_web import SimulatedWeb
 
 
-def made(schedule: Schedule, web: Web, crawlers: Floats, limits: Limits) -> list[float]:
+def made(schedule: Schedule, web: SimulatedWeb, crawlers: Floats, limits: VisitLimits) -> list[float]:
     """Look at every server whenever a crawler is free; return when each visit is made, and nan for never."""
-    due = np.ceil(schedule.times * TICKS) / TICKS
+    due = np.ceil(schedule.times * TICKS_PER_SECOND) / TICKS_PER_SECOND
     done = np.full(len(due), np.nan)
     servers = range(len(schedule.starts) - 1)
     turn, rested = [int(start) for start in schedule.starts[:-1]], [0.0 for _ in servers]
@@ -42,14 +42,14 @@ def made(schedule: Schedule, web: Web, crawlers: Floats, limits: Limits) -> list
             crawler = free.pop()
             seconds = web.sizes[schedule.pages[visit]] / min(crawlers[crawler], web.speeds[server])
             done[visit] = now
-            busy[crawler] = now + ceil(seconds * TICKS) / TICKS
+            busy[crawler] = now + ceil(seconds * TICKS_PER_SECOND) / TICKS_PER_SECOND
             rested[server] = max(now + limits.pause, busy[crawler])
             turn[server] += 1
 
 
-def staleness(visits: Schedule, web: Web, limits: Limits, seed: int) -> float:
+def staleness(visits: Schedule, web: SimulatedWeb, limits: VisitLimits, seed: int) -> float:
     """Look at every document, fresh at first, from change to change and from visit to visit."""
-    draws = streams(len(web.pages), seed)
+    draws = generator_states(len(web.pages), seed)
     stale = 0.0
     for document, (rate, law) in enumerate(zip(web.pages.rates.tolist(), web.laws.tolist(), strict=True)):
         changes, time = [], first_change(law, rate, draws, document) if rate < inf else inf

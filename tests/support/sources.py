@@ -13,11 +13,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
-from tarantula.streams.adapters.base import Doubt, Reading, Row
-from tarantula.streams.ingest.outcome import Kept, NotMade, Unchanged
-from tarantula.streams.ingest.readings import keep
+from tarantula.streams.adapters.base import DoubtfulText, ReadRow, SourceReading
+from tarantula.streams.ingest.outcome import FailedReading, IngestResult, UnchangedReading
+from tarantula.streams.ingest.readings import ingest_reading
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import SourceConfig, read
+from tarantula.streams.sources.config import SourceConfig, parse_source
 from tarantula.tables.publications import Event, PutAside, Series, Source, SourceState
 from tests.sites.server import Answer, Manner, Visit
 from tests.support.crawls import SCRAPY, interrupt, start
@@ -38,27 +38,29 @@ def config(name: str = "weather.lisboa", **values: Any) -> SourceConfig:
     said: dict[str, Any] = {"url": "http://example.org/", "fields": [{"key": "value"}], "delay": 0, **values}
     if said.get("adapter", "page") == "page":
         said["fields"] = [{"place": {"css": f"#{field['key']}"}, **field} for field in said["fields"]]
-    return read({"name": name, **said})
+    return parse_source({"name": name, **said})
 
 
-def one(text: str, key: str = "value", row: str = "") -> Reading:
+def one(text: str, key: str = "value", row: str = "") -> SourceReading:
     """A reading of one text."""
-    return Reading(rows=[Row({key: text}, row)])
+    return SourceReading(rows=[ReadRow({key: text}, row)])
 
 
-def doubted(text: str, why: str = "It may be another.", key: str = "value") -> Reading:
+def doubted(text: str, why: str = "It may be another.", key: str = "value") -> SourceReading:
     """A reading of one doubtful text."""
-    return Reading(doubts=[Doubt(key, text, why)])
+    return SourceReading(doubts=[DoubtfulText(key, text, why)])
 
 
-def kept(database: Database, source_id: int, reading: Reading | NotMade | Unchanged, second: float = 0) -> Kept:
+def kept(
+    database: Database, source_id: int, reading: SourceReading | FailedReading | UnchangedReading, second: float = 0
+) -> IngestResult:
     """Keep a reading made so many seconds after the beginning."""
     with database.session() as session:
         source = session.get_one(Source, source_id)
-        return keep(session, source, registry.config_of(source), reading, BEGIN + round(second * SECOND))
+        return ingest_reading(session, source, registry.config_of(source), reading, BEGIN + round(second * SECOND))
 
 
-def texts(database: Database, *texts: str, source_id: int = 1) -> list[Kept]:
+def texts(database: Database, *texts: str, source_id: int = 1) -> list[IngestResult]:
     """Keep readings of texts, a second apart."""
     return [kept(database, source_id, one(text), second) for second, text in enumerate(texts)]
 

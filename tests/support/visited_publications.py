@@ -14,7 +14,7 @@ from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of, server_of
 from tarantula.lifecycle.schedule import create_item
 from tarantula.publications import registry
-from tarantula.publications.config import read
+from tarantula.publications.config import read_config
 from tarantula.tables.publications import Document, Item, Publication, Server
 
 BASE = "http://www.fc.ul.pt/"
@@ -41,7 +41,7 @@ Sights = Mapping[str, Sight]
 def publish(database: Database, name: str = "fcul", **values: object) -> None:
     """Describe a publication."""
     with database.session() as session:
-        registry.add(session, read({"name": name, "base_url": BASE, "delay": 1, **values}))
+        registry.add_publication(session, read_config({"name": name, "base_url": BASE, "delay": 1, **values}))
 
 
 def collected(database: Database, at: datetime, sights: Sights, name: str = "fcul") -> str:

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-PATIENCE = 120.0
+TIMEOUT_SECONDS = 120.0
 """Seconds. It costs nothing when all goes well, and others use the machine too."""
-PAUSE = 0.02
+POLL_SECONDS = 0.02
 """Seconds between two looks."""
 
 Found = TypeVar("Found")
@@ -17,16 +17,16 @@ Found = TypeVar("Found")
 
 def eventually(look: Callable[[], Found | None]) -> Found:
     """Look until something is so, or there, and return it."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_SECONDS
     while not (found := look()):
         assert time.monotonic() < end, "it never came"
-        time.sleep(PAUSE)
+        time.sleep(POLL_SECONDS)
     return found
 
 
 async def eventually_here(condition: Callable[[], object]) -> None:
     """Look until something is so, while the loop goes on."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         # What is waited for is often no event: a server's list of visits, the size of a pool.
         while not condition():
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(POLL_SECONDS)

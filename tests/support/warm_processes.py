@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 ROOT = Path(__file__).parent.parent
-LARGEST = 1 << 20
+MAX_MESSAGE_BYTES = 1 << 20
 """Of what is told of a process that is to be started, in bytes."""
 LINES = 1
 """Of a stream that is written line by line."""
@@ -55,7 +55,7 @@ SEARCHING = (
     "tarantula.search.barrels.barrel_part_barrel_process",
     "tarantula.search.barrels.gateway_part_gateway_process",
 )
-NEEDED = {"web": SERVING, "serve": SERVING, "barrel": SEARCHING, "gateway": SEARCHING}
+MODULES_BY_NOUN = {"web": SERVING, "serve": SERVING, "barrel": SEARCHING, "gateway": SEARCHING}
 """What is read beside the rest, when a noun is asked for that needs it."""
 
 
@@ -110,7 +110,7 @@ def is_warm(command: Sequence[str]) -> bool:
 def _warm_parent() -> socket.socket:
     """Start the process from which others are forked; it ends when this one does."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LARGEST)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_MESSAGE_BYTES)
     with theirs:
         parent = subprocess.Popen(
             [sys.executable, "-m", "tests.support.warm_processes", str(theirs.fileno())],
@@ -145,12 +145,12 @@ def _fork_for_ever(asked: socket.socket) -> Callable[[], None]:
     # Nobody asks how those ended that only wait for others.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        told, files, *_ = socket.recv_fds(asked, LARGEST, 4)
+        told, files, *_ = socket.recv_fds(asked, MAX_MESSAGE_BYTES, 4)
         if not told:
             sys.exit()
         start: Start = pickle.loads(told)
         for noun in start.arguments[1:2]:
-            _read_modules(NEEDED.get(noun, ()))
+            _read_modules(MODULES_BY_NOUN.get(noun, ()))
         if os.fork() == 0:
             return _fork_and_wait(start, files, asked)
         for file in files:

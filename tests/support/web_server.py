@@ -10,10 +10,10 @@ import httpx
 from playwright.sync_api import Page
 
 from tests.support.crawls import TARANTULA, start
-from tests.support.waits import PATIENCE
+from tests.support.waits import TIMEOUT_SECONDS
 
 
-class Office(NamedTuple):
+class WebServer(NamedTuple):
     """Pages that are being served."""
 
     address: str
@@ -27,9 +27,9 @@ class Office(NamedTuple):
         page.wait_for_url(f"{self.address}/")
 
 
-def asking(address: str, **options: Any) -> httpx.Client:
+def api_client(address: str, **options: Any) -> httpx.Client:
     """Return a program that asks what is at an address of loopback, and waits for its answers."""
-    return httpx.Client(base_url=address, trust_env=False, timeout=PATIENCE, **options)
+    return httpx.Client(base_url=address, trust_env=False, timeout=TIMEOUT_SECONDS, **options)
 
 
 def settled(page: Page) -> Page:
@@ -40,14 +40,14 @@ def settled(page: Page) -> Page:
 
 
 @contextmanager
-def office(*arguments: str, command: str = "web") -> Iterator[Office]:
+def web_server(*arguments: str, command: str = "web") -> Iterator[WebServer]:
     """Serve the pages of the installation that the environment names."""
     process = start([TARANTULA, command, "--port", "0", "--replay-port", "0", *arguments])
     try:
         assert process.stdout is not None
         printed = process.stdout.readline().strip()
-        assert printed.startswith("http"), process.communicate(timeout=PATIENCE)
-        yield Office(printed.partition("/begin")[0].rstrip("/"), printed)
+        assert printed.startswith("http"), process.communicate(timeout=TIMEOUT_SECONDS)
+        yield WebServer(printed.partition("/begin")[0].rstrip("/"), printed)
     finally:
         process.terminate()
-        process.communicate(timeout=PATIENCE)
+        process.communicate(timeout=TIMEOUT_SECONDS)

@@ -13,17 +13,17 @@ from sqlalchemy import update
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
-from tarantula.search.index.updater import Following
+from tarantula.search.index.updater import IndexUpdater
 from tarantula.services.streams import views
 from tarantula.streams.views.config import ViewKind
 from tarantula.tables.publications import Document
 from tests.search.test_index_updater import catch_up, tell
-from tests.support.contexts import desk_of
+from tests.support.contexts import context_of
 from tests.support.crawls import ROOT
 from tests.support.followed_sources import HOUR, followed, now, was_doubted, was_read
 from tests.support.monthly_items import Page as Stored
 from tests.support.monthly_items import archive
-from tests.support.web_server import office
+from tests.support.web_server import web_server
 
 GRAVE = ("serious", "critical")
 DESK, TELEPHONE = 1200, 390
@@ -48,8 +48,8 @@ def test_no_page_has_a_serious_fault_and_all_fit_a_telephone(sqlite_config: Conf
             session.execute(update(Document).values(collected_at=datetime.now(UTC)))
         tell(database, urn)
         _follow(database)
-        catch_up(Following(sqlite_config, database))
-    with office() as place:
+        catch_up(IndexUpdater(sqlite_config, database))
+    with web_server() as place:
         place.enter(window)
         assert "button-name" in " ".join(_violations_of_a_bad_page(window))
         found = {address: _faults(window, place.address + address) for address in pages(urn)}
@@ -65,9 +65,9 @@ def _follow(database: Database) -> None:
         }
         was_read(database, source, now() - (3 - hour) * HOUR, rows)
     was_doubted(database, source, "students", "LEI", "many")
-    desk = desk_of(database, Role.READER, getpass.getuser())
+    desk = context_of(database, Role.READER, getpass.getuser())
     for kind in ViewKind:
-        views.edit(desk, views.add_source(desk, "fcul").id, {"kind": kind})
+        views.edit_view(desk, views.add_source_view(desk, "fcul").id, {"kind": kind})
 
 
 def _violations_of_a_bad_page(window: Page) -> list[str]:

@@ -9,12 +9,12 @@ from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tests.support.alerts import come, new_source
-from tests.support.web_server import asking, office, settled
+from tests.support.web_server import api_client, settled, web_server
 from tests.web.test_people import PASSWORD, log_in
 
 
 def test_an_alert_is_written_and_shown_when_it_fires_to_its_owner_alone(sqlite_config: Config, window: Page) -> None:
-    with open_database(sqlite_config) as database, office() as place:
+    with open_database(sqlite_config) as database, web_server() as place:
         with database.session() as session:
             for name in ("ana", "rui"):
                 accounts.add(session, name, Role.ADMINISTRATOR if name == "ana" else Role.READER, PASSWORD)
@@ -57,7 +57,7 @@ def test_an_alert_is_written_and_shown_when_it_fires_to_its_owner_alone(sqlite_c
 
 def check_api(address: str, window: Page) -> None:
     cookies = {str(one.get("name")): str(one.get("value")) for one in window.context.cookies()}
-    with asking(f"{address}/api", cookies=cookies, headers={"Origin": address}) as api:
+    with api_client(f"{address}/api", cookies=cookies, headers={"Origin": address}) as api:
         (row,) = api.get("/alerts").json()
         assert (row["name"], row["on"], row["tree"]["when"]["value"]) == ("Storm", False, "10")
         changed = api.patch(f"/alerts/{row['id']}", json={"condition": row["tree"], "hold": "5m", "on": True})

@@ -14,13 +14,13 @@ from tarantula.accounts import accounts, sessions
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.search.index.updater import Following
+from tarantula.search.index.updater import IndexUpdater
 from tarantula.web.auth_part_gate import SESSION_COOKIE
 from tests.search.test_index_updater import catch_up
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
 from tests.support.crawls import ROOT, collect, describe, only_item
-from tests.support.web_server import office
+from tests.support.web_server import web_server
 
 FULL = bool(os.environ.get("TARANTULA_FULL_SIZE"))
 # PostgreSQL refuses more of what strangers send.
@@ -51,7 +51,7 @@ def way_in(database: Database) -> str:
     with database.session() as session:
         account = accounts.add(session, "ana", Role.ADMINISTRATOR, "correct horse battery")
         accounts.add(session, "ivo", Role.READER, "correct horse battery")
-        return f"{SESSION_COOKIE}={sessions.begin(session, account, 'ana')}"
+        return f"{SESSION_COOKIE}={sessions.begin_session(session, account, 'ana')}"
 
 
 @pytest.mark.parametrize("database_config", KINDS, indirect=True)
@@ -62,11 +62,11 @@ def test_nothing_that_is_sent_breaks_the_api(
     with Web(SITE) as web:
         describe(database, "fcul", base_url=web.url(), robots=False)
         collect("fcul")
-    catch_up(Following(database_config, database))
+    catch_up(IndexUpdater(database_config, database))
     urn = only_item(database).urn
     settings = tmp_path / "schemathesis.toml"
     settings.write_text(SETTINGS.format(urn=urn))
-    with office() as place:
+    with web_server() as place:
         # It is put together when it is asked for first, which takes its time where much else is under way.
         urlopen(f"{place.address}/api/openapi.json").close()
         command = [

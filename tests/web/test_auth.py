@@ -14,60 +14,60 @@ from tarantula.accounts.roles_part_person import Person
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.services import accounts, tokens
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tests.support.crawls import TARANTULA, run, start, started
-from tests.support.waits import PATIENCE
-from tests.support.web_server import Office, asking
+from tests.support.waits import TIMEOUT_SECONDS
+from tests.support.web_server import WebServer, api_client
 
 PASSWORD = "correct horse battery"
 NAMES = {"ana": Role.ADMINISTRATOR, "rui": Role.CURATOR, "eva": Role.READER}
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory, quick_passwords: None) -> Iterator[Desk]:
+def desk(tmp_path_factory: pytest.TempPathFactory, quick_passwords: None) -> Iterator[ServiceContext]:
     """The desk of whoever typed a command, with an administrator, a curator and a reader."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TARANTULA_HOME", str(tmp_path_factory.mktemp("office")))
         patch.delenv("TARANTULA_DATABASE_URL", raising=False)
         with open_database(Config()) as database:
-            made = Desk(Config(), database, Person("root", Role.ADMINISTRATOR))
+            made = ServiceContext(Config(), database, Person("root", Role.ADMINISTRATOR))
             for name, role in NAMES.items():
-                accounts.add(made, name, role, PASSWORD)
+                accounts.add_account(made, name, role, PASSWORD)
             yield made
 
 
 @pytest.fixture(scope="module")
-def place(desk: Desk) -> Iterator[Office]:
+def place(desk: ServiceContext) -> Iterator[WebServer]:
     """The pages of that installation; one for all tests, which leave these accounts as they are."""
     process = start([TARANTULA, "web", "--port", "0", "--replay-port", "0"])
     started.remove(process)
     assert process.stdout is not None
-    yield Office(process.stdout.readline().strip().rstrip("/"), "")
+    yield WebServer(process.stdout.readline().strip().rstrip("/"), "")
     process.terminate()
-    process.communicate(timeout=PATIENCE)
+    process.communicate(timeout=TIMEOUT_SECONDS)
 
 
 @pytest.fixture
-def ivo(desk: Desk) -> Iterator[str]:
+def ivo(desk: ServiceContext) -> Iterator[str]:
     """A curator with whom a test does what it likes."""
-    accounts.add(desk, "ivo", Role.CURATOR, PASSWORD)
+    accounts.add_account(desk, "ivo", Role.CURATOR, PASSWORD)
     yield "ivo"
-    accounts.remove(desk, "ivo")
+    accounts.remove_account(desk, "ivo")
 
 
 def shows(secret: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"}
 
 
-def token(desk: Desk, name: str, role: Role | None = None) -> dict[str, str]:
-    return shows(tokens.new_token(desk, "test", role or NAMES[name], account=name).secret)
+def token(desk: ServiceContext, name: str, role: Role | None = None) -> dict[str, str]:
+    return shows(tokens.add_token(desk, "test", role or NAMES[name], account=name).secret)
 
 
 def log_in(client: httpx.Client, name: str, password: str = PASSWORD, **headers: str) -> httpx.Response:
     return client.post("/login", data={"name": name, "password": password}, headers=headers)
 
 
-def knock(place: Office, cookies: httpx.Cookies | None = None, **headers: str) -> int:
+def knock(place: WebServer, cookies: httpx.Cookies | None = None, **headers: str) -> int:
     """Ask for the connection over which a page is told what is new; return the status."""
     path = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
     upgrade = {
@@ -76,13 +76,13 @@ def knock(place: Office, cookies: httpx.Cookies | None = None, **headers: str) -
         "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
     }
-    with asking(place.address, cookies=cookies) as client, client.stream(
+    with api_client(place.address, cookies=cookies) as client, client.stream(
         "GET", path, headers={**upgrade, **headers}
     ) as answer:  # fmt: skip
         return answer.status_code
 
 
-def test_another_site_gets_nowhere(place: Office, desk: Desk) -> None:
+def test_another_site_gets_nowhere(place: WebServer, desk: ServiceContext) -> None:
     elsewhere: list[dict[str, str]] = [
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
@@ -93,7 +93,7 @@ def test_another_site_gets_nowhere(place: Office, desk: Desk) -> None:
         {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
         {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
     ]
-    with asking(place.address) as client:
+    with api_client(place.address) as client:
         assert log_in(client, "ana", Origin="https://evil.example").status_code == 403
         assert log_in(client, "ana", Origin=place.address).headers["location"] == "/"
         wishes: list[tuple[str, str, Any]] = [
@@ -115,13 +115,13 @@ def test_another_site_gets_nowhere(place: Office, desk: Desk) -> None:
         assert client.post("/logout", headers=form).status_code == 403
         assert client.get("/", headers=form).status_code == 200
         assert client.get("/api/me").json() == {"name": "ana", "role": "administrator", "token": None}
-    assert [row.name for row in accounts.accounts(desk)] == ["ana", "eva", "rui"]
+    assert [row.name for row in accounts.list_accounts(desk)] == ["ana", "eva", "rui"]
 
 
-def test_a_token_does_what_its_role_allows_and_opens_no_page(place: Office, desk: Desk, ivo: str) -> None:
+def test_a_token_does_what_its_role_allows_and_opens_no_page(place: WebServer, desk: ServiceContext, ivo: str) -> None:
     reader, curator, lesser = token(desk, "eva"), token(desk, "rui"), token(desk, "ana", Role.READER)
     publication = {"name": "fcul", "base_url": "http://www.fc.ul.pt/"}
-    with asking(place.address) as client:
+    with api_client(place.address) as client:
         for headers in (reader, lesser):
             assert client.get("/api/publications", headers=headers).json()["rows"] == []
             for method, path, body in (
@@ -142,14 +142,14 @@ def test_a_token_does_what_its_role_allows_and_opens_no_page(place: Office, desk
             assert client.get("/metrics", headers=headers).status_code == 401
         own = token(desk, ivo, Role.CURATOR)
         assert client.get("/api/publications", headers=own).status_code == 200
-        accounts.edit(desk, ivo, disabled=True)
+        accounts.edit_account(desk, ivo, disabled=True)
         assert client.get("/api/publications", headers=own).status_code == 401
     with desk.reading() as session:
         assert session.connection().exec_driver_sql("SELECT count(*) FROM publication").scalar() == 1
 
 
-def test_every_answer_tells_the_browser_what_not_to_do(place: Office) -> None:
-    with asking(place.address) as client:
+def test_every_answer_tells_the_browser_what_not_to_do(place: WebServer) -> None:
+    with api_client(place.address) as client:
         for path in ("/login", "/", "/api/me", "/api/nowhere", "/health", "/favicon.ico", "/nowhere"):
             answer = client.get(path)
             assert answer.headers["x-content-type-options"] == "nosniff"
@@ -166,8 +166,8 @@ def test_every_answer_tells_the_browser_what_not_to_do(place: Office) -> None:
             assert "script-src *" not in answer.headers.get("content-security-policy", "")
 
 
-def test_a_cookie_is_kept_from_scripts_and_from_other_sites(place: Office) -> None:
-    with asking(place.address) as client:
+def test_a_cookie_is_kept_from_scripts_and_from_other_sites(place: WebServer) -> None:
+    with api_client(place.address) as client:
         cookie = log_in(client, "ana").headers["set-cookie"]
         behind = log_in(client, "ana", **{"X-Forwarded-Proto": "https"}).headers["set-cookie"]
     assert "; HttpOnly; " in cookie
@@ -176,9 +176,9 @@ def test_a_cookie_is_kept_from_scripts_and_from_other_sites(place: Office) -> No
     assert "; Secure" in behind
 
 
-def test_requests_that_cannot_be_read_are_refused(place: Office, desk: Desk) -> None:
+def test_requests_that_cannot_be_read_are_refused(place: WebServer, desk: ServiceContext) -> None:
     headers = token(desk, "ana")
-    with asking(place.address, headers=headers) as client:
+    with api_client(place.address, headers=headers) as client:
         for path in ("/api/people/a%00b", "/api/items?publication=%00", "/%00"):
             assert client.get(path).status_code == 400
         assert client.post("/api/people", content=b"x" * (16 * 1024 * 1024 + 1)).status_code == 413
@@ -195,7 +195,7 @@ def test_requests_that_cannot_be_read_are_refused(place: Office, desk: Desk) -> 
         assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
 
 
-def test_somebody_logs_in_and_out(place: Office, window: Page) -> None:
+def test_somebody_logs_in_and_out(place: WebServer, window: Page) -> None:
     window.goto(f"{place.address}/publications?x=1")
     expect(window).to_have_url(f"{place.address}/login?next=/publications%3Fx%3D1")
     for password, complaint in (("wrong wrong wrong", "The name or the password is wrong."), (PASSWORD, "")):
@@ -215,8 +215,8 @@ def test_somebody_logs_in_and_out(place: Office, window: Page) -> None:
     assert window.locator("input[name=next]").get_attribute("value") == "/"
 
 
-def test_logins_that_fail_are_slowed_down(place: Office, ivo: str) -> None:
-    with asking(place.address) as client:
+def test_logins_that_fail_are_slowed_down(place: WebServer, ivo: str) -> None:
+    with api_client(place.address) as client:
         codes = [log_in(client, ivo, "wrong wrong wrong").status_code for _ in range(12)]
         answer = log_in(client, ivo)
     assert codes[:5] == [401] * 5
@@ -231,7 +231,9 @@ def test_it_refuses_to_be_reached_from_elsewhere_while_there_is_no_account(confi
     assert err.startswith("There is no account yet, and 0.0.0.0 can be reached from elsewhere.")
 
 
-def test_an_open_page_is_cut_off_when_its_session_ends(place: Office, desk: Desk, ivo: str, window: Page) -> None:
+def test_an_open_page_is_cut_off_when_its_session_ends(
+    place: WebServer, desk: ServiceContext, ivo: str, window: Page
+) -> None:
     window.goto(f"{place.address}/login")
     window.get_by_label("Name").fill(ivo)
     window.get_by_label("Password").fill(PASSWORD)
@@ -239,6 +241,6 @@ def test_an_open_page_is_cut_off_when_its_session_ends(place: Office, desk: Desk
     expect(window.get_by_text("ivo · curator")).to_be_visible()
     with window.expect_event("websocket"):
         # Its connection is closed, and it tries to open another one.
-        accounts.edit(desk, ivo, disabled=True)
+        accounts.edit_account(desk, ivo, disabled=True)
     window.goto(f"{place.address}/")
     expect(window).to_have_url(f"{place.address}/login?next=/")

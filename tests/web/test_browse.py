@@ -10,16 +10,16 @@ from playwright.sync_api import Frame, Page, expect
 from sqlalchemy import select
 
 from tarantula.archive.mirror.conversion import convert_item
-from tarantula.archive.quality.indicators import keep_indicators
+from tarantula.archive.quality.indicators import store_indicators
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.services import validation
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document
 from tests.support import monthly_items
-from tests.support.contexts import desk_of
+from tests.support.contexts import context_of
 from tests.support.monthly_items import BASE, archive
-from tests.support.web_server import Office, office
+from tests.support.web_server import WebServer, web_server
 
 HEAD = "<!doctype html><meta charset=utf-8><title>"
 LINKS = '<a href="hours.html">hours</a> <a href="frames.html" target=_blank>frames</a> <a href="http://a.pt/">out</a>'
@@ -43,16 +43,16 @@ def pages(hours: str, **more: str) -> monthly_items.Pages:
 
 
 @pytest.fixture
-def place(config: Config) -> Iterator[Office]:
+def place(config: Config) -> Iterator[WebServer]:
     """The pages, with two items of a publication."""
     with open_database(config) as database:
         first = archive(config, database, 1, pages("Aberto das 9 às 17."))
         second = archive(config, database, 2, pages("Aberto das 9 às 19.", late="<p>late"))
         for urn in (first, second):
             with database.session() as session:
-                keep_indicators(session, find_item(session, urn))
+                store_indicators(session, find_item(session, urn))
             convert_item(config, database, urn)
-    with office() as opened:
+    with web_server() as opened:
         yield opened
 
 
@@ -69,7 +69,7 @@ def shown(window: Page, title: str) -> Frame:
     return frame
 
 
-def test_a_librarian_walks_compares_and_decides(place: Office, window: Page, config: Config) -> None:
+def test_a_librarian_walks_compares_and_decides(place: WebServer, window: Page, config: Config) -> None:
     place.enter(window)
     window.goto(f"{place.address}/validation")
     window.get_by_role("link", name=SECOND).click()
@@ -98,7 +98,7 @@ def test_a_librarian_walks_compares_and_decides(place: Office, window: Page, con
     expect(window.get_by_role("row").nth(1)).to_contain_text("They are right.")
     expect(window.get_by_role("row").nth(2)).to_contain_text("The hours are <b>wrong</b>.")
     with open_database(config) as database:
-        kept = validation.decisions(desk_of(database), SECOND)
+        kept = validation.list_decisions(context_of(database), SECOND)
     assert [(one.validation, one.why) for one in kept] == [
         ("rejected", "The hours are <b>wrong</b>."),
         ("valid", "They are right."),

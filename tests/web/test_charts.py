@@ -7,44 +7,47 @@ from typing import Any
 
 import pytest
 
-from tarantula.streams.kinds import Kind
-from tarantula.streams.views.cells import Cell, Column, Point, Record, Track
-from tarantula.streams.views.cells_part_summary import Summary
-from tarantula.streams.views.config import ViewKind, read
-from tarantula.streams.views.projection_part_sight import Seen, Sight
-from tarantula.web.charts.base_part_common import LOCALES, NUMBER
-from tarantula.web.charts.categories_part_cloud import tags
-from tarantula.web.charts.categories_part_gauges import limits
-from tarantula.web.charts.map import bounds_of, net
-from tarantula.web.charts.map_part_places import Place, places
-from tarantula.web.charts.timeline import in_time, scatter_pairs
-from tarantula.web.dashboard.bodies_part_chart import SHARES
-from tarantula.web.dashboard.pane_part_window import MICRO, Window, now
-from tarantula.web.format import shown
-from tarantula.web.i18n import speaking
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.views.cells import TrackPoint, ViewCell, ViewColumn, ViewRecord, ViewTrack
+from tarantula.streams.views.cells_part_summary import WindowSummary
+from tarantula.streams.views.config import ViewKind, read_view
+from tarantula.streams.views.projection_part_sight import ViewProjection, ViewSource
+from tarantula.web.charts.base_part_common import INTL_LOCALES, NUMBER_FORMATTER
+from tarantula.web.charts.categories_part_cloud import cloud_tags
+from tarantula.web.charts.categories_part_gauges import gauge_limits
+from tarantula.web.charts.map import bounds_of, grid_lines
+from tarantula.web.charts.map_part_places import MapPlace, map_places
+from tarantula.web.charts.timeline import scatter_pairs, timeline_chart
+from tarantula.web.dashboard.bodies_part_chart import CATEGORY_CHARTS
+from tarantula.web.dashboard.pane_part_window import MICROSECONDS, TimeWindow, now_microseconds
+from tarantula.web.format import format_cell
+from tarantula.web.i18n import language_set_to
 
 HOSTILE = ":formatter</script><img src=x onerror=alert(1)>"
-CODE = {NUMBER.format(locale=locale) for locale in LOCALES.values()}
+CODE = {NUMBER_FORMATTER.format(locale=locale) for locale in INTL_LOCALES.values()}
 PRICE, COUNT, PLACE = (
-    Column("a", HOSTILE, Kind.DECIMAL, HOSTILE, "s"),
-    Column("b", "Lon", Kind.DECIMAL, "", "s"),
-    Column("c", "Words", Kind.TEXT, "", "s"),
+    ViewColumn("a", HOSTILE, ValueKind.DECIMAL, HOSTILE, "s"),
+    ViewColumn("b", "Lon", ValueKind.DECIMAL, "", "s"),
+    ViewColumn("c", "Words", ValueKind.TEXT, "", "s"),
 )
 
 
-def point(at: int, value: float) -> Point:
+def point(at: int, value: float) -> TrackPoint:
     """Return a point of one value."""
-    return Point(at, value, Summary(1, value, value, value, value, value))
+    return TrackPoint(at, value, WindowSummary(1, value, value, value, value, value))
 
 
-def sight(kind: ViewKind) -> Sight:
+def sight(kind: ViewKind) -> ViewProjection:
     """Return what somebody sees of a hostile source."""
-    view = read({"kind": kind, "parts": [{"source": "s", "field": "x"}]})
-    cells = {"a": Cell("12.5", 12.5), "b": Cell("3", 3.0), "c": Cell(HOSTILE)}
-    tracks = [Track(PRICE, HOSTILE, [point(1, 5), point(3, 7)]), Track(COUNT, HOSTILE, [point(2, 1), point(4, 2)])]
-    seen = Seen(1, "s", HOSTILE, "read", HOSTILE, None, 1)
-    records = [Record(HOSTILE, cells), Record("other", {"a": Cell("-1", -1.0)})]
-    return Sight(view, 0, 10, [seen], 0, [PRICE, COUNT, PLACE], records, tracks, "event")
+    view = read_view({"kind": kind, "parts": [{"source": "s", "field": "x"}]})
+    cells = {"a": ViewCell("12.5", 12.5), "b": ViewCell("3", 3.0), "c": ViewCell(HOSTILE)}
+    tracks = [
+        ViewTrack(PRICE, HOSTILE, [point(1, 5), point(3, 7)]),
+        ViewTrack(COUNT, HOSTILE, [point(2, 1), point(4, 2)]),
+    ]
+    seen = ViewSource(1, "s", HOSTILE, "read", HOSTILE, None, 1)
+    records = [ViewRecord(HOSTILE, cells), ViewRecord("other", {"a": ViewCell("-1", -1.0)})]
+    return ViewProjection(view, 0, 10, [seen], 0, [PRICE, COUNT, PLACE], records, tracks, "event")
 
 
 def keys(options: Any) -> Iterator[tuple[str, Any]]:
@@ -58,10 +61,10 @@ def keys(options: Any) -> Iterator[tuple[str, Any]]:
             yield from keys(value)
 
 
-@pytest.mark.parametrize("kind", [*SHARES, ViewKind.LINE, ViewKind.AREA, ViewKind.SCATTER])
+@pytest.mark.parametrize("kind", [*CATEGORY_CHARTS, ViewKind.LINE, ViewKind.AREA, ViewKind.SCATTER])
 def test_what_strangers_wrote_is_never_code(kind: ViewKind) -> None:
     seen = sight(kind)
-    options = SHARES[kind](seen) if kind in SHARES else in_time(seen)
+    options = CATEGORY_CHARTS[kind](seen) if kind in CATEGORY_CHARTS else timeline_chart(seen)
     found = list(keys(options))
     assert {value for key, value in found if key.startswith(":")} <= CODE
     assert not [key for key, _value in found if HOSTILE in key]
@@ -72,12 +75,15 @@ def test_what_strangers_wrote_is_never_code(kind: ViewKind) -> None:
 def test_each_unit_has_a_scale_and_more_than_two_have_panels() -> None:
     units = ("°C", "%", "°C", "hPa")
     columns = [
-        Column(letter, letter.upper(), Kind.DECIMAL, unit, "s") for letter, unit in zip("abcd", units, strict=True)
+        ViewColumn(letter, letter.upper(), ValueKind.DECIMAL, unit, "s")
+        for letter, unit in zip("abcd", units, strict=True)
     ]
-    view = read({"kind": "line", "parts": [{"source": "s", "field": "x"}]})
+    view = read_view({"kind": "line", "parts": [{"source": "s", "field": "x"}]})
 
     def drawn(number: int) -> dict[str, Any]:
-        return in_time(Sight(view, 0, 10, tracks=[Track(column, "", [point(1, 5)]) for column in columns[:number]]))
+        return timeline_chart(
+            ViewProjection(view, 0, 10, tracks=[ViewTrack(column, "", [point(1, 5)]) for column in columns[:number]])
+        )
 
     both, many = drawn(2), drawn(4)
     assert [axis["name"] for axis in both["yAxis"]] == ["A (°C)", "B (%)"]
@@ -88,11 +94,16 @@ def test_each_unit_has_a_scale_and_more_than_two_have_panels() -> None:
 
 
 def test_a_network_of_rows_knows_which_column_only_names_them() -> None:
-    start, end = Column("d", "from", Kind.TEXT, "", "s"), Column("e", "to", Kind.TEXT, "", "s")
+    start, end = ViewColumn("d", "from", ValueKind.TEXT, "", "s"), ViewColumn("e", "to", ValueKind.TEXT, "", "s")
     flights = {"TP1": ("LIS", "OPO"), "TP2": ("LIS", "FNC")}
-    records = [Record(row, {"c": Cell(row), "d": Cell(one), "e": Cell(two)}) for row, (one, two) in flights.items()]
-    view = read({"kind": "network", "parts": [{"source": "s", "field": "x"}]})
-    (graph,) = SHARES[ViewKind.NETWORK](Sight(view, 0, 1, columns=[PLACE, start, end], records=records))["series"]
+    records = [
+        ViewRecord(row, {"c": ViewCell(row), "d": ViewCell(one), "e": ViewCell(two)})
+        for row, (one, two) in flights.items()
+    ]
+    view = read_view({"kind": "network", "parts": [{"source": "s", "field": "x"}]})
+    (graph,) = CATEGORY_CHARTS[ViewKind.NETWORK](
+        ViewProjection(view, 0, 1, columns=[PLACE, start, end], records=records)
+    )["series"]
     names = {node["id"]: node["name"] for node in graph["data"]}
     assert [(names[one["source"]], names[one["target"]]) for one in graph["links"]] == list(flights.values())
 
@@ -106,7 +117,7 @@ def test_a_network_of_rows_knows_which_column_only_names_them() -> None:
     ],
 )
 def test_a_net_of_degrees_fits_the_places(found: list[tuple[float, float]], labels: set[str]) -> None:
-    lines = net(bounds_of([Place(up, across, "", "") for up, across in found]))
+    lines = grid_lines(bounds_of([MapPlace(up, across, "", "") for up, across in found]))
     assert labels <= {line.label for line in lines}
     assert len(lines) < 60
     assert all(abs(up) <= 85 and abs(across) <= 180 for line in lines for up, across in line.ends)
@@ -119,59 +130,59 @@ def test_two_values_are_held_against_each_other_at_the_same_moment() -> None:
 
 
 def test_what_is_less_than_nothing_has_no_place_in_a_pie() -> None:
-    (pie,) = SHARES[ViewKind.PIE](sight(ViewKind.PIE))["series"]
+    (pie,) = CATEGORY_CHARTS[ViewKind.PIE](sight(ViewKind.PIE))["series"]
     assert [one["value"] for one in pie["data"]] == [12.5, 3.0]
 
 
 def test_words_are_larger_the_more_they_count() -> None:
-    cloud = tags(sight(ViewKind.TAG_CLOUD))
+    cloud = cloud_tags(sight(ViewKind.TAG_CLOUD))
     assert max(cloud, key=lambda tag: tag.size).weight == 12.5
-    text = read({"kind": "tag cloud", "parts": [{"source": "s", "field": "x"}]})
-    records = [Record("1", {"c": Cell("Lisboa e Porto")}), Record("2", {"c": Cell("LISBOA outra vez")})]
-    words = tags(Sight(text, 0, 1, columns=[PLACE], records=records))
+    text = read_view({"kind": "tag cloud", "parts": [{"source": "s", "field": "x"}]})
+    records = [ViewRecord("1", {"c": ViewCell("Lisboa e Porto")}), ViewRecord("2", {"c": ViewCell("LISBOA outra vez")})]
+    words = cloud_tags(ViewProjection(text, 0, 1, columns=[PLACE], records=records))
     assert [(tag.word, tag.weight) for tag in words] == [("Lisboa", 2), ("outra", 1), ("Porto", 1)]
 
 
 def test_rows_that_say_where_they_are_have_a_place() -> None:
-    (place,) = places(sight(ViewKind.MAP))
+    (place,) = map_places(sight(ViewKind.MAP))
     assert (place.latitude, place.longitude, place.name) == (12.5, 3.0, HOSTILE)
 
 
 @pytest.mark.parametrize(
     ("value", "kind", "between"),
     [
-        (72.5, Kind.PERCENTAGE, (0, 100)),
-        (130, Kind.PERCENTAGE, (0, 200)),
-        (41, Kind.DECIMAL, (0, 50)),
-        (-3, Kind.DECIMAL, (-5, 5)),
-        (0, Kind.DECIMAL, (0, 1)),
-        (9, Kind.DECIMAL, (0, 20)),
+        (72.5, ValueKind.PERCENTAGE, (0, 100)),
+        (130, ValueKind.PERCENTAGE, (0, 200)),
+        (41, ValueKind.DECIMAL, (0, 50)),
+        (-3, ValueKind.DECIMAL, (-5, 5)),
+        (0, ValueKind.DECIMAL, (0, 1)),
+        (9, ValueKind.DECIMAL, (0, 20)),
     ],
 )
-def test_a_gauge_goes_to_a_round_number(value: float, kind: Kind, between: tuple[float, float]) -> None:
-    assert limits(value, Column("a", "", kind)) == between
+def test_a_gauge_goes_to_a_round_number(value: float, kind: ValueKind, between: tuple[float, float]) -> None:
+    assert gauge_limits(value, ViewColumn("a", "", kind)) == between
 
 
 def test_values_are_written_in_the_language_of_the_reader() -> None:
-    worked = Column("d", "a / b", Kind.DECIMAL)
-    assert shown(Cell("2.34615384615", 2.34615384615), worked) == "2.3462"
-    assert shown(None, worked) == "–"
-    with speaking("pt"):
-        assert shown(Cell("1234567.891", 1234567.891), worked).endswith("567,89")
+    worked = ViewColumn("d", "a / b", ValueKind.DECIMAL)
+    assert format_cell(ViewCell("2.34615384615", 2.34615384615), worked) == "2.3462"
+    assert format_cell(None, worked) == "–"
+    with language_set_to("pt"):
+        assert format_cell(ViewCell("1234567.891", 1234567.891), worked).endswith("567,89")
 
 
 def test_a_window_follows_the_present_until_it_is_dragged_away() -> None:
-    window = Window(3600)
+    window = TimeWindow(3600)
     assert window.follows
     window.move(-2)
-    assert (window.follows, window.end < now() - 3600 * MICRO) == (False, True)
+    assert (window.follows, window.end < now_microseconds() - 3600 * MICROSECONDS) == (False, True)
     end = window.end
     window.zoom(2)
     assert (window.end, window.seconds) == (end, 7200)
     window.move(100)
     assert window.follows
     window.drag(5, 6)
-    assert (window.seconds, window.span) == (10, (0, 10 * MICRO))
+    assert (window.seconds, window.span) == (10, (0, 10 * MICROSECONDS))
     window.follow()
     begin, end = window.span
-    assert end - begin == 10 * MICRO
+    assert end - begin == 10 * MICROSECONDS

@@ -13,7 +13,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tests.support.browser import launched, window_of
 from tests.support.followed_sources import HOUR, all_summed_up, followed, now, was_read, were_read
-from tests.support.web_server import Office, office
+from tests.support.web_server import WebServer, web_server
 from tests.web.test_people import PASSWORD, log_in
 
 FIND = "Add a source: type words"
@@ -63,7 +63,7 @@ def expect_order(window: Page, *titles: str) -> None:
     expect(window.get_by_role("article").get_by_role("heading", level=2)).to_have_text(list(titles))
 
 
-def dashboard(place: Office, window: Page) -> None:
+def dashboard(place: WebServer, window: Page) -> None:
     """Go to the dashboard."""
     window.goto(f"{place.address}/dashboard")
     window.wait_for_function("window.did_handshake")
@@ -76,7 +76,7 @@ def test_sources_are_added_by_words_and_seen_in_every_way(sqlite_config: Config,
         league(database)
         weather(database)
         all_summed_up(database)
-    with office() as place:
+    with web_server() as place:
         window.on("request", lambda asked: _check_inside(place, asked.url, complaints))
         place.enter(window)
         dashboard(place, window)
@@ -103,7 +103,7 @@ def test_a_window_is_dragged_along_time_and_fits_a_telephone(sqlite_config: Conf
     with open_database(sqlite_config) as database:
         weather(database)
         all_summed_up(database)
-    with office() as place:
+    with web_server() as place:
         place.enter(window)
         dashboard(place, window)
         add(window, "temp", "Tempo em Lisboa")
@@ -112,7 +112,7 @@ def test_a_window_is_dragged_along_time_and_fits_a_telephone(sqlite_config: Conf
         on_a_telephone(window)
 
 
-def _check_inside(place: Office, url: str, complaints: list[str]) -> None:
+def _check_inside(place: WebServer, url: str, complaints: list[str]) -> None:
     if not url.startswith((place.address, "data:", "blob:")):
         complaints.append(f"asked for {url}")
 
@@ -146,7 +146,7 @@ def edited(window: Page, table: Locator) -> None:
     expect(changed.get_by_role("cell", name="Porto")).to_have_count(0)
 
 
-def arranged(window: Page, place: Office) -> None:
+def arranged(window: Page, place: WebServer) -> None:
     """Cards are moved by keys and by dragging, folded, and are so after the page is loaded anew."""
     expect_order(window, "Tempo em Lisboa", "Campeonato")
     handle = card(window, "Tempo em Lisboa").get_by_role("button", name="Move")
@@ -223,7 +223,7 @@ def on_a_telephone(window: Page) -> None:
 
 
 @contextmanager
-def dashboard_of(name: str, browser: Browser, place: Office) -> Iterator[Page]:
+def dashboard_of(name: str, browser: Browser, place: WebServer) -> Iterator[Page]:
     """Log in, in a browser of one's own."""
     with window_of(browser, locale="en-GB") as page:
         page.goto(f"{place.address}/login")
@@ -245,7 +245,7 @@ def test_nobody_sees_private_sources_of_others_not_even_by_push(
         was_read(database, mine, now() - HOUR, {"": {"balance": "1234.56"}})
         was_read(database, ours, now() - HOUR, {"": {"price": "42.5"}})
         with (
-            office() as place,
+            web_server() as place,
             launched(chromium) as browser,
             dashboard_of("ana", browser, place) as ana,
             dashboard_of("eva", browser, place) as eva,
@@ -265,7 +265,7 @@ def test_nobody_sees_private_sources_of_others_not_even_by_push(
             taken_over(database, place, ana, eva, ours)
 
 
-def taken_over(database: Database, place: Office, ana: Page, eva: Page, ours: int) -> None:
+def taken_over(database: Database, place: WebServer, ana: Page, eva: Page, ours: int) -> None:
     """A view that is shared is taken over, and shows nothing more once its source is private."""
     for title in ("O meu saldo", "O preço"):
         card(ana, title).get_by_role("button", name="More").click()

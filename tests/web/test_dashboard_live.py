@@ -14,11 +14,11 @@ from tarantula.core.database import Database, open_database
 from tarantula.services.streams import alerts
 from tarantula.tables.publications import Event
 from tests.sites.server import Answer, Web
-from tests.support.contexts import desk_of
+from tests.support.contexts import context_of
 from tests.support.crawls import TARANTULA, start
 from tests.support.followed_sources import SECOND, followed
-from tests.support.waits import PATIENCE, eventually
-from tests.support.web_server import office
+from tests.support.waits import TIMEOUT_SECONDS, eventually
+from tests.support.web_server import web_server
 from tests.web.test_dashboard import add, card, dashboard
 
 SEEN = """(wanted) => new Promise((seen) => {
@@ -47,7 +47,7 @@ def reader() -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        process.communicate(timeout=PATIENCE)
+        process.communicate(timeout=TIMEOUT_SECONDS)
 
 
 def kept_at(database: Database, value: str) -> int:
@@ -66,11 +66,11 @@ def test_what_changes_on_a_page_is_on_the_screen_within_a_second_of_its_reading(
     with open_database(sqlite_config) as database, Web({"/": price("41.50")}) as web:
         fields = {"price": "decimal"}
         followed(database, "mercado.preco", fields, url=web.url(), interval=1, robots=False, title="Mercado")
-        with office() as place, reader():
+        with web_server() as place, reader():
             place.enter(window)
             who = window.locator('a[href="/account"]').inner_text().partition(" ")[0]
-            desk = desk_of(database, Role.READER, who)
-            alerts.add(desk, "mercado.preco", {"name": "Caro", "condition": "price > 42"})
+            desk = context_of(database, Role.READER, who)
+            alerts.add_alert(desk, "mercado.preco", {"name": "Caro", "condition": "price > 42"})
             kept_at(database, "41.5")
             dashboard(place, window)
             shown = add(window, "mercado", "Mercado")

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from tarantula.web.middleware_part_leaving import UNANSWERED, Leaving
+from tarantula.web.middleware_part_leaving import NO_RESPONSE, DisconnectMiddleware
 
 
 def ask(complaint: str, message: str) -> None:
@@ -23,14 +23,14 @@ def ask(complaint: str, message: str) -> None:
     async def send(_message: Message) -> None:
         """Nobody hears it."""
 
-    asyncio.run(Leaving(failing)({"type": "http"}, receive, send))
+    asyncio.run(DisconnectMiddleware(failing)({"type": "http"}, receive, send))
 
 
 def test_an_answer_that_nobody_waits_for_is_no_error() -> None:
-    ask(UNANSWERED, "http.disconnect")
+    ask(NO_RESPONSE, "http.disconnect")
 
 
-@pytest.mark.parametrize(("complaint", "message"), [(UNANSWERED, "http.request"), ("broken", "http.disconnect")])
+@pytest.mark.parametrize(("complaint", "message"), [(NO_RESPONSE, "http.request"), ("broken", "http.disconnect")])
 def test_anything_else_is(complaint: str, message: str) -> None:
     with pytest.raises(RuntimeError, match=complaint):
         ask(complaint, message)

@@ -16,8 +16,8 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.tables.publications import LoginSession, Token
 from tarantula.web import auth
-from tarantula.web.auth import Doorkeeper
-from tarantula.web.auth_part_gate import SESSION_COOKIE, Gate
+from tarantula.web.auth import AuthMiddleware
+from tarantula.web.auth_part_gate import SESSION_COOKIE, Authenticator
 
 PASSWORD = "correct horse battery"
 
@@ -25,16 +25,16 @@ pytestmark = pytest.mark.usefixtures("quick_passwords")
 
 
 @pytest.fixture
-def gate(database: Database, database_config: Config) -> Gate:
-    return Gate(database_config, database)
+def gate(database: Database, database_config: Config) -> Authenticator:
+    return Authenticator(database_config, database)
 
 
-def seen(gate: Gate) -> datetime:
+def seen(gate: Authenticator) -> datetime:
     with gate.database.reading() as session:
         return session.scalars(select(LoginSession.seen_at)).one()
 
 
-def test_of_many_who_have_the_printed_code_one_comes_in(gate: Gate) -> None:
+def test_of_many_who_have_the_printed_code_one_comes_in(gate: Authenticator) -> None:
     code = gate.open_once()
     assert gate.take_code("wrong") is None
     with ThreadPoolExecutor(8) as pool:
@@ -45,7 +45,7 @@ def test_of_many_who_have_the_printed_code_one_comes_in(gate: Gate) -> None:
     assert (person.role, person.account_id) == (Role.ADMINISTRATOR, None)
 
 
-def test_the_printed_code_ends_with_the_first_account(gate: Gate) -> None:
+def test_the_printed_code_ends_with_the_first_account(gate: Authenticator) -> None:
     inside, code = gate.take_code(gate.open_once()), gate.open_once()
     with gate.database.session() as session:
         accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
@@ -53,11 +53,11 @@ def test_the_printed_code_ends_with_the_first_account(gate: Gate) -> None:
     assert gate.person(inside) is None
 
 
-def test_only_what_somebody_does_keeps_a_session_going(gate: Gate) -> None:
+def test_only_what_somebody_does_keeps_a_session_going(gate: Authenticator) -> None:
     with gate.database.session() as session:
         accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
     secret = gate.log_in("ana", PASSWORD, "192.0.2.7")
-    before = datetime.now(UTC) - sessions.IDLE + timedelta(minutes=5)
+    before = datetime.now(UTC) - sessions.IDLE_TIMEOUT + timedelta(minutes=5)
     with gate.database.session() as session:
         session.execute(update(LoginSession).values(seen_at=before))
     assert gate.person(secret, present=False) is not None
@@ -69,10 +69,10 @@ def test_only_what_somebody_does_keeps_a_session_going(gate: Gate) -> None:
     assert gate.person(secret) is None
 
 
-def test_it_is_known_when_a_token_was_last_used(gate: Gate) -> None:
+def test_it_is_known_when_a_token_was_last_used(gate: Authenticator) -> None:
     with gate.database.session() as session:
         account = accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
-        _, secret = tokens.new(session, account, "harvest", Role.READER, None)
+        _, secret = tokens.create_token(session, account, "harvest", Role.READER, None)
     assert gate.program(secret) is not None
     with gate.database.reading() as session:
         assert session.scalars(select(Token.used_at)).one() is not None
@@ -80,8 +80,10 @@ def test_it_is_known_when_a_token_was_last_used(gate: Gate) -> None:
         assert gate.program(wrong) is None
 
 
-def test_an_answer_that_goes_on_and_on_ends_with_its_session(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auth, "LOOK_AGAIN", 0.0)
+def test_an_answer_that_goes_on_and_on_ends_with_its_session(
+    gate: Authenticator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auth, "SESSION_CHECK_SECONDS", 0.0)
     secret = gate.take_code(gate.open_once())
     assert secret is not None
     sent: list[bytes] = []
@@ -102,5 +104,5 @@ def test_an_answer_that_goes_on_and_on_ends_with_its_session(gate: Gate, monkeyp
 
     headers = [(b"host", b"127.0.0.1"), (b"cookie", f"{SESSION_COOKIE}={secret}".encode())]
     request = {"type": "http", "method": "GET", "path": "/api/items/x/live", "query_string": b"", "scheme": "http"}
-    asyncio.run(Doorkeeper(news, gate)({**request, "headers": headers}, receive, send))
+    asyncio.run(AuthMiddleware(news, gate)({**request, "headers": headers}, receive, send))
     assert sent == [b"0", b"1", b"end"]

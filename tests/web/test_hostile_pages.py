@@ -19,7 +19,7 @@ from tests.sites.raw import Peer, RawServer
 from tests.sites.server import Answer, Web
 from tests.support.browser import launched
 from tests.support.crawls import collect, describe, only_item
-from tests.support.web_server import Office, office
+from tests.support.web_server import WebServer, web_server
 
 ANYTHING = Answer("window.stung = 'network'", "text/javascript", headers={"Access-Control-Allow-Origin": "*"})
 MOMENT, MOMENTS = 100, 300
@@ -31,7 +31,7 @@ PEER = "peer connection"
 class Trap(NamedTuple):
     """Everything that a page could reach, and an item with pages that try."""
 
-    place: Office
+    place: WebServer
     network: Web
     silent: RawServer
     """Knows who connects, though nobody says a word."""
@@ -67,7 +67,7 @@ class Trap(NamedTuple):
 def trap(database: Database) -> Iterator[Trap]:
     """Collect a hostile site, as anybody would, while the pages are open."""
     with (
-        office() as place,
+        web_server() as place,
         Web({}, fallback=ANYTHING) as network,
         RawServer(Peer.wait) as silent,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stun,

@@ -12,18 +12,18 @@ from tarantula.core.errors import TarantulaError
 from tarantula.publications.toml import from_toml
 from tarantula.scope.limits_part_too_deep import TooDeep
 from tarantula.services import publications
-from tarantula.web.format_part_figures import moment, number, percent, size
-from tarantula.web.i18n import LANGUAGES, _, speaking, translations, wanted_language
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.format_part_figures import format_moment, format_number, format_share, format_size
+from tarantula.web.i18n import LANGUAGES, _, language_set_to, negotiate_language, translations
+from tarantula.web.i18n_part_retelling import translate_sentence
 from tests.support import interface_texts
-from tests.support.contexts import desk_of
+from tests.support.contexts import context_of
 
 PLACE = re.compile(r"\{[a-z_]*\}")
 
 
 @pytest.fixture
 def _portuguese() -> Iterator[None]:
-    with speaking("pt"):
+    with language_set_to("pt"):
         yield
 
 
@@ -57,24 +57,27 @@ def test_complaints_of_the_model_are_retold_with_their_values(sqlite: Database) 
         "delay": "fast",
         "profile": "HTML_sem_IMAGENS",
     }
-    complaints = publications.checked(desk_of(sqlite), fields)
-    assert {field: retold(said).partition(":")[0] for field, said in complaints.items()} == {
+    complaints = publications.check_fields(context_of(sqlite), fields)
+    assert {field: translate_sentence(said).partition(":")[0] for field, said in complaints.items()} == {
         "name": "O nome 'fc ul' não pode ser usado",
         "depth": "A profundidade tem de ser 0 ou mais, e -1 não é.",
         "delay": "O campo delay não pode ser 'fast'",
         "profile": "Não existe o perfil 'HTML_sem_IMAGENS'. Queria dizer HTML_com_IMAGENS? "
         "`tarantula profile list` mostra-os.",
     }
-    assert retold(complaints["delay"]).endswith(": deve ser um número.")
+    assert translate_sentence(complaints["delay"]).endswith(": deve ser um número.")
 
 
 @pytest.mark.usefixtures("_portuguese")
 def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None:
-    (tried,) = publications.tried(
-        desk_of(sqlite), {"name": "fcul", "base_url": "http://a.example/", "depth": 2}, ["http://a.example/x"], depth=3
+    (tried,) = publications.judge_urls(
+        context_of(sqlite),
+        {"name": "fcul", "base_url": "http://a.example/", "depth": 2},
+        ["http://a.example/x"],
+        depth=3,
     )
     assert tried.rule == TooDeep.__name__
-    assert retold(tried.reason) == "Está a 3 ligações do documento base, e fcul vai até à profundidade 2."
+    assert translate_sentence(tried.reason) == "Está a 3 ligações do documento base, e fcul vai até à profundidade 2."
 
 
 @pytest.mark.usefixtures("_portuguese")
@@ -112,24 +115,24 @@ def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None
     ],
 )
 def test_what_became_of_documents_is_retold(said: str, retold_as: str) -> None:
-    assert retold(said) == retold_as
+    assert translate_sentence(said) == retold_as
 
 
 def test_english_and_what_nobody_knows_stay_as_they_are() -> None:
     said = "The depth must be 0 or more, and -1 is not."
-    assert retold(said) == said
-    with speaking("pt"):
-        assert retold("Nobody has said this before.") == "Nobody has said this before."
-        assert retold(f"{said}\nNobody.") == "A profundidade tem de ser 0 ou mais, e -1 não é.\nNobody."
+    assert translate_sentence(said) == said
+    with language_set_to("pt"):
+        assert translate_sentence("Nobody has said this before.") == "Nobody has said this before."
+        assert translate_sentence(f"{said}\nNobody.") == "A profundidade tem de ser 0 ou mais, e -1 não é.\nNobody."
 
 
 @pytest.mark.usefixtures("_portuguese")
 def test_a_long_text_of_a_stranger_is_retold_in_no_time() -> None:
     hostile = "is not a {} and {} is the limit " * 3000
-    assert retold(hostile) == hostile
+    assert translate_sentence(hostile) == hostile
     with pytest.raises(TarantulaError) as refused:
         from_toml("= " * 50)
-    assert retold(str(refused.value)).startswith("Isto não é TOML: ")
+    assert translate_sentence(str(refused.value)).startswith("Isto não é TOML: ")
 
 
 @pytest.mark.parametrize(
@@ -147,11 +150,16 @@ def test_a_long_text_of_a_stranger_is_retold_in_no_time() -> None:
 def test_the_language_is_the_one_that_was_chosen_or_else_the_browsers(
     cookie: str | None, accepted: str, language: str
 ) -> None:
-    assert wanted_language(cookie, accepted) == language
+    assert negotiate_language(cookie, accepted) == language
 
 
 def test_numbers_and_moments_are_written_as_the_language_has_them() -> None:
-    assert (number(1234567), percent(72.5), size(1_234_567), moment(None)) == ("1,234,567", "72.5 %", "1.2 MB", "–")
-    with speaking("pt"):
+    assert (format_number(1234567), format_share(72.5), format_size(1_234_567), format_moment(None)) == (
+        "1,234,567",
+        "72.5 %",
+        "1.2 MB",
+        "–",
+    )
+    with language_set_to("pt"):
         assert _("Items") == "Itens"
-        assert (number(1234567), percent(72.5), size(999)) == ("1\xa0234\xa0567", "72,5 %", "999 B")
+        assert (format_number(1234567), format_share(72.5), format_size(999)) == ("1\xa0234\xa0567", "72,5 %", "999 B")

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from tarantula.core.database import Database
 from tests.sites.large import LargeWeb
 from tests.support.crawls import SCRAPY, describe, only_item, start, states, wait_until
-from tests.support.web_server import office
+from tests.support.web_server import web_server
 
 PAGES = 150
 DRAWN = """() => getElement(+document.getElementById("live").dataset.chart)?.chart?.getOption().series[0].data
@@ -29,7 +29,7 @@ def test_a_running_item_is_watched_stopped_resumed_and_looked_through(
     sqlite: Database, window: Page, web: LargeWeb
 ) -> None:
     describe(sqlite, "large", base_url=web.base_url, delay=0.2, depth=20, robots=False, convert=False)
-    with office() as place:
+    with web_server() as place:
         place.enter(window)
         process = start([SCRAPY, "crawl", "large"])
         wait_until(lambda: 200 in states(sqlite).values(), process)

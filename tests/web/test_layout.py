@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tarantula.core.config import Config
 from tests.support.browser import launched, window_of
-from tests.support.web_server import office, settled
+from tests.support.web_server import settled, web_server
 
 MOVES = """async (folded, frames) => {
   folded.click();
@@ -21,7 +21,7 @@ MOVES = """async (folded, frames) => {
 
 
 def test_whoever_has_the_printed_link_comes_in_once(config: Config, window: Page) -> None:
-    with office() as place:
+    with web_server() as place:
         place.enter(window)
         expect(window.get_by_role("heading", level=1)).to_have_text("Overview")
         window.context.clear_cookies()
@@ -35,7 +35,7 @@ def test_whoever_has_the_printed_link_comes_in_once(config: Config, window: Page
 def test_nothing_moves_for_those_whom_that_makes_ill(
     sqlite_config: Config, chromium: str, wish: str, moves: bool, frames: int
 ) -> None:
-    with office() as place, launched(chromium) as browser, window_of(browser, reduced_motion=wish) as window:
+    with web_server() as place, launched(chromium) as browser, window_of(browser, reduced_motion=wish) as window:
         place.enter(window)
         window.goto(f"{place.address}/streams/new")
         folded = settled(window).get_by_role("button", name="Steps to get there, and variables")

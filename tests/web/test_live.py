@@ -12,7 +12,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.tables.publications import Item
 from tests.support.item_lifecycles import change, new_item
-from tests.support.web_server import asking, office
+from tests.support.web_server import api_client, web_server
 
 
 def messages(lines: Iterator[str]) -> Iterator[str]:
@@ -23,7 +23,7 @@ def messages(lines: Iterator[str]) -> Iterator[str]:
 def test_all_who_look_are_sent_the_same(sqlite: Database, config: Config) -> None:
     urn = new_item(config, sqlite)
     change(sqlite, urn, state="collecting")
-    with office() as place, asking(place.address) as client, ExitStack() as opened:
+    with web_server() as place, api_client(place.address) as client, ExitStack() as opened:
         address = f"/api/items/{urn}/live"
         assert client.get(address).status_code == 401
         client.get(place.way_in)

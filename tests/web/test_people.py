@@ -6,13 +6,13 @@ import httpx
 from playwright.sync_api import Page, expect
 
 from tarantula.core.config import Config
-from tests.support.web_server import Office, asking, office, settled
+from tests.support.web_server import WebServer, api_client, settled, web_server
 
 PASSWORD = "correct horse battery"
 
 
-def _me(place: Office, secret: str) -> httpx.Response:
-    with asking(place.address, headers={"Authorization": f"Bearer {secret}"}) as client:
+def _me(place: WebServer, secret: str) -> httpx.Response:
+    with api_client(place.address, headers={"Authorization": f"Bearer {secret}"}) as client:
         return client.get("/api/me")
 
 
@@ -32,7 +32,7 @@ def new_account(window: Page, name: str, role: str) -> None:
 
 
 def test_an_installation_gets_its_people_and_says_who_changed_what(config: Config, window: Page) -> None:
-    with office() as place:
+    with web_server() as place:
         place.enter(window)
         window.goto(f"{place.address}/people")
         new_account(window, "ana", "Administrator")

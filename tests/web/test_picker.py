@@ -13,11 +13,11 @@ from playwright.sync_api import Frame, FrameLocator, Locator, Page, Route, expec
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.streams.sources import registry
-from tarantula.web.pages.picker_part_way_there import ACTIONS
+from tarantula.web.pages.picker_part_way_there import ACTION_LABELS
 from tests.sites.server import Answer, Web
 from tests.support.picker_pages import HOSTILE, LEAGUE, NEWS
 from tests.support.picker_sites import DOOR, PICTURE, Site, behind_a_door, open_to_point_at, site_of, site_that
-from tests.support.web_server import Office, office, settled
+from tests.support.web_server import WebServer, settled, web_server
 
 CSS = "h1 { color: rgb(1, 2, 3) } td { background: url(http://elsewhere.example/x.png) }"
 JSON = '{"main": {"temp": 21.5, "wind": 3}, "stations": [{"name": "Lisboa", "t": 21}, {"name": "Porto", "t": 17}]}'
@@ -46,9 +46,9 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture
-def place(sqlite_config: Config) -> Iterator[Office]:
+def place(sqlite_config: Config) -> Iterator[WebServer]:
     """The pages of an installation with an empty database."""
-    with office() as opened:
+    with web_server() as opened:
         yield opened
 
 
@@ -58,7 +58,7 @@ def lit(frame: FrameLocator, state: str = "lit") -> Locator:
 
 
 def test_the_first_of_the_league_is_pointed_at_and_followed(
-    place: Office, site: Site, window: Page, sqlite_config: Config
+    place: WebServer, site: Site, window: Page, sqlite_config: Config
 ) -> None:
     place.enter(window)
     frame = open_to_point_at(place, window, f"{site.url}league")
@@ -96,7 +96,7 @@ def test_the_first_of_the_league_is_pointed_at_and_followed(
     ]
 
 
-def test_nothing_can_be_clicked_before_the_page_listens(place: Office, site: Site, window: Page) -> None:
+def test_nothing_can_be_clicked_before_the_page_listens(place: WebServer, site: Site, window: Page) -> None:
     def late(route: Route) -> None:
         sleep(1)
         route.continue_()
@@ -108,7 +108,7 @@ def test_nothing_can_be_clicked_before_the_page_listens(place: Office, site: Sit
     expect(window.get_by_role("group", name="Value 1")).to_contain_text("61")
 
 
-def test_a_text_that_is_too_long_to_be_a_value_is_said_to_be_so(place: Office, window: Page) -> None:
+def test_a_text_that_is_too_long_to_be_a_value_is_said_to_be_so(place: WebServer, window: Page) -> None:
     place.enter(window)
     with site_of({"/": ("text/html", f"<p id=long>{'palavra ' * 2000}</p><p id=short>7</p>")}) as site:
         window.goto(f"{place.address}/streams/new?url={site.url}")
@@ -166,7 +166,7 @@ def rows_like_it_are_shown(frame: FrameLocator, window: Page) -> None:
     expect(window.get_by_role("cell", name="OC Barcelos")).to_have_count(0)
 
 
-def test_blocks_documents_and_hostile_pages(place: Office, site: Site, window: Page) -> None:
+def test_blocks_documents_and_hostile_pages(place: WebServer, site: Site, window: Page) -> None:
     requests: list[str] = []
     window.on("request", lambda request: requests.append(request.url))
     place.enter(window)
@@ -223,7 +223,7 @@ def a_feed_is_one_field(window: Page, url: str) -> None:
     expect(window.get_by_label("Tags")).to_have_value("feed, news")
 
 
-def steps_lead_to_a_page(place: Office, window: Page) -> None:
+def steps_lead_to_a_page(place: WebServer, window: Page) -> None:
     """Somebody says how to log in, the browser of the server does so, and the page behind the door is pointed at."""
     with site_that(behind_a_door) as door:
         window.goto(f"{place.address}/streams/new")
@@ -233,7 +233,7 @@ def steps_lead_to_a_page(place: Office, window: Page) -> None:
             window.get_by_role("button", name="Add a step").click()
             row = window.get_by_role("group", name=f"Step {number}", exact=True)
             row.get_by_label("What is done").click()
-            window.get_by_role("option", name=ACTIONS[step.action], exact=True).click()
+            window.get_by_role("option", name=ACTION_LABELS[step.action], exact=True).click()
             row.get_by_label("Where: a CSS selector, or an address").fill(step.where)
             row.get_by_label("With what").fill(step.value)
         window.get_by_label("Variables, one on each line").fill("name=ana\nword=segredo")
@@ -245,7 +245,7 @@ def steps_lead_to_a_page(place: Office, window: Page) -> None:
         expect(window.get_by_role("group", name="Value 1")).to_contain_text("42")
 
 
-def a_service_is_asked_with_a_body(place: Office, window: Page) -> None:
+def a_service_is_asked_with_a_body(place: WebServer, window: Page) -> None:
     """Something is sent with a key, the answer is offered, and what is followed is asked in the same way."""
     with Web({"/ask": Answer('{"now": {"temperature": 21.5}}', "application/json")}) as web:
         window.goto(f"{place.address}/streams/new")

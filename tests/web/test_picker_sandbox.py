@@ -14,35 +14,35 @@ from tarantula.accounts.roles_part_person import Person
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.core.sockets import listen
-from tarantula.streams.picker.page_part_look import Look
-from tarantula.web.picker.frame import LONGEST, Pointed, heard
+from tarantula.core.sockets import open_listener
+from tarantula.streams.picker.page_part_look import PickerPage
+from tarantula.web.picker.frame import MAX_PART_LENGTH, PickedElement, read_pick_message
 from tarantula.web.picker.sandbox import ticket_for
-from tarantula.web.picker.sandbox_part_opened import LASTS, MOST_OF_ONE, MOST_PAGES, OpenPages
-from tarantula.web.picker.service import Picking, Wish
+from tarantula.web.picker.sandbox_part_opened import MAX_PAGES, MAX_PAGES_PER_ACCOUNT, PAGE_SECONDS, OpenPages
+from tarantula.web.picker.service import PageRequest, PickerService
 from tarantula.web.replay.app import create_replay_app
-from tarantula.web.replay.security_part_tickets import Tickets
+from tarantula.web.replay.security_part_tickets import TicketSigner
 from tests.support.picker_pages import HOSTILE, LEAGUE, answer_of
 from tests.support.picker_sites import PICTURE, site_of
 from tests.support.replay_server import Showing
 from tests.support.waits import eventually
 
 
-def look_at(html: str, url: str = "http://a.example/page") -> Look:
+def look_at(html: str, url: str = "http://a.example/page") -> PickerPage:
     """Make a page ready to be looked at."""
-    return Look.at(answer_of(html, url), allow_private=True)
+    return PickerPage.at(answer_of(html, url), allow_private=True)
 
 
 @pytest.fixture
-def picking() -> Picking:
+def picking() -> PickerService:
     """What is open."""
-    return Picking("Tarantula/test")
+    return PickerService("Tarantula/test")
 
 
 @pytest.fixture
-def shown(config: Config, sqlite: Database, picking: Picking) -> Iterator[Showing]:
+def shown(config: Config, sqlite: Database, picking: PickerService) -> Iterator[Showing]:
     """The other origin."""
-    tickets, taken = Tickets(), listen("127.0.0.1", 0)
+    tickets, taken = TicketSigner(), open_listener("127.0.0.1", 0)
     app = create_replay_app(config, sqlite, tickets, picking.routes(tickets))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)
@@ -53,7 +53,7 @@ def shown(config: Config, sqlite: Database, picking: Picking) -> Iterator[Showin
     thread.join(30)
 
 
-def test_a_page_is_sealed_and_runs_one_script_which_is_ours(shown: Showing, picking: Picking) -> None:
+def test_a_page_is_sealed_and_runs_one_script_which_is_ours(shown: Showing, picking: PickerService) -> None:
     key = picking.pages.put(look_at(HOSTILE), "ana")
     begin = f"/{ticket_for(shown.tickets, key)}/picked/{key}"
     first, second = shown.get(f"{begin}/page"), shown.get(f"{begin}/page")
@@ -69,7 +69,7 @@ def test_a_page_is_sealed_and_runs_one_script_which_is_ours(shown: Showing, pick
     assert shown.get("/pick.js").headers["content-type"].startswith("text/javascript")
 
 
-def test_only_a_ticket_for_the_page_opens_it(shown: Showing, picking: Picking) -> None:
+def test_only_a_ticket_for_the_page_opens_it(shown: Showing, picking: PickerService) -> None:
     first, second = (picking.pages.put(look_at(LEAGUE), "ana") for _ in range(2))
     ticket = ticket_for(shown.tickets, first)
     assert shown.get(f"/{ticket}/picked/{first}/page").status == 200
@@ -80,7 +80,9 @@ def test_only_a_ticket_for_the_page_opens_it(shown: Showing, picking: Picking) -
     assert shown.get(f"/{gone}/picked/gone/page").body == b"This page is not open any more. Open it again."
 
 
-def test_images_and_sheets_of_the_page_come_through_us_and_nothing_else_does(shown: Showing, picking: Picking) -> None:
+def test_images_and_sheets_of_the_page_come_through_us_and_nothing_else_does(
+    shown: Showing, picking: PickerService
+) -> None:
     css, secret = "td { background: url(http://e.example/) }", "<script>1</script>"
     answers: dict[str, tuple[str, str | bytes]] = {
         "/logo.png": ("image/png", PICTURE),
@@ -109,15 +111,15 @@ def test_images_and_sheets_of_the_page_come_through_us_and_nothing_else_does(sho
 def test_pages_are_forgotten_in_time_and_when_there_are_many() -> None:
     now = 0.0
     pages, look = OpenPages(lambda: now), look_at("<p>1")
-    own = [pages.put(look, "ana") for _ in range(MOST_OF_ONE + 1)]
+    own = [pages.put(look, "ana") for _ in range(MAX_PAGES_PER_ACCOUNT + 1)]
     with pytest.raises(TarantulaError, match="not open any more"):
         pages.get(own[0])
     assert pages.get(own[1]) is look
-    for number in range(MOST_PAGES):
+    for number in range(MAX_PAGES):
         pages.put(look, str(number))
-    assert len(pages) == MOST_PAGES
+    assert len(pages) == MAX_PAGES
     last = pages.put(look, "rui")
-    now = LASTS
+    now = PAGE_SECONDS
     with pytest.raises(TarantulaError, match="not open any more"):
         pages.get(last)
     assert len(pages) == 0
@@ -126,20 +128,20 @@ def test_pages_are_forgotten_in_time_and_when_there_are_many() -> None:
 @pytest.mark.parametrize(
     ("said", "pointed"),
     [
-        ({"number": 3, "part": "12"}, Pointed(3, "12")),
+        ({"number": 3, "part": "12"}, PickedElement(3, "12")),
         ({"number": True, "part": ""}, None),
         ({"number": -1, "part": ""}, None),
         ({"number": "3", "part": ""}, None),
         ({"number": 3, "part": None}, None),
-        ({"number": 3, "part": "x" * (LONGEST + 1)}, None),
+        ({"number": 3, "part": "x" * (MAX_PART_LENGTH + 1)}, None),
         ([3, ""], None),
         (None, None),
     ],
 )
-def test_what_a_frame_says_is_looked_at_for_its_form(said: object, pointed: Pointed | None) -> None:
-    assert heard(said) == pointed
+def test_what_a_frame_says_is_looked_at_for_its_form(said: object, pointed: PickedElement | None) -> None:
+    assert read_pick_message(said) == pointed
 
 
-def test_whoever_may_not_add_sources_opens_no_page(picking: Picking) -> None:
+def test_whoever_may_not_add_sources_opens_no_page(picking: PickerService) -> None:
     with pytest.raises(NotAllowed):
-        asyncio.run(picking.ask(Person("rui", Role.READER), Wish("http://127.0.0.1:1/")))
+        asyncio.run(picking.ask(Person("rui", Role.READER), PageRequest("http://127.0.0.1:1/")))

@@ -10,17 +10,23 @@ from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.web.components.publication_form import GROUPS, LABELS, defaults, read_back, written
+from tarantula.web.components.publication_form import (
+    FIELD_GROUPS,
+    FIELD_LABELS,
+    default_values,
+    field_text,
+    parse_fields,
+)
 from tests.support.browser import launched, window_of
-from tests.support.web_server import office
+from tests.support.web_server import web_server
 
 TELEPHONE = 390
 """Pixels across."""
 
 
 def test_every_field_of_a_publication_is_in_one_group_with_a_name_and_a_help() -> None:
-    grouped = [field for fields in GROUPS.values() for field in fields]
-    assert sorted(grouped) == sorted(PublicationConfig.model_fields) == sorted(LABELS)
+    grouped = [field for fields in FIELD_GROUPS.values() for field in fields]
+    assert sorted(grouped) == sorted(PublicationConfig.model_fields) == sorted(FIELD_LABELS)
     assert all(field.description for field in PublicationConfig.model_fields.values())
 
 
@@ -37,22 +43,22 @@ def test_what_stands_in_the_form_is_read_as_it_was() -> None:
         delay=0.05,
     )
     values = config.model_dump(mode="json")
-    texts = {field: written(field, value, "Europe/Lisbon") for field, value in values.items()}
+    texts = {field: field_text(field, value, "Europe/Lisbon") for field, value in values.items()}
     assert (texts["start"], texts["accept"], texts["max_duration"]) == (
         "2026-06-12T22:00",
         ".fc.ul.pt; 127.0.0.*",
         "1d12h",
     )
-    assert PublicationConfig.model_validate(read_back(texts)) == config
-    empty = {**defaults(), "name": "x", "base_url": "http://x.example/"}
-    texts = {field: written(field, value) for field, value in empty.items()}
-    assert PublicationConfig.model_validate(read_back(texts)) == PublicationConfig(
+    assert PublicationConfig.model_validate(parse_fields(texts)) == config
+    empty = {**default_values(), "name": "x", "base_url": "http://x.example/"}
+    texts = {field: field_text(field, value) for field, value in empty.items()}
+    assert PublicationConfig.model_validate(parse_fields(texts)) == PublicationConfig(
         name="x", base_url="http://x.example/"
     )
 
 
 def test_the_example_of_2001_is_inserted_tried_changed_copied_and_exported(sqlite_config: Config, window: Page) -> None:
-    with office() as place:
+    with web_server() as place:
         place.enter(window)
         window.get_by_role("link", name="Publications").first.click()
         window.get_by_role("button", name="New publication").click()
@@ -108,7 +114,7 @@ def test_the_example_of_2001_is_inserted_tried_changed_copied_and_exported(sqlit
 
 def test_complaints_are_in_the_readers_language_which_can_be_changed(sqlite_config: Config, chromium: str) -> None:
     seen = {"locale": "pt-PT", "viewport": {"width": TELEPHONE, "height": 800}}
-    with office() as place, launched(chromium) as browser, window_of(browser, **seen) as page:
+    with web_server() as place, launched(chromium) as browser, window_of(browser, **seen) as page:
         place.enter(page)
         page.goto(f"{place.address}/new-publication")
         expect(page.locator("html")).to_have_attribute("lang", "pt")
@@ -143,4 +149,4 @@ def _try_urls(window: Page) -> None:
 
 def _stored(config: Config, name: str) -> PublicationConfig:
     with open_database(config) as database, database.reading() as session:
-        return registry.config_of(registry.get(session, name))
+        return registry.config_of(registry.get_publication(session, name))

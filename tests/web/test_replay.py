@@ -16,9 +16,9 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.tables.publications import Document
 from tarantula.web.replay.addresses import checked_address
-from tarantula.web.replay.app_part_telling import with_script
-from tarantula.web.replay.security import HEADERS, policy_of_copy
-from tarantula.web.replay.security_part_tickets import LASTS, Tickets
+from tarantula.web.replay.app_part_telling import insert_script
+from tarantula.web.replay.security import REPLAY_HEADERS, copy_policy
+from tarantula.web.replay.security_part_tickets import TICKET_SECONDS, TicketSigner
 from tests.support.monthly_items import BASE, Page, archive
 from tests.support.replay_server import Reply, Showing, showing
 
@@ -72,17 +72,17 @@ def test_a_ticket_is_for_one_item_and_for_a_while(sqlite: Database, config: Conf
     now = [1_000_000.0]
     urn, other = (archive(config, sqlite, month, {}) for month in (1, 2))
     convert_item(config, sqlite, urn)
-    with showing(config, sqlite, Tickets(lambda: now[0])) as server:
+    with showing(config, sqlite, TicketSigner(lambda: now[0])) as server:
         ticket = server.tickets.write(urn)
         address = f"/{ticket}/{urn}/copy/index.html"
         assert server.get(address).status == 200
         assert server.get(address.replace(urn, other)).status == 403
-        assert server.get(address.replace(ticket, Tickets(lambda: now[0]).write(urn))).status == 403
+        assert server.get(address.replace(ticket, TicketSigner(lambda: now[0]).write(urn))).status == 403
         until, _, signature = ticket.partition("-")
         later = f"{int(until, 16) + 1:x}-{signature}"
         for forged in (later, until, f"{until}-", f"-{signature}", "x", "%00", "é", f"{ticket}x", ticket[:-1]):
             assert server.get(f"/{quote(forged, safe='%')}/{urn}/copy/index.html").status == 403, forged
-        now[0] += LASTS
+        now[0] += TICKET_SECONDS
         assert server.get(address).status == 403
         assert b"Reload" in server.get(address).body
 
@@ -161,7 +161,7 @@ def test_every_answer_is_sealed_also_what_goes_wrong(shown: Shown) -> None:
         assert "default-src 'none'" in policy
         assert "connect-src 'none'" in policy
         assert "set-cookie" not in reply.headers
-        assert HEADERS.items() <= reply.headers.items()
+        assert REPLAY_HEADERS.items() <= reply.headers.items()
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         reply = shown.server.get(f"/{shown.server.tickets.write(shown.urn)}/{shown.urn}/copy/index.html", method=method)
         assert reply.status == 405
@@ -178,7 +178,7 @@ def test_a_copy_runs_our_script_and_no_other(shown: Shown) -> None:
     first, second = (shown.server.get(copy_of(shown, "a.html")) for _ in range(2))
     nonce = first.body.partition(b'nonce="')[2].partition(b'"')[0].decode()
     assert first.body.startswith(f'<!doctype html><script nonce="{nonce}" src="/tell.js"></script>'.encode())
-    assert first.headers["content-security-policy"] == policy_of_copy(nonce)
+    assert first.headers["content-security-policy"] == copy_policy(nonce)
     assert first.body != second.body, "a page could learn it"
     assert b"b-" in first.body, "its links lead to copies"
     assert shown.server.get("/tell.js").headers["content-type"].startswith("text/javascript")
@@ -224,15 +224,15 @@ def test_a_document_without_a_copy_is_shown_by_itself(sqlite: Database, config: 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
 def test_our_script_stands_after_the_doctype(body: str, before: str, codec: str) -> None:
     label = "utf-16le" if codec == "utf-16-le" else "utf-8"
-    made = with_script(body.encode(codec), f"text/html; charset={label}", "n").decode(codec)
+    made = insert_script(body.encode(codec), f"text/html; charset={label}", "n").decode(codec)
     assert made == f'{before}<script nonce="n" src="/tell.js"></script>{body[len(before) :]}'
 
 
 def test_xhtml_stays_well_formed() -> None:
     body = b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>x</p></body></html>'
-    made = ElementTree.fromstring(with_script(body, "application/xhtml+xml", "n"))
+    made = ElementTree.fromstring(insert_script(body, "application/xhtml+xml", "n"))
     assert made.find("{http://www.w3.org/1999/xhtml}script") is not None
-    assert with_script(b"", "application/xhtml+xml", "n") == b""
+    assert insert_script(b"", "application/xhtml+xml", "n") == b""
 
 
 @pytest.mark.parametrize("address", ["https://replay.example.org", "http://127.0.0.1:8091/", "https://[::1]:8091"])

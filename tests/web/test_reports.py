@@ -10,7 +10,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tests.support.monthly_items import Page as Stored
 from tests.support.monthly_items import archive
-from tests.support.web_server import office
+from tests.support.web_server import web_server
 
 HOSTILE = "x/<img src=x onerror=alert(1)>"
 # Where the first bar of a chart is, on the screen.
@@ -27,7 +27,7 @@ def test_figures_are_shown_pointed_at_and_taken_away(sqlite_config: Config, wind
             many = {f"http://a{n}.example/": Stored(b"x" * 3000 * n, "image/gif") for n in range(month)}
             odd = {"http://www.fc.ul.pt/odd": Stored(b"x", HOSTILE), "http://www.fc.ul.pt/gone": Stored(state=404)}
             urn = archive(sqlite_config, database, month, {**many, **odd})
-    with office() as place:
+    with web_server() as place:
         place.enter(window)
         window.goto(f"{place.address}/reports")
         window.get_by_role("link", name=urn).click()

@@ -12,7 +12,7 @@ from tarantula.web.i18n import translations
 from tests.sites.demo import DemoWeb
 from tests.sites.server import Answer
 from tests.support.browser import launched, window_of
-from tests.support.web_server import Office, office
+from tests.support.web_server import WebServer, web_server
 
 LONG = 90_000
 """Milliseconds for a collection to end."""
@@ -24,7 +24,7 @@ IS_STILL = "() => document.getAnimations().every((one) => one.effect.getComputed
 class Librarian:
     """Somebody who reads the pages in a language."""
 
-    def __init__(self, page: Page, place: Office, language: str) -> None:
+    def __init__(self, page: Page, place: WebServer, language: str) -> None:
         self.page, self.place = page, place
         self._words = translations(language)
 
@@ -55,7 +55,7 @@ def test_insert_collect_watch_browse_compare_reject_and_see_it_in_the_report(
     sqlite_config: Config, chromium: str, language: str, locale: str, width: int
 ) -> None:
     seen = {"locale": locale, "viewport": {"width": width, "height": 800}, "reduced_motion": "no-preference"}
-    with office() as place, DemoWeb() as web, launched(chromium) as browser, window_of(browser, **seen) as page:
+    with web_server() as place, DemoWeb() as web, launched(chromium) as browser, window_of(browser, **seen) as page:
         place.enter(page)
         librarian = Librarian(page, place, language)
         inserts(librarian, web)

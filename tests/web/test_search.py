@@ -12,14 +12,14 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
-from tarantula.lifecycle.suggestions import described
+from tarantula.lifecycle.suggestions import suggestions_config
 from tarantula.publications import registry
 from tarantula.tables.publications import Document
 from tests.search.test_index_updater import tell
 from tests.sites.server import Answer, Web
 from tests.support.archived_items import archive, page
 from tests.support.waits import eventually
-from tests.support.web_server import Office, office
+from tests.support.web_server import WebServer, web_server
 
 HOSTILE = (
     b"<title>&lt;script&gt;document.title = 'taken'&lt;/script&gt;</title>"
@@ -42,14 +42,16 @@ def web() -> Iterator[Web]:
 
 
 @pytest.fixture
-def place(config: Config, web: Web) -> Iterator[Office]:
+def place(config: Config, web: Web) -> Iterator[WebServer]:
     """The pages and the daemon, with an item that was collected, and loopback allowed for suggestions."""
     with open_database(config) as database:
         tell(database, archive(database, config, [*PAGES, page("hostil", HOSTILE)]))
         with database.session() as session:
-            registry.add(session, described("suggestions"))
-            registry.edit(session, "suggestions", {"accept": ["127.0.0.1"], "allow_private": True, "delay": 0})
-    with office(command="serve") as opened:
+            registry.add_publication(session, suggestions_config("suggestions"))
+            registry.edit_publication(
+                session, "suggestions", {"accept": ["127.0.0.1"], "allow_private": True, "delay": 0}
+            )
+    with web_server(command="serve") as opened:
         yield opened
 
 
@@ -58,14 +60,14 @@ def typed(window: Page) -> Locator:
     return window.get_by_label(re.compile("^Words"))
 
 
-def search(window: Page, place: Office, words: str) -> None:
+def search(window: Page, place: WebServer, words: str) -> None:
     window.goto(f"{place.address}/search")
     typed(window).fill(words)
     with window.expect_navigation():
         window.keyboard.press("Enter")
 
 
-def wait_for_hit(window: Page, place: Office, words: str, title: str) -> None:
+def wait_for_hit(window: Page, place: WebServer, words: str, title: str) -> None:
     """Search again and again, until a document is found."""
 
     def is_found() -> bool:
@@ -76,7 +78,7 @@ def wait_for_hit(window: Page, place: Office, words: str, title: str) -> None:
 
 
 def test_a_reader_searches_opens_a_copy_suggests_and_finds(
-    place: Office, window: Page, web: Web, config: Config
+    place: WebServer, window: Page, web: Web, config: Config
 ) -> None:
     place.enter(window)
     wait_for_hit(window, place, "laboratorio hostil", "<script>document.title = 'taken'</script>")
@@ -118,7 +120,7 @@ def test_a_reader_searches_opens_a_copy_suggests_and_finds(
     watched(window, place)
 
 
-def watched(window: Page, place: Office) -> None:
+def watched(window: Page, place: WebServer) -> None:
     """See the search engine at work, while somebody else searches."""
     window.goto(f"{place.address}/searches")
     row = window.get_by_role("row").filter(has_text="laboratorio hostil")

@@ -22,26 +22,26 @@ from tarantula.accounts import sessions
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow
-from tarantula.search.index.schema_part_schema import VERSION
-from tarantula.search.index.storage import BusyIndex, Index, OtherVersion
-from tarantula.search.index.updater import Following, folder_of, forget_index
-from tarantula.search.results import Count, Facets, Piece, Request, Result, Results
+from tarantula.core.errors import ConflictError
+from tarantula.search.index.schema_part_schema import SCHEMA_VERSION
+from tarantula.search.index.storage import BusyIndex, OutdatedIndex, SearchIndex
+from tarantula.search.index.updater import IndexUpdater, discard_index, index_folder
+from tarantula.search.results import CitationPiece, FacetCount, SearchFacets, SearchRequest, SearchResult, SearchResults
 from tarantula.services import search as searching
 from tarantula.web import api
-from tarantula.web.api.common_part_refusals import refuse_in_sentences
-from tarantula.web.auth import Doorkeeper
-from tarantula.web.auth_part_gate import SESSION_COOKIE, Gate
+from tarantula.web.api.common_part_refusals import add_error_handlers
+from tarantula.web.auth import AuthMiddleware
+from tarantula.web.auth_part_gate import SESSION_COOKIE, Authenticator
 from tarantula.web.public import search, search_part_suggest
-from tarantula.web.public.results import read_asked
-from tarantula.web.public.results_part_views import shown_facets, shown_pages, shown_result
+from tarantula.web.public.results import parse_results_query
+from tarantula.web.public.results_part_views import facet_views, page_links, result_view
 from tarantula.web.public.search_part_showing import templates
-from tarantula.web.replay.addresses import Beside, Replay
-from tarantula.web.replay.security_part_tickets import Tickets
+from tarantula.web.replay.addresses import ReplayMiddleware, ReplayOrigin
+from tarantula.web.replay.security_part_tickets import TicketSigner
 from tests.search.test_index_updater import catch_up, tell
 from tests.support.archived_items import archive, page
 from tests.support.barrels import start_barrel, start_gateway
-from tests.support.contexts import desk_of
+from tests.support.contexts import context_of
 from tests.support.crawls import end_started
 from tests.support.waits import eventually
 
@@ -86,13 +86,13 @@ class Browser:
 def browser(sqlite: Database, config: Config) -> Browser:
     """Somebody who has logged in, and looks at the pages as they are sent."""
     app = FastAPI()
-    for router in (search.router, search_part_suggest.router, api.router):
+    for router in (search.router, search_part_suggest.suggest_router, api.router):
         app.include_router(router)
-    refuse_in_sentences(app)
-    app.add_middleware(Doorkeeper, gate=Gate(config, sqlite))
-    app.add_middleware(Beside, replay=Replay(Tickets(), 8091))
+    add_error_handlers(app)
+    app.add_middleware(AuthMiddleware, gate=Authenticator(config, sqlite))
+    app.add_middleware(ReplayMiddleware, replay=ReplayOrigin(TicketSigner(), 8091))
     with sqlite.session() as session:
-        secret = sessions.begin(session, None, "ana")
+        secret = sessions.begin_session(session, None, "ana")
     return Browser(app, secret)
 
 
@@ -103,7 +103,7 @@ def filled(sqlite: Database, config: Config, browser: Browser) -> Browser:
     tell(sqlite, first)
     second = archive(sqlite, config, [PAGES[0], page("copy", PAGES[1].body)], after=first, months=1)
     tell(sqlite, second)
-    catch_up(Following(config, sqlite))
+    catch_up(IndexUpdater(config, sqlite))
     return browser
 
 
@@ -181,7 +181,7 @@ def test_a_result_has_its_other_captures_and_those_that_are_equal(filled: Browse
 
 
 def test_every_part_of_a_result_is_text_whatever_it_holds() -> None:
-    told = Result(
+    told = SearchResult(
         document=7,
         url="javascript:alert(1)//" + HOSTILE,
         title=HOSTILE,
@@ -191,24 +191,24 @@ def test_every_part_of_a_result_is_text_whatever_it_holds() -> None:
         publication=HOSTILE,
         urn="fcul-1",
         collected=datetime(2026, 6, 12, tzinfo=UTC),
-        citation=[Piece(text=HOSTILE), Piece(text=HOSTILE, marked=True)],
+        citation=[CitationPiece(text=HOSTILE), CitationPiece(text=HOSTILE, marked=True)],
         score=1.0,
         inlinks=3,
         same=2,
         alike=4,
     )
-    facets = Facets(servers=[Count(value=HOSTILE, documents=1)])
-    found = Results(query=HOSTILE, page=1, pages=9, documents=99, results=[told], facets=facets)
-    asked = read_asked(HOSTILE, "2", "best", "")
+    facets = SearchFacets(servers=[FacetCount(value=HOSTILE, documents=1)])
+    found = SearchResults(query=HOSTILE, page=1, pages=9, documents=99, results=[told], facets=facets)
+    asked = parse_results_query(HOSTILE, "2", "best", "")
     html = templates.get_template("search.html").render(
         asked=asked,
         found=found,
-        orders=search.ORDERS,
+        orders=search.ORDER_LABELS,
         notes=[HOSTILE],
         did_you_mean=(HOSTILE, asked.asking(HOSTILE)),
-        results=[shown_result(asked, told, [])],
-        facets=shown_facets(asked, facets),
-        pages=shown_pages(asked, found),
+        results=[result_view(asked, told, [])],
+        facets=facet_views(asked, facets),
+        pages=page_links(asked, found),
         others={"pt": ("Português", "/language/pt")},
         person={"name": HOSTILE},
         language="en",
@@ -225,25 +225,25 @@ def test_a_gateway_is_asked_if_one_is_named(
     sqlite: Database, config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tell(sqlite, archive(sqlite, config, PAGES[:3]))
-    catch_up(Following(config, sqlite))
+    catch_up(IndexUpdater(config, sqlite))
     start_barrel(tmp_path / "barrel", "--port", "0")
     _, address = start_gateway()
     monkeypatch.setenv("TARANTULA_GATEWAY", address)
-    desk = desk_of(sqlite, Role.ADMINISTRATOR)
+    desk = context_of(sqlite, Role.ADMINISTRATOR)
     assert desk.installation.gateway == address
-    wish = Request(query="curso")
+    wish = SearchRequest(query="curso")
 
     def are_found() -> bool:
-        with suppress(NotNow):
-            return searching.find(desk, wish).documents == 3
+        with suppress(ConflictError):
+            return searching.search_documents(desk, wish).documents == 3
         return False
 
     eventually(are_found)
-    assert searching.completed(desk, "o cur")[0] == "o curso"
-    assert searching.completed(desk, "\0" * 100_000) == []
+    assert searching.completions(desk, "o cur")[0] == "o curso"
+    assert searching.completions(desk, "\0" * 100_000) == []
     end_started()
-    with pytest.raises(NotNow, match="does not answer"):
-        searching.find(desk, wish)
+    with pytest.raises(ConflictError, match="does not answer"):
+        searching.search_documents(desk, wish)
 
 
 def test_a_copy_is_led_to_with_a_ticket(filled: Browser) -> None:
@@ -273,7 +273,7 @@ def test_without_an_index_it_is_said_what_to_do(browser: Browser, config: Config
     assert browser.get("/search/complete", q="curso").json() == []
     front = browser.get("/search")
     assert (front.status_code, "There is no index yet." in front.text) == (200, True)
-    folder = folder_of(config)
+    folder = index_folder(config)
     folder.mkdir(parents=True)
     (folder / "meta.json").write_text(json.dumps({"segments": 7}))
     damaged = browser.get("/search", q="curso")
@@ -288,7 +288,7 @@ def test_a_damaged_index_is_said_with_what_to_do(filled: Browser, sqlite: Databa
         ".store": lambda content: bytes(len(content) - 120) + content[-120:],
     }
     for part, damaged in damages.items():
-        for path in [path for path in folder_of(config).iterdir() if path.name.endswith(part)]:
+        for path in [path for path in index_folder(config).iterdir() if path.name.endswith(part)]:
             path.write_bytes(damaged(path.read_bytes()))
         searching._index.cache_clear()
         answer = filled.get("/search", q="curso")
@@ -296,35 +296,35 @@ def test_a_damaged_index_is_said_with_what_to_do(filled: Browser, sqlite: Databa
         assert "tarantula index --rebuild" in answer.text
         refused = filled.get("/api/search", query="curso")
         assert (refused.status_code, "--rebuild" in refused.json()["detail"]) == (503, True)
-        forget_index(config)
-        catch_up(Following(config, sqlite))
+        discard_index(config)
+        catch_up(IndexUpdater(config, sqlite))
         assert "Documents: 24." in filled.get("/search", q="curso").text
 
 
 def test_only_who_writes_removes_an_index_of_another_version(
     filled: Browser, sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tarantula.search.index.storage.VERSION", VERSION + 1)
+    monkeypatch.setattr("tarantula.search.index.storage.SCHEMA_VERSION", SCHEMA_VERSION + 1)
     searching._index.cache_clear()
     answer = filled.get("/search", q="curso")
     assert (answer.status_code, "another version" in answer.text) == (503, True)
-    with pytest.raises(OtherVersion, match="`tarantula index`"):
-        Index(folder_of(config))
-    assert (folder_of(config) / "meta.json").exists()
-    catch_up(Following(config, sqlite))
+    with pytest.raises(OutdatedIndex, match="`tarantula index`"):
+        SearchIndex(index_folder(config))
+    assert (index_folder(config) / "meta.json").exists()
+    catch_up(IndexUpdater(config, sqlite))
     assert "Documents: 24." in filled.get("/search", q="curso").text
 
 
 def test_an_index_of_another_version_at_which_somebody_is_at_work_is_left_alone(
     sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    following = Following(config, sqlite)
+    following = IndexUpdater(config, sqlite)
     catch_up(following)
     following.index.commit(0)
-    monkeypatch.setattr("tarantula.search.index.storage.VERSION", VERSION + 1)
+    monkeypatch.setattr("tarantula.search.index.storage.SCHEMA_VERSION", SCHEMA_VERSION + 1)
     with pytest.raises(BusyIndex, match="Another process"):
-        Following(config, sqlite)
-    assert (folder_of(config) / "meta.json").exists()
+        IndexUpdater(config, sqlite)
+    assert (index_folder(config) / "meta.json").exists()
 
 
 def test_it_is_said_when_nobody_keeps_the_index(filled: Browser, sqlite: Database, config: Config) -> None:
@@ -333,7 +333,7 @@ def test_it_is_said_when_nobody_keeps_the_index(filled: Browser, sqlite: Databas
     tell(sqlite, archive(sqlite, config, [page("later", b"<p>Mais tarde.")], months=2))
     for answer in (filled.get("/search"), filled.get("/search", q="curso")):
         assert (answer.status_code, said in answer.text) == (200, True)
-    following = Following(config, sqlite)
+    following = IndexUpdater(config, sqlite)
     assert said not in filled.get("/search").text, "somebody is at work"
     catch_up(following)
     del following
@@ -345,9 +345,9 @@ def test_an_index_that_is_built_anew_is_the_one_that_is_asked(
     filled: Browser, sqlite: Database, config: Config
 ) -> None:
     assert "Documents: 24." in filled.get("/search", q="curso").text
-    forget_index(config)
+    discard_index(config)
     assert "There is no index yet." in filled.get("/search", q="curso").text
-    catch_up(Following(config, sqlite))
+    catch_up(IndexUpdater(config, sqlite))
     assert "Documents: 24." in filled.get("/search", q="curso").text
 
 

@@ -14,7 +14,7 @@ from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
 from tests.support.crawls import describe
 from tests.support.waits import eventually
-from tests.support.web_server import asking, office
+from tests.support.web_server import api_client, web_server
 
 SITE = {"/": Answer(page("Base", ["/b", "http://other.example/"])), "/b": Answer(page("B"))}
 
@@ -23,9 +23,9 @@ SITE = {"/": Answer(page("Base", ["/b", "http://other.example/"])), "/b": Answer
 def test_what_is_due_is_collected_and_a_program_sees_it_through(sqlite: Database, config: Config) -> None:
     with sqlite.session() as session:
         account = accounts.add(session, "ana", Role.ADMINISTRATOR, "correct horse battery")
-        _, secret = tokens.new(session, account, "harvest", Role.ADMINISTRATOR, None)
+        _, secret = tokens.create_token(session, account, "harvest", Role.ADMINISTRATOR, None)
     headers = {"Authorization": f"Bearer {secret}"}
-    with Web(SITE) as web, office(command="serve") as place, asking(place.address, headers=headers) as client:
+    with Web(SITE) as web, web_server(command="serve") as place, api_client(place.address, headers=headers) as client:
         start = datetime.now(UTC) - timedelta(minutes=1)
         describe(sqlite, "due", base_url=web.url(), robots=False, every="monthly", start=start)
         eventually(lambda: [row["state"] for row in client.get("/api/items").json()["rows"]] == ["archived"])

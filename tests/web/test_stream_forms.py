@@ -10,7 +10,7 @@ from tests.sites.listener import Listener
 from tests.support.followed_sources import followed, now, was_read
 from tests.support.picker_pages import LEAGUE
 from tests.support.picker_sites import site_of
-from tests.support.web_server import Office, office, settled
+from tests.support.web_server import WebServer, settled, web_server
 
 
 def said_at(label: Locator) -> Locator:
@@ -22,7 +22,7 @@ def test_what_is_wrong_is_said_where_it_is_in_portuguese(sqlite_config: Config, 
     with open_database(sqlite_config) as database:
         source = followed(database, "weather.lisboa", {"wind": "quantity"}, title="Vento")
         was_read(database, source, now(), {"": {"wind": "12 km/h"}})
-    with office() as place:
+    with web_server() as place:
         place.enter(window)
         window.goto(f"{place.address}/language/pt?back=/sources/weather.lisboa")
         the_form_of_a_source(settled(window))
@@ -86,7 +86,7 @@ def what_is_sent(window: Page) -> None:
     expect(said_at(body)).to_have_count(0)
 
 
-def a_category(place: Office, window: Page) -> None:
+def a_category(place: WebServer, window: Page) -> None:
     """A question that was not answered."""
     window.goto(f"{place.address}/streams/new")
     settled(window).get_by_text("Prontas a usar").click()
@@ -94,7 +94,7 @@ def a_category(place: Office, window: Page) -> None:
     expect(said_at(window.get_by_label("Endereço do feed"))).to_contain_text("Falta Endereço do feed. Escreva como em")
 
 
-def a_page_that_is_pointed_at(place: Office, window: Page) -> None:
+def a_page_that_is_pointed_at(place: WebServer, window: Page) -> None:
     """What cannot be opened, and a name that is taken."""
     digits = "7" * 1_000_000
     answers = {"/": ("text/html", LEAGUE), "/empty": ("text/html", ""), "/digits": ("application/json", digits)}
@@ -117,7 +117,7 @@ def a_page_that_is_pointed_at(place: Office, window: Page) -> None:
         expect(said_at(name)).to_contain_text("Já existe uma fonte weather.lisboa.")
 
 
-def an_alert_and_its_addresses(place: Office, window: Page) -> None:
+def an_alert_and_its_addresses(place: WebServer, window: Page) -> None:
     """A source that is not there, and an address that refuses a trial before anything depends on it."""
     window.goto(f"{place.address}/sources/weather.lisboa")
     settled(window).get_by_role("button", name="Novo alerta").click()

@@ -21,10 +21,10 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.tables.accounts import AuditEntry
 from tarantula.web import api
-from tarantula.web.api.common_part_refusals import refuse_in_sentences
-from tarantula.web.api.monitoring import written
-from tarantula.web.auth_part_gate import Gate
-from tests.support.contexts import desk_of
+from tarantula.web.api.common_part_refusals import add_error_handlers
+from tarantula.web.api.monitoring import metrics_text
+from tarantula.web.auth_part_gate import Authenticator
+from tests.support.contexts import context_of
 from tests.support.followed_sources import HOUR, all_summed_up, followed, now, was_doubted, was_read
 
 SOURCE = {"name": "user.ana.preco", "url": "http://127.0.0.1:9/", "fields": [{"key": "price", "place": {"css": "b"}}]}
@@ -53,9 +53,9 @@ class Client:
 @pytest.fixture
 def ask(sqlite: Database, config: Config) -> Client:
     """A client of the API; whose name is told in a header, as the door tells it otherwise."""
-    app, gate = FastAPI(), Gate(config, sqlite)
+    app, gate = FastAPI(), Authenticator(config, sqlite)
     app.include_router(api.router)
-    refuse_in_sentences(app)
+    add_error_handlers(app)
 
     @app.middleware("http")
     async def told(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -185,10 +185,10 @@ def test_a_private_source_is_nowhere_for_others(sqlite: Database, ask: Client) -
         assert ask.get(f"/api/streams/bolsa.preco{path}", headers=eva).status_code == 404, path
         assert ask.get(f"/api/streams/bolsa.preco{path}").status_code == 200, path
     assert ask.get("/api/streams/bolsa.preco/points?field=price&begin=0&end=9", headers=eva).status_code == 404
-    assert b"bolsa" not in written(desk_of(sqlite, Role.ADMINISTRATOR, "eva"))
+    assert b"bolsa" not in metrics_text(context_of(sqlite, Role.ADMINISTRATOR, "eva"))
 
 
 def test_a_public_source_is_a_figure_for_prometheus(sqlite: Database) -> None:
     followed_for_a_while(sqlite)
     figure = b'tarantula_stream_value{field="price",row="",source="bolsa.preco"} 3.3'
-    assert figure in written(desk_of(sqlite, Role.READER, "eva"))
+    assert figure in metrics_text(context_of(sqlite, Role.READER, "eva"))

@@ -7,12 +7,12 @@ from playwright.sync_api import Page, expect
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.services import document_types
-from tests.support.contexts import desk_of
-from tests.support.web_server import office
+from tests.support.contexts import context_of
+from tests.support.web_server import web_server
 
 
 def test_types_and_profiles_are_added_and_changed(sqlite_config: Config, window: Page) -> None:
-    with office() as place:
+    with web_server() as place:
         place.enter(window)
         window.goto(f"{place.address}/types")
         window.get_by_role("button", name="New type").click()
@@ -30,5 +30,5 @@ def test_types_and_profiles_are_added_and_changed(sqlite_config: Config, window:
         window.get_by_role("button", name="Save").click()
         expect(window.get_by_role("row", name="everything")).to_contain_text("All that there is")
     with open_database(sqlite_config) as database:
-        (everything,) = [row for row in document_types.profiles(desk_of(database)) if row.name == "everything"]
+        (everything,) = [row for row in document_types.list_profiles(context_of(database)) if row.name == "everything"]
     assert (everything.types, everything.description) == (["*/*"], "All that there is")

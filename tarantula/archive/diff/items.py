@@ -10,16 +10,24 @@ from sqlalchemy import Column, Select, Subquery, Table, and_, case, func, or_, s
 from sqlalchemy.orm import Session, aliased
 
 from tarantula.archive.diff import items_part_delta
-from tarantula.archive.diff.items_part_delta import AFTER, BEFORE, DELTA, EARLIER, LATER, SHOWN, Change
+from tarantula.archive.diff.items_part_delta import (
+    AFTER,
+    BEFORE,
+    DELTA_TABLE,
+    EARLIER,
+    LATER,
+    SHOWN_COLUMNS,
+    DocumentChange,
+)
 from tarantula.core.errors import TarantulaError
-from tarantula.core.states import COLLECTED
+from tarantula.core.states import COLLECTED_STATES
 from tarantula.core.urls import canonical, key_of
-from tarantula.store.listings import ROWS
+from tarantula.store.listings import ROWS_PER_FETCH
 from tarantula.tables.publications import Document, Item
 
 
 @dataclass(frozen=True, slots=True)
-class ByUrl:
+class UrlCounts:
     """How many URLs were collected only later, with other bytes, with the same bytes, and only earlier."""
 
     new: int
@@ -31,7 +39,7 @@ class ByUrl:
 
 
 @dataclass(frozen=True, slots=True)
-class ByContent:
+class ContentCounts:
     """The same by the bytes alone, under whatever URL the other item has them."""
 
     new: int
@@ -43,20 +51,20 @@ class ByContent:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class DiffSummary:
     """Two items in figures."""
 
     before: str
     after: str
-    by_url: ByUrl
-    by_content: ByContent
+    by_url: UrlCounts
+    by_content: ContentCounts
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON; the keys are an interface."""
         return asdict(self)
 
 
-class Difference(NamedTuple):
+class DocumentDifference(NamedTuple):
     """One URL in two items."""
 
     url: str
@@ -75,82 +83,94 @@ class Difference(NamedTuple):
         return self._asdict()
 
 
-class Comparison:
+class ItemComparison:
     """Two items side by side, joined once; it lasts as long as the session, and a session takes one."""
 
     def __init__(self, session: Session, before: Item, after: Item) -> None:
         self._session = session
         self._before, self._after = before, after
 
-        items_part_delta.make(session, before.id, after.id)
+        items_part_delta.fill_delta_table(session, before.id, after.id)
 
-    def summary(self) -> Summary:
+    def summary(self) -> DiffSummary:
         """Count what is new, changed, same and gone."""
-        counts = dict.fromkeys(Change, 0)
-        for change, number in self._session.execute(select(DELTA.c.change, func.count()).group_by(DELTA.c.change)):
-            counts[Change(change)] = number
+        counts = dict.fromkeys(DocumentChange, 0)
+        for change, number in self._session.execute(
+            select(DELTA_TABLE.c.change, func.count()).group_by(DELTA_TABLE.c.change)
+        ):
+            counts[DocumentChange(change)] = number
         collected = self._session.scalar(select(func.count()).select_from(LATER)) or 0
-        new, changed, gone = counts[Change.NEW], counts[Change.CHANGED], counts[Change.GONE]
-        fresh = new + changed - self._elsewhere(DELTA.c.after_digest, EARLIER)
-        lost = gone + changed - self._elsewhere(DELTA.c.before_digest, LATER)
-        return Summary(
+        new, changed, gone = counts[DocumentChange.NEW], counts[DocumentChange.CHANGED], counts[DocumentChange.GONE]
+        fresh = new + changed - self._elsewhere(DELTA_TABLE.c.after_digest, EARLIER)
+        lost = gone + changed - self._elsewhere(DELTA_TABLE.c.before_digest, LATER)
+        return DiffSummary(
             self._before.urn,
             self._after.urn,
-            ByUrl(new, changed, collected - new - changed, gone, self._moved()),
-            ByContent(fresh, collected - fresh, lost),
+            UrlCounts(new, changed, collected - new - changed, gone, self._moved()),
+            ContentCounts(fresh, collected - fresh, lost),
         )
 
-    def differences(self, same: bool = False) -> Iterator[Difference]:
+    def differences(self, same: bool = False) -> Iterator[DocumentDifference]:
         """Yield what changed, what is gone and what is new; then what is the *same*, if that is wanted too."""
         old_places, moved = _old_places(), aliased(Document, name="moved")
         chosen = (
-            select(DELTA.c.change, *SHOWN, moved.url)
-            .select_from(DELTA)
-            .outerjoin(BEFORE, and_(BEFORE.item_id == self._before.id, BEFORE.key == DELTA.c.key))
-            .outerjoin(AFTER, and_(AFTER.item_id == self._after.id, AFTER.key == DELTA.c.key))
-            .outerjoin(old_places, (old_places.c.digest == DELTA.c.after_digest) & (DELTA.c.change == Change.NEW))
+            select(DELTA_TABLE.c.change, *SHOWN_COLUMNS, moved.url)
+            .select_from(DELTA_TABLE)
+            .outerjoin(BEFORE, and_(BEFORE.item_id == self._before.id, BEFORE.key == DELTA_TABLE.c.key))
+            .outerjoin(AFTER, and_(AFTER.item_id == self._after.id, AFTER.key == DELTA_TABLE.c.key))
+            .outerjoin(
+                old_places,
+                (old_places.c.digest == DELTA_TABLE.c.after_digest) & (DELTA_TABLE.c.change == DocumentChange.NEW),
+            )
             .outerjoin(moved, moved.id == old_places.c.id)
-            .order_by(DELTA.c.change, case((DELTA.c.change == Change.GONE, DELTA.c.before_id), else_=DELTA.c.after_id))
+            .order_by(
+                DELTA_TABLE.c.change,
+                case(
+                    (DELTA_TABLE.c.change == DocumentChange.GONE, DELTA_TABLE.c.before_id), else_=DELTA_TABLE.c.after_id
+                ),
+            )
         )
         for change, *documents, moved_from in self._stream(chosen):
             yield _difference(change, *documents)._replace(moved_from=moved_from)
         if same:
-            for documents in self._stream(items_part_delta.same(self._before.id, self._after.id)):
-                yield _difference(Change.SAME, *documents)
+            for documents in self._stream(items_part_delta.select_unchanged(self._before.id, self._after.id)):
+                yield _difference(DocumentChange.SAME, *documents)
 
     def _elsewhere(self, digest: Column[str], side: Table) -> int:
         """Count the differing documents whose bytes the other item has under some URL."""
         wanted = select(digest).where(digest.is_not(None))
         found = select(side.c.digest).where(side.c.digest.in_(wanted))
-        return self._session.scalar(select(func.count()).select_from(DELTA).where(digest.in_(found))) or 0
+        return self._session.scalar(select(func.count()).select_from(DELTA_TABLE).where(digest.in_(found))) or 0
 
     def _moved(self) -> int:
         old_places = _old_places()
         moved = (
             select(func.count())
-            .select_from(DELTA)
-            .join(old_places, old_places.c.digest == DELTA.c.after_digest)
-            .where(DELTA.c.change == Change.NEW)
+            .select_from(DELTA_TABLE)
+            .join(old_places, old_places.c.digest == DELTA_TABLE.c.after_digest)
+            .where(DELTA_TABLE.c.change == DocumentChange.NEW)
         )
         return self._session.scalar(moved) or 0
 
     def _stream(self, chosen: Select[*tuple[Any, ...]]) -> Iterator[Any]:
-        return iter(self._session.execute(chosen, execution_options={"yield_per": ROWS}))
+        return iter(self._session.execute(chosen, execution_options={"yield_per": ROWS_PER_FETCH}))
 
 
-def difference_at(session: Session, before: Item, after: Item, url: str) -> tuple[Difference, Document, Document]:
+def difference_at(
+    session: Session, before: Item, after: Item, url: str
+) -> tuple[DocumentDifference, Document, Document]:
     """Return what became of one URL that both items collected, and its two documents."""
     earlier, later = (_document(session, item, url) for item in (before, after))
     same = earlier.digest is not None and earlier.digest == later.digest
-    change = str(Change.SAME if same else Change.CHANGED)
-    found = Difference(later.url, change, earlier.state, later.state, later.type, earlier.size, later.size)
+    change = str(DocumentChange.SAME if same else DocumentChange.CHANGED)
+    found = DocumentDifference(later.url, change, earlier.state, later.state, later.type, earlier.size, later.size)
     return found, earlier, later
 
 
 def _document(session: Session, item: Item, url: str) -> Document:
     key = key_of(canonical(url) or url)
     document = session.scalar(select(Document).where(Document.item_id == item.id, Document.key == key))
-    if document is None or document.state not in COLLECTED:
+    if document is None or document.state not in COLLECTED_STATES:
         has = "has no document" if document is None else f"did not collect (its state is {document.state})"
         raise TarantulaError(f"Item {item.urn} {has} {url!r}. `tarantula documents {item.urn}` lists what it has.")
     return document
@@ -159,10 +179,10 @@ def _document(session: Session, item: Item, url: str) -> Document:
 def _old_places() -> Subquery:
     """Select one document that is gone for each body that such documents had; an empty body tells nothing."""
     return (
-        select(DELTA.c.before_digest.label("digest"), func.min(DELTA.c.before_id).label("id"))
-        .join(BEFORE, BEFORE.id == DELTA.c.before_id)
-        .where(DELTA.c.change == Change.GONE, or_(BEFORE.size.is_(None), BEFORE.size > 0))
-        .group_by(DELTA.c.before_digest)
+        select(DELTA_TABLE.c.before_digest.label("digest"), func.min(DELTA_TABLE.c.before_id).label("id"))
+        .join(BEFORE, BEFORE.id == DELTA_TABLE.c.before_id)
+        .where(DELTA_TABLE.c.change == DocumentChange.GONE, or_(BEFORE.size.is_(None), BEFORE.size > 0))
+        .group_by(DELTA_TABLE.c.before_digest)
         .subquery()
     )
 
@@ -177,9 +197,9 @@ def _difference(
     state_after: int | None,
     type_after: str | None,
     size_after: int | None,
-) -> Difference:
+) -> DocumentDifference:
     """Tell of two documents; what the other item did not collect has no size."""
-    if change == Change.GONE:
-        return Difference(url_before or "", change, state_before, state_after, type_before, size_before, None)
-    known = size_before if change != Change.NEW else None
-    return Difference(url_after or "", str(change), state_before, state_after, type_after, known, size_after)
+    if change == DocumentChange.GONE:
+        return DocumentDifference(url_before or "", change, state_before, state_after, type_before, size_before, None)
+    known = size_before if change != DocumentChange.NEW else None
+    return DocumentDifference(url_after or "", str(change), state_before, state_after, type_after, known, size_after)

@@ -26,14 +26,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
-from tarantula.core.states import COLLECTED
+from tarantula.core.states import COLLECTED_STATES
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.tables.publications import Document
 
 BEFORE, AFTER = aliased(Document, name="earlier"), aliased(Document, name="later")
 
 
-class Change(StrEnum):
+class DocumentChange(StrEnum):
     """What became of a URL that was collected."""
 
     NEW = "new"
@@ -42,7 +42,7 @@ class Change(StrEnum):
     GONE = "gone"
 
 
-SHOWN = (BEFORE.url, BEFORE.state, BEFORE.type, BEFORE.size, AFTER.url, AFTER.state, AFTER.type, AFTER.size)
+SHOWN_COLUMNS = (BEFORE.url, BEFORE.state, BEFORE.type, BEFORE.size, AFTER.url, AFTER.state, AFTER.type, AFTER.size)
 """What is told of the two documents of a URL."""
 
 
@@ -62,7 +62,7 @@ def _side(name: str) -> Table:
 EARLIER, LATER = _side("earlier_side"), _side("later_side")
 """What each of the two items collected."""
 
-DELTA = Table(
+DELTA_TABLE = Table(
     "delta",
     MetaData(),
     Column("change", String(10)),
@@ -76,33 +76,35 @@ DELTA = Table(
 """What is not the same in both items."""
 
 
-def make(session: Session, before: int, after: int) -> None:
+def fill_delta_table(session: Session, before: int, after: int) -> None:
     """Join two items, and keep what differs for as long as the session lasts."""
     connection = session.connection()
     for table, item in ((EARLIER, before), (LATER, after)):
         table.create(connection)
         connection.execute(table.insert().from_select(["key", "id", "digest"], _collected(item)))
     _analyze(connection, EARLIER, LATER)
-    DELTA.create(connection)
-    columns = [column.name for column in DELTA.columns]
-    connection.execute(DELTA.insert().from_select(columns, _new_and_changed()))
-    connection.execute(DELTA.insert().from_select(columns, _gone()))
-    _analyze(connection, DELTA)
+    DELTA_TABLE.create(connection)
+    columns = [column.name for column in DELTA_TABLE.columns]
+    connection.execute(DELTA_TABLE.insert().from_select(columns, _new_and_changed()))
+    connection.execute(DELTA_TABLE.insert().from_select(columns, _gone()))
+    _analyze(connection, DELTA_TABLE)
 
 
-def same(before: int, after: int) -> Select[*tuple[Any, ...]]:
+def select_unchanged(before: int, after: int) -> Select[*tuple[Any, ...]]:
     """Select the documents that both items have with the same bytes."""
     return (
-        select(*SHOWN)
+        select(*SHOWN_COLUMNS)
         .join_from(AFTER, BEFORE, and_(BEFORE.item_id == before, BEFORE.key == AFTER.key))
-        .where(AFTER.item_id == after, is_collected(AFTER), is_collected(BEFORE), AFTER.digest == BEFORE.digest)
+        .where(
+            AFTER.item_id == after, side_is_collected(AFTER), side_is_collected(BEFORE), AFTER.digest == BEFORE.digest
+        )
         .order_by(AFTER.id)
     )
 
 
-def is_collected(document: Any) -> ColumnElement[bool]:
+def side_is_collected(document: Any) -> ColumnElement[bool]:
     """Say that one of the two documents was collected."""
-    found: ColumnElement[bool] = document.state.between(COLLECTED.start, COLLECTED.stop - 1)
+    found: ColumnElement[bool] = document.state.between(COLLECTED_STATES.start, COLLECTED_STATES.stop - 1)
     return found
 
 
@@ -112,7 +114,7 @@ def _collected(item: int) -> Select[*tuple[Any, ...]]:
 
 
 def _new_and_changed() -> Select[*tuple[Any, ...]]:
-    change = case((EARLIER.c.id.is_(None), Change.NEW.value), else_=Change.CHANGED.value)
+    change = case((EARLIER.c.id.is_(None), DocumentChange.NEW.value), else_=DocumentChange.CHANGED.value)
     # A digest that is not known equals none.
     is_same = and_(EARLIER.c.digest.is_not(None), EARLIER.c.digest == func.coalesce(LATER.c.digest, ""))
     return (
@@ -125,7 +127,7 @@ def _new_and_changed() -> Select[*tuple[Any, ...]]:
 
 def _gone() -> Select[*tuple[Any, ...]]:
     return (
-        select(literal(Change.GONE.value), EARLIER.c.key, EARLIER.c.id, null(), EARLIER.c.digest, null())
+        select(literal(DocumentChange.GONE.value), EARLIER.c.key, EARLIER.c.id, null(), EARLIER.c.digest, null())
         .select_from(EARLIER)
         .outerjoin(LATER, LATER.c.key == EARLIER.c.key)
         .where(LATER.c.id.is_(None))

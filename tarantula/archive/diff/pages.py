@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 import turbohtml
 from turbohtml import TokenType
 
-from tarantula.links.charset import decode, encoding_of
+from tarantula.links.charset import decode_text, encoding_by_label
 
-MOST_LINES = 20_000
+MAX_LINES = 20_000
 """Lines of a document that are looked at."""
-LONGEST_LINE = 2_000
+MAX_LINE_LENGTH = 2_000
 """Letters of a line, after which another one begins."""
 
-HTML = frozenset({"text/html", "application/xhtml+xml"})
-TEXT = frozenset({"application/json", "application/xml", "application/rtf", "image/svg+xml"})
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+TEXT_TYPES = frozenset({"application/json", "application/xml", "application/rtf", "image/svg+xml"})
 
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt ruby s samp small "
@@ -26,18 +26,20 @@ _UNSEEN = frozenset({"script", "style", "template", "noscript", "iframe", "noemb
 """Elements whose text is not the page's."""
 
 
-def lines_of(body: bytes, media_type: str | None, charset: str | None) -> list[str] | None:
+def text_lines(body: bytes, media_type: str | None, charset: str | None) -> list[str] | None:
     """Return the lines of a document that hold something, without needless spaces; nothing if it is not text."""
-    if media_type in HTML:
+    if media_type in HTML_TYPES:
         return _cut(_html_lines(_html(body, charset)))
-    if media_type and (media_type.startswith("text/") or media_type in TEXT or media_type.endswith(("+xml", "+json"))):
-        return _cut(decode(body, charset)[0].splitlines())
+    if media_type and (
+        media_type.startswith("text/") or media_type in TEXT_TYPES or media_type.endswith(("+xml", "+json"))
+    ):
+        return _cut(decode_text(body, charset)[0].splitlines())
     return None
 
 
 def _html(body: bytes, charset: str | None) -> str:
     """Return the characters of a page, in the encoding that browsers would read it in."""
-    label = encoding_of(charset)
+    label = encoding_by_label(charset)
     encoding = turbohtml.parse(body, encoding=label).encoding if label else turbohtml.parse(body).encoding
     return body.decode(f"whatwg-{encoding or 'UTF-8'}", "replace").removeprefix("\ufeff")
 
@@ -69,7 +71,7 @@ def _cut(lines: Iterable[str]) -> list[str]:
     cut: list[str] = []
     for line in lines:
         words = " ".join(line.split())
-        cut += [words[start : start + LONGEST_LINE] for start in range(0, len(words), LONGEST_LINE)]
-        if len(cut) >= MOST_LINES:
+        cut += [words[start : start + MAX_LINE_LENGTH] for start in range(0, len(words), MAX_LINE_LENGTH)]
+        if len(cut) >= MAX_LINES:
             break
-    return cut[:MOST_LINES]
+    return cut[:MAX_LINES]

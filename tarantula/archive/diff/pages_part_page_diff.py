@@ -6,16 +6,16 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from tarantula.archive.diff.pages import MOST_LINES, lines_of
+from tarantula.archive.diff.pages import MAX_LINES, text_lines
 from tarantula.archive.diff.text import TextDiff, compare_lines
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.media_types import charset_of, media_type
 from tarantula.store.captures import Capture, capture_of
 from tarantula.store.warc_reader import read_record
-from tarantula.store.warc_reader_part_payload import payload_of
+from tarantula.store.warc_reader_part_payload import decode_payload
 from tarantula.tables.publications import Document
 
-LARGEST = 10_000_000
+MAX_COMPARED_BYTES = 10_000_000
 """Bytes of a document whose text is compared."""
 
 
@@ -23,8 +23,8 @@ def compare_documents(session: Session, items: Path, before: Document, after: Do
     """Compare the text of two documents, whose bytes are below *items*; where it cannot be done, a note says why."""
     if before.digest is not None and before.digest == after.digest:
         return TextDiff([], "It is the same in both.")
-    if max(before.size or 0, after.size or 0) > LARGEST:
-        return TextDiff([], f"It is larger than {LARGEST:,} bytes: too large to be compared as text.")
+    if max(before.size or 0, after.size or 0) > MAX_COMPARED_BYTES:
+        return TextDiff([], f"It is larger than {MAX_COMPARED_BYTES:,} bytes: too large to be compared as text.")
     try:
         captures = [capture_of(session, items, document) for document in (before, after)]
         rendered = all(capture is not None and capture.rendered_offset is not None for capture in captures)
@@ -45,12 +45,12 @@ def _lines(capture: Capture | None, document: Document, rendered: bool) -> list[
     if capture is None:
         raise TarantulaError("Its bytes were not kept.")
     offset = capture.rendered_offset if rendered and capture.rendered_offset is not None else capture.offset
-    payload = payload_of(read_record(capture.path, offset))
+    payload = decode_payload(read_record(capture.path, offset))
     content_type = payload.get(b"content-type")
-    return lines_of(payload.body, document.type or media_type(content_type), charset_of(content_type))
+    return text_lines(payload.body, document.type or media_type(content_type), charset_of(content_type))
 
 
 def _note(lines: int, differ: bool) -> str:
-    if lines >= MOST_LINES:
-        return f"Only its first {MOST_LINES:,} lines were compared."
+    if lines >= MAX_LINES:
+        return f"Only its first {MAX_LINES:,} lines were compared."
     return "" if differ else "Its bytes changed, its text did not."

@@ -8,22 +8,22 @@ from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from tarantula.archive.diff.items_part_delta import Change
-from tarantula.archive.diff.text_part_myers import Block, blocks
+from tarantula.archive.diff.items_part_delta import DocumentChange
+from tarantula.archive.diff.text_part_myers import DiffBlock, diff_blocks
 
-CONTEXT = 2
+CONTEXT_LINES = 2
 """Lines that are shown before and after a change."""
-MOST_WORD_CHANGES = 100
+MAX_WORD_CHANGES = 100
 """Words taken out and put in, after which two lines have nothing to do with each other."""
-MOST_LINES_BY_WORD = 500
+MAX_LINES_BY_WORD = 500
 """Changed lines of a text that are compared word by word."""
-ALIKE = 0.4
+MIN_LINE_SIMILARITY = 0.4
 """The share of two lines that must be the same for one to be called a change of the other."""
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
-class Piece(NamedTuple):
+class DiffPiece(NamedTuple):
     """A part of a line: same, gone or new."""
 
     change: str
@@ -31,21 +31,21 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """A line of one text or of both: same, gone, new, or changed."""
 
     change: str
     before: int | None
     """Its number in the earlier text, from 1."""
     after: int | None
-    pieces: list[Piece]
+    pieces: list[DiffPiece]
 
 
 @dataclass(frozen=True, slots=True)
 class TextDiff:
     """The changed places of a text, each with a few lines around it; or why there are none to show."""
 
-    hunks: list[list[Line]]
+    hunks: list[list[DiffLine]]
     note: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -57,11 +57,11 @@ class TextDiff:
         return {"hunks": hunks, "note": self.note}
 
 
-def compare_lines(before: Sequence[str], after: Sequence[str]) -> list[list[Line]]:
+def compare_lines(before: Sequence[str], after: Sequence[str]) -> list[list[DiffLine]]:
     """Return the places where two texts differ."""
-    budget = MOST_LINES_BY_WORD
-    hunks: list[list[Line]] = []
-    found = list(blocks(before, after))
+    budget = MAX_LINES_BY_WORD
+    hunks: list[list[DiffLine]] = []
+    found = list(diff_blocks(before, after))
     for index, block in enumerate(found):
         if block.same:
             _surround(hunks, block, before, first=index == 0, last=index == len(found) - 1)
@@ -75,57 +75,68 @@ def compare_lines(before: Sequence[str], after: Sequence[str]) -> list[list[Line
     return hunks
 
 
-def _surround(hunks: list[list[Line]], block: Block, before: Sequence[str], *, first: bool, last: bool) -> None:
+def _surround(hunks: list[list[DiffLine]], block: DiffBlock, before: Sequence[str], *, first: bool, last: bool) -> None:
     """Show a stretch that did not change, or only its ends if it is long."""
     lines = [
-        Line(Change.SAME, number + 1, block.after.start + place + 1, [Piece(Change.SAME, before[number])])
+        DiffLine(
+            DocumentChange.SAME,
+            number + 1,
+            block.after.start + place + 1,
+            [DiffPiece(DocumentChange.SAME, before[number])],
+        )
         for place, number in enumerate(range(block.before.start, block.before.stop))
-        if place < CONTEXT or number >= block.before.stop - CONTEXT
+        if place < CONTEXT_LINES or number >= block.before.stop - CONTEXT_LINES
     ]
-    whole = block.before.stop - block.before.start <= 2 * CONTEXT
+    whole = block.before.stop - block.before.start <= 2 * CONTEXT_LINES
     if whole and not first and not last:
         hunks[-1] += lines
         return
     if not first:
-        hunks[-1] += lines[:CONTEXT]
+        hunks[-1] += lines[:CONTEXT_LINES]
     if not last:
-        hunks.append(lines[-CONTEXT:])
+        hunks.append(lines[-CONTEXT_LINES:])
 
 
-def _changed(block: Block, before: Sequence[str], after: Sequence[str], by_word: bool) -> list[Line]:
-    changed: list[Line] = []
-    new: list[Line] = []
+def _changed(block: DiffBlock, before: Sequence[str], after: Sequence[str], by_word: bool) -> list[DiffLine]:
+    changed: list[DiffLine] = []
+    new: list[DiffLine] = []
     numbers = zip_longest(range(block.before.start, block.before.stop), range(block.after.start, block.after.stop))
     for old_number, new_number in numbers:
         pieces = None
         if by_word and old_number is not None and new_number is not None:
             pieces = _by_word(before[old_number], after[new_number])
         if pieces is not None:
-            changed += [*new, Line(Change.CHANGED, old_number + 1, new_number + 1, pieces)]
+            changed += [*new, DiffLine(DocumentChange.CHANGED, old_number + 1, new_number + 1, pieces)]
             new = []
             continue
         if old_number is not None:
-            changed.append(Line(Change.GONE, old_number + 1, None, [Piece(Change.GONE, before[old_number])]))
+            changed.append(
+                DiffLine(
+                    DocumentChange.GONE, old_number + 1, None, [DiffPiece(DocumentChange.GONE, before[old_number])]
+                )
+            )
         if new_number is not None:
-            new.append(Line(Change.NEW, None, new_number + 1, [Piece(Change.NEW, after[new_number])]))
+            new.append(
+                DiffLine(DocumentChange.NEW, None, new_number + 1, [DiffPiece(DocumentChange.NEW, after[new_number])])
+            )
     return [*changed, *new]
 
 
-def _by_word(before: str, after: str) -> list[Piece] | None:
+def _by_word(before: str, after: str) -> list[DiffPiece] | None:
     """Return what two lines share and what not; nothing if that is too little."""
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     pieces = list(_pieces(old, new))
-    shared = sum(len(piece.text.replace(" ", "")) for piece in pieces if piece.change == Change.SAME)
+    shared = sum(len(piece.text.replace(" ", "")) for piece in pieces if piece.change == DocumentChange.SAME)
     letters = max(len(before.replace(" ", "")), len(after.replace(" ", "")))
-    return pieces if shared >= ALIKE * letters else None
+    return pieces if shared >= MIN_LINE_SIMILARITY * letters else None
 
 
-def _pieces(old: list[str], new: list[str]) -> Iterator[Piece]:
-    for block in blocks(old, new, MOST_WORD_CHANGES):
+def _pieces(old: list[str], new: list[str]) -> Iterator[DiffPiece]:
+    for block in diff_blocks(old, new, MAX_WORD_CHANGES):
         if block.same:
-            yield Piece(Change.SAME, "".join(old[block.before]))
+            yield DiffPiece(DocumentChange.SAME, "".join(old[block.before]))
             continue
         if taken := "".join(old[block.before]):
-            yield Piece(Change.GONE, taken)
+            yield DiffPiece(DocumentChange.GONE, taken)
         if put := "".join(new[block.after]):
-            yield Piece(Change.NEW, put)
+            yield DiffPiece(DocumentChange.NEW, put)

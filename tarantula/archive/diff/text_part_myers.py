@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
-MOST_CHANGES = 1000
+MAX_CHANGES = 1000
 """Elements taken out and put in, after which the middle is simply replaced: time grows with their square."""
 
 
-class Block(NamedTuple):
+class DiffBlock(NamedTuple):
     """A stretch that is the same in both, or that stands in the place of another."""
 
     same: bool
@@ -17,15 +17,15 @@ class Block(NamedTuple):
     after: slice
 
 
-def blocks(before: Sequence[Hashable], after: Sequence[Hashable], most: int = MOST_CHANGES) -> Iterator[Block]:
+def diff_blocks(before: Sequence[Hashable], after: Sequence[Hashable], most: int = MAX_CHANGES) -> Iterator[DiffBlock]:
     """Yield the stretches of both sequences, in order, by turns same and changed."""
     x = y = 0
     for start_x, start_y, length in _runs(before, after, most):
         if (start_x, start_y) != (x, y):
-            yield Block(False, slice(x, start_x), slice(y, start_y))
+            yield DiffBlock(False, slice(x, start_x), slice(y, start_y))
         x, y = start_x + length, start_y + length
         if length:
-            yield Block(True, slice(start_x, x), slice(start_y, y))
+            yield DiffBlock(True, slice(start_x, x), slice(start_y, y))
 
 
 def _runs(before: Sequence[Hashable], after: Sequence[Hashable], most: int) -> Iterator[tuple[int, int, int]]:

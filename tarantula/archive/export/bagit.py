@@ -17,30 +17,30 @@ from sqlalchemy import inspect
 from sqlalchemy.orm import Session
 
 from tarantula import __version__
-from tarantula.archive.export.records import Records
+from tarantula.archive.export.records import ExportRecords
 from tarantula.archive.export.records_part_hashing import HashingFile
-from tarantula.archive.export.records_part_watching import Watcher
-from tarantula.archive.quality.report import report
+from tarantula.archive.export.records_part_watching import ExportProgress
+from tarantula.archive.quality.report import make_report
 from tarantula.core.config import Config
 from tarantula.publications.config import PublicationConfig
 from tarantula.store import listings
-from tarantula.store.warc_reader import PIECE
+from tarantula.store.warc_reader import READ_CHUNK_BYTES
 from tarantula.tables.publications import Item
 
-ALGORITHM = "sha512"
-MANIFEST = f"manifest-{ALGORITHM}.txt"
+HASH_ALGORITHM = "sha512"
+MANIFEST = f"manifest-{HASH_ALGORITHM}.txt"
 DECLARATION = "BagIt-Version: 0.97\nTag-File-Character-Encoding: UTF-8\n"
 
 
 def write_bag(
-    session: Session, installation: Config, item: Item, path: Path, scratch: Path, watcher: Watcher
+    session: Session, installation: Config, item: Item, path: Path, scratch: Path, watcher: ExportProgress
 ) -> dict[str, int]:
     """Write an item to the folder *path*; return how many records and files it has."""
     path.mkdir()
     with (path / MANIFEST).open("w", encoding="utf-8", newline="\n") as manifest:
         bag = _Bag(path, manifest)
         index = scratch / "index.cdxj"
-        records = Records(session, installation, item, bag, watcher).pack(index)
+        records = ExportRecords(session, installation, item, bag, watcher).pack(index)
         bag.add("indexes/index.cdxj", index)
         _describe(session, item, bag)
         log = installation.items / item.urn / "crawl.log"
@@ -66,7 +66,7 @@ class _Bag:
         path = self._path / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
-            hashing = HashingFile(file, ALGORITHM)
+            hashing = HashingFile(file, HASH_ALGORITHM)
             yield hashing
         self._manifest.write(f"{hashing.hexdigest}  {_escaped(f'data/{name}')}\n")
         self.bytes += hashing.size
@@ -75,7 +75,7 @@ class _Bag:
     def add(self, name: str, source: Path) -> None:
         """Take a file in."""
         with self.open(name) as target, source.open("rb") as file:
-            while piece := file.read(PIECE):
+            while piece := file.read(READ_CHUNK_BYTES):
                 target.write(piece)
 
 
@@ -94,18 +94,18 @@ def _escaped(name: str) -> str:
 
 def _hash(path: Path) -> str:
     with path.open("rb") as file:
-        return file_digest(file, ALGORITHM).hexdigest()
+        return file_digest(file, HASH_ALGORITHM).hexdigest()
 
 
 def _describe(session: Session, item: Item, bag: _Bag) -> None:
     with bag.open("item.json") as file:
         file.write(json.dumps(_description(session, item), indent=2, ensure_ascii=False).encode())
     with bag.open("documents.jsonl") as file:
-        for row in listings.documents(session, item):
+        for row in listings.list_documents(session, item):
             file.write(json.dumps(row.as_dict(), ensure_ascii=False).encode() + b"\n")
 
 
-def _add_mirror(bag: _Bag, mirror: Path, watcher: Watcher) -> None:
+def _add_mirror(bag: _Bag, mirror: Path, watcher: ExportProgress) -> None:
     """Take in the copy that people browse, if there is one."""
     watcher.begin("files of the mirror")
     for path in sorted(mirror.rglob("*")):
@@ -121,7 +121,7 @@ def _description(session: Session, item: Item) -> dict[str, Any]:
         for name, value in columns.items()
         if not name.endswith("id")
     }
-    return {**plain, "publication": item.publication.name, "report": report(session, item).as_dict()}
+    return {**plain, "publication": item.publication.name, "report": make_report(session, item).as_dict()}
 
 
 def _info(installation: Config, item: Item) -> dict[str, str]:

@@ -13,39 +13,39 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from tarantula.archive.export.bagit import write_bag
-from tarantula.archive.export.records_part_watching import Watcher
+from tarantula.archive.export.records_part_watching import ExportProgress
 from tarantula.archive.export.wacz import write_wacz
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow, TarantulaError
+from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.states import ItemState
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Item
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     """What an item can be exported as."""
 
     WACZ = "wacz"
     BAGIT = "bagit"
 
 
-def parse_format(text: str) -> Format:
+def parse_export_format(text: str) -> ExportFormat:
     """Return the format of that name, or say which there are."""
     try:
-        return Format(text)
+        return ExportFormat(text)
     except ValueError:
-        raise TarantulaError(f"{text[:40]!r} is not a format. Write one of: {', '.join(Format)}.") from None
+        raise TarantulaError(f"{text[:40]!r} is not a format. Write one of: {', '.join(ExportFormat)}.") from None
 
 
-Write = Callable[[Session, Config, Item, Path, Path, Watcher], dict[str, int]]
-WRITERS: dict[Format, Write] = {Format.WACZ: write_wacz, Format.BAGIT: write_bag}
-SUFFIXES = {Format.WACZ: ".wacz", Format.BAGIT: ".bag"}
-UNFINISHED = frozenset({ItemState.WAITING, ItemState.COLLECTING})
+ExportWriter = Callable[[Session, Config, Item, Path, Path, ExportProgress], dict[str, int]]
+WRITERS: dict[ExportFormat, ExportWriter] = {ExportFormat.WACZ: write_wacz, ExportFormat.BAGIT: write_bag}
+SUFFIXES = {ExportFormat.WACZ: ".wacz", ExportFormat.BAGIT: ".bag"}
+UNFINISHED_STATES = frozenset({ItemState.WAITING, ItemState.COLLECTING})
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportResult:
     """What was written."""
 
     urn: str
@@ -66,30 +66,30 @@ def export_item(
     installation: Config,
     database: Database,
     urn: str,
-    form: Format,
+    form: ExportFormat,
     output: Path | None = None,
     force: bool = False,
-    watcher: Watcher | None = None,
-) -> Exported:
+    watcher: ExportProgress | None = None,
+) -> ExportResult:
     """Write an item for deposit; in the home's ``exports`` unless told."""
-    watcher = watcher or Watcher()
+    watcher = watcher or ExportProgress()
     with database.reading() as session:
         item = find_item(session, urn)
-        if item.state in UNFINISHED:
-            raise NotNow(f"Item {urn} is {item.state}. Export it when it has been collected.")
+        if item.state in UNFINISHED_STATES:
+            raise ConflictError(f"Item {urn} is {item.state}. Export it when it has been collected.")
         path = _place(output or installation.home / "exports", urn, form, output is None)
         if path.exists() and not force:
-            raise NotNow(f"{path} is there already. Replace it with --force, or name another with --output.")
+            raise ConflictError(f"{path} is there already. Replace it with --force, or name another with --output.")
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
             made = Path(scratch, path.name)
             contents = WRITERS[form](session, installation, item, made, Path(scratch), watcher)
             size = _sync(made)
             _put(made, path, Path(scratch, "replaced"))
-    return Exported(urn, form, str(path), size, contents, watcher.problems)
+    return ExportResult(urn, form, str(path), size, contents, watcher.problems)
 
 
-def _place(output: Path, urn: str, form: Format, is_folder: bool) -> Path:
+def _place(output: Path, urn: str, form: ExportFormat, is_folder: bool) -> Path:
     """Return the path of an export: the one that was named, or within the folder that was."""
     output = output.expanduser().absolute()
     if is_folder or (output.is_dir() and not (output / "bagit.txt").exists()):

@@ -12,44 +12,46 @@ from typing import Protocol
 from sqlalchemy.orm import Session
 
 from tarantula import __version__
-from tarantula.archive.export.records_part_watching import Watcher
-from tarantula.archive.export.records_part_whole_records import FAR, Gaps, copy_whole_records
+from tarantula.archive.export.records_part_watching import ExportProgress
+from tarantula.archive.export.records_part_whole_records import PAST_END, SkippedRanges, copy_whole_records
 from tarantula.core.config import Config
 from tarantula.store import warc_records
-from tarantula.store.captures import MissingCapture, without_body
-from tarantula.store.cdxj import IndexRow, write_index
-from tarantula.store.cdxj_part_index import Referred, own_records, referred_records
-from tarantula.store.warc_reader import DamagedRecord, Target, copy_bytes, end_of_record, open_record
+from tarantula.store.captures import MissingCapture, documents_without_body
+from tarantula.store.cdxj import IndexRow, write_cdxj
+from tarantula.store.cdxj_part_index import ReferredRecord, own_records, referred_records
+from tarantula.store.warc_reader import ByteSink, DamagedRecord, copy_bytes, end_of_record, open_record
 from tarantula.store.warc_writer import new_record_id
 from tarantula.tables.publications import Item
 
-NOTHING = Gaps([0], [FAR], [0])
+NOTHING_COPIED = SkippedRanges([0], [PAST_END], [0])
 
 
-class File(Target, Protocol):
+class ExportFile(ByteSink, Protocol):
     """A file of an export, while it is written."""
 
     size: int
 
 
-class Sink(Protocol):
+class ExportSink(Protocol):
     """Where an export goes: a file by its name, one at a time."""
 
-    def open(self, name: str, size: int) -> AbstractContextManager[File]:
+    def open(self, name: str, size: int) -> AbstractContextManager[ExportFile]:
         """Begin a file of about this size."""
 
 
-class Records:
+class ExportRecords:
     """The records of one item, on their way into an export."""
 
-    def __init__(self, session: Session, installation: Config, item: Item, sink: Sink, watcher: Watcher) -> None:
+    def __init__(
+        self, session: Session, installation: Config, item: Item, sink: ExportSink, watcher: ExportProgress
+    ) -> None:
         self._session = session
         self._items = installation.items
         self._file_size = installation.warc_size
         self._item = item
         self._sink = sink
         self._watcher = watcher
-        self._gaps: dict[str, Gaps] = {}
+        self._gaps: dict[str, SkippedRanges] = {}
 
     def pack(self, index: Path) -> int:
         """Write the records, and their index to *index*; return how many there are."""
@@ -58,16 +60,16 @@ class Records:
         for path in files:
             with self._sink.open(f"archive/{path.name}", path.stat().st_size) as target:
                 self._gaps[path.name] = copy_whole_records(path, target, self._watcher)
-        for document in without_body(self._session, self._item):
+        for document in documents_without_body(self._session, self._item):
             self._watcher.warn(str(MissingCapture(document)))
-        return write_index(chain(self._own(), self._referred()), index)
+        return write_cdxj(chain(self._own(), self._referred()), index)
 
     def _own(self) -> Iterator[IndexRow]:
         for row in own_records(self._session, self._item):
             if row.filename not in self._gaps:
                 path = self._items / self._item.urn / "archive" / row.filename
                 self._watcher.warn(f"{path} is not there: what only it has is left out.")
-                self._gaps[row.filename] = NOTHING
+                self._gaps[row.filename] = NOTHING_COPIED
             if (offset := self._gaps[row.filename].place(row.offset)) is not None:
                 yield row._replace(offset=offset)
 
@@ -93,9 +95,9 @@ class Records:
             "isPartOf": self._item.urn,
             "description": f"Records of earlier items that have bodies of {self._item.urn}",
         }
-        return warc_records.warcinfo(new_record_id(), warc_records.date_of(datetime.now(UTC)), name, info)
+        return warc_records.warcinfo_record(new_record_id(), warc_records.warc_date(datetime.now(UTC)), name, info)
 
-    def _copy(self, record: Referred, name: str, target: File) -> Iterator[IndexRow]:
+    def _copy(self, record: ReferredRecord, name: str, target: ExportFile) -> Iterator[IndexRow]:
         row, offset = record.row, target.size
         path = self._items / record.urn / "archive" / row.filename
         if self._copy_record(path, row.offset, f"the body of {row.url}", target):
@@ -105,7 +107,7 @@ class Records:
             self._watcher.advance(target.size - offset)
             yield row._replace(filename=name, offset=offset)
 
-    def _copy_record(self, path: Path, offset: int, content: str, target: File) -> bool:
+    def _copy_record(self, path: Path, offset: int, content: str, target: ExportFile) -> bool:
         try:
             with open_record(path, offset) as source:
                 copy_bytes(source, offset, end_of_record(source, offset), target)

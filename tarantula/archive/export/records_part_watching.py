@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Watcher:
+class ExportProgress:
     """Keeps the sentences, and shows nothing; a command's own shows both."""
 
     def __init__(self) -> None:

@@ -7,17 +7,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from tarantula.archive.export.records_part_watching import Watcher
-from tarantula.store.warc_reader import PIECE, DamagedRecord, Target, copy_bytes, end_of_record, open_record
+from tarantula.archive.export.records_part_watching import ExportProgress
+from tarantula.store.warc_reader import (
+    READ_CHUNK_BYTES,
+    ByteSink,
+    DamagedRecord,
+    copy_bytes,
+    end_of_record,
+    open_record,
+)
 
-MAGIC = b"\x1f\x8b\x08"
+GZIP_MAGIC = b"\x1f\x8b\x08"
 """How a record begins: it is a gzip member."""
-FAR = 1 << 62
+PAST_END = 1 << 62
 """Past the end of any file."""
 
 
 @dataclass(slots=True)
-class Gaps:
+class SkippedRanges:
     """What was passed over in a file."""
 
     starts: list[int] = field(default_factory=list)
@@ -39,9 +46,9 @@ class Gaps:
         return None if offset < self.ends[before - 1] else offset - self.missing[before - 1]
 
 
-def copy_whole_records(path: Path, target: Target, watcher: Watcher) -> Gaps:
+def copy_whole_records(path: Path, target: ByteSink, watcher: ExportProgress) -> SkippedRanges:
     """Copy a file record by record, and say where one is broken."""
-    gaps = Gaps()
+    gaps = SkippedRanges()
     size = path.stat().st_size
     offset = 0
     with open_record(path, 0) as source:
@@ -56,7 +63,7 @@ def copy_whole_records(path: Path, target: Target, watcher: Watcher) -> Gaps:
                 copy_bytes(source, offset, end, target)
             watcher.advance(end - offset)
             offset = end
-    gaps.add(size, FAR)
+    gaps.add(size, PAST_END)
     return gaps
 
 
@@ -75,10 +82,10 @@ def _next_record(file: BinaryIO, start: int, size: int) -> int:
 def _find_magic(file: BinaryIO, start: int) -> int:
     file.seek(start)
     tail = b""
-    while piece := file.read(PIECE):
-        found = (tail + piece).find(MAGIC)
+    while piece := file.read(READ_CHUNK_BYTES):
+        found = (tail + piece).find(GZIP_MAGIC)
         if found >= 0:
             return start - len(tail) + found
         start += len(piece)
-        tail = (tail + piece)[1 - len(MAGIC) :]
+        tail = (tail + piece)[1 - len(GZIP_MAGIC) :]
     return start

@@ -17,30 +17,30 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 from sqlalchemy.orm import Session
 
 from tarantula import __version__
-from tarantula.archive.export.records import Records
+from tarantula.archive.export.records import ExportRecords
 from tarantula.archive.export.records_part_hashing import HashingFile
-from tarantula.archive.export.records_part_watching import Watcher
-from tarantula.archive.replay.pages import Page, pages
+from tarantula.archive.export.records_part_watching import ExportProgress
+from tarantula.archive.replay.pages import ReplayPage, replay_pages
 from tarantula.core.config import Config
 from tarantula.publications.config import PublicationConfig
-from tarantula.store.warc_reader import PIECE
+from tarantula.store.warc_reader import READ_CHUNK_BYTES
 from tarantula.tables.publications import Item
 
-VERSION = "1.1.1"
-BLOCK = 3000
+WACZ_VERSION = "1.1.1"
+INDEX_BLOCK_LINES = 3000
 """Lines of the index that are packed together; a reader unpacks one such block to find a URL."""
-LARGE = 1_900_000_000
+ZIP64_BYTES = 1_900_000_000
 """Bytes from which a file in the package needs long numbers."""
 
 
 def write_wacz(
-    session: Session, installation: Config, item: Item, path: Path, scratch: Path, watcher: Watcher
+    session: Session, installation: Config, item: Item, path: Path, scratch: Path, watcher: ExportProgress
 ) -> dict[str, int]:
     """Write an item to *path*; return how many records and pages it has."""
     with ZipFile(path, "x", allowZip64=True) as archive:
         package = _Package(archive)
         index = scratch / "index.cdxj"
-        records = Records(session, installation, item, package, watcher).pack(index)
+        records = ExportRecords(session, installation, item, package, watcher).pack(index)
         _write_index(package, index, scratch / "index.idx")
         base, count = _write_pages(session, installation, item, package, scratch / "pages.jsonl", watcher)
         package.close(_description(item, base))
@@ -59,7 +59,7 @@ class _Package:
         """Begin a file; what is *packed* already is stored as it is, so that readers can seek in it."""
         info = ZipInfo(name, time.gmtime()[:6])
         info.compress_type = ZIP_STORED if packed else ZIP_DEFLATED
-        with self._archive.open(info, "w", force_zip64=size >= LARGE) as file:
+        with self._archive.open(info, "w", force_zip64=size >= ZIP64_BYTES) as file:
             hashing = HashingFile(file, "sha256")
             yield hashing
         self._resources.append(
@@ -74,12 +74,12 @@ class _Package:
     def add(self, name: str, path: Path, packed: bool = False) -> None:
         """Take a file in."""
         with self.open(name, path.stat().st_size, packed) as target, path.open("rb") as file:
-            while piece := file.read(PIECE):
+            while piece := file.read(READ_CHUNK_BYTES):
                 target.write(piece)
 
     def close(self, description: dict[str, Any]) -> None:
         """Say what is there, and by which hash that can be believed."""
-        package = {"profile": "data-package", "resources": self._resources, "wacz_version": VERSION, **description}
+        package = {"profile": "data-package", "resources": self._resources, "wacz_version": WACZ_VERSION, **description}
         content = json.dumps(package, indent=2, ensure_ascii=False).encode()
         digest = {"path": "datapackage.json", "hash": f"sha256:{sha256(content).hexdigest()}"}
         self._archive.writestr("datapackage.json", content, ZIP_DEFLATED)
@@ -95,7 +95,7 @@ def _write_index(package: _Package, index: Path, idx: Path) -> None:
         package.open("indexes/index.cdx.gz", index.stat().st_size) as target,
     ):
         short.write(f"!meta 0 {json.dumps(meta)}\n".encode())
-        while block := list(islice(lines, BLOCK)):
+        while block := list(islice(lines, INDEX_BLOCK_LINES)):
             packed = gzip.compress(b"".join(block), mtime=0)
             place = {
                 "offset": target.size,
@@ -109,18 +109,18 @@ def _write_index(package: _Package, index: Path, idx: Path) -> None:
 
 
 def _write_pages(
-    session: Session, installation: Config, item: Item, package: _Package, path: Path, watcher: Watcher
-) -> tuple[Page | None, int]:
+    session: Session, installation: Config, item: Item, package: _Package, path: Path, watcher: ExportProgress
+) -> tuple[ReplayPage | None, int]:
     """Write the list of pages; return the first, which is the base document if it is a page, and how many there are."""
     watcher.begin("titles of pages")
-    first: Page | None = None
+    first: ReplayPage | None = None
     count = 0
     with path.open("w", encoding="utf-8") as file:
         header = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": False}
         file.write(json.dumps(header) + "\n")
-        for page in pages(session, installation.items, item):
+        for page in replay_pages(session, installation.items, item):
             watcher.advance()
-            if not isinstance(page, Page):
+            if not isinstance(page, ReplayPage):
                 watcher.warn(f"{page} The page is not listed.")
                 continue
             first = first or page
@@ -130,7 +130,7 @@ def _write_pages(
     return first, count
 
 
-def _page(page: Page) -> dict[str, str]:
+def _page(page: ReplayPage) -> dict[str, str]:
     return {
         "id": f"{page.document.id:x}",
         "url": page.document.url,
@@ -139,7 +139,7 @@ def _page(page: Page) -> dict[str, str]:
     }
 
 
-def _description(item: Item, base: Page | None) -> dict[str, Any]:
+def _description(item: Item, base: ReplayPage | None) -> dict[str, Any]:
     config = PublicationConfig.model_validate(item.configuration)
     described = {
         "title": item.urn,

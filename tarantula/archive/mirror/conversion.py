@@ -11,29 +11,29 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from tarantula.archive.mirror.conversion_part_index_page import index_page
-from tarantula.archive.mirror.copier import Crew
-from tarantula.archive.mirror.copier_part_copying import Pending
-from tarantula.archive.mirror.paths_part_copies import Copies
-from tarantula.archive.mirror.plan import copies_of, plan_of
-from tarantula.archive.mirror.plan_part_tasks import ROWS, Tasks
-from tarantula.archive.mirror.workspace import State, Workplace
-from tarantula.archive.quality.report import Report, report
+from tarantula.archive.mirror.copier import CopierPool
+from tarantula.archive.mirror.copier_part_copying import PendingCopies
+from tarantula.archive.mirror.paths_part_copies import CopyIndex
+from tarantula.archive.mirror.plan import load_copies, make_mirror_plan
+from tarantula.archive.mirror.plan_part_tasks import DOCUMENTS_PER_BATCH, CopyTasks
+from tarantula.archive.mirror.workspace import ConversionState, MirrorWorkspace
+from tarantula.archive.quality.report import ItemReport, make_report
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import NotNow
+from tarantula.core.errors import ConflictError
 from tarantula.core.states import ItemState
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document, Item
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Hears how many documents have their copy, and of how many."""
 
 
-def unseen(done: int, total: int) -> None:
+def ignore_progress(done: int, total: int) -> None:
     """Be the progress that nobody looks at."""
 
 
-class Skipped(NamedTuple):
+class SkippedDocument(NamedTuple):
     """A document whose bytes could not be read."""
 
     url: str
@@ -41,7 +41,7 @@ class Skipped(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Conversion:
+class MirrorResult:
     """What a conversion made."""
 
     urn: str
@@ -52,7 +52,7 @@ class Conversion:
     """Those whose copy has other links than the document."""
     bytes: int
     """Of the documents, before."""
-    skipped: list[Skipped]
+    skipped: list[SkippedDocument]
     seconds: float
 
     def as_dict(self) -> dict[str, Any]:
@@ -60,7 +60,9 @@ class Conversion:
         return {**asdict(self), "path": str(self.path), "skipped": [one._asdict() for one in self.skipped]}
 
 
-def convert_item(installation: Config, database: Database, urn: str, progress: Progress = unseen) -> Conversion:
+def convert_item(
+    installation: Config, database: Database, urn: str, progress: ProgressCallback = ignore_progress
+) -> MirrorResult:
     """Make the mirror of an item in ``archived/<urn>`` below the home; one that is there is replaced when it is done.
 
     What an earlier call left unfinished is gone on with.
@@ -68,47 +70,49 @@ def convert_item(installation: Config, database: Database, urn: str, progress: P
     began = monotonic()
     with database.reading() as session:
         _check_is_collected(find_item(session, urn))
-    with Workplace(installation.archived, urn) as workplace:
+    with MirrorWorkspace(installation.archived, urn) as workplace:
         conversion = _Converter(installation, database, urn, workplace)
         state = conversion.run(progress)
         skipped = conversion.write_index()
         workplace.finish()
     seconds = round(monotonic() - began, 3)
-    return Conversion(urn, workplace.mirror, state.documents, state.changed, state.bytes, skipped, seconds)
+    return MirrorResult(urn, workplace.mirror, state.documents, state.changed, state.bytes, skipped, seconds)
 
 
 def _check_is_collected(item: Item) -> None:
     if item.state in (ItemState.WAITING, ItemState.COLLECTING):
-        raise NotNow(f"Item {item.urn} is {item.state}. Its links can be converted when that has ended.")
+        raise ConflictError(f"Item {item.urn} is {item.state}. Its links can be converted when that has ended.")
 
 
 class _Converter:
     """Makes one mirror."""
 
-    def __init__(self, installation: Config, database: Database, urn: str, workplace: Workplace) -> None:
+    def __init__(self, installation: Config, database: Database, urn: str, workplace: MirrorWorkspace) -> None:
         self._items = installation.items
         self._database = database
         self._urn = urn
         self._workplace = workplace
         with database.reading() as session:
-            self._plan = plan_of(session, find_item(session, urn))
+            self._plan = make_mirror_plan(session, find_item(session, urn))
         self._state = workplace.state(self._plan.fingerprint)
         self._copies = self._known_copies()
 
-    def run(self, progress: Progress) -> State:
+    def run(self, progress: ProgressCallback) -> ConversionState:
         """Write every copy."""
         while self._write_all(progress):
             # Once more from the beginning: links to what could not be read shall lead to the web.
             self._workplace.clear()
-            self._state = State(self._plan.fingerprint, skipped=self._state.skipped)
+            self._state = ConversionState(self._plan.fingerprint, skipped=self._state.skipped)
             self._copies = self._known_copies()
         return self._state
 
-    def write_index(self) -> list[Skipped]:
+    def write_index(self) -> list[SkippedDocument]:
         """Write the page with which the mirror opens; return what is not in the mirror though it was collected."""
         lost = self._state.skipped | self._copies.lost_redirects
         with self._database.reading() as session:
-            skipped = [Skipped(session.get_one(Document, number).url, why) for number, why in sorted(lost.items())]
+            skipped = [
+                SkippedDocument(session.get_one(Document, number).url, why) for number, why in sorted(lost.items())
+            ]
             item = find_item(session, self._urn)
             base = self._copies.locate(item.configuration["base_url"], False)
             page = index_page(item, self._report, base, skipped)
@@ -116,22 +120,22 @@ class _Converter:
         self._workplace.write("index.html", page.encode())
         return skipped
 
-    def _count(self) -> Report:
+    def _count(self) -> ItemReport:
         with self._database.reading() as session:
-            return report(session, find_item(session, self._urn))
+            return make_report(session, find_item(session, self._urn))
 
-    def _known_copies(self) -> Copies:
+    def _known_copies(self) -> CopyIndex:
         with self._database.reading() as session:
-            return copies_of(session, self._items, find_item(session, self._urn), self._state.skipped)
+            return load_copies(session, self._items, find_item(session, self._urn), self._state.skipped)
 
-    def _write_all(self, progress: Progress) -> bool:
+    def _write_all(self, progress: ProgressCallback) -> bool:
         """Write the copies that are still to be written; say whether some could not be, of which nobody knew."""
         known = len(self._state.skipped)
         left = self._plan.documents - self._state.documents
-        tasks = Tasks(self._database, self._items, self._urn, self._state.skipped)
-        with Crew(self._copies, self._workplace.folder, left) as crew:
-            ahead = 1 + crew.at_hand // ROWS
-            waiting: deque[tuple[int, Pending]] = deque()
+        tasks = CopyTasks(self._database, self._items, self._urn, self._state.skipped)
+        with CopierPool(self._copies, self._workplace.folder, left) as crew:
+            ahead = 1 + crew.at_hand // DOCUMENTS_PER_BATCH
+            waiting: deque[tuple[int, PendingCopies]] = deque()
             for last, some in tasks.batches(max(self._state.done + 1, self._plan.first), self._plan.last):
                 waiting.append((last, crew.copy(some)))
                 if len(waiting) > ahead:
@@ -142,7 +146,7 @@ class _Converter:
                 self._note(*waiting.popleft(), progress)
         return len(self._state.skipped) > known
 
-    def _note(self, last: int, pending: Pending, progress: Progress) -> None:
+    def _note(self, last: int, pending: PendingCopies, progress: ProgressCallback) -> None:
         state = self._state
         for outcome in pending():
             state.documents += outcome.documents

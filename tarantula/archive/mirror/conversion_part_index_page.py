@@ -7,12 +7,12 @@ from html import escape
 
 from rich.filesize import decimal
 
-from tarantula.archive.quality.report import Report
-from tarantula.links.relocation_part_moved import Destination
+from tarantula.archive.quality.report import ItemReport
+from tarantula.links.relocation_part_moved import LinkDestination
 from tarantula.publications.config import PublicationConfig
 from tarantula.tables.publications import Item
 
-BUSIEST = 20
+MAX_SERVER_ROWS = 20
 """Servers that are listed."""
 
 STYLE = """
@@ -23,10 +23,10 @@ th, td { text-align: left; padding: .1em 1.5em .1em 0; vertical-align: top; over
 td.number { text-align: right }
 """
 
-Cells = Iterable[tuple[str | int | float, ...]]
+TableCells = Iterable[tuple[str | int | float, ...]]
 
 
-def index_page(item: Item, report: Report, base: Destination, skipped: Iterable[tuple[str, str]]) -> str:
+def index_page(item: Item, report: ItemReport, base: LinkDestination, skipped: Iterable[tuple[str, str]]) -> str:
     """Return the page of an item whose base document is at *base*; *skipped* are documents that could not be read."""
     config = PublicationConfig.model_validate(item.configuration)
     totals = report.totals
@@ -37,7 +37,7 @@ def index_page(item: Item, report: Report, base: Destination, skipped: Iterable[
         _table(
             "Servers",
             ("server", "documents", "bytes"),
-            [(r.server, r.documents, r.bytes) for r in report.servers[:BUSIEST]],
+            [(r.server, r.documents, r.bytes) for r in report.servers[:MAX_SERVER_ROWS]],
         ),
     )
     return f"""<!doctype html>
@@ -62,7 +62,7 @@ def index_page(item: Item, report: Report, base: Destination, skipped: Iterable[
 """
 
 
-def _address(base: Destination) -> str:
+def _address(base: LinkDestination) -> str:
     return (base.path or base.url) + base.fragment
 
 
@@ -71,7 +71,7 @@ def _dates(item: Item) -> str:
     return " to ".join(moments) or item.planned_at.strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _table(caption: str, headings: tuple[str, ...], rows: Cells) -> str:
+def _table(caption: str, headings: tuple[str, ...], rows: TableCells) -> str:
     lines = ["".join(map(_cell, row)) for row in rows]
     if not lines:
         return ""

@@ -12,27 +12,27 @@ from pathlib import Path
 from threading import Thread, active_count
 from typing import Any, Self
 
-from tarantula.archive.mirror.copier_part_copying import Copier, Outcome, Pending, Task
-from tarantula.archive.mirror.paths_part_copies import Copies
+from tarantula.archive.mirror.copier_part_copying import Copier, CopyOutcome, CopyTask, PendingCopies
+from tarantula.archive.mirror.paths_part_copies import CopyIndex
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process_part_garbage import look_rarely
+from tarantula.core.process_part_garbage import freeze_and_relax_gc
 
-FEW = 1000
+MIN_PARALLEL_COPIES = 1000
 """Copies for which no other process is started."""
-AT_A_TIME = 100
+COPIES_PER_BATCH = 100
 """Copies that are handed to a process at a time."""
 
 
-class Crew:
+class CopierPool:
     """One process for few copies, one for each core for many."""
 
-    def __init__(self, copies: Copies, folder: Path, number: int) -> None:
+    def __init__(self, copies: CopyIndex, folder: Path, number: int) -> None:
         self._pool: ProcessPoolExecutor | None = None
         self._copier: Copier | None = None
         cores = len(os.sched_getaffinity(0))
-        self.at_hand = cores * AT_A_TIME
+        self.at_hand = cores * COPIES_PER_BATCH
         """Copies that all of them are busy with at a time."""
-        if number <= FEW or cores == 1:
+        if number <= MIN_PARALLEL_COPIES or cores == 1:
             self._copier = Copier(copies, folder)
         else:
             # Forking is at once, but would also copy the locks that other threads have.
@@ -48,7 +48,7 @@ class Crew:
         if self._copier is not None:
             self._copier.close()
 
-    def copy(self, tasks: Sequence[Task]) -> Pending:
+    def copy(self, tasks: Sequence[CopyTask]) -> PendingCopies:
         """Begin with some copies; what is returned waits for them."""
         if self._pool is None:
             assert self._copier is not None
@@ -56,12 +56,12 @@ class Crew:
             return lambda: [outcome]
         # What is plain is handed over in a quarter of the time.
         plain = list(map(tuple, tasks))
-        parts = [plain[start : start + AT_A_TIME] for start in range(0, len(plain), AT_A_TIME)]
+        parts = [plain[start : start + COPIES_PER_BATCH] for start in range(0, len(plain), COPIES_PER_BATCH)]
         futures = [self._pool.submit(_copy_all, part) for part in parts]
         return lambda: _results(futures)
 
 
-def _results(futures: list[Future[Outcome]]) -> list[Outcome]:
+def _results(futures: list[Future[CopyOutcome]]) -> list[CopyOutcome]:
     try:
         return [future.result() for future in futures]
     except BrokenProcessPool as error:
@@ -71,14 +71,14 @@ def _results(futures: list[Future[Outcome]]) -> list[Outcome]:
 _copier: Copier
 
 
-def _join(copies: Copies, folder: Path) -> None:
+def _join(copies: CopyIndex, folder: Path) -> None:
     global _copier
     # Ctrl-C is for whoever began it; nobody is left working when that one is gone.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_leave_with_parent, daemon=True).start()
     _copier = Copier(copies, folder)
     # What is known of the copies stays for good: nobody need look through it for what can go.
-    look_rarely()
+    freeze_and_relax_gc()
 
 
 def _leave_with_parent() -> None:
@@ -88,5 +88,5 @@ def _leave_with_parent() -> None:
         os._exit(1)
 
 
-def _copy_all(tasks: list[tuple[Any, ...]]) -> Outcome:
-    return _copier.copy_all(map(Task._make, tasks))
+def _copy_all(tasks: list[tuple[Any, ...]]) -> CopyOutcome:
+    return _copier.copy_all(map(CopyTask._make, tasks))

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from tarantula.archive.mirror.paths_part_copies import Copies
+from tarantula.archive.mirror.paths_part_copies import CopyIndex
 from tarantula.archive.mirror.workspace import write_file
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.errors import DownloadError
 from tarantula.fetch.media_types import charset_of
 from tarantula.links.convert import convert_links
 from tarantula.links.relocation import Relocator
-from tarantula.store.warc_reader import Records
-from tarantula.store.warc_reader_part_payload import Payload, payload_of
+from tarantula.store.warc_reader import WarcRecordReader
+from tarantula.store.warc_reader_part_payload import Payload, decode_payload
 
 
-class Task(NamedTuple):
+class CopyTask(NamedTuple):
     """A document that is to be copied."""
 
     id: int
@@ -31,7 +31,7 @@ class Task(NamedTuple):
 
 
 @dataclass(slots=True)
-class Outcome:
+class CopyOutcome:
     """What came of some tasks."""
 
     documents: int = 0
@@ -45,22 +45,22 @@ class Outcome:
 class Copier:
     """Writes copies into a folder."""
 
-    def __init__(self, copies: Copies, folder: Path) -> None:
+    def __init__(self, copies: CopyIndex, folder: Path) -> None:
         self._copies = copies
         self._folder = folder
         self._relocator = Relocator(copies.locate, copies.paths)
-        self._records = Records()
+        self._records = WarcRecordReader()
 
     def close(self) -> None:
         """Let go of the files that were read."""
         self._records.close()
 
-    def copy_all(self, tasks: Iterable[Task]) -> Outcome:
+    def copy_all(self, tasks: Iterable[CopyTask]) -> CopyOutcome:
         """Write some copies."""
-        outcome = Outcome()
+        outcome = CopyOutcome()
         for task in tasks:
             try:
-                payload = payload_of(self._records.read(task.warc, task.offset, task.length))
+                payload = decode_payload(self._records.read(task.warc, task.offset, task.length))
             except (TarantulaError, DownloadError) as error:
                 outcome.skipped[task.id] = str(error)
             else:
@@ -69,7 +69,7 @@ class Copier:
                 outcome.bytes += len(payload.body)
         return outcome
 
-    def _copy(self, task: Task, payload: Payload) -> bool:
+    def _copy(self, task: CopyTask, payload: Payload) -> bool:
         """Write one copy; say whether it is other than the document."""
         path = self._copies.path(task.url, task.media_type)
         folder = path[: path.rindex("/") + 1]
@@ -79,5 +79,5 @@ class Copier:
         return copy != payload.body
 
 
-Pending = Callable[[], Iterable[Outcome]]
+PendingCopies = Callable[[], Iterable[CopyOutcome]]
 """Waits for what comes of some tasks."""

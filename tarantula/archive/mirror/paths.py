@@ -9,9 +9,9 @@ from unicodedata import normalize
 from urllib.parse import unquote
 
 from tarantula.core.urls import key_of, path_of, server_of
-from tarantula.fetch.media_types import Extensions, Types, extension_of, preferred
+from tarantula.fetch.media_types import ExtensionsByType, TypesByExtension, extension_of, preferred_type
 
-FOLDER = "web"
+COPIES_FOLDER = "web"
 """Where the copies are, beside the index page."""
 LONGEST_PART = 32
 """Characters of a folder's name, or of the part of a file's that can be read."""
@@ -31,7 +31,7 @@ _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)")
 _UNKNOWN = "bin"
 _HASHED = re.compile(r"-([a-z2-7]{16})\.[a-z0-9]+$")
 # What the other names are made of: nothing that means a folder above, however it is read.
-_PATH_OF_COPY = re.compile(rf"{FOLDER}(?:/(?!\.)[a-z0-9_.-]+)+")
+_PATH_OF_COPY = re.compile(rf"{COPIES_FOLDER}(?:/(?!\.)[a-z0-9_.-]+)+")
 
 
 def path_of_copy(url: str, extension: str, key: bytes | None = None) -> str:
@@ -51,7 +51,7 @@ def is_path_of_copy(path: str) -> bool:
     return _PATH_OF_COPY.fullmatch(path) is not None
 
 
-def hash_in(path: str) -> bytes | None:
+def key_prefix_in(path: str) -> bytes | None:
     """Return the beginning of the key of the URL whose copy is at a path."""
     found = _HASHED.search(path)
     return b32decode(found[1].upper()) if found else None
@@ -66,15 +66,15 @@ def folder_of(server: str, path: str) -> str:
         if len(way) + len(part) >= LONGEST_FOLDERS:
             break
         way += f"{part}/"
-    return f"{FOLDER}/{host}/{way}"
+    return f"{COPIES_FOLDER}/{host}/{way}"
 
 
-def extension_for(url: str, media_type: str | None, types: Types, extensions: Extensions) -> str:
+def extension_for(url: str, media_type: str | None, types: ExtensionsByType, extensions: TypesByExtension) -> str:
     """Return the extension for files of a type, as the database has it; for a type without one, the URL's own.
 
     An extension that means another type would make a browser take the file for something else.
     """
-    for name in (media_type, preferred(media_type)) if media_type else ():
+    for name in (media_type, preferred_type(media_type)) if media_type else ():
         if known := types.get(name):
             return known[0]
     own = extension_of(url)

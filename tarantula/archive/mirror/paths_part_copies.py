@@ -8,15 +8,15 @@ from sys import intern
 
 from tarantula.archive.mirror.paths import extension_for, path_of_copy
 from tarantula.core.urls import key_of
-from tarantula.fetch.media_types import Extensions, Types, by_extension
-from tarantula.links.relocation_part_moved import Destination
+from tarantula.fetch.media_types import ExtensionsByType, TypesByExtension, types_by_extension
+from tarantula.links.relocation_part_moved import LinkDestination
 
 
 @dataclass
-class Copies:
+class CopyIndex:
     """Knows the copies of an item by the keys of their URLs: a hundred bytes each, however long the URLs are."""
 
-    types: Types
+    types: ExtensionsByType
     collected: dict[bytes, str] = field(default_factory=dict)
     """The extensions of the copies of what was collected."""
     paths: dict[str, str] = field(default_factory=dict)
@@ -29,8 +29,8 @@ class Copies:
     """Redirects that could not be read, and why: links to them lead to the web."""
 
     @cached_property
-    def _known(self) -> Extensions:
-        return by_extension(self.types)
+    def _known(self) -> TypesByExtension:
+        return types_by_extension(self.types)
 
     def extension(self, url: str, media_type: str | None) -> str:
         """Return the extension of the copy of a document of this type."""
@@ -42,16 +42,16 @@ class Copies:
         """Return where the copy of a document of this type is, below the mirror."""
         return self.paths.get(url) or path_of_copy(url, self.extension(url, media_type))
 
-    def locate(self, url: str, requisite: bool) -> Destination:
+    def locate(self, url: str, requisite: bool) -> LinkDestination:
         """Return where an address leads, for a page that needs it or only names it."""
         if path := self.paths.get(url):
-            return Destination(url, path)
+            return LinkDestination(url, path)
         key, place, fragment = key_of(url), url, ""
         if key in self.redirects:
             place, fragment = self._end_of_redirects(url)
             key = key_of(place)
         extension = self.collected.get(key) or (self.errors.get(key) if requisite else None)
-        return Destination(place, path_of_copy(place, extension) if extension else None, fragment)
+        return LinkDestination(place, path_of_copy(place, extension) if extension else None, fragment)
 
     def _end_of_redirects(self, url: str) -> tuple[str, str]:
         place, fragment, seen = url, "", {url}

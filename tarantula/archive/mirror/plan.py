@@ -12,55 +12,55 @@ from sqlalchemy.orm import Session
 
 from tarantula import __version__
 from tarantula.archive.mirror.paths import path_of_copy
-from tarantula.archive.mirror.paths_part_copies import Copies
+from tarantula.archive.mirror.paths_part_copies import CopyIndex
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import is_web, redirect_target
-from tarantula.crawl.responses import REDIRECTS
+from tarantula.crawl.responses import REDIRECT_CODES
 from tarantula.fetch.errors import DownloadError
 from tarantula.links.link import LinkKind
 from tarantula.publications import document_types
 from tarantula.store.captures import HAS_CAPTURE, capture_of
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.store.warc_reader import read_record
-from tarantula.store.warc_reader_part_payload import payload_of
+from tarantula.store.warc_reader_part_payload import decode_payload
 from tarantula.tables.publications import Document, Item
 
-LAYOUT = 1
+MIRROR_LAYOUT_VERSION = 1
 """Of the mirror: half of one and half of another would not be whole."""
-ROWS = 1000
+ROWS_PER_FETCH = 1000
 """Documents that are asked for at a time."""
-KNOWN = 1 << 16
+MAX_CACHED_PATHS = 1 << 16
 """Copies whose paths are known beforehand, some 25 MB of them: most links lead to what was found first."""
 
-RENDERED = "text/html"
+RENDERED_TYPE = "text/html"
 IS_ERROR = (Document.state >= 400) & (Document.kind != int(LinkKind.NAVIGATION))
 """What a page needs and a server refused: its answer is copied, so that the page does not ask the web again."""
 HAS_COPY: ColumnElement[bool] = or_(IS_COLLECTED, IS_ERROR) & HAS_CAPTURE
 
 
-def copies_of(session: Session, items: Path, item: Item, skipped: Collection[int] = ()) -> Copies:
+def load_copies(session: Session, items: Path, item: Item, skipped: Collection[int] = ()) -> CopyIndex:
     """Return which addresses of an item have a copy; those of *skipped* documents have none."""
-    copies = Copies(document_types.extensions(session))
+    copies = CopyIndex(document_types.extensions_by_type(session))
     columns = (Document.id, Document.key, Document.url, Document.type, Document.state, Document.rendered_offset)
     statement = select(*columns).where(Document.item_id == item.id, HAS_COPY)
-    rows = session.connection().execute(statement.execution_options(yield_per=ROWS))
+    rows = session.connection().execute(statement.execution_options(yield_per=ROWS_PER_FETCH))
     for number, key, url, media_type, state, rendered in rows:
         if number in skipped:
             continue
-        extension = copies.extension(url, media_type if rendered is None else RENDERED)
+        extension = copies.extension(url, media_type if rendered is None else RENDERED_TYPE)
         if state >= 300:
             copies.errors[key] = extension
             continue
         copies.collected[key] = extension
-        if len(copies.paths) < KNOWN:
+        if len(copies.paths) < MAX_CACHED_PATHS:
             copies.paths[url] = path_of_copy(url, extension, key)
     _read_redirects(session, items, item, copies)
     return copies
 
 
-def _read_redirects(session: Session, items: Path, item: Item, copies: Copies) -> None:
-    statement = select(Document).where(Document.item_id == item.id, Document.state.in_(REDIRECTS), HAS_CAPTURE)
-    for document in session.scalars(statement.execution_options(yield_per=ROWS)):
+def _read_redirects(session: Session, items: Path, item: Item, copies: CopyIndex) -> None:
+    statement = select(Document).where(Document.item_id == item.id, Document.state.in_(REDIRECT_CODES), HAS_CAPTURE)
+    for document in session.scalars(statement.execution_options(yield_per=ROWS_PER_FETCH)):
         try:
             target = _target(session, items, document)
         except (TarantulaError, DownloadError) as error:
@@ -73,7 +73,7 @@ def _read_redirects(session: Session, items: Path, item: Item, copies: Copies) -
 def _target(session: Session, items: Path, document: Document) -> tuple[str, str] | None:
     """Return where a redirect leads, and the fragment that it adds."""
     capture = capture_of(session, items, document)
-    location = payload_of(read_record(capture.path, capture.offset)).get(b"location") if capture else None
+    location = decode_payload(read_record(capture.path, capture.offset)).get(b"location") if capture else None
     if not location:
         return None
     address, sharp, fragment = location.encode("latin-1").partition(b"#")
@@ -83,7 +83,7 @@ def _target(session: Session, items: Path, document: Document) -> tuple[str, str
     return target, (sharp + fragment).decode("ascii", "ignore")
 
 
-class Plan(NamedTuple):
+class MirrorPlan(NamedTuple):
     """What is to be copied."""
 
     fingerprint: str
@@ -94,11 +94,13 @@ class Plan(NamedTuple):
     """Between these numbers are all of them."""
 
 
-def plan_of(session: Session, item: Item) -> Plan:
+def make_mirror_plan(session: Session, item: Item) -> MirrorPlan:
     """Return what is to be copied of an item."""
     ids, newest = (func.min(Document.id), func.max(Document.id)), func.max(Document.collected_at)
     total, first, last, at = session.execute(
         select(func.count(case((HAS_COPY, 1))), *ids, newest).where(Document.item_id == item.id, HAS_CAPTURE)
     ).one()
-    fingerprint = json.dumps([LAYOUT, __version__, total, last, str(at), document_types.extensions(session)])
-    return Plan(fingerprint, total, first or 0, last or 0)
+    fingerprint = json.dumps(
+        [MIRROR_LAYOUT_VERSION, __version__, total, last, str(at), document_types.extensions_by_type(session)]
+    )
+    return MirrorPlan(fingerprint, total, first or 0, last or 0)

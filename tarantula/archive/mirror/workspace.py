@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Self
 
 from tarantula.core.errors import TarantulaError
-from tarantula.store.errors_part_disk import unwritable, writing
+from tarantula.store.errors_part_disk import write_error, write_errors
 
-STATE = ".conversion.json"
+STATE_FILE = ".conversion.json"
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 @dataclass(slots=True)
-class State:
+class ConversionState:
     """How far a conversion is."""
 
     plan: str
@@ -34,7 +34,7 @@ class State:
     """Documents that could not be read, and why."""
 
 
-class Workplace:
+class MirrorWorkspace:
     """A folder beside the mirror. Whoever has it open works alone; what was left there half done is gone on with."""
 
     def __init__(self, archived: Path, urn: str) -> None:
@@ -44,7 +44,7 @@ class Workplace:
         self._lock = -1
 
     def __enter__(self) -> Self:
-        with writing(self.folder):
+        with write_errors(self.folder):
             while self._lock < 0:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self._lock = self._locked()
@@ -67,26 +67,26 @@ class Workplace:
         os.close(lock)
         return -1
 
-    def state(self, plan: str) -> State:
+    def state(self, plan: str) -> ConversionState:
         """Return how far the conversion is; an old one of something else is cleared away."""
         with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
-            state = State(**json.loads((self.folder / STATE).read_bytes()))
+            state = ConversionState(**json.loads((self.folder / STATE_FILE).read_bytes()))
             if state.plan == plan:
                 state.skipped = {int(document): why for document, why in state.skipped.items()}
                 return state
         self.clear()
-        return State(plan)
+        return ConversionState(plan)
 
     def clear(self) -> None:
         """Begin again."""
-        with writing(self.folder):
+        with write_errors(self.folder):
             for entry in self.folder.iterdir():
                 shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
-    def keep(self, state: State) -> None:
+    def keep(self, state: ConversionState) -> None:
         """Write down how far the conversion is."""
-        path = self.folder / STATE
-        with writing(path):
+        path = self.folder / STATE_FILE
+        with write_errors(path):
             fresh = path.with_suffix(".fresh")
             fresh.write_text(json.dumps(asdict(state)))
             os.replace(fresh, path)
@@ -97,8 +97,8 @@ class Workplace:
 
     def finish(self) -> None:
         """Put the new mirror in the place of the old one."""
-        with writing(self.mirror):
-            (self.folder / STATE).unlink(missing_ok=True)
+        with write_errors(self.mirror):
+            (self.folder / STATE_FILE).unlink(missing_ok=True)
             shutil.rmtree(self._old, ignore_errors=True)
             with suppress(FileNotFoundError):
                 os.rename(self.mirror, self._old)
@@ -117,7 +117,7 @@ def write_file(path: str, content: bytes) -> None:
         finally:
             os.close(file)
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise write_error(path, error) from error
 
 
 def _opened(path: str) -> int:

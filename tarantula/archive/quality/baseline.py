@@ -10,17 +10,17 @@ from typing import Any
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from tarantula.core.states import COLLECTED, ItemState, Validation
+from tarantula.core.states import COLLECTED_STATES, ItemState, Validation
 from tarantula.core.urls import key_of
 from tarantula.links.link import LinkKind
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.tables.publications import Document, Item, LinkRow, Server
 
-LAST = 5
+MAX_BASELINE_ITEMS = 5
 """How many earlier items say what is usual."""
-NAMES = 100
+MAX_VANISHED_NAMES = 100
 """How many vanished servers are named."""
-MOST_REDIRECTS = 20
+MAX_REDIRECTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Vanished:
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class BaselineComparison:
     """What is usual, and how far an item is from it."""
 
     items: list[str]
@@ -67,10 +67,10 @@ class BaseDocument:
     @property
     def missing(self) -> bool:
         """Whether it was not collected."""
-        return self.state not in COLLECTED
+        return self.state not in COLLECTED_STATES
 
 
-Kinds = set[tuple[int, str | None]]
+ServerTypePairs = set[tuple[int, str | None]]
 """The servers and types of collected documents."""
 
 
@@ -82,12 +82,14 @@ def previous_items(session: Session, item: Item) -> list[Item]:
         select(Item)
         .where(Item.publication_id == item.publication_id, earlier, whole, Item.validation != Validation.REJECTED)
         .order_by(Item.planned_at.desc(), Item.id.desc())
-        .limit(LAST)
+        .limit(MAX_BASELINE_ITEMS)
     )
     return list(session.scalars(chosen))
 
 
-def compare(session: Session, earlier: list[Item], collected: int, size: int, kinds: Kinds) -> Before:
+def compare_with_baseline(
+    session: Session, earlier: list[Item], collected: int, size: int, kinds: ServerTypePairs
+) -> BaselineComparison:
     """Hold the sums and kinds of an item against those of the items before it."""
     last = _kinds(session, earlier[0])
     kinds_before = set(last)
@@ -96,14 +98,16 @@ def compare(session: Session, earlier: list[Item], collected: int, size: int, ki
     usual_size = float(median(size for _, size in totals))
     servers = {server for server, _ in kinds_before} - {server for server, _ in kinds}
     types = {mime or "unknown" for _, mime in kinds_before} - {mime or "unknown" for _, mime in kinds}
-    return Before(
+    return BaselineComparison(
         items=[item.urn for item in earlier],
         documents=documents,
         bytes=usual_size,
         documents_change=_change(documents, collected),
         bytes_change=_change(usual_size, size),
         servers=Vanished(len(servers), len({one for one, _ in kinds_before}), _names(session, servers)),
-        types=Vanished(len(types), len({mime or "unknown" for _, mime in kinds_before}), sorted(types)[:NAMES]),
+        types=Vanished(
+            len(types), len({mime or "unknown" for _, mime in kinds_before}), sorted(types)[:MAX_VANISHED_NAMES]
+        ),
     )
 
 
@@ -132,7 +136,7 @@ def _base(session: Session, item: Item) -> Document:
             .where(LinkRow.document_id == document.id, LinkRow.kind == LinkKind.REDIRECT)
             .limit(1)
         )
-        if document.state not in range(300, 400) or onward is None or onward in seen or len(seen) > MOST_REDIRECTS:
+        if document.state not in range(300, 400) or onward is None or onward in seen or len(seen) > MAX_REDIRECTS:
             return document
         document = _document(session, item, onward) or document
 
@@ -167,7 +171,7 @@ def _sum(kinds: Mapping[Any, tuple[int, int]]) -> tuple[int, int]:
 
 
 def _names(session: Session, servers: Iterable[int]) -> list[str]:
-    chosen = sorted(servers)[:NAMES]
+    chosen = sorted(servers)[:MAX_VANISHED_NAMES]
     return sorted(session.scalars(select(Server.name).where(Server.id.in_(chosen))))
 
 

@@ -8,19 +8,19 @@ from contextlib import AbstractContextManager
 
 from sqlalchemy.orm import Session
 
-from tarantula.archive.quality.validation import Decided, decide
+from tarantula.archive.quality.validation import ItemDecision, decide_item
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.core.import_paths import load
+from tarantula.core.import_paths import load_object
 from tarantula.core.states import Validation
 from tarantula.publications.fields import split_words
 
 logger = logging.getLogger(__name__)
 
-Hook = Callable[[Decided], None]
+DecisionHook = Callable[[ItemDecision], None]
 
 
-def decide_and_tell(
+def decide_and_call_hooks(
     installation: Config,
     changing: AbstractContextManager[Session],
     urn: str,
@@ -29,22 +29,22 @@ def decide_and_tell(
     by: str,
     why: str = "",
     anyway: bool = False,
-) -> Decided:
+) -> ItemDecision:
     """Store a decision about an item in a session that is committed at its end, then call the hooks."""
     # A hook that is not there is said before anything is stored.
     hooks = decision_hooks(installation)
     with changing as session:
-        decided = decide(session, urn, decision, by=by, why=why, anyway=anyway)
-    tell(hooks, decided)
+        decided = decide_item(session, urn, decision, by=by, why=why, anyway=anyway)
+    call_hooks(hooks, decided)
     return decided
 
 
-def decision_hooks(installation: Config) -> dict[str, Hook]:
+def decision_hooks(installation: Config) -> dict[str, DecisionHook]:
     """Return the functions that ``TARANTULA_ON_DECISION`` names, or say which one is not there."""
-    return {path: load(path, "hook") for path in split_words(installation.on_decision)}
+    return {path: load_object(path, "hook") for path in split_words(installation.on_decision)}
 
 
-def tell(hooks: dict[str, Hook], decided: Decided) -> None:
+def call_hooks(hooks: dict[str, DecisionHook], decided: ItemDecision) -> None:
     """Call every hook; one that fails keeps no other from being called."""
     complaints = []
     for path, hook in hooks.items():

@@ -11,15 +11,22 @@ from pydantic import TypeAdapter
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from tarantula.archive.quality.baseline import BaseDocument, Before, base_document, compare, percent, previous_items
-from tarantula.archive.quality.indicators_part_requisites import FAILURES, Requisites, requisites
+from tarantula.archive.quality.baseline import (
+    BaseDocument,
+    BaselineComparison,
+    base_document,
+    compare_with_baseline,
+    percent,
+    previous_items,
+)
+from tarantula.archive.quality.indicators_part_requisites import FAILURE_STATES, Requisites, count_requisites
 from tarantula.archive.quality.report import StateCount, state_counts
-from tarantula.core.states import COLLECTED, DocumentState, Validation
-from tarantula.publications.attention import Fired, judge
+from tarantula.core.states import COLLECTED_STATES, DocumentState, Validation
+from tarantula.publications.attention import FiredRule, evaluate_rules
 from tarantula.publications.config import PublicationConfig
 from tarantula.tables.publications import Decision, Document, Item
 
-PROGRAM = "tarantula"
+PROGRAM_NAME = "tarantula"
 """Who decides when no person does."""
 
 
@@ -40,7 +47,7 @@ class Indicators:
     states: list[StateCount]
     requisites: Requisites
     base: BaseDocument
-    before: Before | None
+    before: BaselineComparison | None
     """None for the first item of a publication."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -68,13 +75,13 @@ class Indicators:
 _STORED = TypeAdapter(Indicators)
 
 
-def compute(session: Session, item: Item) -> Indicators:
+def compute_indicators(session: Session, item: Item) -> Indicators:
     """Count an item, in a few passes over its rows."""
     tally = _tally(session, item.id)
     states = Counter[int]()
     for row in tally:
         states[row.state] += row.documents
-    collected = [row for row in tally if row.state in COLLECTED]
+    collected = [row for row in tally if row.state in COLLECTED_STATES]
     number, size = sum(row.documents for row in collected), sum(row.bytes for row in collected)
     earlier = previous_items(session, item)
     kinds = {(row.server_id, row.type) for row in collected}
@@ -82,22 +89,22 @@ def compute(session: Session, item: Item) -> Indicators:
         documents=states.total(),
         collected=number,
         bytes=size,
-        asked=sum(documents for state, documents in states.items() if state > 0 or state in FAILURES),
-        errors=sum(documents for state, documents in states.items() if state >= 400 or state in FAILURES),
+        asked=sum(documents for state, documents in states.items() if state > 0 or state in FAILURE_STATES),
+        errors=sum(documents for state, documents in states.items() if state >= 400 or state in FAILURE_STATES),
         waiting=states[DocumentState.WAITING],
         states=state_counts(states),
-        requisites=requisites(session, item),
+        requisites=count_requisites(session, item),
         base=base_document(session, item, earlier[0] if earlier else None),
-        before=compare(session, earlier, number, size, kinds) if earlier else None,
+        before=compare_with_baseline(session, earlier, number, size, kinds) if earlier else None,
     )
 
 
-def keep_indicators(session: Session, item: Item, indicators: Indicators | None = None) -> list[Fired]:
+def store_indicators(session: Session, item: Item, indicators: Indicators | None = None) -> list[FiredRule]:
     """Store the indicators of an item that ended, and return the rules that it breaks.
 
     On a large item they are better computed in a session that only reads, and handed over.
     """
-    indicators = indicators or compute(session, item)
+    indicators = indicators or compute_indicators(session, item)
     stored = indicators.as_dict()
     _reopen(session, item, stored)
     fired = fired_rules(item, indicators)
@@ -107,15 +114,15 @@ def keep_indicators(session: Session, item: Item, indicators: Indicators | None 
     return fired
 
 
-def indicators_of(session: Session, item: Item) -> Indicators:
+def load_indicators(session: Session, item: Item) -> Indicators:
     """Return the indicators that were stored, or those of this moment."""
-    return compute(session, item) if item.indicators is None else _STORED.validate_python(item.indicators)
+    return compute_indicators(session, item) if item.indicators is None else _STORED.validate_python(item.indicators)
 
 
-def fired_rules(item: Item, indicators: Indicators) -> list[Fired]:
+def fired_rules(item: Item, indicators: Indicators) -> list[FiredRule]:
     """Return the rules of its publication that an item breaks, the grave ones first."""
     config = PublicationConfig.model_validate(item.configuration)
-    return judge(indicators.values(), config.attention, config.incomplete)
+    return evaluate_rules(indicators.values(), config.attention, config.incomplete)
 
 
 class _Tally(NamedTuple):
@@ -145,4 +152,4 @@ def _reopen(session: Session, item: Item, indicators: dict[str, Any]) -> None:
         item.validation = Validation.PENDING
         why = "It was collected further after the decision."
         now = datetime.now(UTC)
-        session.add(Decision(item_id=item.id, validation=Validation.PENDING, by=PROGRAM, at=now, why=why))
+        session.add(Decision(item_id=item.id, validation=Validation.PENDING, by=PROGRAM_NAME, at=now, why=why))

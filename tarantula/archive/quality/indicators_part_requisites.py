@@ -12,10 +12,10 @@ from tarantula.links.link import LinkKind
 from tarantula.store.listings import IS_COLLECTED, IS_REDIRECT
 from tarantula.tables.publications import Document, Item, LinkRow
 
-EXAMPLES = 20
+MAX_EXAMPLES = 20
 """How many missing documents are named."""
 
-FAILURES = (
+FAILURE_STATES = (
     DocumentState.INVALID_RESPONSE,
     DocumentState.NO_CODE,
     DocumentState.TIMEOUT,
@@ -23,12 +23,12 @@ FAILURES = (
 )
 """The states of what was asked for in vain, beside HTTP's own."""
 
-IS_FAILURE = or_(Document.state >= 400, Document.state.in_(FAILURES))
+IS_FAILURE = or_(Document.state >= 400, Document.state.in_(FAILURE_STATES))
 IS_UNFINISHED = Document.state.in_((DocumentState.WAITING, DocumentState.COLLECTING))
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingRequisite:
     """A document that pages need and that could not be had."""
 
     url: str
@@ -46,10 +46,10 @@ class Requisites:
     """Left out by a rule of the publication or of the server."""
     missing: int
     """Wanted, and not had."""
-    examples: list[Missing] = field(default_factory=list)
+    examples: list[MissingRequisite] = field(default_factory=list)
 
 
-def requisites(session: Session, item: Item) -> Requisites:
+def count_requisites(session: Session, item: Item) -> Requisites:
     """Count what pages need, each once, whatever they are redirected to."""
     needed = _needed(item.id)
     is_missing = or_(IS_FAILURE, IS_UNFINISHED)
@@ -63,12 +63,12 @@ def requisites(session: Session, item: Item) -> Requisites:
             _found(needed, item.id, is_missing)
             .with_only_columns(Document.url, Document.state, Document.reason)
             .order_by(Document.id)
-            .limit(EXAMPLES)
+            .limit(MAX_EXAMPLES)
         )
         if missing
         else ()
     )
-    return Requisites(total, collected, total - collected - missing, missing, [Missing(*row) for row in rows])
+    return Requisites(total, collected, total - collected - missing, missing, [MissingRequisite(*row) for row in rows])
 
 
 def _needed(item_id: int) -> CTE:

@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from tarantula.core.states import COLLECTED, DocumentState, meaning
-from tarantula.freshness.report_part_standing import Standing, standing_of
+from tarantula.core.states import COLLECTED_STATES, DocumentState, state_meaning
+from tarantula.freshness.report_part_standing import FreshnessReport, freshness_report
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.tables.publications import Document, Item, Server
 
-UNKNOWN = "unknown"
+UNKNOWN_TYPE = "unknown"
 KB = 1024
-LARGEST = 40
+MAX_SIZE_POWER = 40
 """Sizes are told apart up to two to this many KB."""
-AT_A_TIME = 10_000
+SERVERS_PER_QUERY = 10_000
 """Servers whose names are asked for in one statement."""
 
 
@@ -64,7 +64,7 @@ class ServerCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class ReportTotals:
     """The sums below the tables."""
 
     documents: int
@@ -79,7 +79,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ItemReport:
     """The tables of one item."""
 
     urn: str
@@ -88,12 +88,12 @@ class Report:
     validation: str
     started_at: str | None
     finished_at: str | None
-    totals: Totals
+    totals: ReportTotals
     states: list[StateCount]
     types: list[TypeCount]
     sizes: list[SizeCount]
     servers: list[ServerCount]
-    belief: Standing | None = None
+    belief: FreshnessReport | None = None
     """How fresh it is believed to be, and how that belief did, if it is a refresh item and that was asked for."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -101,19 +101,19 @@ class Report:
         return asdict(self)
 
 
-def report(session: Session, item: Item, servers: int | None = None, belief: bool = False) -> Report:
+def make_report(session: Session, item: Item, servers: int | None = None, belief: bool = False) -> ItemReport:
     """Count an item's documents; *servers* limits that table to the busiest. What is believed takes a little longer."""
     tally = _tally(session, item.id)
-    collected = [row for row in tally if row.state in COLLECTED]
+    collected = [row for row in tally if row.state in COLLECTED_STATES]
     busiest, number_of_servers = _servers(session, item.id, servers)
-    return Report(
+    return ItemReport(
         urn=item.urn,
         publication=item.publication.name,
         state=item.state,
         validation=item.validation,
         started_at=item.started_at.isoformat() if item.started_at else None,
         finished_at=item.finished_at.isoformat() if item.finished_at else None,
-        totals=Totals(
+        totals=ReportTotals(
             documents=sum(row.documents for row in tally),
             collected=sum(row.documents for row in collected),
             waiting=sum(row.documents for row in tally if row.state == DocumentState.WAITING),
@@ -125,7 +125,7 @@ def report(session: Session, item: Item, servers: int | None = None, belief: boo
         types=_types(collected),
         sizes=_sizes(collected),
         servers=busiest,
-        belief=standing_of(session, item) if belief else None,
+        belief=freshness_report(session, item) if belief else None,
     )
 
 
@@ -143,8 +143,8 @@ class _Tally(NamedTuple):
 
 def _tally(session: Session, item_id: int) -> list[_Tally]:
     """Count an item's documents in one pass; there are few kinds of them, however many there are."""
-    powers = ((Document.size <= KB << power, power) for power in range(LARGEST))
-    power = case((Document.size.is_(None), None), *powers, else_=LARGEST).label("power")
+    powers = ((Document.size <= KB << power, power) for power in range(MAX_SIZE_POWER))
+    power = case((Document.size.is_(None), None), *powers, else_=MAX_SIZE_POWER).label("power")
     rows = session.execute(
         select(Document.state, Document.type, power, func.count(), _sum(Document.size), _sum(Document.links))
         .where(Document.item_id == item_id)
@@ -164,7 +164,9 @@ def _states(tally: list[_Tally]) -> list[StateCount]:
 
 def state_counts(counts: Counter[int]) -> list[StateCount]:
     """Return how many documents are in each state, and their shares, largest number first."""
-    rows = [StateCount(state, meaning(state), number, _percent(number, counts)) for state, number in counts.items()]
+    rows = [
+        StateCount(state, state_meaning(state), number, _percent(number, counts)) for state, number in counts.items()
+    ]
     return sorted(rows, key=lambda row: (-row.documents, row.state))
 
 
@@ -172,8 +174,8 @@ def _types(collected: list[_Tally]) -> list[TypeCount]:
     counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for row in collected:
-        counts[row.type or UNKNOWN] += row.documents
-        sizes[row.type or UNKNOWN] += row.bytes
+        counts[row.type or UNKNOWN_TYPE] += row.documents
+        sizes[row.type or UNKNOWN_TYPE] += row.bytes
     rows = [TypeCount(mime, number, _percent(number, counts), sizes[mime]) for mime, number in counts.items()]
     return sorted(rows, key=lambda row: (-row.documents, row.type))
 
@@ -206,8 +208,8 @@ def _servers(session: Session, item_id: int, limit: int | None) -> tuple[list[Se
 
 def _names(session: Session, servers: Sequence[int]) -> dict[int, str]:
     names: dict[int, str] = {}
-    for start in range(0, len(servers), AT_A_TIME):
-        chunk = servers[start : start + AT_A_TIME]
+    for start in range(0, len(servers), SERVERS_PER_QUERY):
+        chunk = servers[start : start + SERVERS_PER_QUERY]
         names.update(session.execute(select(Server.id, Server.name).where(Server.id.in_(chunk))).all())
     return names
 

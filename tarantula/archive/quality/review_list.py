@@ -13,16 +13,16 @@ from tarantula.archive.quality.baseline import previous_items
 from tarantula.archive.quality.indicators import Indicators
 from tarantula.archive.quality.indicators_part_requisites import IS_FAILURE
 from tarantula.archive.replay.pages_part_walk import IS_PAGE
-from tarantula.core.states import COLLECTED
+from tarantula.core.states import COLLECTED_STATES
 from tarantula.core.urls import key_of
 from tarantula.links.link import LinkKind
 from tarantula.tables.publications import Document, Item
 
-OF_EACH = 20
+MAX_PER_REASON = 20
 """How many of each kind are named."""
 
 
-class LookKind(StrEnum):
+class ReviewReason(StrEnum):
     """Why somebody should look."""
 
     BASE_MISSING = "base-missing"
@@ -37,10 +37,10 @@ class LookKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ReviewEntry:
     """A document that needs a look."""
 
-    kind: LookKind
+    kind: ReviewReason
     urn: str
     """The item that has it: what is gone, only the item before has."""
     document_id: int
@@ -48,7 +48,7 @@ class Look:
     reason: str = ""
 
 
-def looks(session: Session, item: Item, indicators: Indicators) -> list[Look]:
+def make_review_list(session: Session, item: Item, indicators: Indicators) -> list[ReviewEntry]:
     """Return what needs a look first."""
     earlier = previous_items(session, item)
     found = [*_base(session, item, indicators), *_incomplete(session, item, indicators), *_failed(session, item)]
@@ -57,39 +57,41 @@ def looks(session: Session, item: Item, indicators: Indicators) -> list[Look]:
     return found
 
 
-def _base(session: Session, item: Item, indicators: Indicators) -> Iterator[Look]:
+def _base(session: Session, item: Item, indicators: Indicators) -> Iterator[ReviewEntry]:
     base = indicators.base
-    kind = LookKind.BASE_MISSING if base.missing else LookKind.BASE_CHANGED if base.changed else None
+    kind = ReviewReason.BASE_MISSING if base.missing else ReviewReason.BASE_CHANGED if base.changed else None
     document = _at(session, item, base.url) if kind else None
     if kind and document is not None:
-        yield Look(kind, item.urn, document.id, document.url, document.reason or "")
+        yield ReviewEntry(kind, item.urn, document.id, document.url, document.reason or "")
 
 
-def _incomplete(session: Session, item: Item, indicators: Indicators) -> Iterator[Look]:
+def _incomplete(session: Session, item: Item, indicators: Indicators) -> Iterator[ReviewEntry]:
     """Yield the pages that first named what could not be had."""
     for missing in indicators.requisites.examples:
         document = _at(session, item, missing.url)
         page = session.get(Document, document.via_id) if document is not None and document.via_id else None
         if page is not None:
             reason = f"{missing.url}: {missing.reason or missing.state}"
-            yield Look(LookKind.INCOMPLETE, item.urn, page.id, page.url, reason)
+            yield ReviewEntry(ReviewReason.INCOMPLETE, item.urn, page.id, page.url, reason)
 
 
-def _failed(session: Session, item: Item) -> Iterator[Look]:
+def _failed(session: Session, item: Item) -> Iterator[ReviewEntry]:
     is_navigation = Document.kind == int(LinkKind.NAVIGATION)
     chosen = select(Document).where(Document.item_id == item.id, IS_FAILURE, is_navigation)
-    for document in session.scalars(chosen.order_by(Document.id).limit(OF_EACH)):
-        yield Look(LookKind.FAILED, item.urn, document.id, document.url, document.reason or str(document.state))
+    for document in session.scalars(chosen.order_by(Document.id).limit(MAX_PER_REASON)):
+        yield ReviewEntry(
+            ReviewReason.FAILED, item.urn, document.id, document.url, document.reason or str(document.state)
+        )
 
 
-def _against(session: Session, item: Item, before: Item) -> Iterator[Look]:
+def _against(session: Session, item: Item, before: Item) -> Iterator[ReviewEntry]:
     other = aliased(Document)
     had = and_(other.item_id == before.id, other.key == Document.key, other.state.between(*_collected()))
     has = and_(other.item_id == item.id, other.key == Document.key, other.state.between(*_collected()))
     differs = select(Document).join(other, had).where(Document.item_id == item.id, IS_PAGE)
-    yield from _some(session, LookKind.CHANGED, item, differs.where(other.digest != Document.digest))
-    yield from _some(session, LookKind.NEW, item, _without(item, other, had))
-    yield from _some(session, LookKind.GONE, before, _without(before, other, has))
+    yield from _some(session, ReviewReason.CHANGED, item, differs.where(other.digest != Document.digest))
+    yield from _some(session, ReviewReason.NEW, item, _without(item, other, had))
+    yield from _some(session, ReviewReason.GONE, before, _without(before, other, has))
 
 
 def _without(item: Item, other: type[Document], same: ColumnElement[bool]) -> Select[Document]:
@@ -97,9 +99,9 @@ def _without(item: Item, other: type[Document], same: ColumnElement[bool]) -> Se
     return select(Document).outerjoin(other, same).where(Document.item_id == item.id, IS_PAGE, other.id.is_(None))
 
 
-def _some(session: Session, kind: LookKind, item: Item, chosen: Select[Document]) -> Iterator[Look]:
-    for document in session.scalars(chosen.order_by(Document.id).limit(OF_EACH)):
-        yield Look(kind, item.urn, document.id, document.url)
+def _some(session: Session, kind: ReviewReason, item: Item, chosen: Select[Document]) -> Iterator[ReviewEntry]:
+    for document in session.scalars(chosen.order_by(Document.id).limit(MAX_PER_REASON)):
+        yield ReviewEntry(kind, item.urn, document.id, document.url)
 
 
 def _at(session: Session, item: Item, url: str) -> Document | None:
@@ -107,4 +109,4 @@ def _at(session: Session, item: Item, url: str) -> Document | None:
 
 
 def _collected() -> tuple[int, int]:
-    return COLLECTED.start, COLLECTED.stop - 1
+    return COLLECTED_STATES.start, COLLECTED_STATES.stop - 1

@@ -8,24 +8,24 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.archive.quality.indicators import keep_indicators
-from tarantula.core.errors import NotNow, TarantulaError
+from tarantula.archive.quality.indicators import store_indicators
+from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.states import ItemState, Validation
-from tarantula.publications.attention import Effect
-from tarantula.publications.attention_part_attention import effects_of, is_complete
+from tarantula.publications.attention import RuleEffect
+from tarantula.publications.attention_part_attention import fired_effects, is_complete
 from tarantula.publications.fields import check_text
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Decision, Item
 
-LONGEST_BY = 100
+MAX_BY_LENGTH = 100
 """Letters of a name."""
-LONGEST_WHY = 10_000
+MAX_WHY_LENGTH = 10_000
 
-ENDED = frozenset({ItemState.ARCHIVED, ItemState.INTERRUPTED})
+ENDED_STATES = frozenset({ItemState.ARCHIVED, ItemState.INTERRUPTED})
 """The states of items that can be decided about."""
 
 
-class Decided(NamedTuple):
+class ItemDecision(NamedTuple):
     """A decision about an item, as hooks are told of it."""
 
     urn: str
@@ -40,19 +40,19 @@ class Decided(NamedTuple):
         return {**self._asdict(), "at": self.at.isoformat()}
 
 
-def decide(
+def decide_item(
     session: Session, urn: str, validation: Validation, *, by: str, why: str = "", anyway: bool = False
-) -> Decided:
+) -> ItemDecision:
     """Store a decision about an item, or say why it cannot be taken; *anyway* accepts one that is not complete."""
-    by, why = _text(by, "The name", LONGEST_BY), _text(why, "The reason", LONGEST_WHY)
+    by, why = _text(by, "The name", MAX_BY_LENGTH), _text(why, "The reason", MAX_WHY_LENGTH)
     if not by:
         raise TarantulaError("A decision needs the name of whoever takes it. Say it with --by.")
     session.execute(select(Item.id).where(Item.urn == urn).with_for_update())
     item = find_item(session, urn)
-    if item.state not in ENDED:
-        raise NotNow(f"Item {urn} is {item.state}: there is nothing to decide before it has ended.")
+    if item.state not in ENDED_STATES:
+        raise ConflictError(f"Item {urn} is {item.state}: there is nothing to decide before it has ended.")
     if item.indicators is None:
-        keep_indicators(session, item)
+        store_indicators(session, item)
     _check_reason(session, item, validation, why)
     if validation == Validation.VALID and not anyway:
         _check_complete(item)
@@ -63,7 +63,7 @@ def decide(
     return _decided(item, decision)
 
 
-def decisions(session: Session, item: Item) -> list[Decided]:
+def list_decisions(session: Session, item: Item) -> list[ItemDecision]:
     """Return what was decided about an item, oldest first."""
     rows = session.scalars(select(Decision).where(Decision.item_id == item.id).order_by(Decision.id))
     return [_decided(item, row) for row in rows]
@@ -75,17 +75,21 @@ def _check_reason(session: Session, item: Item, validation: Validation, why: str
     if validation == Validation.REJECTED:
         raise TarantulaError("A rejection needs a reason. Say it with --why.")
     if item.validation == Validation.REJECTED:
-        last = decisions(session, item)[-1]
-        raise NotNow(f"Item {item.urn} was rejected by {last.by} ({last.why}). Say with --why what makes it valid now.")
+        last = list_decisions(session, item)[-1]
+        raise ConflictError(
+            f"Item {item.urn} was rejected by {last.by} ({last.why}). Say with --why what makes it valid now."
+        )
 
 
 def _check_complete(item: Item) -> None:
-    if is_complete(item.state, effects_of(item)):
+    if is_complete(item.state, fired_effects(item)):
         return
     reason = item.reason or "It was left."
     broken = [f"It is interrupted: {reason}"] if item.state == ItemState.INTERRUPTED else []
-    broken += [fired["reason"] for fired in item.attention or () if fired["effect"] == Effect.INCOMPLETE]
-    raise NotNow(f"Item {item.urn} is not complete. {' '.join(broken)} Reject it, or accept it as it is with --anyway.")
+    broken += [fired["reason"] for fired in item.attention or () if fired["effect"] == RuleEffect.INCOMPLETE]
+    raise ConflictError(
+        f"Item {item.urn} is not complete. {' '.join(broken)} Reject it, or accept it as it is with --anyway."
+    )
 
 
 def _text(text: str, what: str, longest: int) -> str:
@@ -100,5 +104,5 @@ def _text(text: str, what: str, longest: int) -> str:
     return text
 
 
-def _decided(item: Item, decision: Decision) -> Decided:
-    return Decided(item.urn, item.publication.name, decision.validation, decision.by, decision.at, decision.why)
+def _decided(item: Item, decision: Decision) -> ItemDecision:
+    return ItemDecision(item.urn, item.publication.name, decision.validation, decision.by, decision.at, decision.why)

@@ -9,51 +9,51 @@ import turbohtml
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.archive.diff.pages import HTML
-from tarantula.archive.mirror.paths import hash_in, is_path_of_copy
-from tarantula.archive.mirror.paths_part_copies import Copies
-from tarantula.archive.mirror.plan import RENDERED
+from tarantula.archive.diff.pages import HTML_TYPES
+from tarantula.archive.mirror.paths import is_path_of_copy, key_prefix_in
+from tarantula.archive.mirror.paths_part_copies import CopyIndex
+from tarantula.archive.mirror.plan import RENDERED_TYPE
 from tarantula.core.urls import key_of
 from tarantula.fetch.media_types import charset_of, media_type
-from tarantula.links.charset import encoding_in, encoding_of
+from tarantula.links.charset import detect_encoding, encoding_by_label
 from tarantula.publications import document_types
 from tarantula.store.captures import capture_of
 from tarantula.store.warc_reader import read_record
-from tarantula.store.warc_reader_part_payload import payload_of
+from tarantula.store.warc_reader_part_payload import decode_payload
 from tarantula.tables.publications import Document, Item
 
-OUR_FILES = {"index.html": "text/html; charset=utf-8", "report.json": "application/json"}
+MIRROR_FILES = {"index.html": "text/html; charset=utf-8", "report.json": "application/json"}
 """What a mirror has beside the copies."""
-UNKNOWN = "application/octet-stream"
+UNKNOWN_CONTENT_TYPE = "application/octet-stream"
 
 
-class Copy(NamedTuple):
+class MirrorFile(NamedTuple):
     """A file of a mirror."""
 
     path: Path
     content_type: str
 
 
-class Shown(NamedTuple):
+class ReplayContent(NamedTuple):
     """A document without a copy."""
 
     body: bytes
     content_type: str
 
 
-def copy_at(session: Session, mirror: Path, item: Item, path: str) -> Copy | None:
+def mirror_file(session: Session, mirror: Path, item: Item, path: str) -> MirrorFile | None:
     """Return the file at a path below a mirror; nothing if there is none, or if it is not a file of the mirror."""
-    if path in OUR_FILES:
-        return _inside(mirror, path, OUR_FILES[path])
+    if path in MIRROR_FILES:
+        return _inside(mirror, path, MIRROR_FILES[path])
     if not is_path_of_copy(path):
         return None
-    document = document_at(session, item, path)
+    document = document_of_path(session, item, path)
     return _inside(mirror, path, content_type_of(document)) if document is not None else None
 
 
-def document_at(session: Session, item: Item, path: str) -> Document | None:
+def document_of_path(session: Session, item: Item, path: str) -> Document | None:
     """Return the document whose copy has that name."""
-    beginning = hash_in(path)
+    beginning = key_prefix_in(path)
     if beginning is None:
         return None
     # The last key that begins so: there are six bytes more.
@@ -64,52 +64,58 @@ def document_at(session: Session, item: Item, path: str) -> Document | None:
 
 def path_of_document(session: Session, mirror: Path, document: Document) -> str | None:
     """Return where the copy of a document is below a mirror, if it is there."""
-    media_type = document.type if document.rendered_offset is None else RENDERED
-    path = Copies(document_types.extensions(session)).path(document.url, media_type)
+    media_type = document.type if document.rendered_offset is None else RENDERED_TYPE
+    path = CopyIndex(document_types.extensions_by_type(session)).path(document.url, media_type)
     return path if _inside(mirror, path, "") else None
 
 
 def content_type_of(document: Document) -> str:
     """Return what a browser is told of the type of a document's copy."""
-    return f"{RENDERED}; charset=utf-8" if document.rendered_offset is not None else _type_as_sent(document)
+    return f"{RENDERED_TYPE}; charset=utf-8" if document.rendered_offset is not None else _type_as_sent(document)
 
 
-def shown(session: Session, items: Path, document: Document) -> Shown | None:
+def displayed_content(session: Session, items: Path, document: Document) -> ReplayContent | None:
     """Return a document as a browser made it, or else as its server sent it; nothing if it was not kept."""
     capture = capture_of(session, items, document)
     if capture is None:
         return None
     if capture.rendered_offset is None:
-        return original(session, items, document)
-    return Shown(payload_of(read_record(capture.path, capture.rendered_offset)).body, content_type_of(document))
+        return original_content(session, items, document)
+    return ReplayContent(
+        decode_payload(read_record(capture.path, capture.rendered_offset)).body, content_type_of(document)
+    )
 
 
-def original(session: Session, items: Path, document: Document) -> Shown | None:
+def original_content(session: Session, items: Path, document: Document) -> ReplayContent | None:
     """Return what a server sent, unpacked; nothing if it was not kept."""
     capture = capture_of(session, items, document)
     if capture is None:
         return None
-    return Shown(payload_of(read_record(capture.path, capture.offset)).body, _type_as_sent(document))
+    return ReplayContent(decode_payload(read_record(capture.path, capture.offset)).body, _type_as_sent(document))
 
 
-def as_text(found: Shown) -> Shown:
+def as_text(found: ReplayContent) -> ReplayContent:
     """Return a document to be read as it is written, in the charset that browsers would take it to be in."""
     label = charset_of(found.content_type)
-    if media_type(found.content_type) in HTML:
-        known = encoding_of(label)
+    if media_type(found.content_type) in HTML_TYPES:
+        known = encoding_by_label(label)
         page = turbohtml.parse(found.body, encoding=known) if known else turbohtml.parse(found.body)
         encoding = page.encoding or "UTF-8"
     else:
-        _, encoding = encoding_in(found.body, label)
-    return Shown(found.body, f"text/plain; charset={encoding}")
+        _, encoding = detect_encoding(found.body, label)
+    return ReplayContent(found.body, f"text/plain; charset={encoding}")
 
 
 def _type_as_sent(document: Document) -> str:
-    charset = encoding_of(document.charset)
-    return f"{document.type or UNKNOWN}; charset={charset}" if charset else document.type or UNKNOWN
+    charset = encoding_by_label(document.charset)
+    return (
+        f"{document.type or UNKNOWN_CONTENT_TYPE}; charset={charset}"
+        if charset
+        else document.type or UNKNOWN_CONTENT_TYPE
+    )
 
 
-def _inside(mirror: Path, path: str, content_type: str) -> Copy | None:
+def _inside(mirror: Path, path: str, content_type: str) -> MirrorFile | None:
     """Return a file if it is one, and below the mirror wherever links on the disk lead."""
     found = (mirror / path).resolve()
-    return Copy(found, content_type) if found.is_relative_to(mirror.resolve()) and found.is_file() else None
+    return MirrorFile(found, content_type) if found.is_relative_to(mirror.resolve()) and found.is_file() else None

@@ -8,19 +8,19 @@ from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.archive.quality.baseline import base_document
-from tarantula.archive.replay.pages import HTML
+from tarantula.archive.replay.pages import HTML_TYPES
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import key_of
 from tarantula.store.captures import HAS_CAPTURE
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.tables.publications import Document, Item
 
-IS_PAGE: ColumnElement[bool] = and_(IS_COLLECTED, Document.type.in_(HTML), HAS_CAPTURE)
-LARGEST_NUMBER = 2**63
+IS_PAGE: ColumnElement[bool] = and_(IS_COLLECTED, Document.type.in_(HTML_TYPES), HAS_CAPTURE)
+MAX_DOCUMENT_ID = 2**63
 """No document has it."""
 
 
-class Place(NamedTuple):
+class PagePosition(NamedTuple):
     """Where somebody is among the pages of an item."""
 
     number: int
@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 def find_document(session: Session, item: Item, number: int) -> Document:
     """Return a document of an item, or say that there is none."""
-    document = session.get(Document, number) if 0 < number < LARGEST_NUMBER else None
+    document = session.get(Document, number) if 0 < number < MAX_DOCUMENT_ID else None
     if document is None or document.item_id != item.id:
         raise TarantulaError(f"Item {item.urn} has no document {number}. `tarantula documents {item.urn}` lists them.")
     return document
@@ -49,12 +49,12 @@ def first_page(session: Session, item: Item) -> Document | None:
     return session.scalar(select(Document).where(Document.item_id == item.id, IS_PAGE).order_by(Document.id).limit(1))
 
 
-def place_of(session: Session, item: Item, document: Document) -> Place:
+def page_position(session: Session, item: Item, document: Document) -> PagePosition:
     """Return where a document is among the pages, in the order in which they became known."""
     pages = select(Document.id).where(Document.item_id == item.id, IS_PAGE)
     up_to_here = func.count(case((Document.id <= document.id, 1)))
     number, total = session.execute(pages.with_only_columns(up_to_here, func.count())).one()
-    return Place(
+    return PagePosition(
         number,
         total,
         session.scalar(pages.where(Document.id < document.id).order_by(Document.id.desc()).limit(1)),
@@ -62,6 +62,6 @@ def place_of(session: Session, item: Item, document: Document) -> Place:
     )
 
 
-def same_document(session: Session, document: Document, item: Item) -> Document | None:
+def document_in_item(session: Session, document: Document, item: Item) -> Document | None:
     """Return the document of the same URL in another item."""
     return session.scalar(select(Document).where(Document.item_id == item.id, Document.key == document.key))

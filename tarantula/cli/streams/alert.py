@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy.orm import Session
 
-from tarantula.cli.terminal import console, table, when, write_json
+from tarantula.cli.terminal import console, local_time, table, write_json
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration, parse_moment
-from tarantula.services.streams.alerts import AlertRow, firing_row, row_of
+from tarantula.services.streams.alerts import AlertRow, alert_row, firing_row
 from tarantula.streams.alerts import registry, registry_part_firings
 from tarantula.streams.alerts.config_part_alert import read_alert
-from tarantula.streams.alerts.replay import DryRun, dry_run_of
+from tarantula.streams.alerts.replay import DryRun, dry_run_config
 from tarantula.streams.sources import registry as sources
 from tarantula.tables.publications import Source
 
@@ -27,7 +27,7 @@ app = typer.Typer(
     add_completion=False,
 )
 
-DAYS = 30
+DRY_RUN_DAYS = 30
 Number = Annotated[int, typer.Argument(metavar="NUMBER", help="The alert.")]
 Json = Annotated[bool, typer.Option("--json", help="For a program to read.")]
 Name = Annotated[str | None, typer.Option("--name", help="What people call it; the condition unless told.")]
@@ -63,8 +63,8 @@ def add(
         condition=condition, name=name, margin=margin, hold=hold, pause=pause, at_first=at_first, notify=notify
     )
     with _session() as session:
-        alert = registry.add(session, source, values, owner, owner or None)
-        row = row_of(alert, session.get_one(Source, alert.source_id))
+        alert = registry.add_alert(session, source, values, owner, owner or None)
+        row = alert_row(alert, session.get_one(Source, alert.source_id))
     print(f"Alert {row.id} watches {row.source}: {row.condition}")
 
 
@@ -76,8 +76,8 @@ def list_all(
 ) -> None:
     """Show every alert."""
     with open_database() as database, database.reading() as session:
-        found = registry.alerts(session, None, source)
-        rows = [row_of(alert, one) for alert, one in found if owner is None or alert.owner == owner]
+        found = registry.list_alerts(session, None, source)
+        rows = [alert_row(alert, one) for alert, one in found if owner is None or alert.owner == owner]
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
         return
@@ -91,8 +91,8 @@ def list_all(
 def show(number: Number, as_json: Json = False) -> None:
     """Show one alert."""
     with open_database() as database, database.reading() as session:
-        alert = registry.get(session, number)
-        row = row_of(alert, session.get_one(Source, alert.source_id))
+        alert = registry.get_alert(session, number)
+        row = alert_row(alert, session.get_one(Source, alert.source_id))
     if as_json:
         write_json(row.model_dump(mode="json"))
         return
@@ -121,8 +121,8 @@ def edit(
     if not changes:
         raise TarantulaError("Say what is to change: --condition, --margin, --off, or another option.")
     with _session() as session:
-        alert = registry.edit(session, number, changes)
-        row = row_of(alert, session.get_one(Source, alert.source_id))
+        alert = registry.edit_alert(session, number, changes)
+        row = alert_row(alert, session.get_one(Source, alert.source_id))
     print(f"Alert {row.id} {'watches' if row.on else 'is off for'} {row.source}: {row.condition}")
 
 
@@ -131,11 +131,11 @@ def remove(number: Number, yes: Annotated[bool, typer.Option("--yes", help="Do n
     """Remove an alert, with what it fired."""
     with open_database() as database:
         with database.reading() as session:
-            name = registry.get(session, number).name
+            name = registry.get_alert(session, number).name
         if not yes:
             typer.confirm(f"Remove the alert {number}, {name}?", abort=True)
         with database.session() as session:
-            registry.remove(session, number)
+            registry.remove_alert(session, number)
     print(f"Alert {number} is removed.")
 
 
@@ -161,7 +161,7 @@ def try_out(
         return
     drawn = table("when", "row", "why")
     for one in done.fired:
-        drawn.add_row(when(one.at), one.row, one.why)
+        drawn.add_row(local_time(one.at), one.row, one.why)
     console().print(drawn)
     for note in done.notes:
         print(note)
@@ -178,7 +178,9 @@ def fired(
 ) -> None:
     """Show what fired, the latest first, and why."""
     with open_database() as database, database.reading() as session:
-        found = registry_part_firings.fired(session, owner, alert=number, unseen=True if unseen else None, limit=limit)
+        found = registry_part_firings.list_firings(
+            session, owner, alert=number, unseen=True if unseen else None, limit=limit
+        )
         rows = [firing_row(one) for one in found]
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
@@ -186,7 +188,7 @@ def fired(
     drawn = table("when", "alert", "source", "row", "why", numbers=("alert",))
     for row in rows:
         why = "\n".join(filter(None, (row.why, row.untold)))
-        drawn.add_row(when(row.at), str(row.alert), row.source, row.row, why)
+        drawn.add_row(local_time(row.at), str(row.alert), row.source, row.row, why)
     console().print(drawn)
 
 
@@ -221,7 +223,7 @@ def _shown(row: AlertRow) -> dict[str, str]:
 def _stretch(begin: str | None, end: str | None) -> tuple[int, int]:
     try:
         ended = parse_moment(end) or datetime.now(UTC)
-        began = parse_moment(begin) or ended - timedelta(days=DAYS)
+        began = parse_moment(begin) or ended - timedelta(days=DRY_RUN_DAYS)
     except ValueError as error:
         raise TarantulaError(str(error)) from error
     if began >= ended:
@@ -234,9 +236,11 @@ def _tried(session: Session, target: str, values: dict[str, Any], begin: int, en
     if "condition" in values:
         source = sources.get(session, target)
     elif target.isdecimal():
-        alert = registry.get(session, int(target))
+        alert = registry.get_alert(session, int(target))
         source = session.get_one(Source, alert.source_id)
-        values = {**registry.config_of(alert).model_dump(mode="json", exclude={"understood"}), **values}
+        values = {**registry.alert_config(alert).model_dump(mode="json", exclude={"understood"}), **values}
     else:
         raise TarantulaError("Name an alert by its number, or a source and a condition.")
-    return dry_run_of(session, source, registry.settled(session, source, read_alert(values)), begin, end)
+    return dry_run_config(
+        session, source, registry.with_typed_literals(session, source, read_alert(values)), begin, end
+    )

@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from tarantula.cli.streams.source_options import pairs
+from tarantula.cli.streams.source_options import key_value_pairs
 from tarantula.cli.terminal import console, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.streams import categories as ready_made
-from tarantula.streams.categories.category_part_making import make as made
-from tarantula.streams.categories.category_part_making import questions
+from tarantula.streams.categories.category_part_making import form_questions
+from tarantula.streams.categories.category_part_making import source_from_answers as made
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import read
+from tarantula.streams.sources.config import parse_source
 
 
 def make(
@@ -26,9 +26,10 @@ def make(
     """Describe a new source by the answers that a ready-made category asks for."""
     config = Config()
     values = made(
-        ready_made.category_named(category, config.home / ready_made.FOLDER), dict(pairs(answers, "an answer"))
+        ready_made.category_named(category, config.home / ready_made.FOLDER),
+        dict(key_value_pairs(answers, "an answer")),
     )
-    source = read({**values, **({"name": name} if name else {})})
+    source = parse_source({**values, **({"name": name} if name else {})})
     with open_database(config) as database, database.session() as session:
         registry.add(session, source, owner)
     print(f"{source.name} is stored. Read it now with `tarantula stream poll {source.name}`.")
@@ -40,12 +41,16 @@ def categories(as_json: Annotated[bool, typer.Option("--json", help="For a progr
     if as_json:
         write_json(
             [
-                {"name": one.name, "title": one.title, "asks": [ask.model_dump(mode="json") for ask in questions(one)]}
+                {
+                    "name": one.name,
+                    "title": one.title,
+                    "asks": [ask.model_dump(mode="json") for ask in form_questions(one)],
+                }
                 for one in known.values()
             ]
         )
         return
     rows = table("category", "what it is", "asks for")
     for one in known.values():
-        rows.add_row(one.name, one.title, "\n".join(f"{ask.key}: {ask.label}" for ask in questions(one)))
+        rows.add_row(one.name, one.title, "\n".join(f"{ask.key}: {ask.label}" for ask in form_questions(one)))
     console().print(rows)

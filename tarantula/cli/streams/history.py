@@ -14,17 +14,17 @@ from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import parse_moment
-from tarantula.streams.export.formats import Format, check, exported
-from tarantula.streams.export.rows import Chosen, chosen, moment
+from tarantula.streams.export.formats import StreamFormat, check_format, export_chunks
+from tarantula.streams.export.rows import ExportQuery, moment_of, select_export
+from tarantula.streams.history import chart_points_of
 from tarantula.streams.history import events as events_of
-from tarantula.streams.history import points_of
-from tarantula.streams.history.retention_part_told import kept_of, sparkline
-from tarantula.streams.kinds import Aggregation, Kind, usual_aggregation
+from tarantula.streams.history.retention_part_told import retention_summary, sparkline
+from tarantula.streams.kinds import Aggregation, ValueKind, default_aggregation
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.retention import Grain
 
-MONTH = timedelta(days=30)
+DEFAULT_WINDOW = timedelta(days=30)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The source.")]
 Field = Annotated[str | None, typer.Option("--field", help="Only this field; all unless told.")]
@@ -45,7 +45,7 @@ def events(
 ) -> None:
     """Show what was read and was not the same as before, the newest first."""
     with open_database() as database, database.reading() as session:
-        what = chosen(
+        what = select_export(
             session, registry.get(session, name), field=field, row=row, begin=_moment(begin), end=_moment(end)
         )
         found = [
@@ -55,7 +55,7 @@ def events(
     if as_json:
         write_json(
             [
-                {"at": moment(event.at).isoformat(), "field": one.field, "row": one.row}
+                {"at": moment_of(event.at).isoformat(), "field": one.field, "row": one.row}
                 | {"value": event.value, "number": event.number, "read": event.read}
                 for one, event in found
             ]
@@ -63,7 +63,7 @@ def events(
         return
     drawn = table("at", "field", "row", "value", "read", numbers=("value",), whole="at")
     for one, event in found:
-        at = moment(event.at).astimezone()
+        at = moment_of(event.at).astimezone()
         drawn.add_row(f"{at:%Y-%m-%d %H:%M:%S}", one.field, one.row, event.value, event.read or "")
     console().print(drawn)
 
@@ -80,10 +80,10 @@ def history(
     since = _moment(begin)
     with open_database() as database, database.reading() as session:
         source = registry.get(session, name)
-        config, what = registry.config_of(source), chosen(session, source)
-        first = since if since is not None else until - MONTH // timedelta(microseconds=1)
-        drawn = points_of(session, [one.id for one in what.series], first, until, points)
-        kept = {one.id: kept_of(session, one.id) for one in what.series}
+        config, what = registry.config_of(source), select_export(session, source)
+        first = since if since is not None else until - DEFAULT_WINDOW // timedelta(microseconds=1)
+        drawn = chart_points_of(session, [one.id for one in what.series], first, until, points)
+        kept = {one.id: retention_summary(session, one.id) for one in what.series}
     if as_json:
         write_json(_as_dict(config, what, drawn, kept))
         return
@@ -99,7 +99,7 @@ def history(
 
 def export(
     name: Name,
-    form: Annotated[Format, typer.Option("--format", help="How it is written.")] = Format.CSV,
+    form: Annotated[StreamFormat, typer.Option("--format", help="How it is written.")] = StreamFormat.CSV,
     grain: Annotated[str, typer.Option("--grain", help="event, or a level: minute, hour, day, month, year.")] = "event",
     field: Field = None,
     row: Row = None,
@@ -113,15 +113,15 @@ def export(
     """Write what was read as CSV, JSON or Parquet, event by event or summed up; or as a feed, or for Prometheus."""
     if output is not None and output.exists() and not force:
         raise TarantulaError(f"{output} is there already. Name another file, or say --force.")
-    if output is None and form is Format.PARQUET and sys.stdout.isatty():
+    if output is None and form is StreamFormat.PARQUET and sys.stdout.isatty():
         raise TarantulaError("Parquet is nothing to look at: say where to with --output FILE.")
     with open_database() as database, database.reading() as session:
         source = registry.get(session, name)
-        what = chosen(
+        what = select_export(
             session, source, field=field, row=row, grain=_grain(grain), begin=_moment(begin), end=_moment(end)
         )
-        check(what, form)
-        pieces = exported(session, source, what, form)
+        check_format(what, form)
+        pieces = export_chunks(session, source, what, form)
         if output is None:
             for piece in pieces:
                 sys.stdout.buffer.write(piece)
@@ -140,7 +140,7 @@ def register(app: typer.Typer) -> None:
         app.command(command.__name__)(command)
 
 
-def _as_dict(config: SourceConfig, what: Chosen, drawn: Any, kept: Any) -> dict[str, Any]:
+def _as_dict(config: SourceConfig, what: ExportQuery, drawn: Any, kept: Any) -> dict[str, Any]:
     return {
         "retention": str(config.retention),
         "series": [
@@ -152,7 +152,7 @@ def _as_dict(config: SourceConfig, what: Chosen, drawn: Any, kept: Any) -> dict[
                 "step": drawn[one.id].step,
                 "is_exact": drawn[one.id].is_exact,
                 "points": [
-                    {"at": moment(point.at).isoformat(), "count": point.summary.count}
+                    {"at": moment_of(point.at).isoformat(), "count": point.summary.count}
                     | {way.value: point.summary.value(way) for way in Aggregation if way not in _LEFT_OUT}
                     for point in drawn[one.id].points
                 ],
@@ -170,7 +170,7 @@ def _aggregation(config: SourceConfig, key: str) -> Aggregation:
     field = next((field for field in config.fields if field.key == key), None)
     if field is None:
         return Aggregation.AVERAGE
-    return field.aggregation or usual_aggregation(field.kind or Kind.DECIMAL)
+    return field.aggregation or default_aggregation(field.kind or ValueKind.DECIMAL)
 
 
 def _grain(name: str) -> Grain:

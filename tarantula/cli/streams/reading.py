@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli.entry_point import REFUSED, take_signals_back
+from tarantula.cli.entry_point import EXIT_REFUSED, restore_signal_handlers
 from tarantula.cli.terminal import console, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
-from tarantula.streams import check_possible
-from tarantula.streams.ingest.outcome import Kept, NotMade
+from tarantula.streams import require_packages
+from tarantula.streams.ingest.outcome import FailedReading, IngestResult
 from tarantula.streams.sources import registry
 from tarantula.streams.values.value import Value
 
@@ -21,11 +21,11 @@ def read(
     beside: Annotated[int | None, typer.Option(metavar="PID", help="As long as this parent process.")] = None,
 ) -> None:
     """Read every source when it is due, until Ctrl-C."""
-    check_possible()
+    require_packages()
     Config().make_home()
     spider = _crawl({"TARANTULA_BESIDE": beside or 0})
     if spider is None or spider.collection.trouble is not None:
-        raise typer.Exit(REFUSED)
+        raise typer.Exit(EXIT_REFUSED)
 
 
 def poll(
@@ -34,18 +34,18 @@ def poll(
     as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
 ) -> None:
     """Read one source once, now, and show what was read."""
-    check_possible()
+    require_packages()
     with open_database() as database, database.reading() as session:
-        registry.checked(registry.get(session, name))
+        registry.validated_config(registry.get(session, name))
     spider = _crawl({"LOG_LEVEL": "ERROR"}, poll=name)
-    from tarantula.streams.reading.reader_part_poll import keep_polled
+    from tarantula.streams.reading.reader_part_poll import ingest_polled
 
     attempt = spider.collection.attempt if spider is not None else None
     if attempt is None:
         raise TarantulaError(f"{name} was not read.")
     with open_database() as database:
-        kept = keep_polled(database, attempt, is_dry=dry)
-    if isinstance(attempt.outcome, NotMade):
+        kept = ingest_polled(database, attempt, is_dry=dry)
+    if isinstance(attempt.outcome, FailedReading):
         # What happened now, whatever is said of it in general.
         kept.status, kept.sentence = attempt.outcome.status, attempt.outcome.sentence
     if as_json:
@@ -68,11 +68,11 @@ def _crawl(settings: dict[str, Any], **arguments: str) -> Any:
     crawler = process.create_crawler(StreamsSpider)
     process.crawl(crawler, **arguments)
     process.start()
-    take_signals_back()
+    restore_signal_handlers()
     return None if process.bootstrap_failed else crawler.spider
 
 
-def _as_dict(kept: Kept) -> dict[str, Any]:
+def _as_dict(kept: IngestResult) -> dict[str, Any]:
     """Return what was read for JSON; the keys are an interface."""
     return {
         "status": kept.status,
@@ -90,7 +90,7 @@ def _as_dict(kept: Kept) -> dict[str, Any]:
     }
 
 
-def _show(kept: Kept, dry: bool) -> None:
+def _show(kept: IngestResult, dry: bool) -> None:
     drawn = table("field", "row", "value", "kind", "unit")
     for (field, row), value in kept.values.items():
         drawn.add_row(field, row, value.text, value.kind, _unit(kept, field, value))
@@ -107,6 +107,6 @@ def _show(kept: Kept, dry: bool) -> None:
     print("Nothing is kept." if dry else f"{number} event{'' if number == 1 else 's'} kept.")
 
 
-def _unit(kept: Kept, field: str, value: Value) -> str:
+def _unit(kept: IngestResult, field: str, value: Value) -> str:
     """Return the unit in which a value is kept, whatever the page wrote behind it."""
     return kept.config.field(field).unit or value.unit

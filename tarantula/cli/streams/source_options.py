@@ -10,11 +10,11 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import did_you_mean
 from tarantula.publications.toml import setting_value
 from tarantula.streams.adapters import ADAPTERS, adapter_named
-from tarantula.streams.kinds import Kind, usual_aggregation
-from tarantula.streams.sources.config_part_steps import Action
+from tarantula.streams.kinds import ValueKind, default_aggregation
+from tarantula.streams.sources.config_part_steps import BrowserAction
 
 
-def pairs(texts: Iterable[str] | None, what: str) -> list[tuple[str, str]]:
+def key_value_pairs(texts: Iterable[str] | None, what: str) -> list[tuple[str, str]]:
     """Read texts such as KEY=VALUE."""
     found = []
     for text in texts or ():
@@ -35,20 +35,20 @@ def fields_of(
         return fields.setdefault(key, {"key": key})
 
     for way in ("css", "xpath"):
-        for key, selector in pairs(typed[way], "a field and its place"):
+        for key, selector in key_value_pairs(typed[way], "a field and its place"):
             kept = {part: value for part, value in field(key).get("place", {}).items() if part not in ("css", "xpath")}
             field(key)["place"] = {**kept, way: selector}
-    for where, value in pairs(typed["place"], "a part of a field's place"):
+    for where, value in key_value_pairs(typed["place"], "a part of a field's place"):
         key, dot, part = where.partition(".")
         if not dot:
             raise TarantulaError(f"{where[:80]!r} is not a part of a field's place. Write it as FIELD.PART=VALUE.")
         field(key)["place"] = {**field(key).get("place", {}), part: _meant(adapter, "Place", part, value)}
-    for key, said in pairs(typed["kind"], "a field and its kind"):
+    for key, said in key_value_pairs(typed["kind"], "a field and its kind"):
         kind, _, unit = said.partition(" ")
         # What was usual for what it was taken for is not for what it is.
         field(key).update(kind=kind, unit=unit.strip(), aggregation=_chosen_aggregation(field(key)))
     for part, option in (("aggregation", "aggregation"), ("title", "label")):
-        for key, said in pairs(typed[option], f"a field and its {option}"):
+        for key, said in key_value_pairs(typed[option], f"a field and its {option}"):
             field(key)[part] = said
     return list(fields.values())
 
@@ -57,7 +57,7 @@ def _chosen_aggregation(field: dict[str, Any]) -> str | None:
     """Return which value stands for many, if it is not the one that is usual for the kind."""
     said: str | None = field.get("aggregation")
     kind = field.get("kind")
-    return None if kind and said == usual_aggregation(Kind(kind)) else said
+    return None if kind and said == default_aggregation(ValueKind(kind)) else said
 
 
 def fields_without(fields: Iterable[dict[str, Any]], keys: Iterable[str]) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ def fields_without(fields: Iterable[dict[str, Any]], keys: Iterable[str]) -> lis
 
 def options_of(adapter: str, texts: Iterable[str]) -> dict[str, Any]:
     """Read what an adapter wants to know: KEY=VALUE, where lists and the like are JSON."""
-    return {key: _meant(adapter, "Options", key, value) for key, value in pairs(texts, "a setting")}
+    return {key: _meant(adapter, "Options", key, value) for key, value in key_value_pairs(texts, "a setting")}
 
 
 def _meant(adapter: str, model: str, name: str, text: str) -> Any:
@@ -91,7 +91,7 @@ def steps_of(texts: Iterable[str]) -> list[dict[str, str]]:
     for text in texts:
         action, _, rest = text.strip().partition(" ")
         where, value = rest.strip(), ""
-        if action in (Action.FILL, Action.CHOOSE):
+        if action in (BrowserAction.FILL, BrowserAction.CHOOSE):
             where, _, value = where.partition(" ")
         steps.append({"action": action, "where": where, "value": value.strip()})
     return steps

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli.options import given, with_fields
-from tarantula.cli.streams.source_options import fields_of, options_of, pairs, steps_of
-from tarantula.cli.streams.source_options_part_sent import headers_of, text_of
+from tarantula.cli.options import typed_fields, with_fields
+from tarantula.cli.streams.source_options import fields_of, key_value_pairs, options_of, steps_of
+from tarantula.cli.streams.source_options_part_sent import body_text, headers_of
 from tarantula.core.errors import TarantulaError
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.sources.retention import read_words
+from tarantula.streams.sources.retention import parse_retention
 
-LEFT_OUT = "name url fields options variables headers body steps interval retention category".split()
+SPECIAL_FIELDS = "name url fields options variables headers body steps interval retention category".split()
 """What is not typed as it is stored."""
 
 
@@ -23,7 +23,7 @@ def _many(flag: str, metavar: str, words: str) -> Any:
     return Annotated[list[str] | None, typer.Option(flag, metavar=metavar, help=words)]
 
 
-PARTS = {
+SOURCE_OPTIONS = {
     "css": _many("--css", "FIELD=SELECTOR", "A field, and its CSS selector."),
     "xpath": _many("--xpath", "FIELD=EXPRESSION", "A field, and its XPath."),
     "place": _many("--place", "FIELD.PART=VALUE", "A field, and where it is as its adapter wants it told."),
@@ -49,11 +49,11 @@ PARTS = {
 
 def with_source(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command that ends in ``**typed`` an option for all that is said of a source."""
-    whole = with_fields(*LEFT_OUT, model=SourceConfig)(command)
+    whole = with_fields(*SPECIAL_FIELDS, model=SourceConfig)(command)
     signature = inspect.signature(whole)
     parts = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in PARTS.items()
+        for name, annotation in SOURCE_OPTIONS.items()
     ]
     own = [one for one in signature.parameters.values() if one.kind is not one.KEYWORD_ONLY]
     others = [one for one in signature.parameters.values() if one.kind is one.KEYWORD_ONLY]
@@ -61,10 +61,10 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
     return whole
 
 
-def changes(before: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
+def source_changes(before: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
     """Return what was typed, as the model reads it; *before* is what the source said so far."""
-    parts = {name: typed.get(name) for name in PARTS}
-    said = given({name: value for name, value in typed.items() if name not in PARTS})
+    parts = {name: typed.get(name) for name in SOURCE_OPTIONS}
+    said = typed_fields({name: value for name, value in typed.items() if name not in SOURCE_OPTIONS})
     if "tags" in said:
         said["tags"] = [tag.strip() for tag in said["tags"].split(";") if tag.strip()]
     adapter = said.get("adapter") or before.get("adapter") or SourceConfig.model_fields["adapter"].default
@@ -73,11 +73,11 @@ def changes(before: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
     if parts["options"]:
         said["options"] = {**before.get("options", {}), **options_of(adapter, parts["options"])}
     if parts["variables"]:
-        said["variables"] = {**before.get("variables", {}), **dict(pairs(parts["variables"], "a variable"))}
+        said["variables"] = {**before.get("variables", {}), **dict(key_value_pairs(parts["variables"], "a variable"))}
     if parts["headers"]:
         said["headers"] = headers_of(before.get("headers", {}), parts["headers"])
     if parts["body"] is not None:
-        said["body"] = text_of(parts["body"])
+        said["body"] = body_text(parts["body"])
         said.setdefault("method", "POST" if said["body"] else "GET")
     if parts["steps"]:
         said["steps"] = steps_of(parts["steps"])
@@ -91,6 +91,6 @@ def changes(before: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
 
 def _retention(text: str) -> dict[str, str]:
     try:
-        return read_words(text)
+        return parse_retention(text)
     except ValueError as error:
         raise TarantulaError(str(error)) from error

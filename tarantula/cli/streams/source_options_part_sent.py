@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tarantula.cli.terminal_part_files import text_in
+from tarantula.cli.terminal_part_files import read_text
 from tarantula.core.errors import TarantulaError
 
 
@@ -21,6 +21,6 @@ def headers_of(before: Mapping[str, str], texts: Iterable[str]) -> dict[str, str
     return {name: value for name, value in headers.values() if value}
 
 
-def text_of(typed: str) -> str:
+def body_text(typed: str) -> str:
     """Return what is to be sent: as it is typed, or what is in a file behind ``@``."""
-    return text_in(Path(typed[1:])) if typed.startswith("@") else typed
+    return read_text(Path(typed[1:])) if typed.startswith("@") else typed

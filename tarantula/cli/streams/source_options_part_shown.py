@@ -11,7 +11,7 @@ from tarantula.streams.sources.request_part_secrets import without_secrets
 from tarantula.tables.publications import Source, SourceState
 
 
-def as_dict(source: Source, state: SourceState) -> dict[str, Any]:
+def source_dict(source: Source, state: SourceState) -> dict[str, Any]:
     """Return a source and how reading it goes, for JSON; the keys are an interface."""
     return {
         **without_secrets(config_of(source).model_dump(mode="json")),
@@ -27,22 +27,29 @@ def as_dict(source: Source, state: SourceState) -> dict[str, Any]:
     }
 
 
-LISTED = ("name", "status", "every", "last read", "last change", "what is wrong")
+LIST_COLUMNS = ("name", "status", "every", "last read", "last change", "what is wrong")
 
 
-def cells(source: Source, state: SourceState) -> tuple[str, ...]:
+def list_cells(source: Source, state: SourceState) -> tuple[str, ...]:
     """Return what a list says of a source."""
     interval = source.configuration.get("interval", SourceConfig.model_fields["interval"].default)
     status = "paused" if source.is_paused else state.status
-    return source.name, status, f"{interval:g} s", moment(state.read_at), moment(state.event_at), state.sentence
+    return (
+        source.name,
+        status,
+        f"{interval:g} s",
+        local_second(state.read_at),
+        local_second(state.event_at),
+        state.sentence,
+    )
 
 
-def moment(microseconds: int | None) -> str:
+def local_second(microseconds: int | None) -> str:
     """Write a moment to the second, in the time zone of this machine."""
     return f"{_moment(microseconds).astimezone():%Y-%m-%d %H:%M:%S}" if microseconds else ""
 
 
-def text_of(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Write a value of a source."""
     if value is None:
         return ""
@@ -50,7 +57,7 @@ def text_of(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, dict):
         return "\n".join(f"{key} = {part}" for key, part in value.items())
-    return "\n".join(map(text_of, value)) if isinstance(value, list) else str(value)
+    return "\n".join(map(value_text, value)) if isinstance(value, list) else str(value)
 
 
 def _moment(microseconds: int) -> datetime:

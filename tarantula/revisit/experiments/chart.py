@@ -9,16 +9,16 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 WIDTH, HEIGHT = 820, 480
 LEFT, RIGHT, TOP, BOTTOM = 60, 180, 72, 56
-LEADING = 17
+LABEL_SPACING = 17
 """Between the names of two lines."""
-TICKS = 6
-LEAST = 0.01
+MOST_TICKS = 6
+LEAST_AXIS_SPAN = 0.01
 """Of the axis: what hardly moves looks like it."""
 INK, GREY, GRID = "#1f2933", "#616e7c", "#e4e7eb"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
 
-class Line(NamedTuple):
+class ChartLine(NamedTuple):
     """Values, one for each place on the axis."""
 
     name: str
@@ -28,17 +28,17 @@ class Line(NamedTuple):
     """Dashed, and without points."""
 
 
-class Chart(NamedTuple):
+class LineChart(NamedTuple):
     """What is drawn."""
 
     title: str
     subtitle: str
     axis: str
     places: Sequence[float]
-    lines: Sequence[Line]
+    lines: Sequence[ChartLine]
 
 
-def draw(chart: Chart) -> str:
+def line_chart_svg(chart: LineChart) -> str:
     """Return the chart as SVG."""
     ticks = _ticks(chart.lines)
     svg = Element(
@@ -58,20 +58,20 @@ def draw(chart: Chart) -> str:
     return tostring(svg, encoding="unicode") + "\n"
 
 
-def _in_words(chart: Chart) -> str:
+def _in_words(chart: LineChart) -> str:
     first, last = chart.places[0], chart.places[-1]
     ends = (f"{line.name} from {line.values[0]:.3f} to {line.values[-1]:.3f}" for line in chart.lines)
     return f"{chart.axis} from {first:g} to {last:g}: {'; '.join(ends)}."
 
 
-def _ticks(lines: Sequence[Line]) -> list[float]:
+def _ticks(lines: Sequence[ChartLine]) -> list[float]:
     """Return round numbers from below the lowest value to above the highest."""
     low, high = min(min(line.values) for line in lines), max(max(line.values) for line in lines)
-    rough = max(high - low, LEAST) / (TICKS - 1)
+    rough = max(high - low, LEAST_AXIS_SPAN) / (MOST_TICKS - 1)
     unit = 10.0 ** floor(log10(rough))
     step = next(unit * round_step for round_step in (1, 2, 5, 10) if unit * round_step >= rough)
     first = floor(low / step + 1e-9)
-    count = next(number for number in range(1, 3 * TICKS) if (first + number) * step >= high - 1e-12)
+    count = next(number for number in range(1, 3 * MOST_TICKS) if (first + number) * step >= high - 1e-12)
     return [(first + number) * step for number in range(count + 1)]
 
 
@@ -84,7 +84,7 @@ def _y(value: float, ticks: Sequence[float]) -> float:
     return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - ticks[0]) / (ticks[-1] - ticks[0])
 
 
-def _draw_axes(svg: Any, chart: Chart, ticks: Sequence[float]) -> None:
+def _draw_axes(svg: Any, chart: LineChart, ticks: Sequence[float]) -> None:
     digits = max(0, -floor(log10(ticks[1] - ticks[0]) + 1e-9))
     for tick in ticks:
         y = _y(tick, ticks)
@@ -95,7 +95,7 @@ def _draw_axes(svg: Any, chart: Chart, ticks: Sequence[float]) -> None:
     _text(svg, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, chart.axis, anchor="middle", fill=GREY)
 
 
-def _draw_line(svg: Any, line: Line, places: Sequence[float], ticks: Sequence[float]) -> None:
+def _draw_line(svg: Any, line: ChartLine, places: Sequence[float], ticks: Sequence[float]) -> None:
     points = [(_x(place, places), _y(value, ticks)) for place, value in zip(places, line.values, strict=True)]
     drawn = SubElement(
         svg,
@@ -115,7 +115,7 @@ def _draw_line(svg: Any, line: Line, places: Sequence[float], ticks: Sequence[fl
         SubElement(svg, "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.4", fill=line.colour)
 
 
-def _draw_names(svg: Any, chart: Chart, ticks: Sequence[float]) -> None:
+def _draw_names(svg: Any, chart: LineChart, ticks: Sequence[float]) -> None:
     """Write the name and the last value of each line at its end, one below the other where they are too near."""
     order = sorted(chart.lines, key=lambda line: (-line.values[-1], line.is_bound))
     wanted = [_y(line.values[-1], ticks) for line in order]
@@ -129,12 +129,12 @@ def _apart(wanted: Sequence[float]) -> list[float]:
     """Move heights away from each other, as little as may be, and keep them on the chart."""
     placed: list[float] = []
     for height in wanted:
-        placed.append(max(height, placed[-1] + LEADING) if placed else height)
+        placed.append(max(height, placed[-1] + LABEL_SPACING) if placed else height)
     # Those that stand close share what they were moved by.
     for _ in range(len(placed)):
         for group in _groups(placed):
             off = sum(placed[index] - wanted[index] for index in group) / len(group)
-            above = placed[group[0] - 1] + LEADING if group[0] else -float("inf")
+            above = placed[group[0] - 1] + LABEL_SPACING if group[0] else -float("inf")
             moved = max(placed[group[0]] - off, above) - placed[group[0]]
             for index in group:
                 placed[index] += moved
@@ -145,7 +145,7 @@ def _apart(wanted: Sequence[float]) -> list[float]:
 def _groups(placed: Sequence[float]) -> list[list[int]]:
     groups: list[list[int]] = []
     for index, height in enumerate(placed):
-        if groups and height - placed[index - 1] <= LEADING + 1e-6:
+        if groups and height - placed[index - 1] <= LABEL_SPACING + 1e-6:
             groups[-1].append(index)
         else:
             groups.append([index])

@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 
 from tarantula.core.errors import TarantulaError
-from tarantula.revisit.bounds_part_of_2007 import bounds
-from tarantula.revisit.changes import Law, mixture
-from tarantula.revisit.experiments.experiment_part_worlds import World
-from tarantula.revisit.model import Floats, Reading
-from tarantula.revisit.pages import Limits
-from tarantula.revisit.planning.policies_part_choosers import policy_named
-from tarantula.revisit.simulator.simulation import Watch, simulate
-from tarantula.revisit.simulator.simulation_part_outcome import Outcome
-from tarantula.revisit.simulator.simulation_part_web import Web, check_speeds
+from tarantula.revisit.bounds_part_of_2007 import all_bounds
+from tarantula.revisit.changes import ChangeLaw, draw_laws
+from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb
+from tarantula.revisit.model import Floats, ModelReading
+from tarantula.revisit.pages import VisitLimits
+from tarantula.revisit.planning.policies_part_choosers import policy_for_known_rates
+from tarantula.revisit.simulator.simulation import SnapshotCallback, simulate
+from tarantula.revisit.simulator.simulation_part_outcome import SimulationOutcome
+from tarantula.revisit.simulator.simulation_part_web import SimulatedWeb, check_speeds
 
-MOST = 100_000_000
+MOST_VISITS = 100_000_000
 """Visits that are planned, and times at which servers could be visited: so many fit into memory."""
 
 
 @dataclass(frozen=True)
-class Span:
+class ValueRange:
     """Values from one to another; drawn evenly where there are many."""
 
     low: float
@@ -43,16 +43,16 @@ class Span:
 class Experiment:
     """What is supposed."""
 
-    world: World = field(default_factory=World)
+    world: SyntheticWeb = field(default_factory=SyntheticWeb)
     horizon: float = 86_400.0
     politeness: float = 15.0
     crawlers: int = 10
-    rate: Span = Span(10.0, 10.0)
+    rate: ValueRange = ValueRange(10.0, 10.0)
     """Of each crawler, in documents of size 1 a second."""
-    server_rate: Span = Span(inf, inf)
-    size: Span = Span(1.0, 1.0)
-    mixture: Mapping[Law, float] = field(default_factory=lambda: {Law.POISSON: 1.0})
-    reading: Reading = Reading.FRESH
+    server_rate: ValueRange = ValueRange(inf, inf)
+    size: ValueRange = ValueRange(1.0, 1.0)
+    mixture: Mapping[ChangeLaw, float] = field(default_factory=lambda: {ChangeLaw.POISSON: 1.0})
+    reading: ModelReading = ModelReading.FRESH
 
     def speeds(self) -> Floats:
         """Return the speed of each crawler."""
@@ -64,32 +64,32 @@ class Experiment:
             raise TarantulaError("The speed of a crawler is not infinite: it is what limits the visits.")
         return speeds
 
-    def limits(self) -> Limits:
+    def limits(self) -> VisitLimits:
         """Return what crawlers can do in the horizon, and what servers allow."""
         if not 0 < self.size.low <= self.size.high < inf:
             raise TarantulaError("The size of a document is a number above zero, and not infinite.")
         visits = float(self.speeds().sum()) * self.horizon / ((self.size.low + self.size.high) / 2)
-        if not visits <= MOST:
+        if not visits <= MOST_VISITS:
             raise TarantulaError(
-                f"The crawlers could make {visits:.3g} visits, and {MOST:,} is the most that are planned. "
+                f"The crawlers could make {visits:.3g} visits, and {MOST_VISITS:,} is the most that are planned. "
                 "Choose fewer or slower crawlers, or a shorter horizon."
             )
         # A hair more: ten times ten a second for a day is 8,640,000, also where a tenth is not quite one.
         seconds = self.size.low / self.speeds()
-        limits = Limits(self.horizon, self.politeness, floor(visits + 1e-6), tuple(seconds.tolist()))
-        if self.world.servers * min(limits.of_server, limits.visits) > MOST:
+        limits = VisitLimits(self.horizon, self.politeness, floor(visits + 1e-6), tuple(seconds.tolist()))
+        if self.world.servers * min(limits.of_server, limits.visits) > MOST_VISITS:
             raise TarantulaError(
-                f"So many servers and such short pauses make more than {MOST:,} times to choose from. "
+                f"So many servers and such short pauses make more than {MOST_VISITS:,} times to choose from. "
                 "Choose fewer servers, a longer pause or a shorter horizon."
             )
         return limits
 
-    def web(self) -> Web:
+    def web(self) -> SimulatedWeb:
         """Make the documents and servers."""
         pages, seed = self.world.pages(), self.world.seed
-        laws = mixture(len(pages), self.mixture, seed)
+        laws = draw_laws(len(pages), self.mixture, seed)
         sizes = self.size.draw(len(pages), [seed, 5])
-        return Web.of(pages, laws, sizes, self.server_rate.draw(len(pages.starts) - 1, [seed, 6]))
+        return SimulatedWeb.of(pages, laws, sizes, self.server_rate.draw(len(pages.starts) - 1, [seed, 6]))
 
     def as_json(self) -> dict[str, Any]:
         """Return it for a program to read; rates are changes a second."""
@@ -107,10 +107,10 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ExperimentResult:
     """What came of it."""
 
-    outcome: Outcome
+    outcome: SimulationOutcome
     bounds: dict[str, float]
     planning: float
     """Seconds that it took."""
@@ -143,11 +143,11 @@ def _writable(number: float) -> float | str:
     return number if isfinite(number) else "infinite"
 
 
-def run(
-    experiment: Experiment, policy: str, watch: Watch = lambda moment: None, *, with_bounds: bool = True
-) -> Finding:
+def run_experiment(
+    experiment: Experiment, policy: str, watch: SnapshotCallback = lambda moment: None, *, with_bounds: bool = True
+) -> ExperimentResult:
     """Plan by a policy, simulate, and say within which bounds that is."""
-    chosen, limits, crawlers = policy_named(policy), experiment.limits(), experiment.speeds()
+    chosen, limits, crawlers = policy_for_known_rates(policy), experiment.limits(), experiment.speeds()
     web = experiment.web()
     web.check_changes(limits)
     began = monotonic()
@@ -155,5 +155,5 @@ def run(
     planned = monotonic()
     outcome = simulate(schedule, web, crawlers, limits, experiment.reading, seed=experiment.world.seed, watch=watch)
     ended = monotonic()
-    known = bounds(web.pages, limits, experiment.reading, web.laws) if with_bounds else {}
-    return Finding(outcome, known, planned - began, ended - planned)
+    known = all_bounds(web.pages, limits, experiment.reading, web.laws) if with_bounds else {}
+    return ExperimentResult(outcome, known, planned - began, ended - planned)

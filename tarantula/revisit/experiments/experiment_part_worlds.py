@@ -11,14 +11,14 @@ from tarantula.core.errors import TarantulaError
 from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.pages import Pages
 
-MOST = 100_000_000
+MOST_DOCUMENTS = 100_000_000
 """Documents, and servers."""
-STEEPEST = 50.0
+STEEPEST_THETA = 50.0
 """Of Zipf's laws: beyond it all but the first are nothing."""
 
 
 @dataclass(frozen=True)
-class World:
+class SyntheticWeb:
     """How many documents there are on how many servers, how often they change, and how much each is worth."""
 
     documents: int = 1_000_000
@@ -35,10 +35,12 @@ class World:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not (1 <= self.documents <= MOST and 1 <= self.servers <= MOST):
-            raise TarantulaError(f"There is at least one document and one server, and at most {MOST:,} of each.")
-        if not all(0 <= theta <= STEEPEST for theta in (self.theta, self.rate_theta, self.weight_theta)):
-            raise TarantulaError(f"The θ of a law of Zipf is a number from 0 to {STEEPEST:g}.")
+        if not (1 <= self.documents <= MOST_DOCUMENTS and 1 <= self.servers <= MOST_DOCUMENTS):
+            raise TarantulaError(
+                f"There is at least one document and one server, and at most {MOST_DOCUMENTS:,} of each."
+            )
+        if not all(0 <= theta <= STEEPEST_THETA for theta in (self.theta, self.rate_theta, self.weight_theta)):
+            raise TarantulaError(f"The θ of a law of Zipf is a number from 0 to {STEEPEST_THETA:g}.")
         if not 0 <= self.low <= self.high:
             raise TarantulaError("Rates of changes are numbers from zero on, the lower one first.")
         if self.high == inf and isfinite(self.low):
@@ -50,35 +52,37 @@ class World:
 
     def pages(self) -> Pages:
         """Make the documents."""
-        numbers = np.repeat(np.arange(self.servers), sizes(self.documents, self.servers, self.theta))
+        numbers = np.repeat(np.arange(self.servers), server_sizes(self.documents, self.servers, self.theta))
         return Pages.of(self._rates(), numbers, self._weights())
 
     def _rates(self) -> Floats:
         if self.low == self.high:
             return np.full(self.documents, self.low)
-        return between(self.low, self.high, self.rate_theta, np.random.default_rng(self.seed).random(self.documents))
+        return zipf_values(
+            self.low, self.high, self.rate_theta, np.random.default_rng(self.seed).random(self.documents)
+        )
 
     def _weights(self) -> Floats:
         if not self.weight_theta:
             return np.ones(self.documents)
-        weights = zipf(self.documents, self.weight_theta) * self.documents
+        weights = zipf_shares(self.documents, self.weight_theta) * self.documents
         return np.random.default_rng([self.seed, 3]).permutation(weights)
 
 
-def zipf(count: int, theta: float) -> Floats:
+def zipf_shares(count: int, theta: float) -> Floats:
     """Return shares by Zipf's law: the n-th is to the first as 1 to n to the power of *theta*."""
     shares: Floats = np.arange(1, count + 1, dtype=np.float64) ** -theta
     shares /= shares.sum()
     return shares
 
 
-def sizes(documents: int, servers: int, theta: float) -> Ints:
+def server_sizes(documents: int, servers: int, theta: float) -> Ints:
     """Return how many documents each server has: whole numbers that add up."""
-    borders = np.round(np.concatenate([[0.0], np.cumsum(zipf(servers, theta))]) * documents).astype(np.int64)
+    borders = np.round(np.concatenate([[0.0], np.cumsum(zipf_shares(servers, theta))]) * documents).astype(np.int64)
     return np.diff(borders)
 
 
-def between(low: float, high: float, theta: float, draws: Floats) -> Floats:
+def zipf_values(low: float, high: float, theta: float, draws: Floats) -> Floats:
     """Return values between two, by Zipf's law: how many there are of one is as 1 to its power of *theta*."""
     if theta == 1.0:
         return low * (high / low) ** draws
@@ -90,6 +94,6 @@ def between(low: float, high: float, theta: float, draws: Floats) -> Floats:
     return values
 
 
-def uniform_rates(documents: int, servers: int, theta: float, low: float, high: float, seed: int = 0) -> Pages:
+def synthetic_pages(documents: int, servers: int, theta: float, low: float, high: float, seed: int = 0) -> Pages:
     """Return pages with rates between two, spread over servers by Zipf's law."""
-    return World(documents, servers, theta, low, high, seed=seed).pages()
+    return SyntheticWeb(documents, servers, theta, low, high, seed=seed).pages()

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tarantula.revisit.bounds_part_of_2007 import bounds
-from tarantula.revisit.experiments.chart import Chart, Line, draw
-from tarantula.revisit.experiments.experiment import Experiment, run
-from tarantula.revisit.experiments.experiment_part_worlds import World
-from tarantula.revisit.model import Reading
+from tarantula.revisit.bounds_part_of_2007 import all_bounds
+from tarantula.revisit.experiments.chart import ChartLine, LineChart, line_chart_svg
+from tarantula.revisit.experiments.experiment import Experiment, run_experiment
+from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb
+from tarantula.revisit.model import ModelReading
 from tarantula.revisit.policies import POLICIES
-from tarantula.revisit.schedule import staleness_of
-from tarantula.revisit.simulator.simulation import made
+from tarantula.revisit.schedule import schedule_staleness
+from tarantula.revisit.simulator.simulation import dispatched_schedule
 
 THETAS = (0.0, 0.5, 1.0, 1.5, 2.0)
 COLOURS = {
@@ -26,31 +26,31 @@ COLOURS = {
     "PoliteBound": "#7b3f98",
     "NonPolite": "#9aa5b1",
 }
-OTHER = "#1f2933"
-TIMES = {Reading.FRESH: "all fresh at first", Reading.STEADY: "in the steady state"}
+OTHER_COLOUR = "#1f2933"
+READING_LABELS = {ModelReading.FRESH: "all fresh at first", ModelReading.STEADY: "in the steady state"}
 
-Found = dict[str, float]
+StalenessByName = dict[str, float]
 """Staleness by the names of policies and bounds."""
-Tell = Callable[[], None]
+ProgressCallback = Callable[[], None]
 
 
-class Figure(NamedTuple):
+class ExperimentFigure(NamedTuple):
     """Staleness against something that is varied."""
 
     name: str
     title: str
     axis: str
-    worlds: Callable[[World, float], World]
+    worlds: Callable[[SyntheticWeb, float], SyntheticWeb]
 
 
 FIGURES = (
-    Figure(
+    ExperimentFigure(
         "servers",
         "How stale, if more documents are on fewer servers",
         "θ of the servers' sizes",
         lambda world, theta: replace(world, theta=theta),
     ),
-    Figure(
+    ExperimentFigure(
         "rates",
         "How stale, if fewer documents change often",
         "θ of the rates of change",
@@ -59,50 +59,56 @@ FIGURES = (
 )
 
 
-def measure(experiment: Experiment, tell: Tell = lambda: None) -> Found:
+def measure_staleness(experiment: Experiment, tell: ProgressCallback = lambda: None) -> StalenessByName:
     """Return how stale each policy leaves a world once phase 3 is over, and the bounds."""
     web, limits, crawlers, reading = experiment.web(), experiment.limits(), experiment.speeds(), experiment.reading
     found = {}
     for name, policy in POLICIES.items():
-        visits = made(policy(web.pages, limits, reading), web, crawlers, limits)
-        found[name] = staleness_of(visits, web.pages, limits, reading, web.laws)
+        visits = dispatched_schedule(policy(web.pages, limits, reading), web, crawlers, limits)
+        found[name] = schedule_staleness(visits, web.pages, limits, reading, web.laws)
         tell()
-    found |= bounds(web.pages, limits, reading, web.laws)
+    found |= all_bounds(web.pages, limits, reading, web.laws)
     tell()
     return found
 
 
-def points(figure: Figure, experiment: Experiment, thetas: Sequence[float], tell: Tell) -> list[Found]:
+def figure_points(
+    figure: ExperimentFigure, experiment: Experiment, thetas: Sequence[float], tell: ProgressCallback
+) -> list[StalenessByName]:
     """Measure every point of a figure."""
-    return [measure(replace(experiment, world=figure.worlds(experiment.world, theta)), tell) for theta in thetas]
+    return [
+        measure_staleness(replace(experiment, world=figure.worlds(experiment.world, theta)), tell) for theta in thetas
+    ]
 
 
-def picture(figure: Figure, experiment: Experiment, thetas: Sequence[float], found: Sequence[Found]) -> str:
+def figure_svg(
+    figure: ExperimentFigure, experiment: Experiment, thetas: Sequence[float], found: Sequence[StalenessByName]
+) -> str:
     """Draw a figure as SVG."""
     world, limits = experiment.world, experiment.limits()
     subtitle = (
-        f"Staleness, {TIMES[experiment.reading]}: {world.documents:,} documents on {world.servers:,} servers, "
+        f"Staleness, {READING_LABELS[experiment.reading]}: {world.documents:,} documents on {world.servers:,} servers, "
         f"{limits.visits:,} visits"
     )
     lines = [
-        Line(name, [point[name] for point in found], COLOURS.get(name, OTHER), name not in POLICIES)
+        ChartLine(name, [point[name] for point in found], COLOURS.get(name, OTHER_COLOUR), name not in POLICIES)
         for name in found[0]
     ]
-    return draw(Chart(figure.title, subtitle, figure.axis, thetas, lines))
+    return line_chart_svg(LineChart(figure.title, subtitle, figure.axis, thetas, lines))
 
 
-def variants(experiment: Experiment) -> Iterator[tuple[str, Experiment]]:
+def experiment_variants(experiment: Experiment) -> Iterator[tuple[str, Experiment]]:
     """Yield the baseline, and what it becomes if one thing is supposed otherwise."""
     world = experiment.world
     worth = replace(experiment, world=replace(world, weight_theta=1.0))
     yield "baseline", experiment
-    yield "steady state", replace(experiment, reading=Reading.STEADY)
+    yield "steady state", replace(experiment, reading=ModelReading.STEADY)
     yield "weights by Zipf", worth
-    yield "weights by Zipf, steady state", replace(worth, reading=Reading.STEADY)
+    yield "weights by Zipf, steady state", replace(worth, reading=ModelReading.STEADY)
     yield "a 24th of the changes", replace(experiment, world=replace(world, low=world.low / 24, high=world.high / 24))
 
 
-def table(head: str, rows: Sequence[tuple[str, Found]]) -> str:
+def staleness_table(head: str, rows: Sequence[tuple[str, StalenessByName]]) -> str:
     """Write staleness as a table of Markdown, and how far PSP is above WP."""
     names = list(rows[0][1])
     lines = [f"| {head} | {' | '.join(names)} | psp above WP |", f"|---|{'---|' * (len(names) + 1)}"]
@@ -112,7 +118,7 @@ def table(head: str, rows: Sequence[tuple[str, Found]]) -> str:
     return "\n".join(lines)
 
 
-def size_of(experiment: Experiment) -> str:
+def size_sentence(experiment: Experiment) -> str:
     """Say in a sentence of what size the tables are."""
     world, limits = experiment.world, experiment.limits()
     return (
@@ -121,14 +127,14 @@ def size_of(experiment: Experiment) -> str:
     )
 
 
-def simulated(experiment: Experiment, tell: Tell) -> str:
+def simulation_table(experiment: Experiment, tell: ProgressCallback) -> str:
     """Simulate every policy, and write what was found beside what was expected."""
     lines = [
         "| policy | simulated | expected | standard error | visits | breaches | planned in | simulated in |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for name in POLICIES:
-        finding = run(experiment, name, with_bounds=False)
+        finding = run_experiment(experiment, name, with_bounds=False)
         found = finding.outcome
         lines.append(
             f"| {name} | {found.staleness:.5f} | {found.expected:.5f} | {found.error:.5f} | {found.visits:,} "
@@ -138,7 +144,7 @@ def simulated(experiment: Experiment, tell: Tell) -> str:
     return "\n".join(lines)
 
 
-def steps(thetas: Sequence[float]) -> int:
+def progress_steps(thetas: Sequence[float]) -> int:
     """Return how often it is told that something is done."""
-    worlds = len(Reading) * len(FIGURES) * len(thetas) + len(list(variants(Experiment())))
+    worlds = len(ModelReading) * len(FIGURES) * len(thetas) + len(list(experiment_variants(Experiment())))
     return worlds * (len(POLICIES) + 1) + len(POLICIES)

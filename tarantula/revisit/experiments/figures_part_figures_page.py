@@ -11,43 +11,51 @@ from pathlib import Path
 from tarantula.revisit.experiments.experiment import Experiment
 from tarantula.revisit.experiments.figures import (
     FIGURES,
-    Tell,
-    measure,
-    picture,
-    points,
-    simulated,
-    size_of,
-    steps,
-    table,
-    variants,
+    ProgressCallback,
+    experiment_variants,
+    figure_points,
+    figure_svg,
+    measure_staleness,
+    progress_steps,
+    simulation_table,
+    size_sentence,
+    staleness_table,
 )
-from tarantula.revisit.model import Reading
+from tarantula.revisit.model import ModelReading
 
-PAGE = "revisit.md"
-PICTURES = "pictures"
+FIGURES_PAGE = "revisit.md"
+PICTURES_FOLDER = "pictures"
 
-__all__ = ["steps", "write"]
+__all__ = ["progress_steps", "write_figures"]
 
 
-def write(directory: Path, experiment: Experiment, thetas: Sequence[float], tell: Tell) -> Iterator[Path]:
+def write_figures(
+    directory: Path, experiment: Experiment, thetas: Sequence[float], tell: ProgressCallback
+) -> Iterator[Path]:
     """Measure everything, and yield each file once it is written."""
-    (directory / PICTURES).mkdir(parents=True, exist_ok=True)
-    page = directory / PAGE
-    put(page, "size", size_of(experiment))
-    for reading, figure in product(Reading, FIGURES):
+    (directory / PICTURES_FOLDER).mkdir(parents=True, exist_ok=True)
+    page = directory / FIGURES_PAGE
+    replace_marked_text(page, "size", size_sentence(experiment))
+    for reading, figure in product(ModelReading, FIGURES):
         supposed, name = replace(experiment, reading=reading), f"{figure.name}-{reading}"
-        found = points(figure, supposed, thetas, tell)
-        path = directory / PICTURES / f"revisit-{name}.svg"
-        path.write_text(picture(figure, supposed, thetas, found), encoding="utf-8")
+        found = figure_points(figure, supposed, thetas, tell)
+        path = directory / PICTURES_FOLDER / f"revisit-{name}.svg"
+        path.write_text(figure_svg(figure, supposed, thetas, found), encoding="utf-8")
         rows = [(f"{theta:g}", point) for theta, point in zip(thetas, found, strict=True)]
-        put(page, name, table(figure.axis, rows))
+        replace_marked_text(page, name, staleness_table(figure.axis, rows))
         yield path
-    put(page, "variants", table("world", [(name, measure(one, tell)) for name, one in variants(experiment)]))
-    put(page, "simulated", simulated(experiment, tell))
+    replace_marked_text(
+        page,
+        "variants",
+        staleness_table(
+            "world", [(name, measure_staleness(one, tell)) for name, one in experiment_variants(experiment)]
+        ),
+    )
+    replace_marked_text(page, "simulated", simulation_table(experiment, tell))
     yield page
 
 
-def put(page: Path, name: str, text: str) -> None:
+def replace_marked_text(page: Path, name: str, text: str) -> None:
     """Put a text between the marks of that name; a page that has none gets them at its end."""
     begin, end = f"<!-- numbers: {name} -->", f"<!-- end: {name} -->"
     before = page.read_text(encoding="utf-8") if page.exists() else ""

@@ -12,18 +12,18 @@ from weakref import ref
 import numpy as np
 from numba import njit, prange
 
-from tarantula.revisit.changes import Laws, all_poisson, gain_by
-from tarantula.revisit.model import Floats, Ints, Reading
-from tarantula.revisit.pages import Limits, Pages
-from tarantula.revisit.phases.allocate_part_head_start import Start, head_start
-from tarantula.revisit.schedule_part_runs import starts_of
+from tarantula.revisit.changes import Laws, all_poisson, visit_gain_by_law
+from tarantula.revisit.model import Floats, Ints, ModelReading
+from tarantula.revisit.pages import Pages, VisitLimits
+from tarantula.revisit.phases.allocate_part_head_start import HeadStart, head_start
+from tarantula.revisit.schedule_part_runs import run_starts
 
-Allocation = Callable[[Pages, Limits, Reading, Laws | None], Ints]
+AllocationFunction = Callable[[Pages, VisitLimits, ModelReading, Laws | None], Ints]
 
-_last: dict[Allocation, tuple[ref[Pages], Limits, Reading, Ints]] = {}
+_last: dict[AllocationFunction, tuple[ref[Pages], VisitLimits, ModelReading, Ints]] = {}
 
 
-def phase_1(allocation: Allocation, pages: Pages, limits: Limits, reading: Reading) -> Ints:
+def cached_allocation(allocation: AllocationFunction, pages: Pages, limits: VisitLimits, reading: ModelReading) -> Ints:
     """Return how often each page is visited; what was found last is remembered, for policies and bounds share it."""
     if allocation in _last:
         known, *others, visits = _last[allocation]
@@ -34,21 +34,23 @@ def phase_1(allocation: Allocation, pages: Pages, limits: Limits, reading: Readi
     return visits
 
 
-def polite(pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> Ints:
+def allocate_politely(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> Ints:
     """Return how often each page is visited when no server may be visited too often; by Poisson's law unless told."""
     budgets = np.full(len(pages.starts) - 1, min(limits.of_server, limits.visits), dtype=np.int64)
     return _allocate(pages, pages.starts, budgets, limits, reading, laws)
 
 
-def impolite(pages: Pages, limits: Limits, reading: Reading, laws: Laws | None = None) -> Ints:
+def allocate_impolitely(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> Ints:
     """Return how often each page is visited when only the visits in all are limited."""
     everything = np.array([0, len(pages)], dtype=np.int64)
     return _allocate(pages, everything, np.array([limits.visits], dtype=np.int64), limits, reading, laws)
 
 
-def _allocate(pages: Pages, starts: Ints, budgets: Ints, limits: Limits, reading: Reading, laws: Laws | None) -> Ints:
+def _allocate(
+    pages: Pages, starts: Ints, budgets: Ints, limits: VisitLimits, reading: ModelReading, laws: Laws | None
+) -> Ints:
     budgets = np.where(np.diff(starts) > 0, budgets, 0)
-    changes, steady = pages.changes(limits.horizon), reading is Reading.STEADY
+    changes, steady = pages.changes(limits.horizon), reading is ModelReading.STEADY
     if laws is None:
         laws = all_poisson(len(pages))
         start = head_start(starts, changes, pages.weights, budgets, limits.visits, steady)
@@ -56,19 +58,19 @@ def _allocate(pages: Pages, starts: Ints, budgets: Ints, limits: Limits, reading
         if visits is not None:
             return visits
     # There is no guess, or it was wrong: begin at the beginning, and go to the end.
-    nowhere = Start(np.zeros(len(pages), dtype=np.int64), np.inf, 0.0)
+    nowhere = HeadStart(np.zeros(len(pages), dtype=np.int64), np.inf, 0.0)
     visits = _from(nowhere, pages, starts, changes, laws, budgets, limits.visits, steady)
     assert visits is not None
     return visits
 
 
 def _from(
-    start: Start, pages: Pages, starts: Ints, changes: Floats, laws: Laws, budgets: Ints, most: int, steady: bool
+    start: HeadStart, pages: Pages, starts: Ints, changes: Floats, laws: Laws, budgets: Ints, most: int, steady: bool
 ) -> Ints | None:
     """Return how often each page is visited, or nothing if it cannot be found from where this starts."""
     sure = int(start.visits.sum())
     rooms = budgets - np.add.reduceat(np.append(start.visits, 0), starts[:-1]) * (np.diff(starts) > 0)
-    chosen = starts_of(rooms)
+    chosen = run_starts(rooms)
     gains, takers = np.zeros(chosen[-1]), np.full(chosen[-1], -1, dtype=np.int64)
     _take_the_best(starts, changes, laws, pages.weights, chosen, steady, start.visits, start.cheap, gains, takers)
     taken = np.flatnonzero(takers >= 0)
@@ -105,7 +107,7 @@ def _take_the_best(starts, changes, laws, weights, chosen, steady, begun, cheap,
         visits, value = begun[first:last].copy(), np.empty(size)
         own, expected, weight = laws[first:last], changes[first:last], weights[first:last]
         for page in range(size):
-            value[page] = weight[page] * gain_by(own[page], visits[page], expected[page], steady)
+            value[page] = weight[page] * visit_gain_by_law(own[page], visits[page], expected[page], steady)
         for root in range(size // 2 - 1, -1, -1):
             _sink(heap, value, root, size)
         for slot in range(chosen[server], chosen[server + 1]):
@@ -115,7 +117,7 @@ def _take_the_best(starts, changes, laws, weights, chosen, steady, begun, cheap,
             gains[slot] = value[page]
             takers[slot] = first + page
             visits[page] += 1
-            value[page] = weight[page] * gain_by(own[page], visits[page], expected[page], steady)
+            value[page] = weight[page] * visit_gain_by_law(own[page], visits[page], expected[page], steady)
             _sink(heap, value, 0, size)
 
 

@@ -11,19 +11,19 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from tarantula.revisit.model import Floats, Ints, gain
-from tarantula.revisit.model_part_inverse import around
+from tarantula.revisit.model import Floats, Ints, visit_gain
+from tarantula.revisit.model_part_inverse import bracketing_gaps
 
-SAMPLE = 256
+SAMPLED_PAGES = 256
 """Pages of a server that its price is guessed from; many more if there are few servers."""
-STEPS = 30
-AROUND = 1.03
+BISECTION_STEPS = 30
+PRICE_TOLERANCE_FACTOR = 1.03
 """How far the guess of a price may be from the truth."""
-NOISE = 1e-9
+LEAST_RELIABLE_GAIN = 1e-9
 """Of visits that add less it is not sure that the next adds less still: their difference is lost in rounding."""
 
 
-class Start(NamedTuple):
+class HeadStart(NamedTuple):
     """Where to begin."""
 
     visits: Ints
@@ -34,14 +34,14 @@ class Start(NamedTuple):
     """A visit that is worth less is not among the best."""
 
 
-def head_start(starts: Ints, changes: Floats, weights: Floats, budgets: Ints, most: int, steady: bool) -> Start:
+def head_start(starts: Ints, changes: Floats, weights: Floats, budgets: Ints, most: int, steady: bool) -> HeadStart:
     """Return visits that are among the best of each server, and of all if the guess is good."""
-    sample = max(SAMPLE, 100_000 // max(len(budgets), 1))
+    sample = max(SAMPLED_PAGES, 100_000 // max(len(budgets), 1))
     own = _prices(starts, changes, weights, budgets, sample, steady)
     price = _price(starts, changes, weights, budgets, most, own, sample, steady)
     visits = np.zeros(len(changes), dtype=np.int64)
-    _take(starts, changes, weights, budgets, np.maximum(own, price) * AROUND, steady, visits)
-    return Start(visits, price * AROUND, price / AROUND)
+    _take(starts, changes, weights, budgets, np.maximum(own, price) * PRICE_TOLERANCE_FACTOR, steady, visits)
+    return HeadStart(visits, price * PRICE_TOLERANCE_FACTOR, price / PRICE_TOLERANCE_FACTOR)
 
 
 @njit(cache=True)
@@ -52,7 +52,7 @@ def _count(price, changes, weight, steady):  # type: ignore[no-untyped-def]
     share = price * changes / weight
     if share >= 1.0:
         return 0.0
-    low, high = around(share)
+    low, high = bracketing_gaps(share)
     return max(0.0, 2.0 * changes / (low + high) + (0.5 if steady else -0.5))
 
 
@@ -78,7 +78,7 @@ def _prices(starts, changes, weights, budgets, sample, steady):  # type: ignore[
             if 0.0 < changes[page] < np.inf:
                 high = max(high, weights[page] / changes[page])
         low = high * 1e-12
-        for _ in range(STEPS):
+        for _ in range(BISECTION_STEPS):
             middle = np.sqrt(low * high)
             if _asked(middle, first, last, changes, weights, sample, steady) > budgets[server]:
                 low = middle
@@ -97,7 +97,7 @@ def _price(starts, changes, weights, budgets, most, own, sample, steady):  # typ
     if budgets.sum() <= most or high == 0.0:
         return 0.0
     low = high * 1e-12
-    for _ in range(STEPS):
+    for _ in range(BISECTION_STEPS):
         middle, total = np.sqrt(low * high), 0.0
         for server in range(len(budgets)):
             price = max(middle, own[server])
@@ -120,7 +120,7 @@ def _take(starts, changes, weights, budgets, prices, steady, visits):  # type: i
     """
     for server in prange(len(budgets)):
         price = prices[server]
-        for _ in range(STEPS):
+        for _ in range(BISECTION_STEPS):
             total = 0
             for page in range(starts[server], starts[server + 1]):
                 visits[page] = _exact_count(price, changes[page], weights[page], steady, budgets[server])
@@ -128,7 +128,7 @@ def _take(starts, changes, weights, budgets, prices, steady, visits):  # type: i
             if total <= budgets[server]:
                 break
             visits[starts[server] : starts[server + 1]] = 0
-            price *= AROUND
+            price *= PRICE_TOLERANCE_FACTOR
 
 
 @njit(cache=True)
@@ -136,8 +136,8 @@ def _exact_count(price, changes, weight, steady, most):  # type: ignore[no-untyp
     """Return which visit to a page is the first that is not worth more than a price; no matter which after *most*."""
     count = int(min(max(_count(price, changes, weight, steady) - 1.0, 0.0), most))
     if count > 0:
-        least = gain(count - 1, changes, steady)
-        count = count if least > NOISE and weight * least > price else 0
-    while count <= most and weight * gain(count, changes, steady) > price:
+        least = visit_gain(count - 1, changes, steady)
+        count = count if least > LEAST_RELIABLE_GAIN and weight * least > price else 0
+    while count <= most and weight * visit_gain(count, changes, steady) > price:
         count += 1
     return count

@@ -5,34 +5,34 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from tarantula.revisit.model import Floats, Ints, Reading
-from tarantula.revisit.pages import TICKS, Limits, Pages
+from tarantula.revisit.model import Floats, Ints, ModelReading
+from tarantula.revisit.pages import TICKS_PER_SECOND, Pages, VisitLimits
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.schedule_part_runs import starts_of, within
+from tarantula.revisit.schedule_part_runs import places_in_runs, run_starts
 
-GOLDEN = (5**0.5 - 1) / 2
+GOLDEN_RATIO = (5**0.5 - 1) / 2
 """Multiples of it, without their whole part, are as far from each other as can be, however many there are."""
 
 
-def merge(visits: Ints, pages: Pages, limits: Limits, reading: Reading) -> Schedule:
+def merge_visits(visits: Ints, pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
     """Spread the visits of each server evenly over the horizon, in the order in which its pages would like them."""
-    wishes = wished(visits, pages, limits, reading)
-    return Schedule(slots(np.diff(wishes.starts), limits, reading), wishes.pages, wishes.starts)
+    wishes = even_visits(visits, pages, limits, reading)
+    return Schedule(server_slots(np.diff(wishes.starts), limits, reading), wishes.pages, wishes.starts)
 
 
-def wished(visits: Ints, pages: Pages, limits: Limits, reading: Reading) -> Schedule:
+def even_visits(visits: Ints, pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
     """Visit each page at even intervals, whatever else its server is asked for at that time."""
     counts = np.add.reduceat(np.append(visits, 0), pages.starts[:-1]) * (np.diff(pages.starts) > 0)
-    starts = starts_of(counts)
+    starts = run_starts(counts)
     times = np.empty(starts[-1])
     takers = np.empty(starts[-1], dtype=np.int64)
-    _wish(visits, pages.starts, starts, limits.horizon, reading is Reading.STEADY, times, takers)
+    _wish(visits, pages.starts, starts, limits.horizon, reading is ModelReading.STEADY, times, takers)
     return Schedule(times, takers, starts)
 
 
-def slots(counts: Ints, limits: Limits, reading: Reading) -> Floats:
+def server_slots(counts: Ints, limits: VisitLimits, reading: ModelReading) -> Floats:
     """Return as many even times for each server; in the steady state the gap from the last to the first is one more."""
-    return even_times(counts, limits.horizon, np.full(len(counts), limits.pause), steady=reading is Reading.STEADY)
+    return even_times(counts, limits.horizon, np.full(len(counts), limits.pause), steady=reading is ModelReading.STEADY)
 
 
 def even_times(counts: Ints, horizon: float, pauses: Floats, *, steady: bool = False) -> Floats:
@@ -48,19 +48,19 @@ def even_times(counts: Ints, horizon: float, pauses: Floats, *, steady: bool = F
     spacing = np.maximum(_tick(np.where(full, horizon / np.maximum(counts, 1), gaps)), pauses)
     # What is left of the horizon when the visits are as near to each other as that.
     room = np.maximum(horizon - spacing * np.maximum(counts - 1, 0), 0.0)
-    first = _tick(np.where(full, np.minimum(turns(len(counts)) * spacing, room), gaps))
-    times: Floats = np.repeat(first, counts) + within(counts) * np.repeat(spacing, counts)
+    first = _tick(np.where(full, np.minimum(server_offsets(len(counts)) * spacing, room), gaps))
+    times: Floats = np.repeat(first, counts) + places_in_runs(counts) * np.repeat(spacing, counts)
     return times
 
 
-def turns(servers: int) -> Floats:
+def server_offsets(servers: int) -> Floats:
     """Return for each server a share of its pause that is far from those of others."""
-    return (np.arange(servers) * GOLDEN % 1.0).astype(np.float64)
+    return (np.arange(servers) * GOLDEN_RATIO % 1.0).astype(np.float64)
 
 
 def _tick(seconds: Floats) -> Floats:
     """Round down to times that add up without an error: politeness is kept to the last bit."""
-    return np.floor(seconds * TICKS) / TICKS
+    return np.floor(seconds * TICKS_PER_SECOND) / TICKS_PER_SECOND
 
 
 @njit(cache=True, parallel=True)

@@ -6,14 +6,14 @@ import numpy as np
 from numba import njit
 
 from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.pages import TICKS
-from tarantula.revisit.phases.merge import turns
-from tarantula.revisit.planning.uncertain_pages import Believed, Pauses
+from tarantula.revisit.pages import TICKS_PER_SECOND
+from tarantula.revisit.phases.merge import server_offsets
+from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.schedule_part_runs import starts_of, within
+from tarantula.revisit.schedule_part_runs import places_in_runs, run_starts
 
 
-def apart(times: Floats, takers: Ints, believed: Believed, pauses: Pauses) -> Schedule:
+def enforce_pauses(times: Floats, takers: Ints, believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
     """Move visits as little as can be, in all, until no pause is broken; those that a server has no room for fall away.
 
     Times that are too near to each other become a block around their mean: the least sum of squares. Servers that are
@@ -22,15 +22,17 @@ def apart(times: Floats, takers: Ints, believed: Believed, pauses: Pauses) -> Sc
     servers = believed.pages.servers[takers]
     order = np.lexsort((times, servers))
     counts = np.bincount(servers, minlength=len(believed.pages.starts) - 1)
-    number = within(counts)
+    number = places_in_runs(counts)
     # Of too many visits those are kept that are spread evenly among them.
     room = np.repeat(np.minimum(pauses.budgets, counts), counts)
     of_server = np.repeat(counts, counts)
     kept = order[(number + 1) * room // of_server > number * room // of_server]
-    starts = starts_of(np.minimum(pauses.budgets, counts))
+    starts = run_starts(np.minimum(pauses.budgets, counts))
     moved = times[kept]
     longest = np.minimum(pauses.ticks, pauses.horizon)
-    _set_all_apart(moved, starts, longest, longest * turns(len(longest)), pauses.horizon, float(TICKS))
+    _set_all_apart(
+        moved, starts, longest, longest * server_offsets(len(longest)), pauses.horizon, float(TICKS_PER_SECOND)
+    )
     return Schedule(moved, takers[kept], starts)
 
 

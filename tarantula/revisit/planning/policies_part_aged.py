@@ -11,28 +11,28 @@ from __future__ import annotations
 import numpy as np
 
 from tarantula.revisit.model import Ints
-from tarantula.revisit.planning.policies import apart
-from tarantula.revisit.planning.uncertain_pages import Believed, Pauses
-from tarantula.revisit.planning.uncertain_pages_part_greedy import take
+from tarantula.revisit.planning.policies import enforce_pauses
+from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages
+from tarantula.revisit.planning.uncertain_pages_part_greedy import allocate_best_visits
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.schedule_part_runs import within
+from tarantula.revisit.schedule_part_runs import places_in_runs
 
 
-def allocate(believed: Believed, pauses: Pauses) -> Ints:
+def allocate_aged(believed: UncertainPages, pauses: PerServerLimits) -> Ints:
     """Return how often each page is best visited; a visit that adds nothing is not made."""
-    return take(believed, pauses, for_good=False).visits
+    return allocate_best_visits(believed, pauses, for_good=False).visits
 
 
-def aged(believed: Believed, pauses: Pauses) -> Schedule:
+def aged(believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
     """Return when each page is best visited."""
-    return spread(allocate(believed, pauses), believed, pauses)
+    return spread_visits(allocate_aged(believed, pauses), believed, pauses)
 
 
-def spread(visits: Ints, believed: Believed, pauses: Pauses) -> Schedule:
+def spread_visits(visits: Ints, believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
     """Make each visit as near as can be to the time that is best for its page alone, never breaking a pause."""
     takers = np.repeat(np.arange(len(visits)), visits)
-    number = within(visits)
+    number = places_in_runs(visits)
     even = (believed.ages + pauses.horizon) / (visits + 1)
     gaps = np.where(even > believed.ages, even, pauses.horizon / np.maximum(visits, 1))[takers]
     times = pauses.horizon - (visits[takers] - number) * gaps
-    return apart(times.astype(np.float64), takers, believed, pauses)
+    return enforce_pauses(times.astype(np.float64), takers, believed, pauses)

@@ -10,16 +10,16 @@ from numba import njit
 
 from tarantula.core.errors import TarantulaError
 from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.pages import TICKS, Pages
-from tarantula.revisit.rates.gamma_part_doubt import fresh_after, fresh_seconds
+from tarantula.revisit.pages import TICKS_PER_SECOND, Pages
+from tarantula.revisit.rates.gamma_part_doubt import gamma_fresh_seconds, gamma_fresh_seconds_after
 from tarantula.revisit.schedule import Schedule
 
-SURE = 1e9
+CERTAIN_SHAPE = 1e9
 """As if so many changes had been seen, where there is no doubt."""
 
 
 @dataclass(frozen=True)
-class Believed:
+class UncertainPages:
     """What is believed of pages, in the order of their servers."""
 
     pages: Pages
@@ -31,7 +31,9 @@ class Believed:
     """Seconds since each was last visited."""
 
     @classmethod
-    def of(cls, shapes: Floats, scales: Floats, ages: Floats, servers: Ints, weights: Floats | None = None) -> Believed:
+    def of(
+        cls, shapes: Floats, scales: Floats, ages: Floats, servers: Ints, weights: Floats | None = None
+    ) -> UncertainPages:
         """Take pages in any order."""
         if not (np.all(shapes >= 0) and np.all(scales >= 0) and np.all(ages >= 0)):
             raise TarantulaError("What is believed of a page are numbers from zero on.")
@@ -41,18 +43,18 @@ class Believed:
         return cls(pages, shapes[pages.order], scales[pages.order], ages[pages.order])
 
     @classmethod
-    def known(cls, pages: Pages) -> Believed:
+    def known(cls, pages: Pages) -> UncertainPages:
         """Take pages whose rates are known, and that were all seen just now."""
-        shapes = np.where(pages.rates > 0, SURE, 0.0)
+        shapes = np.where(pages.rates > 0, CERTAIN_SHAPE, 0.0)
         with np.errstate(divide="ignore"):
-            scales = np.where(pages.rates > 0, SURE / pages.rates, 1.0)
+            scales = np.where(pages.rates > 0, CERTAIN_SHAPE / pages.rates, 1.0)
         return cls(pages, shapes, scales, np.zeros(len(pages)))
 
     def __len__(self) -> int:
         return len(self.pages)
 
 
-class Pauses(NamedTuple):
+class PerServerLimits(NamedTuple):
     """How much may be asked, when each server has a pause of its own."""
 
     horizon: float
@@ -67,7 +69,7 @@ class Pauses(NamedTuple):
     @property
     def ticks(self) -> Floats:
         """The pauses in whole ticks: times that are multiples of them add up without an error."""
-        rounded: Floats = np.ceil(self.of_servers * TICKS) / TICKS
+        rounded: Floats = np.ceil(self.of_servers * TICKS_PER_SECOND) / TICKS_PER_SECOND
         return rounded
 
     @property
@@ -77,7 +79,7 @@ class Pauses(NamedTuple):
         return np.minimum(allowed, self.visits).astype(np.int64)
 
 
-def freshness_of(schedule: Schedule, believed: Believed, horizon: float) -> Floats:
+def expected_freshness(schedule: Schedule, believed: UncertainPages, horizon: float) -> Floats:
     """Return how fresh each page is believed to be when it is visited at exactly these times."""
     fresh: Floats = _freshness(
         schedule.times, schedule.pages, schedule.starts, believed.shapes, believed.scales, believed.ages, horizon
@@ -85,7 +87,7 @@ def freshness_of(schedule: Schedule, believed: Believed, horizon: float) -> Floa
     return fresh
 
 
-def gaps_of(schedule: Schedule, believed: Believed) -> Floats:
+def visit_gaps(schedule: Schedule, believed: UncertainPages) -> Floats:
     """Return how long before each visit its page was last visited."""
     order = np.lexsort((schedule.times, schedule.pages))
     pages, times = schedule.pages[order], schedule.times[order]
@@ -104,14 +106,14 @@ def _freshness(times, pages, starts, shapes, scales, ages, horizon):  # type: ig
         for visit in range(starts[server], starts[server + 1]):
             page, time = pages[visit], times[visit]
             if last[page] < 0.0:
-                fresh[page] = fresh_after(ages[page], time, shapes[page], scales[page])
+                fresh[page] = gamma_fresh_seconds_after(ages[page], time, shapes[page], scales[page])
             else:
-                fresh[page] += fresh_seconds(time - last[page], shapes[page], scales[page])
+                fresh[page] += gamma_fresh_seconds(time - last[page], shapes[page], scales[page])
             last[page] = time
     for page in range(len(shapes)):
         if last[page] < 0.0:
-            fresh[page] = fresh_after(ages[page], horizon, shapes[page], scales[page])
+            fresh[page] = gamma_fresh_seconds_after(ages[page], horizon, shapes[page], scales[page])
         else:
-            fresh[page] += fresh_seconds(horizon - last[page], shapes[page], scales[page])
+            fresh[page] += gamma_fresh_seconds(horizon - last[page], shapes[page], scales[page])
         fresh[page] /= horizon
     return fresh

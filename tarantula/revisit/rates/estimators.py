@@ -11,14 +11,14 @@ from numba import njit
 
 from tarantula.revisit.model import Floats, Ints
 
-STEPS = 60
+NEWTON_STEPS = 60
 """Of Newton's way to the root; it takes about six."""
-EXACT = 1e-12
-SURE = 500.0
+RATE_TOLERANCE = 1e-12
+MOST_INFORMATIVE_CHANGES = 500.0
 """Changes in a gap; with so many expected, finding one says nothing."""
 
 
-class Visit(NamedTuple):
+class ObservedVisit(NamedTuple):
     """What one visit found."""
 
     gap: float
@@ -28,7 +28,7 @@ class Visit(NamedTuple):
     """Seconds since the last change, if the server tells it and is believed."""
 
 
-class Prior(NamedTuple):
+class RatePrior(NamedTuple):
     """What is believed of a page before it is visited again: as if so many changes had been seen in so long a time."""
 
     changes: float
@@ -40,12 +40,12 @@ class Prior(NamedTuple):
         return self.changes / self.seconds
 
 
-def of_regular_visits(visits: int, unchanged: int, gap: float) -> float:
+def cho_rate(visits: int, unchanged: int, gap: float) -> float:
     """Return the rate of a page that was visited at even gaps: Cho's estimator, hardly biased and never infinite."""
     return -log((unchanged + 0.5) / (visits + 0.5)) / gap
 
 
-def of_visits(visits: Sequence[Visit], prior: Prior) -> float:
+def rate_of_visits(visits: Sequence[ObservedVisit], prior: RatePrior) -> float:
     """Return the most likely rate after some visits.
 
     A visit that found no change says that none came in its gap. One that found some says that at least one did; one
@@ -54,10 +54,10 @@ def of_visits(visits: Sequence[Visit], prior: Prior) -> float:
     quiet = prior.seconds + sum(_quiet(visit) for visit in visits)
     known = prior.changes + sum(visit.changed and visit.age is not None for visit in visits)
     gaps = [visit.gap for visit in visits if visit.changed and visit.age is None and visit.gap > 0]
-    return float(most_likely(known, quiet, np.array(gaps, dtype=np.float64)))
+    return float(most_likely_rate(known, quiet, np.array(gaps, dtype=np.float64)))
 
 
-def of_pages(known: Floats, quiet: Floats, starts: Ints, gaps: Floats) -> Floats:
+def most_likely_rates(known: Floats, quiet: Floats, starts: Ints, gaps: Floats) -> Floats:
     """Return the most likely rates of many pages.
 
     *known* are changes whose times are known, *quiet* seconds in which there was none, and *gaps*, those of a page from
@@ -68,7 +68,7 @@ def of_pages(known: Floats, quiet: Floats, starts: Ints, gaps: Floats) -> Floats
     return rates
 
 
-def _quiet(visit: Visit) -> float:
+def _quiet(visit: ObservedVisit) -> float:
     """Return for how long it is known that nothing changed."""
     if not visit.changed:
         return visit.gap
@@ -76,7 +76,7 @@ def _quiet(visit: Visit) -> float:
 
 
 @njit(cache=True)
-def most_likely(known, quiet, gaps):  # type: ignore[no-untyped-def]
+def most_likely_rate(known, quiet, gaps):  # type: ignore[no-untyped-def]
     """Return the root of known/λ + Σ t/(e^(λt) − 1) = quiet.
 
     With λ on both sides the left one is convex and falls, and u/(e^u − 1) is never below 1 − u/2: from the rate at
@@ -87,20 +87,20 @@ def most_likely(known, quiet, gaps):  # type: ignore[no-untyped-def]
     if quiet <= 0.0:
         return inf
     rate = (known + len(gaps)) / (quiet + gaps.sum() / 2.0)
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         height, slope = known - rate * quiet, -quiet
         for gap in gaps:
             u = rate * gap
             if u < 1e-4:
                 height += 1.0 - u / 2.0 + u * u / 12.0
                 slope += gap * (u / 6.0 - 0.5)
-            elif u < SURE:
+            elif u < MOST_INFORMATIVE_CHANGES:
                 high = expm1(u)
                 height += u / high
                 slope += gap * (high - u * (high + 1.0)) / (high * high)
         step = -height / slope
         rate += step
-        if abs(step) <= EXACT * rate:
+        if abs(step) <= RATE_TOLERANCE * rate:
             break
     return rate
 
@@ -108,4 +108,4 @@ def most_likely(known, quiet, gaps):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _of_pages(known, quiet, starts, gaps, rates):  # type: ignore[no-untyped-def]
     for page in range(len(known)):
-        rates[page] = most_likely(known[page], quiet[page], gaps[starts[page] : starts[page + 1]])
+        rates[page] = most_likely_rate(known[page], quiet[page], gaps[starts[page] : starts[page + 1]])

@@ -16,18 +16,18 @@ from scipy.special import digamma, polygamma
 
 from tarantula.revisit.model import Floats, Ints
 
-NODES = 64
+INTEGRATION_NODES = 64
 """At which a distribution is looked at."""
-STEPS = 5
+SHAPE_NEWTON_STEPS = 5
 """Of Newton's way to a shape."""
-FAR = 12.0
+NEGLIGIBLE_LOG_DENSITY = 12.0
 """Powers of e; what is less likely by so much does not count."""
-TINY = 1e-200
-SURE = 40.0
+LEAST_PRODUCT = 1e-200
+CERTAIN_CHANGES = 40.0
 """Changes in a gap; that there was one is certain."""
 
 
-def nearest(known: Floats, quiet: Floats, starts: Ints, gaps: Floats, rates: Floats) -> tuple[Floats, Floats]:
+def nearest_gamma(known: Floats, quiet: Floats, starts: Ints, gaps: Floats, rates: Floats) -> tuple[Floats, Floats]:
     """Return as how many changes in how many seconds all that is known of each page counts.
 
     *known* changes came in *quiet* seconds, and at least one in each of the *gaps* of a page, which begin at its
@@ -46,7 +46,7 @@ def _shapes(differences: Floats) -> Floats:
     """Return the shapes of which ln(shape) − ψ(shape) is the logarithm of the mean less the mean logarithm."""
     differences = np.maximum(differences, 1e-12)
     shapes = (3.0 - differences + np.sqrt((differences - 3.0) ** 2 + 24.0 * differences)) / (12.0 * differences)
-    for _ in range(STEPS):
+    for _ in range(SHAPE_NEWTON_STEPS):
         slope = 1.0 / shapes - polygamma(1, shapes)
         shapes = 1.0 / (1.0 / shapes + (np.log(shapes) - digamma(shapes) - differences) / (shapes**2 * slope))
     return shapes
@@ -54,15 +54,15 @@ def _shapes(differences: Floats) -> Floats:
 
 @njit(cache=True)
 def _look(pages, known, quiet, starts, gaps, rates, means, logs):  # type: ignore[no-untyped-def]
-    heights = np.empty(NODES)
+    heights = np.empty(INTEGRATION_NODES)
     for number, page in enumerate(pages):
         own = gaps[starts[page] : starts[page + 1]]
         low, high = _ends(known[page], quiet[page], own, rates[page])
-        step = (high - low) / (NODES - 1)
-        for node in range(NODES):
+        step = (high - low) / (INTEGRATION_NODES - 1)
+        for node in range(INTEGRATION_NODES):
             heights[node] = _height(low + node * step, known[page], quiet[page], own)
         peak, total, mean, middle = heights.max(), 0.0, 0.0, 0.0
-        for node in range(NODES):
+        for node in range(INTEGRATION_NODES):
             weight, power = exp(heights[node] - peak), low + node * step
             total += weight
             mean += weight * exp(power)
@@ -77,8 +77,10 @@ def _ends(known, quiet, gaps, rate):  # type: ignore[no-untyped-def]
     Where not even the longest gap is likely to have a change, each of them makes a rate the less likely.
     """
     most = known + len(gaps)
-    below = min(log(rate), -log(gaps.max())) - FAR / most - 3.0 / sqrt(most)
-    return max(below, log(rate) - FAR / known - 3.0), log((most + 6.0 * sqrt(most) + FAR) / quiet)
+    below = min(log(rate), -log(gaps.max())) - NEGLIGIBLE_LOG_DENSITY / most - 3.0 / sqrt(most)
+    return max(below, log(rate) - NEGLIGIBLE_LOG_DENSITY / known - 3.0), log(
+        (most + 6.0 * sqrt(most) + NEGLIGIBLE_LOG_DENSITY) / quiet
+    )
 
 
 @njit(cache=True)
@@ -87,9 +89,9 @@ def _height(power, known, quiet, gaps):  # type: ignore[no-untyped-def]
     rate = exp(power)
     height, product = known * power - rate * quiet, 1.0
     for gap in gaps:
-        if rate * gap < SURE:
+        if rate * gap < CERTAIN_CHANGES:
             product *= -expm1(-rate * gap)
-        if product < TINY:
+        if product < LEAST_PRODUCT:
             height += log(max(product, 1e-300))
             product = 1.0
     return height + log(product)

@@ -15,11 +15,11 @@ from numba import njit
 
 from tarantula.revisit.model import Floats
 
-SMALL = 1e-9
+SMALL_POWER = 1e-9
 
 
 @njit(cache=True)
-def still(seconds: float, shape: float, scale: float) -> float:
+def unchanged_probability(seconds: float, shape: float, scale: float) -> float:
     """Return the chance that nothing changed for so long."""
     if seconds <= 0.0 or shape <= 0.0:
         return 1.0
@@ -27,7 +27,7 @@ def still(seconds: float, shape: float, scale: float) -> float:
 
 
 @njit(cache=True)
-def fresh_seconds(seconds: float, shape: float, scale: float) -> float:
+def gamma_fresh_seconds(seconds: float, shape: float, scale: float) -> float:
     """Return for how long of so many seconds after a visit a page is fresh."""
     if seconds <= 0.0 or shape <= 0.0:
         return max(seconds, 0.0)
@@ -36,26 +36,26 @@ def fresh_seconds(seconds: float, shape: float, scale: float) -> float:
     length = log1p(seconds / scale)
     power = (shape - 1.0) * length
     # Between shapes of less and of more than one the integral is a logarithm.
-    return scale * length * (-expm1(-power) / power if abs(power) > SMALL else 1.0)
+    return scale * length * (-expm1(-power) / power if abs(power) > SMALL_POWER else 1.0)
 
 
 @njit(cache=True)
-def fresh_after(age: float, seconds: float, shape: float, scale: float) -> float:
+def gamma_fresh_seconds_after(age: float, seconds: float, shape: float, scale: float) -> float:
     """Return for how long of so many seconds a page is fresh that was last visited *age* seconds before them."""
-    return still(age, shape, scale) * fresh_seconds(seconds, shape, scale + age)
+    return unchanged_probability(age, shape, scale) * gamma_fresh_seconds(seconds, shape, scale + age)
 
 
 @njit(cache=True)
-def index(seconds: float, shape: float, scale: float) -> float:
+def gamma_visit_index(seconds: float, shape: float, scale: float) -> float:
     """Return what a visit so long after the last is worth, in fresh seconds, if all that follow come as late.
 
     By visiting after g seconds, again and again at a price for each visit, most is won where the price is what a page
     was fresh for, less g times the chance that it still is. For a known rate that is (1 − (1 + u)e^(−u))/λ, u = λg.
     """
-    return fresh_seconds(seconds, shape, scale) - seconds * still(seconds, shape, scale)
+    return gamma_fresh_seconds(seconds, shape, scale) - seconds * unchanged_probability(seconds, shape, scale)
 
 
-def chances(seconds: Floats, shapes: Floats, scales: Floats) -> Floats:
+def change_probabilities(seconds: Floats, shapes: Floats, scales: Floats) -> Floats:
     """Return the chances that pages changed at least once in so long."""
     with np.errstate(divide="ignore", invalid="ignore"):
         changed = -np.expm1(-shapes * np.log1p(seconds / scales))

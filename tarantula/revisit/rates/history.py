@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.rates.last_modified import Honesty
-from tarantula.revisit.rates.observations import Flags, Pairs, Sights, pairs_of
+from tarantula.revisit.rates.last_modified import LastModifiedTrust
+from tarantula.revisit.rates.observations import Flags, Observations, VisitPairs, visit_pairs
 
-CLASSES_OF_DOUBLING = 4
+GAP_CLASSES_PER_DOUBLING = 4
 """Gaps are alike, for what is believed of many pages at once, if they differ by less than 2 to the power of 1/4."""
-LEAST_CLASS = -1000
+LEAST_GAP_CLASS = -1000
 """Gaps of less than a second have classes below zero."""
 
 
-class Wanted(NamedTuple):
+class PagesToRevisit(NamedTuple):
     """Those pages of a part that are to be kept fresh."""
 
     pages: Ints
@@ -28,7 +28,7 @@ class Wanted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Histories:
+class VisitHistories:
     """What visits found of each page that is to be kept fresh."""
 
     documents: Ints
@@ -59,7 +59,7 @@ class Histories:
         return len(self.documents)
 
 
-class Tally(NamedTuple):
+class ChangeCounts(NamedTuple):
     """How many visits after like gaps found a change or none, by server and type."""
 
     servers: Ints
@@ -69,41 +69,43 @@ class Tally(NamedTuple):
     unchanged: Floats
 
 
-class Ledger:
+class HistoryBuilder:
     """Takes what visits saw a part at a time, whole pages each; servers and types are numbered from zero on."""
 
     def __init__(self) -> None:
-        self.honesty = Honesty()
-        self._parts: list[Histories] = []
+        self.honesty = LastModifiedTrust()
+        self._parts: list[VisitHistories] = []
         self._tally: dict[int, list[float]] = {}
         self._pages = 0
 
-    def add(self, sights: Sights, servers: Ints, types: Ints, wanted: Wanted) -> None:
+    def add(self, sights: Observations, servers: Ints, types: Ints, wanted: PagesToRevisit) -> None:
         """Take note of some pages; *servers* and *types* are those of all of them."""
-        pairs = pairs_of(sights)
+        pairs = visit_pairs(sights)
         self.honesty.hear(sights, pairs, servers)
         self._count(pairs, servers, types)
         part = _part(sights, pairs, servers, types, wanted, self._pages)
         self._pages += len(part)
         self._parts.append(part)
 
-    def histories(self) -> Histories:
+    def histories(self) -> VisitHistories:
         """Return all that was taken note of."""
-        fields = Histories.__dataclass_fields__
-        parts = self._parts or [_part(_NO_SIGHTS, pairs_of(_NO_SIGHTS), _NONE, _NONE, Wanted(_NONE, _NONE, _NONE), 0)]
-        return Histories(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in fields})
+        fields = VisitHistories.__dataclass_fields__
+        parts = self._parts or [
+            _part(_NO_SIGHTS, visit_pairs(_NO_SIGHTS), _NONE, _NONE, PagesToRevisit(_NONE, _NONE, _NONE), 0)
+        ]
+        return VisitHistories(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in fields})
 
-    def tally(self) -> Tally:
+    def tally(self) -> ChangeCounts:
         """Return how often each kind of page changed, whether it is to be kept fresh or not."""
         keys = np.array(list(self._tally), dtype=np.int64)
         sums = np.array(list(self._tally.values()), dtype=np.float64).reshape(-1, 3)
         gaps = sums[:, 2] / (sums[:, 0] + sums[:, 1])
-        return Tally(keys >> 40, keys >> 12 & (1 << 28) - 1, gaps, sums[:, 0], sums[:, 1])
+        return ChangeCounts(keys >> 40, keys >> 12 & (1 << 28) - 1, gaps, sums[:, 0], sums[:, 1])
 
-    def _count(self, pairs: Pairs, servers: Ints, types: Ints) -> None:
+    def _count(self, pairs: VisitPairs, servers: Ints, types: Ints) -> None:
         some = pairs.gaps > 0
         pages, gaps, changed = pairs.pages[some], pairs.gaps[some], pairs.changed[some]
-        kinds = np.floor(np.log2(gaps) * CLASSES_OF_DOUBLING).astype(np.int64) - LEAST_CLASS
+        kinds = np.floor(np.log2(gaps) * GAP_CLASSES_PER_DOUBLING).astype(np.int64) - LEAST_GAP_CLASS
         keys, places = np.unique((servers[pages] << 40) | (types[pages] << 12) | kinds, return_inverse=True)
         for key, *numbers in zip(
             keys.tolist(),
@@ -117,7 +119,9 @@ class Ledger:
                 known[place] += number
 
 
-def _part(sights: Sights, pairs: Pairs, servers: Ints, types: Ints, wanted: Wanted, first_page: int) -> Histories:
+def _part(
+    sights: Observations, pairs: VisitPairs, servers: Ints, types: Ints, wanted: PagesToRevisit, first_page: int
+) -> VisitHistories:
     """Return the histories of the wanted pages of one part."""
     count = len(servers)
     last = np.full(count, -1, dtype=np.int64)
@@ -135,7 +139,7 @@ def _part(sights: Sights, pairs: Pairs, servers: Ints, types: Ints, wanted: Want
     place[pages] = np.arange(len(pages)) + first_page
     changes = pairs.changed & (pairs.gaps > 0) & (place[pairs.pages] >= 0)
     early = sights.times - sights.modified
-    return Histories(
+    return VisitHistories(
         documents=documents,
         depths=depths,
         servers=servers[pages],
@@ -153,7 +157,7 @@ def _part(sights: Sights, pairs: Pairs, servers: Ints, types: Ints, wanted: Want
     )
 
 
-def _sum(pairs: Pairs, values: Floats | Flags, count: int) -> Floats:
+def _sum(pairs: VisitPairs, values: Floats | Flags, count: int) -> Floats:
     return np.bincount(pairs.pages, values, count).astype(np.float64)
 
 
@@ -163,4 +167,4 @@ def _clipped(ages: Floats, gaps: Floats) -> Floats:
 
 
 _NONE = np.empty(0, dtype=np.int64)
-_NO_SIGHTS = Sights(_NONE, np.empty(0), _NONE, np.empty(0), np.empty(0, dtype=np.bool_))
+_NO_SIGHTS = Observations(_NONE, np.empty(0), _NONE, np.empty(0), np.empty(0, dtype=np.bool_))

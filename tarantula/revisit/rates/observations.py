@@ -13,13 +13,13 @@ from tarantula.revisit.model import Floats, Ints
 
 Flags = NDArray[np.bool_]
 
-NOTHING = 0
+NO_OBSERVATION = 0
 """What a visit saw that ended in an error: it says something of the way to the page, and nothing of the page."""
 REDIRECT = 1
 GONE = 2
 FIRST_BODY = 3
 """From here on each number is a body, the same for the same bytes."""
-IN_VAIN = (408, 425, 429)
+TEMPORARY_STATES = (408, 425, 429)
 """Answers that say to come again, and nothing of the page; what a server refuses otherwise is gone."""
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -27,7 +27,7 @@ _DATE = len("Sun, 06 Nov 1994 08:49:37 GMT")
 
 
 @dataclass(frozen=True)
-class Sights:
+class Observations:
     """Visits that saw something, page by page, in the order of their times; each moment once."""
 
     pages: Ints
@@ -43,7 +43,7 @@ class Sights:
     def of(cls, pages: Ints, times: Floats, faces: Ints, modified: Floats, unsent: Flags) -> Self:
         """Take visits in any order. A page that is carried over was seen when it was seen first, and not again."""
         order = np.lexsort((times, pages))
-        order = order[faces[order] != NOTHING]
+        order = order[faces[order] != NO_OBSERVATION]
         again = np.zeros(len(order), dtype=np.bool_)
         again[1:] = (np.diff(pages[order]) == 0) & (np.diff(times[order]) == 0)
         order = order[~again]
@@ -53,7 +53,7 @@ class Sights:
         return len(self.pages)
 
 
-class Pairs(NamedTuple):
+class VisitPairs(NamedTuple):
     """Two visits in a row to one page each."""
 
     pages: Ints
@@ -63,10 +63,10 @@ class Pairs(NamedTuple):
     """Which of the sights the second one is; the first is the one before it."""
 
 
-def pairs_of(sights: Sights) -> Pairs:
+def visit_pairs(sights: Observations) -> VisitPairs:
     """Return what was seen twice in a row."""
     later = np.flatnonzero(np.diff(sights.pages, prepend=-1) == 0)
-    return Pairs(
+    return VisitPairs(
         sights.pages[later],
         sights.times[later] - sights.times[later - 1],
         sights.faces[later] != sights.faces[later - 1],
@@ -74,14 +74,14 @@ def pairs_of(sights: Sights) -> Pairs:
     )
 
 
-def faces_of(states: Ints, bodies: Ints) -> Ints:
+def observed_faces(states: Ints, bodies: Ints) -> Ints:
     """Return what visits saw: of a page its body, numbered from `FIRST_BODY`, and where it led or that it was gone."""
-    faces = np.where((states >= 200) & (states < 300), bodies, NOTHING)
+    faces = np.where((states >= 200) & (states < 300), bodies, NO_OBSERVATION)
     faces = np.where((states >= 300) & (states < 400), REDIRECT, faces)
-    return np.where((states >= 400) & (states < 500) & ~np.isin(states, IN_VAIN), GONE, faces)
+    return np.where((states >= 400) & (states < 500) & ~np.isin(states, TEMPORARY_STATES), GONE, faces)
 
 
-def seconds_of(dates: Iterable[str | None]) -> Floats:
+def parse_http_dates(dates: Iterable[str | None]) -> Floats:
     """Read dates as HTTP writes them, many at a time; what is none becomes not a number."""
     usable = (date if date and len(date) == _DATE and date.isascii() else " " * _DATE for date in dates)
     written = np.array(list(usable), dtype=f"S{_DATE}")

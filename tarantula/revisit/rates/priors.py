@@ -13,28 +13,28 @@ import numpy as np
 from scipy.special import logsumexp, roots_genlaguerre
 
 from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.rates.estimators import Prior
-from tarantula.revisit.rates.history import Histories, Tally
+from tarantula.revisit.rates.estimators import RatePrior
+from tarantula.revisit.rates.history import ChangeCounts, VisitHistories
 
-DAY = 86_400.0
-DEFAULT = Prior(1.0, 30 * DAY)
+SECONDS_PER_DAY = 86_400.0
+DEFAULT_PRIOR = RatePrior(1.0, 30 * SECONDS_PER_DAY)
 """Of pages of which nothing is known: they change once in thirty days, more or less."""
-FACTOR = 3.0
+POOL_FACTOR = 3.0
 """By which the mean rate of a pool differs from that of the pool above it, more or less: one standard deviation."""
-FACTOR_OF_ALL = 100.0
+PUBLICATION_FACTOR = 100.0
 """By which a publication differs from what is believed of pages of which nothing is known."""
-SHAPES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0, 16.0)
+TRIED_SHAPES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0, 16.0)
 """From pages that differ very much to pages that are nearly alike."""
-LEVELS = ("default", "publication", "type", "server", "server and type")
-SAMPLE = 20_000
+PRIOR_LEVELS = ("default", "publication", "type", "server", "server and type")
+SAMPLED_PAGES = 20_000
 """Pages that say how much pages differ, at most."""
-NODES = 32
+QUADRATURE_NODES = 32
 _STEPS = np.linspace(-6.0, 6.0, 121)
 """Powers of ten by which a pool may differ from the one above it, at most."""
 
 
 @dataclass(frozen=True)
-class Priors:
+class RatePriors:
     """What is believed of each page before its own visits."""
 
     shape: float
@@ -51,35 +51,35 @@ class Priors:
         return seconds
 
 
-def priors_of(histories: Histories, tally: Tally) -> Priors:
+def estimate_priors(histories: VisitHistories, tally: ChangeCounts) -> RatePriors:
     """Return what is believed of pages by what was seen of all of them, with the shape that makes it most likely."""
     chosen = np.flatnonzero(histories.visits >= 2)
-    chosen = chosen[:: len(chosen) // SAMPLE + 1]
-    place = SHAPES.index(DEFAULT.changes)
-    best = _pooled(histories, tally, DEFAULT.changes)
+    chosen = chosen[:: len(chosen) // SAMPLED_PAGES + 1]
+    place = TRIED_SHAPES.index(DEFAULT_PRIOR.changes)
+    best = _pooled(histories, tally, DEFAULT_PRIOR.changes)
     if not len(chosen):
         return best
     likely = _likelihood(histories, chosen, best)
     for step in (-1, 1):
-        while 0 <= place + step < len(SHAPES):
-            other = _pooled(histories, tally, SHAPES[place + step])
+        while 0 <= place + step < len(TRIED_SHAPES):
+            other = _pooled(histories, tally, TRIED_SHAPES[place + step])
             if (found := _likelihood(histories, chosen, other)) <= likely:
                 break
             best, likely, place = other, found, place + step
     return best
 
 
-def _pooled(histories: Histories, tally: Tally, shape: float) -> Priors:
+def _pooled(histories: VisitHistories, tally: ChangeCounts, shape: float) -> RatePriors:
     servers, types = _pool(tally.servers), _pool(tally.types)
     width = int(max(tally.types.max(initial=0), histories.types.max(initial=0))) + 1
     both = _pool(tally.servers * width + tally.types)
     nothing = np.zeros(len(tally.gaps), dtype=np.int64)
-    of_all = _most_likely(tally, nothing, np.array([DEFAULT.rate]), shape, FACTOR_OF_ALL)
+    of_all = _most_likely(tally, nothing, np.array([DEFAULT_PRIOR.rate]), shape, PUBLICATION_FACTOR)
     of_types = _most_likely(tally, types.places, np.repeat(of_all, len(types.names)), shape)
     of_servers = _most_likely(tally, servers.places, np.repeat(of_all, len(servers.names)), shape)
     parents = of_servers[servers.number_of(both.names // width)] if len(both.names) else of_servers
     of_both = _most_likely(tally, both.places, parents, shape)
-    rates = np.full(len(histories), of_all[0] if len(tally.gaps) else DEFAULT.rate)
+    rates = np.full(len(histories), of_all[0] if len(tally.gaps) else DEFAULT_PRIOR.rate)
     levels = np.full(len(histories), 1 if len(tally.gaps) else 0)
     for level, pool, found, wanted in (
         (2, types, of_types, histories.types),
@@ -89,7 +89,7 @@ def _pooled(histories: Histories, tally: Tally, shape: float) -> Priors:
         number = pool.number_of(wanted)
         rates = np.where(number >= 0, np.append(found, 0.0)[number], rates)
         levels = np.where(number >= 0, level, levels)
-    return Priors(shape, rates, levels)
+    return RatePriors(shape, rates, levels)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,9 @@ def _pool(names: Ints) -> _Pool:
     return _Pool(*np.unique(names, return_inverse=True))
 
 
-def _most_likely(tally: Tally, places: Ints, parents: Floats, shape: float, factor: float = FACTOR) -> Floats:
+def _most_likely(
+    tally: ChangeCounts, places: Ints, parents: Floats, shape: float, factor: float = POOL_FACTOR
+) -> Floats:
     """Return the mean rate of each pool, which differs from that of its parent by some factor.
 
     A page of the pool did not change for t seconds with the chance (1 + rt/shape)^−shape.
@@ -131,9 +133,9 @@ def _most_likely(tally: Tally, places: Ints, parents: Floats, shape: float, fact
     return found
 
 
-def _likelihood(histories: Histories, chosen: Ints, priors: Priors) -> float:
+def _likelihood(histories: VisitHistories, chosen: Ints, priors: RatePriors) -> float:
     """Return the logarithm of the chance of what was seen of some pages, over all rates that each may have."""
-    nodes, weights = roots_genlaguerre(NODES, priors.shape - 1.0)
+    nodes, weights = roots_genlaguerre(QUADRATURE_NODES, priors.shape - 1.0)
     places = np.minimum(np.searchsorted(chosen, histories.changed), len(chosen) - 1)
     own = chosen[places] == histories.changed
     places, gaps = places[own], histories.gaps[own]

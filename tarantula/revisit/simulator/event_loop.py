@@ -7,19 +7,26 @@ from typing import NamedTuple
 
 from numba import njit
 
-from tarantula.revisit.heap import Heap, pop
+from tarantula.revisit.heap import TimeHeap, heap_pop
 from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.pages import TICKS
-from tarantula.revisit.phases.dispatch import Queues, rest, soonest, take
-from tarantula.revisit.simulator.event_loop_part_documents import Documents, modify, visit
-from tarantula.revisit.simulator.event_loop_part_events import FREE, MODIFIED, READY, SHIFT, WHOSE, add
+from tarantula.revisit.pages import TICKS_PER_SECOND
+from tarantula.revisit.phases.dispatch import DispatchQueues, next_ready_time, rest_server, take_server
+from tarantula.revisit.simulator.event_loop_part_documents import SimulatedDocuments, modify_document, visit_document
+from tarantula.revisit.simulator.event_loop_part_events import (
+    EVENT_KIND_SHIFT,
+    EVENT_SUBJECT_MASK,
+    FREE,
+    MODIFIED,
+    READY,
+    add_event,
+)
 
 EVENTS, VISITS, CHANGED, BREACHES, SEEN, IDLE, ALARMS, COUNTS = 0, 5, 6, 7, 8, 9, 10, 11
 """Where counts are: the five events, visits, those that found a change, breaches of politeness, events written down,
 crawlers that wait, times at which the scheduler will be ready; and how many counts there are."""
 
 
-class Crew(NamedTuple):
+class CrawlerPool(NamedTuple):
     """Crawlers that are free."""
 
     idle: Ints
@@ -28,7 +35,7 @@ class Crew(NamedTuple):
     """When the scheduler will be ready for them; the last comes first."""
 
 
-class Visits(NamedTuple):
+class VisitLog(NamedTuple):
     """What is to be visited, and what was."""
 
     documents: Ints
@@ -38,20 +45,20 @@ class Visits(NamedTuple):
     """When each server was last asked."""
 
 
-class State(NamedTuple):
+class SimulationState(NamedTuple):
     """Everything that a simulation changes."""
 
-    line: Heap
-    queues: Queues
-    documents: Documents
-    visits: Visits
-    crew: Crew
+    line: TimeHeap
+    queues: DispatchQueues
+    documents: SimulatedDocuments
+    visits: VisitLog
+    crew: CrawlerPool
     counts: Ints
     diary: Floats
     """The first events, as rows of time, kind and whose; as many as it has rows."""
 
 
-class Speeds(NamedTuple):
+class SimulationSpeeds(NamedTuple):
     """What stays as it is."""
 
     crawlers: Floats
@@ -63,20 +70,20 @@ class Speeds(NamedTuple):
 
 
 @njit(cache=True)
-def run(state, speeds):  # type: ignore[no-untyped-def]
+def run_until_statistics(state, speeds):  # type: ignore[no-untyped-def]
     """Let time pass until the next statistics or the end; return when that is, and which."""
     # Taken apart once: what is inside is not counted again and again.
     line, queues, documents, visits, crew, counts, diary = state
     while True:
-        now, event, whose = line.times[0], line.numbers[0] >> SHIFT, line.numbers[0] & WHOSE
+        now, event, whose = line.times[0], line.numbers[0] >> EVENT_KIND_SHIFT, line.numbers[0] & EVENT_SUBJECT_MASK
         counts[EVENTS + event] += 1
         if counts[SEEN] < len(diary):
             _write_down(diary[counts[SEEN]], now, event, whose)
             counts[SEEN] += 1
         if event == MODIFIED:
-            modify(documents, whose, now, line, speeds.horizon)
+            modify_document(documents, whose, now, line, speeds.horizon)
             continue
-        pop(line)
+        heap_pop(line)
         if event == FREE:
             crew.idle[counts[IDLE]] = whose
             counts[IDLE] += 1
@@ -85,13 +92,13 @@ def run(state, speeds):  # type: ignore[no-untyped-def]
         else:
             return now, event
         while counts[IDLE] > 0:
-            server = take(queues, now)
+            server = take_server(queues, now)
             if server < 0:
                 break
             counts[IDLE] -= 1
             _visit(line, queues, documents, visits, counts, speeds, now, crew.idle[counts[IDLE]], server)
         if counts[IDLE] > 0:
-            _set_alarm(line, crew, counts, soonest(queues), speeds.horizon)
+            _set_alarm(line, crew, counts, next_ready_time(queues), speeds.horizon)
 
 
 @njit(cache=True)
@@ -105,13 +112,13 @@ def _visit(line, queues, documents, visits, counts, speeds, now, crawler, server
     visits.asked[server] = now
     visits.made[number] = now
     counts[VISITS] += 1
-    counts[CHANGED] += visit(documents, document, now)
+    counts[CHANGED] += visit_document(documents, document, now)
     seconds = speeds.sizes[document] / min(speeds.crawlers[crawler], speeds.servers[server])
-    done = now + ceil(seconds * TICKS) / TICKS
+    done = now + ceil(seconds * TICKS_PER_SECOND) / TICKS_PER_SECOND
     if done <= speeds.horizon:
-        add(line, done, FREE, crawler)
+        add_event(line, done, FREE, crawler)
     queues.following[server] += 1
-    rest(queues, server, max(now + speeds.pause, done))
+    rest_server(queues, server, max(now + speeds.pause, done))
 
 
 @njit(cache=True)
@@ -121,7 +128,7 @@ def _set_alarm(line, crew, counts, due, horizon):  # type: ignore[no-untyped-def
     if due <= horizon and (alarms == 0 or due < crew.alarms[alarms - 1]):
         crew.alarms[alarms] = due
         counts[ALARMS] += 1
-        add(line, due, READY, crew.idle[counts[IDLE] - 1])
+        add_event(line, due, READY, crew.idle[counts[IDLE] - 1])
 
 
 @njit(cache=True)

@@ -6,10 +6,10 @@ from enum import IntEnum
 
 from numba import njit
 
-from tarantula.revisit.heap import push
+from tarantula.revisit.heap import heap_push
 
 
-class Event(IntEnum):
+class SimulationEvent(IntEnum):
     """What happens. Of events at the same moment the one with the lower number comes first."""
 
     MODIFIED = 0
@@ -24,13 +24,13 @@ class Event(IntEnum):
     """*Fim de Simulação*."""
 
 
-MODIFIED, FREE, READY, STATISTICS, END = (int(event) for event in Event)
-SHIFT = 40
+MODIFIED, FREE, READY, STATISTICS, END = (int(event) for event in SimulationEvent)
+EVENT_KIND_SHIFT = 40
 """A number on the line is the kind of an event and, below so many bits, whose it is."""
-WHOSE = (1 << SHIFT) - 1
+EVENT_SUBJECT_MASK = (1 << EVENT_KIND_SHIFT) - 1
 
 
 @njit(cache=True)
-def add(line, time, event, whose):  # type: ignore[no-untyped-def]
+def add_event(line, time, event, whose):  # type: ignore[no-untyped-def]
     """Put an event on the line."""
-    push(line, time, (event << SHIFT) | whose)
+    heap_push(line, time, (event << EVENT_KIND_SHIFT) | whose)

@@ -7,15 +7,15 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from tarantula.revisit.model import Floats, Reading, mean
-from tarantula.revisit.pages import Limits
-from tarantula.revisit.schedule import Schedule, freshness_of
+from tarantula.revisit.model import Floats, ModelReading, weighted_mean
+from tarantula.revisit.pages import VisitLimits
+from tarantula.revisit.schedule import Schedule, schedule_freshness
 from tarantula.revisit.simulator import event_loop, event_loop_part_documents
-from tarantula.revisit.simulator.event_loop_part_events import Event
-from tarantula.revisit.simulator.simulation_part_web import Web
+from tarantula.revisit.simulator.event_loop_part_events import SimulationEvent
+from tarantula.revisit.simulator.simulation_part_web import SimulatedWeb
 
 
-class Moment(NamedTuple):
+class SimulationSnapshot(NamedTuple):
     """How things are at a moment."""
 
     seconds: float
@@ -26,21 +26,21 @@ class Moment(NamedTuple):
     changes: int
 
     @classmethod
-    def of(cls, state: event_loop.State, web: Web, now: float) -> Self:
+    def of(cls, state: event_loop.SimulationState, web: SimulatedWeb, now: float) -> Self:
         """Look."""
         weights = web.pages.weights
-        is_stale = (state.documents.fresh_since == event_loop_part_documents.STALE).astype(np.float64)
+        is_stale = (state.documents.fresh_since == event_loop_part_documents.NEVER_FRESH).astype(np.float64)
         return cls(
             now,
-            1.0 - mean(event_loop_part_documents.freshness(state.documents, now), weights),
-            mean(is_stale, weights),
+            1.0 - weighted_mean(event_loop_part_documents.document_freshness(state.documents, now), weights),
+            weighted_mean(is_stale, weights),
             int(state.counts[event_loop.VISITS]),
-            int(state.counts[event_loop.EVENTS + Event.MODIFIED]),
+            int(state.counts[event_loop.EVENTS + SimulationEvent.MODIFIED]),
         )
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SimulationOutcome:
     """How stale everything was, and how stale it was to be expected."""
 
     staleness: float
@@ -57,10 +57,10 @@ class Outcome:
     late: float
     """Seconds, on average, that a visit was made after it was due."""
     latest: float
-    events: dict[Event, int]
-    moments: tuple[Moment, ...]
+    events: dict[SimulationEvent, int]
+    moments: tuple[SimulationSnapshot, ...]
     made: Schedule
-    diary: tuple[tuple[float, Event, int], ...]
+    diary: tuple[tuple[float, SimulationEvent, int], ...]
 
     @property
     def closest(self) -> float | None:
@@ -76,22 +76,22 @@ class Outcome:
     @classmethod
     def of(
         cls,
-        state: event_loop.State,
+        state: event_loop.SimulationState,
         schedule: Schedule,
-        web: Web,
-        limits: Limits,
-        reading: Reading,
-        along: list[Moment],
+        web: SimulatedWeb,
+        limits: VisitLimits,
+        reading: ModelReading,
+        along: list[SimulationSnapshot],
     ) -> Self:
         """Look back at the end."""
         made = schedule.at(state.visits.made)
         weights = web.pages.weights
-        found = event_loop_part_documents.freshness(state.documents, limits.horizon)
-        expected = freshness_of(made, web.pages, limits, reading, web.laws)
+        found = event_loop_part_documents.document_freshness(state.documents, limits.horizon)
+        expected = schedule_freshness(made, web.pages, limits, reading, web.laws)
         late = _late(state)
         return cls(
-            1.0 - mean(found, weights),
-            1.0 - mean(expected, weights),
+            1.0 - weighted_mean(found, weights),
+            1.0 - weighted_mean(expected, weights),
             _standard_error(found, expected, weights),
             len(schedule.times),
             int(state.counts[event_loop.VISITS]),
@@ -99,19 +99,22 @@ class Outcome:
             int(state.counts[event_loop.BREACHES]),
             float(late.mean()) if len(late) else 0.0,
             float(late.max(initial=0.0)),
-            {event: int(state.counts[event_loop.EVENTS + event]) for event in Event},
+            {event: int(state.counts[event_loop.EVENTS + event]) for event in SimulationEvent},
             tuple(along),
             made,
-            tuple((float(time), Event(int(kind)), int(whose)) for time, kind, whose in state.diary[: _seen(state)]),
+            tuple(
+                (float(time), SimulationEvent(int(kind)), int(whose))
+                for time, kind, whose in state.diary[: _seen(state)]
+            ),
         )
 
 
-def _late(state: event_loop.State) -> Floats:
+def _late(state: event_loop.SimulationState) -> Floats:
     late = state.visits.made - state.queues.due
     return late[~np.isnan(late)]
 
 
-def _seen(state: event_loop.State) -> int:
+def _seen(state: event_loop.SimulationState) -> int:
     return int(state.counts[event_loop.SEEN])
 
 

@@ -10,14 +10,14 @@ import numpy as np
 from tarantula.core.errors import TarantulaError
 from tarantula.revisit.changes import Laws, all_poisson
 from tarantula.revisit.model import Floats
-from tarantula.revisit.pages import Limits, Pages
+from tarantula.revisit.pages import Pages, VisitLimits
 
-MOST = 1_000_000_000
+MOST_CHANGES = 1_000_000_000
 """Changes that are simulated at most: it takes some minutes."""
 
 
 @dataclass(frozen=True)
-class Web:
+class SimulatedWeb:
     """Documents with their importance and rate, on servers, and what else is known of both."""
 
     pages: Pages
@@ -49,12 +49,12 @@ class Web:
         check_speeds(web.speeds, "server")
         return web
 
-    def check_changes(self, limits: Limits) -> None:
+    def check_changes(self, limits: VisitLimits) -> None:
         """Refuse what would change so often that no end could be seen."""
         often = self.pages.rates[np.isfinite(self.pages.rates)] * limits.horizon
-        if not often.sum() <= MOST:
+        if not often.sum() <= MOST_CHANGES:
             raise TarantulaError(
-                f"About {often.sum():.3g} changes would be simulated, and {MOST:,} is the most. "
+                f"About {often.sum():.3g} changes would be simulated, and {MOST_CHANGES:,} is the most. "
                 "Choose lower rates, fewer documents or a shorter horizon."
             )
 

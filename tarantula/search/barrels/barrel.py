@@ -17,40 +17,40 @@ from time import monotonic
 from tantivy import Schema
 
 from tarantula.core.database import Database
-from tarantula.core.errors import NotReached, TarantulaError
-from tarantula.search.completion import complete
-from tarantula.search.finder import Finder
-from tarantula.search.index.indexer import Indexer, Step
-from tarantula.search.index.storage import Index, Seen
-from tarantula.search.results import Completions, Prefix, Request, Results
-from tarantula.store.journal import head
-from tarantula.store.liveness import Figures, Presence
+from tarantula.core.errors import DatabaseUnavailableError, TarantulaError
+from tarantula.search.completion import complete_query
+from tarantula.search.finder import SearchFinder
+from tarantula.search.index.indexer import Indexer, IndexerStep
+from tarantula.search.index.storage import IndexSnapshot, SearchIndex
+from tarantula.search.results import CompletionRequest, Completions, SearchRequest, SearchResults
+from tarantula.store.journal import last_visible_id
+from tarantula.store.liveness import BarrelHeartbeat, BarrelStatus
 
-BEAT = 1.0
+HEARTBEAT_SECONDS = 1.0
 """Seconds between two signs of life."""
-PAUSE = 0.2
+JOURNAL_POLL_SECONDS = 0.2
 """Seconds between two looks at the journal while nothing happens."""
 
 logger = logging.getLogger(__name__)
 
 
-class NotReady(Exception):
+class BarrelNotReady(Exception):
     """It cannot be asked yet."""
 
 
-class Barrel:
+class BarrelService:
     """Follows, tells where it is, and answers."""
 
-    def __init__(self, database: Database, index: Index, address: str) -> None:
+    def __init__(self, database: Database, index: SearchIndex, address: str) -> None:
         self._database = database
         self._index = index
-        self._presence = Presence(address)
+        self._presence = BarrelHeartbeat(address)
         self._indexer = Indexer(database, index, in_order=True)
-        self._finder = Finder(self)
-        self._seen: Seen | None = None
-        self._told_of: Seen | None = None
+        self._finder = SearchFinder(self)
+        self._seen: IndexSnapshot | None = None
+        self._told_of: IndexSnapshot | None = None
         self._telling = Lock()
-        self._answered = Answered()
+        self._answered = AnswerStatistics()
 
     @property
     def folder(self) -> Path:
@@ -62,22 +62,22 @@ class Barrel:
         """The fields of its index."""
         return self._index.schema
 
-    def seen(self) -> Seen:
+    def seen(self) -> IndexSnapshot:
         """Return what it answers from, if it is ready."""
         if self._seen is None:
-            raise NotReady
+            raise BarrelNotReady
         return self._seen
 
-    def find(self, request: Request) -> Results:
+    def find(self, request: SearchRequest) -> SearchResults:
         """Answer, if it is ready."""
         began = monotonic()
         results = self._finder.find(request)
         self._answered.add(monotonic() - began)
         return results
 
-    def complete(self, wish: Prefix) -> Completions:
+    def complete(self, wish: CompletionRequest) -> Completions:
         """Return how a query may go on, if it is ready."""
-        return complete(self, wish.prefix)
+        return complete_query(self, wish.prefix)
 
     def follow(self, ending: Event) -> None:
         """Follow the journal until *ending*; what the database refuses is tried again."""
@@ -91,10 +91,10 @@ class Barrel:
                     self._publish(step.place)
                 is_hurrying = self._seen is None and not step.is_up_to_date
                 complaint = ""
-            except NotReached as error:
+            except DatabaseUnavailableError as error:
                 complaint = _say_once(error, complaint)
             if not is_hurrying:
-                ending.wait(PAUSE)
+                ending.wait(JOURNAL_POLL_SECONDS)
 
     def beat(self, ending: Event) -> None:
         """Give signs of life until *ending*, then leave."""
@@ -103,17 +103,17 @@ class Barrel:
             try:
                 self._tell()
                 complaint = ""
-            except NotReached as error:
+            except DatabaseUnavailableError as error:
                 complaint = _say_once(error, complaint)
-            ending.wait(BEAT)
-        with suppress(NotReached), self._telling, self._database.session() as session:
+            ending.wait(HEARTBEAT_SECONDS)
+        with suppress(DatabaseUnavailableError), self._telling, self._database.session() as session:
             self._presence.leave(session.connection())
 
     def _head(self) -> int:
         with self._database.reading() as session:
-            return head(session.connection())
+            return last_visible_id(session.connection())
 
-    def _step(self) -> Step:
+    def _step(self) -> IndexerStep:
         try:
             return self._indexer.step()
         except ValueError as error:
@@ -124,27 +124,27 @@ class Barrel:
 
     def _publish(self, place: int) -> None:
         """Tell the place, then answer from there."""
-        seen = Seen(self._index.searcher(), place)
+        seen = IndexSnapshot(self._index.searcher(), place)
         self._tell(seen)
         if self._seen is None:
             logger.info("Ready, with %s documents.", f"{seen.searcher.num_docs:,}")
         self._seen = seen
 
-    def _tell(self, new: Seen | None = None) -> None:
+    def _tell(self, new: IndexSnapshot | None = None) -> None:
         # One at a time: a sign of life does not take back what was told meanwhile.
         with self._telling:
             self._told_of = new or self._told_of
             with self._database.session() as session:
                 self._presence.tell(session.connection(), self._figures())
 
-    def _figures(self) -> Figures:
+    def _figures(self) -> BarrelStatus:
         seen = self._told_of
         if seen is None:
-            return Figures(False, self._index.place, self._index.searcher().num_docs, *self._answered.both())
-        return Figures(True, seen.place, seen.searcher.num_docs, *self._answered.both())
+            return BarrelStatus(False, self._index.place, self._index.searcher().num_docs, *self._answered.both())
+        return BarrelStatus(True, seen.place, seen.searcher.num_docs, *self._answered.both())
 
 
-class Answered:
+class AnswerStatistics:
     """How many questions were answered, and in how many seconds."""
 
     def __init__(self) -> None:
@@ -164,7 +164,7 @@ class Answered:
             return self._number, self._seconds
 
 
-def _say_once(error: NotReached, said: str) -> str:
+def _say_once(error: DatabaseUnavailableError, said: str) -> str:
     if str(error) != said:
         logger.error("%s", error)
     return str(error)

@@ -9,20 +9,20 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
-Work = Callable[[bytes], bytes]
+AnswerWork = Callable[[bytes], bytes]
 
 
-class Answering:
+class AnswerThreads:
     """Answers questions in the order in which they come, so many at a time; belongs to the loop it is made on."""
 
     def __init__(self, threads: int) -> None:
         self._loop = asyncio.get_running_loop()
-        self._waiting: SimpleQueue[tuple[Work, bytes, asyncio.Future[bytes]] | None] = SimpleQueue()
+        self._waiting: SimpleQueue[tuple[AnswerWork, bytes, asyncio.Future[bytes]] | None] = SimpleQueue()
         self.threads = [Thread(target=self._work, name="answering", daemon=True) for _ in range(threads)]
         for thread in self.threads:
             thread.start()
 
-    async def answer(self, work: Work, body: bytes) -> bytes:
+    async def answer(self, work: AnswerWork, body: bytes) -> bytes:
         """Return what comes of work, or raise what it raises."""
         answered: asyncio.Future[bytes] = self._loop.create_future()
         self._waiting.put((work, body, answered))

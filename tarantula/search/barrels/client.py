@@ -13,19 +13,19 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
-from tarantula.core.errors import NotNow, TarantulaError
-from tarantula.search.results import Completions, Prefix, Request, Results
+from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.search.results import CompletionRequest, Completions, SearchRequest, SearchResults
 
-PATIENCE = 20.0
+ANSWER_TIMEOUT_SECONDS = 20.0
 """Seconds for an answer: more than a gateway takes to say that there is none."""
-MOST_IDLE = 8
-LONGEST = 1_000
+MOST_IDLE_CONNECTIONS = 8
+LONGEST_PREFIX = 1_000
 """Letters of what somebody types that are sent."""
 
-Answer = TypeVar("Answer", Results, Completions)
+Answer = TypeVar("Answer", SearchResults, Completions)
 
 
-class RemoteFinder:
+class GatewayClient:
     """Answers requests as a `Finder` does; any number of threads may ask."""
 
     def __init__(self, address: str) -> None:
@@ -43,13 +43,13 @@ class RemoteFinder:
         self._lock = Lock()
         self._idle: list[HTTPConnection] = []
 
-    def find(self, request: Request) -> Results:
+    def find(self, request: SearchRequest) -> SearchResults:
         """Return a page of what was found."""
-        return self._answer("/find", request, Results)
+        return self._answer("/find", request, SearchResults)
 
     def complete(self, prefix: str) -> list[str]:
         """Return how a query may go on."""
-        return self._answer("/complete", Prefix(prefix=prefix[:LONGEST]), Completions).completions
+        return self._answer("/complete", CompletionRequest(prefix=prefix[:LONGEST_PREFIX]), Completions).completions
 
     __call__ = find
 
@@ -67,7 +67,7 @@ class RemoteFinder:
             sentence = str(json.loads(body)["error"])
         except (ValidationError, ValueError, KeyError, TypeError) as error:
             raise TarantulaError(f"What answers at {self._address} is no gateway of this version.") from error
-        raise NotNow(sentence) if status == HTTPStatus.SERVICE_UNAVAILABLE else TarantulaError(sentence)
+        raise ConflictError(sentence) if status == HTTPStatus.SERVICE_UNAVAILABLE else TarantulaError(sentence)
 
     def _post(self, path: str, body: bytes) -> tuple[int, bytes]:
         try:
@@ -75,10 +75,10 @@ class RemoteFinder:
             while (rested := self._rested()) is not None:
                 with suppress(ConnectionError, HTTPException):
                     return self._exchange(rested, path, body)
-            return self._exchange(self._kind(self._server, timeout=PATIENCE), path, body)
+            return self._exchange(self._kind(self._server, timeout=ANSWER_TIMEOUT_SECONDS), path, body)
         except (OSError, HTTPException) as error:
             words = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise NotNow(
+            raise ConflictError(
                 f"The gateway at {self._address} does not answer ({words}). Start it with `tarantula gateway`."
             ) from error
 
@@ -88,7 +88,7 @@ class RemoteFinder:
             answer = connection.getresponse()
             status, content = answer.status, answer.read()
         with self._lock:
-            if not answer.will_close and len(self._idle) < MOST_IDLE:
+            if not answer.will_close and len(self._idle) < MOST_IDLE_CONNECTIONS:
                 self._idle.append(connection)
             else:
                 connection.close()

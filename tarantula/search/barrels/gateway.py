@@ -21,39 +21,39 @@ from time import monotonic
 from typing import NamedTuple
 from zlib import crc32
 
-from tarantula.fetch.client import Client
+from tarantula.fetch.client import HttpClient
 from tarantula.fetch.errors import DownloadError
-from tarantula.fetch.exchange import Ask
-from tarantula.search.barrels.gateway_part_lookout import Look, Lookout
-from tarantula.search.barrels.http_server_part_http_request import JSON, NoAnswer
-from tarantula.search.barrels.http_server_part_posted import read_wish
-from tarantula.search.query_counts import SearchCounts
-from tarantula.search.results import Prefix, Request
-from tarantula.store.liveness import Living
+from tarantula.fetch.exchange import FetchRequest
+from tarantula.search.barrels.gateway_part_lookout import BarrelDirectory, LiveBarrels
+from tarantula.search.barrels.http_server_part_http_request import JSON_TYPE, HttpError
+from tarantula.search.barrels.http_server_part_posted import parse_body
+from tarantula.search.query_counts import QueryCounter
+from tarantula.search.results import CompletionRequest, SearchRequest
+from tarantula.store.liveness import LiveBarrel
 
-ONE = 5.0
+BARREL_TIMEOUT_SECONDS = 5.0
 """Seconds that one barrel has for its answer."""
-ALL = 15.0
+QUESTION_TIMEOUT_SECONDS = 15.0
 """Seconds for which barrels are tried."""
-ALONE = 1.0
+SECOND_BARREL_AFTER_SECONDS = 1.0
 """Seconds after which another is asked as well."""
-DOUBT = 5.0
+FAILURE_PENALTY_SECONDS = 5.0
 """Seconds for which one that failed is asked only if there is no other."""
-PAUSE = 0.05
+RETRY_PAUSE_SECONDS = 0.05
 """Seconds before those are tried again that failed."""
-LARGEST = 10_000_000
+LARGEST_ANSWER_BYTES = 10_000_000
 """Bytes of an answer."""
 
 _PLACE = re.compile(rb'[{,]"place":(\d+)\}$')
-LONGEST_PLACE = 40
+PLACE_SUFFIX_BYTES = 40
 """Bytes at the end of an answer that tell it."""
 
-NONE = "There is no barrel that can be asked. Start one with `tarantula barrel`."
-CATCHING_UP = "The barrels are catching up with what was collected. Ask again in a moment."
-NO_ANSWER = "The barrels do not answer. See what they say, or start another with `tarantula barrel`."
+NO_BARREL_MESSAGE = "There is no barrel that can be asked. Start one with `tarantula barrel`."
+CATCHING_UP_MESSAGE = "The barrels are catching up with what was collected. Ask again in a moment."
+NO_ANSWER_MESSAGE = "The barrels do not answer. See what they say, or start another with `tarantula barrel`."
 
 
-class Question(NamedTuple):
+class BarrelQuestion(NamedTuple):
     """What a barrel is asked."""
 
     path: str
@@ -64,37 +64,37 @@ class Question(NamedTuple):
 class Gateway:
     """Finds a barrel for every question."""
 
-    def __init__(self, lookout: Lookout, counts: SearchCounts) -> None:
+    def __init__(self, lookout: BarrelDirectory, counts: QueryCounter) -> None:
         self._lookout = lookout
         self._counts = counts
-        self._client = Client(max_idle_per_server=32)
+        self._client = HttpClient(max_idle_per_server=32)
         self._under_way = Counter[int]()
         self._doubtful: dict[int, float] = {}
 
     async def find(self, body: bytes) -> bytes:
         """Return the answer of a barrel, or say that there is none."""
-        request = read_wish(Request, body)
+        request = parse_body(SearchRequest, body)
         self._counts.note(request)
-        return await self._answer(Question("/find", request.query, request.model_dump_json().encode()))
+        return await self._answer(BarrelQuestion("/find", request.query, request.model_dump_json().encode()))
 
     async def complete(self, body: bytes) -> bytes:
         """Return how a query may go on, as a barrel says, or say that there is none."""
-        wish = read_wish(Prefix, body)
-        return await self._answer(Question("/complete", wish.prefix, wish.model_dump_json().encode()))
+        wish = parse_body(CompletionRequest, body)
+        return await self._answer(BarrelQuestion("/complete", wish.prefix, wish.model_dump_json().encode()))
 
     async def close(self) -> None:
         """Close its connections."""
         await self._client.close()
         await self._lookout.close()
 
-    async def _answer(self, question: Question) -> bytes:
+    async def _answer(self, question: BarrelQuestion) -> bytes:
         try:
-            async with asyncio.timeout(ALL):
+            async with asyncio.timeout(QUESTION_TIMEOUT_SECONDS):
                 return await self._asked(question)
         except TimeoutError:
-            raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, NO_ANSWER) from None
+            raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, NO_ANSWER_MESSAGE) from None
 
-    async def _asked(self, question: Question) -> bytes:
+    async def _asked(self, question: BarrelQuestion) -> bytes:
         """Ask one barrel after the other; one that takes long is not given up while others are asked."""
         tried: set[int] = set()
         under_way: set[asyncio.Task[bytes | None]] = set()
@@ -107,72 +107,74 @@ class Gateway:
                     under_way.add(self._begun(barrel, question, look.place))
                 elif not under_way:
                     tried.clear()
-                    await asyncio.sleep(PAUSE)
+                    await asyncio.sleep(RETRY_PAUSE_SECONDS)
                     continue
-                done, under_way = await asyncio.wait(under_way, timeout=ALONE, return_when=asyncio.FIRST_COMPLETED)
+                done, under_way = await asyncio.wait(
+                    under_way, timeout=SECOND_BARREL_AFTER_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
                 for answer in filter(None, (task.result() for task in done)):
                     return answer
         finally:
             for task in under_way:
                 task.cancel()
 
-    def _chosen(self, look: Look, tried: set[int], question: Question) -> Living | None:
+    def _chosen(self, look: LiveBarrels, tried: set[int], question: BarrelQuestion) -> LiveBarrel | None:
         """Return who has least to do and did not fail lately; among equals, the pages of one query come from one."""
         if not look.ready:
-            raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, CATCHING_UP if look.barrels else NONE)
+            raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, CATCHING_UP_MESSAGE if look.barrels else NO_BARREL_MESSAGE)
         untried = [barrel for barrel in look.ready if barrel.id not in tried]
         return min(untried, key=lambda one: self._reluctance(one, question), default=None)
 
-    def _reluctance(self, barrel: Living, question: Question) -> tuple[bool, int, int]:
+    def _reluctance(self, barrel: LiveBarrel, question: BarrelQuestion) -> tuple[bool, int, int]:
         is_doubtful = monotonic() < self._doubtful.get(barrel.id, 0.0)
         # The same in every gateway, as a hash is not.
         return is_doubtful, self._under_way[barrel.id], crc32(f"{barrel.id} {question.query}".encode())
 
-    def _begun(self, barrel: Living, question: Question, place: int) -> asyncio.Task[bytes | None]:
+    def _begun(self, barrel: LiveBarrel, question: BarrelQuestion, place: int) -> asyncio.Task[bytes | None]:
         self._under_way[barrel.id] += 1
         task = asyncio.create_task(self._ask(barrel, question, place))
         task.add_done_callback(lambda _: self._leave(barrel))
         return task
 
-    def _leave(self, barrel: Living) -> None:
+    def _leave(self, barrel: LiveBarrel) -> None:
         self._under_way[barrel.id] -= 1
         # Barrels come and go for years.
         if not self._under_way[barrel.id]:
             del self._under_way[barrel.id]
 
-    async def _ask(self, barrel: Living, question: Question, place: int) -> bytes | None:
+    async def _ask(self, barrel: LiveBarrel, question: BarrelQuestion, place: int) -> bytes | None:
         """Return a barrel's answer, from a place or a later one; nothing if none came."""
-        ask = Ask(
+        ask = FetchRequest(
             f"{barrel.address}{question.path}",
-            headers=[(b"Content-Type", JSON.encode())],
+            headers=[(b"Content-Type", JSON_TYPE.encode())],
             method="POST",
             body=question.body,
-            timeout=ONE,
-            max_size=LARGEST,
+            timeout=BARREL_TIMEOUT_SECONDS,
+            max_size=LARGEST_ANSWER_BYTES,
             is_repeatable=True,
         )
         began = monotonic()
         try:
             exchange = await self._client.fetch(ask)
-            if exchange.status == HTTPStatus.OK and place_of(exchange.body) >= place:
+            if exchange.status == HTTPStatus.OK and answer_place(exchange.body) >= place:
                 return exchange.body
         except DownloadError:
             pass
         except asyncio.CancelledError:
             # Another was quicker, or whoever asked has gone.
-            if monotonic() - began > ALONE:
+            if monotonic() - began > SECOND_BARREL_AFTER_SECONDS:
                 self._doubt(barrel)
             raise
         self._doubt(barrel)
         return None
 
-    def _doubt(self, barrel: Living) -> None:
+    def _doubt(self, barrel: LiveBarrel) -> None:
         now = monotonic()
         lately = {number: until for number, until in self._doubtful.items() if until > now}
-        self._doubtful = {**lately, barrel.id: now + DOUBT}
+        self._doubtful = {**lately, barrel.id: now + FAILURE_PENALTY_SECONDS}
 
 
-def place_of(answer: bytes) -> int:
+def answer_place(answer: bytes) -> int:
     """Return the place that an answer comes from, which barrels tell last; none if it is no barrel's."""
-    told = _PLACE.search(answer[-LONGEST_PLACE:])
+    told = _PLACE.search(answer[-PLACE_SUFFIX_BYTES:])
     return int(told[1]) if told else -1

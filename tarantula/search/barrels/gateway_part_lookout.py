@@ -12,21 +12,21 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from tarantula.core.database import Database
-from tarantula.core.database_errors import told
-from tarantula.core.errors import NotReached
-from tarantula.search.barrels.http_server_part_http_request import NoAnswer
-from tarantula.store.liveness import Living, Signs
+from tarantula.core.database_errors import translate_errors
+from tarantula.core.errors import DatabaseUnavailableError
+from tarantula.search.barrels.http_server_part_http_request import HttpError
+from tarantula.store.liveness import BarrelMonitor, LiveBarrel
 
-LONGEST = 2.0
+LOOKUP_TIMEOUT_SECONDS = 2.0
 """Seconds for a look; then what was seen last must do."""
 
 logger = logging.getLogger(__name__)
 
 
-class Look(NamedTuple):
+class LiveBarrels(NamedTuple):
     """The barrels that live."""
 
-    barrels: list[Living]
+    barrels: list[LiveBarrel]
 
     @property
     def place(self) -> int:
@@ -34,26 +34,26 @@ class Look(NamedTuple):
         return max((barrel.place for barrel in self.barrels if barrel.is_ready), default=0)
 
     @property
-    def ready(self) -> list[Living]:
+    def ready(self) -> list[LiveBarrel]:
         """Those that are there: all of them hold the same documents."""
         return [barrel for barrel in self.barrels if barrel.is_ready and barrel.place >= self.place]
 
 
-class Lookout:
+class BarrelDirectory:
     """Looks once for all who wait."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._thread = ThreadPoolExecutor(1, "looking")
         self._connection: Connection | None = None
-        self._signs = Signs()
-        self._waited_for: asyncio.Future[Look] | None = None
+        self._signs = BarrelMonitor()
+        self._waited_for: asyncio.Future[LiveBarrels] | None = None
         self._looking: asyncio.Task[None] | None = None
-        self._reading: asyncio.Future[Look] | None = None
-        self._last: Look | None = None
+        self._reading: asyncio.Future[LiveBarrels] | None = None
+        self._last: LiveBarrels | None = None
         self._complaint = ""
 
-    async def look(self) -> Look:
+    async def look(self) -> LiveBarrels:
         """Return what a look shows that begins now, or as soon as the one that is under way has ended."""
         if self._waited_for is None:
             self._waited_for = asyncio.get_running_loop().create_future()
@@ -64,7 +64,7 @@ class Lookout:
     async def close(self) -> None:
         """Let go of the database, if it lets go."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(LONGEST):
+            async with asyncio.timeout(LOOKUP_TIMEOUT_SECONDS):
                 await asyncio.get_running_loop().run_in_executor(self._thread, self._let_go)
         self._thread.shutdown(wait=False)
 
@@ -76,30 +76,30 @@ class Lookout:
             except Exception as error:
                 waiting.set_exception(error)
 
-    async def _seen(self) -> Look:
+    async def _seen(self) -> LiveBarrels:
         try:
             self._last = await self._read()
             self._complaint = ""
-        except (NotReached, TimeoutError) as error:
+        except (DatabaseUnavailableError, TimeoutError) as error:
             self._say_once(str(error) or "The database takes long to answer.")
             if self._last is None:
-                raise NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, self._complaint) from error
+                raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, self._complaint) from error
         return self._last
 
-    async def _read(self) -> Look:
+    async def _read(self) -> LiveBarrels:
         """Read the table, unless an earlier reading is still not over."""
         if self._reading is not None and not self._reading.done():
             raise TimeoutError
         self._reading = asyncio.get_running_loop().run_in_executor(self._thread, self._living)
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(LOOKUP_TIMEOUT_SECONDS):
             return await asyncio.shield(self._reading)
 
-    def _living(self) -> Look:
+    def _living(self) -> LiveBarrels:
         """Look; in the one thread that has the connection, which stays until something is wrong with it."""
         try:
-            with told(self._database.engine.url):
+            with translate_errors(self._database.engine.url):
                 self._connection = self._connection or self._database.watching()
-                return Look(self._signs.living(self._connection))
+                return LiveBarrels(self._signs.living(self._connection))
         except BaseException:
             self._let_go()
             raise

@@ -10,29 +10,29 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 
-from tarantula.search.barrels.http_server_part_http_conversation import Answer, Conversation, refusal
-from tarantula.search.barrels.http_server_part_http_request import Head, NoAnswer
+from tarantula.search.barrels.http_server_part_http_conversation import HttpAnswer, ServerConnection, error_answer
+from tarantula.search.barrels.http_server_part_http_request import HttpError, RequestHead
 
 MOST_CONNECTIONS = 500
-GRACE = 2.0
+SHUTDOWN_GRACE_SECONDS = 2.0
 """Seconds for what is under way when the server ends."""
-LOOK = 0.25
+DEADLINE_CHECK_SECONDS = 0.25
 """Seconds between two looks for those who are late."""
 
 logger = logging.getLogger(__name__)
 
-Handler = Callable[[bytes], Awaitable[bytes]]
+JsonHandler = Callable[[bytes], Awaitable[bytes]]
 """Makes a body of JSON of another, or says why not with `NoAnswer`."""
-Routes = Mapping[str, tuple[str, Handler]]
+JsonRoutes = Mapping[str, tuple[str, JsonHandler]]
 """By path: the method, and what answers."""
 
 
-class Server:
+class JsonServer:
     """Answers requests until it is told to end."""
 
-    def __init__(self, routes: Routes) -> None:
+    def __init__(self, routes: JsonRoutes) -> None:
         self._routes = routes
-        self._open: set[Conversation] = set()
+        self._open: set[ServerConnection] = set()
         self._is_empty = asyncio.Event()
         self._is_empty.set()
 
@@ -45,22 +45,22 @@ class Server:
         for conversation in list(self._open):
             conversation.close()
         with suppress(TimeoutError):
-            async with asyncio.timeout(GRACE):
+            async with asyncio.timeout(SHUTDOWN_GRACE_SECONDS):
                 await self._is_empty.wait()
         watching.cancel()
         for conversation in list(self._open):
             conversation.abort()
 
-    def _conversation(self) -> Conversation:
-        return Conversation(self._ask, self._begin, self._end)
+    def _conversation(self) -> ServerConnection:
+        return ServerConnection(self._ask, self._begin, self._end)
 
-    def _begin(self, conversation: Conversation) -> None:
+    def _begin(self, conversation: ServerConnection) -> None:
         self._open.add(conversation)
         self._is_empty.clear()
         if len(self._open) > MOST_CONNECTIONS:
-            conversation.refuse(NoAnswer(HTTPStatus.SERVICE_UNAVAILABLE, "Too many are asking."))
+            conversation.refuse(HttpError(HTTPStatus.SERVICE_UNAVAILABLE, "Too many are asking."))
 
-    def _end(self, conversation: Conversation) -> None:
+    def _end(self, conversation: ServerConnection) -> None:
         self._open.discard(conversation)
         if not self._open:
             self._is_empty.set()
@@ -68,31 +68,31 @@ class Server:
     async def _watch(self) -> None:
         """Leave whoever is late."""
         while True:
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(DEADLINE_CHECK_SECONDS)
             now = asyncio.get_running_loop().time()
             for conversation in [one for one in self._open if one.deadline < now]:
                 conversation.abort()
 
-    async def _ask(self, head: Head, body: bytes) -> Answer:
+    async def _ask(self, head: RequestHead, body: bytes) -> HttpAnswer:
         try:
             return HTTPStatus.OK, await self._handler(head)(body)
-        except NoAnswer as error:
-            return refusal(error)
+        except HttpError as error:
+            return error_answer(error)
         except Exception:
             logger.exception("This is a bug of Tarântula.")
-            return refusal(NoAnswer(HTTPStatus.INTERNAL_SERVER_ERROR, "This is a bug of Tarântula: see the log."))
+            return error_answer(HttpError(HTTPStatus.INTERNAL_SERVER_ERROR, "This is a bug of Tarântula: see the log."))
 
-    def _handler(self, head: Head) -> Handler:
+    def _handler(self, head: RequestHead) -> JsonHandler:
         path = head.path.partition("?")[0]
         if path not in self._routes:
-            raise NoAnswer(HTTPStatus.NOT_FOUND, f"There is nothing at {path[:100]}.")
+            raise HttpError(HTTPStatus.NOT_FOUND, f"There is nothing at {path[:100]}.")
         method, handler = self._routes[path]
         if head.method != method:
-            raise NoAnswer(HTTPStatus.METHOD_NOT_ALLOWED, f"Ask {path} with {method}.")
+            raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, f"Ask {path} with {method}.")
         return handler
 
 
-def told_by_signals() -> asyncio.Event:
+def shutdown_event() -> asyncio.Event:
     """Return what is set by Ctrl-C, or when the system ends the process."""
     told = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -9,25 +9,28 @@ from http import HTTPStatus
 from math import inf
 from typing import cast
 
-from tarantula.search.barrels.http_server_part_http_request import JSON, Head, NoAnswer, read_head
+from tarantula.search.barrels.http_server_part_http_request import JSON_TYPE, HttpError, RequestHead, parse_head
 
-IDLE = 60.0
+IDLE_TIMEOUT_SECONDS = 60.0
 """Seconds for which a connection may rest."""
-PATIENCE = 10.0
+TRANSFER_TIMEOUT_SECONDS = 10.0
 """Seconds for the body of a request, and for whoever asked to take the answer."""
-LINGER = 1.0
+LINGER_SECONDS = 1.0
 """Seconds for which the rest of a request is read that was refused: who is cut off while it writes may not see why."""
 
-Answer = tuple[HTTPStatus, bytes]
-Ask = Callable[[Head, bytes], Awaitable[Answer]]
+HttpAnswer = tuple[HTTPStatus, bytes]
+AnswerFunction = Callable[[RequestHead, bytes], Awaitable[HttpAnswer]]
 """Answers the body of a request, whatever happens."""
 
 
-class Conversation(asyncio.Protocol):
+class ServerConnection(asyncio.Protocol):
     """Reads requests one after the other, and sends what they are answered with."""
 
     def __init__(
-        self, ask: Ask, on_open: Callable[[Conversation], None], on_close: Callable[[Conversation], None]
+        self,
+        ask: AnswerFunction,
+        on_open: Callable[[ServerConnection], None],
+        on_close: Callable[[ServerConnection], None],
     ) -> None:
         self.deadline = inf
         """When the other side has to have done what it is waited for."""
@@ -37,7 +40,7 @@ class Conversation(asyncio.Protocol):
         self._on_open, self._on_close = on_open, on_close
         self._loop = asyncio.get_running_loop()
         self._received = b""
-        self._head: Head | None = None
+        self._head: RequestHead | None = None
         self._answering: asyncio.Task[None] | None = None
         self._is_refused = self._is_full = self._is_paused = False
 
@@ -46,7 +49,7 @@ class Conversation(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         # Whoever does not take an answer is asked for no further request.
         self._transport.set_write_buffer_limits(0)
-        self._wait_for(IDLE)
+        self._wait_for(IDLE_TIMEOUT_SECONDS)
         self._on_open(self)
 
     def data_received(self, data: bytes) -> None:
@@ -63,7 +66,7 @@ class Conversation(asyncio.Protocol):
     def pause_writing(self) -> None:
         """The answer is not taken at once."""
         self._is_full = True
-        self._wait_for(PATIENCE)
+        self._wait_for(TRANSFER_TIMEOUT_SECONDS)
 
     def resume_writing(self) -> None:
         """It was taken."""
@@ -77,11 +80,11 @@ class Conversation(asyncio.Protocol):
             self._answering.cancel()
         self._on_close(self)
 
-    def refuse(self, error: NoAnswer) -> None:
+    def refuse(self, error: HttpError) -> None:
         """Say why there is no answer, and end."""
         self._is_refused = True
-        self._send(*refusal(error))
-        self._wait_for(LINGER)
+        self._send(*error_answer(error))
+        self._wait_for(LINGER_SECONDS)
 
     def close(self) -> None:
         """End, behind the answer that is under way."""
@@ -101,7 +104,7 @@ class Conversation(asyncio.Protocol):
         """Begin to answer, if there is a whole request."""
         try:
             body = self._next()
-        except NoAnswer as error:
+        except HttpError as error:
             self.refuse(error)
             return
         if self._head is not None and body is not None:
@@ -112,31 +115,31 @@ class Conversation(asyncio.Protocol):
     def _next(self) -> bytes | None:
         """Return the body of a request, if all of it is there."""
         if self._head is None:
-            read = read_head(self._received)
+            read = parse_head(self._received)
             if read is None:
                 return None
             self._head, self._received = read
-            self._wait_for(PATIENCE)
+            self._wait_for(TRANSFER_TIMEOUT_SECONDS)
         length = self._head.length
         if len(self._received) < length:
             return None
         body, self._received = self._received[:length], self._received[length:]
         return body
 
-    async def _answer(self, head: Head, body: bytes) -> None:
+    async def _answer(self, head: RequestHead, body: bytes) -> None:
         answer = await self._ask(head, body)
         self.is_last = self.is_last or head.is_last
         self._send(*answer)
         self._answering = None
         if self.is_last:
-            self._wait_for(PATIENCE)
+            self._wait_for(TRANSFER_TIMEOUT_SECONDS)
             self._transport.close()
         elif not self._is_full:
             self._rest()
 
     def _rest(self) -> None:
         """Wait for the next request, unless it is there."""
-        self._wait_for(IDLE)
+        self._wait_for(IDLE_TIMEOUT_SECONDS)
         if self._is_paused:
             self._transport.resume_reading()
             self._is_paused = False
@@ -147,7 +150,7 @@ class Conversation(asyncio.Protocol):
         connection = "close" if self.is_last or self._is_refused else "keep-alive"
         lines = (
             f"HTTP/1.1 {status.value} {status.phrase}",
-            f"Content-Type: {JSON}",
+            f"Content-Type: {JSON_TYPE}",
             f"Content-Length: {len(body)}",
             f"Connection: {connection}",
         )
@@ -157,6 +160,6 @@ class Conversation(asyncio.Protocol):
         self.deadline = self._loop.time() + seconds
 
 
-def refusal(error: NoAnswer) -> Answer:
+def error_answer(error: HttpError) -> HttpAnswer:
     """Return an answer that is none."""
     return error.status, json.dumps({"error": str(error)}, ensure_ascii=False).encode()

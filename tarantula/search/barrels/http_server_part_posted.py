@@ -7,17 +7,17 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from tarantula.core.messages import of_validation
-from tarantula.search.barrels.http_server_part_http_request import NoAnswer
-from tarantula.search.results import Prefix, Request
+from tarantula.core.messages import validation_messages
+from tarantula.search.barrels.http_server_part_http_request import HttpError
+from tarantula.search.results import CompletionRequest, SearchRequest
 
-Wish = TypeVar("Wish", Request, Prefix)
+Wish = TypeVar("Wish", SearchRequest, CompletionRequest)
 
 
-def read_wish(kind: type[Wish], body: bytes) -> Wish:
+def parse_body(kind: type[Wish], body: bytes) -> Wish:
     """Return what is asked for, or say what is wrong with it."""
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
-        sentences = of_validation(error, kind.model_fields)
-        raise NoAnswer(HTTPStatus.BAD_REQUEST, " ".join(sentences)) from error
+        sentences = validation_messages(error, kind.model_fields)
+        raise HttpError(HTTPStatus.BAD_REQUEST, " ".join(sentences)) from error

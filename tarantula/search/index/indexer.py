@@ -12,22 +12,22 @@ from tantivy import Query
 
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.search.index.indexer_part_latest import pages_of, unsettled
-from tarantula.search.index.schema import Entry, body_number, page_number
-from tarantula.search.index.schema_part_schema import Field
-from tarantula.search.index.storage import Index
-from tarantula.search.texts.content import unpacked
+from tarantula.search.index.indexer_part_latest import entries_with_wrong_latest, pages_found
+from tarantula.search.index.schema import IndexEntry, body_number, page_number
+from tarantula.search.index.schema_part_schema import IndexField
+from tarantula.search.index.storage import SearchIndex
+from tarantula.search.texts.content import unpack_text
 from tarantula.store.bulk import chunks
-from tarantula.store.journal import Follower, Happened, given_away
+from tarantula.store.journal import JournalFollower, JournalKind, last_assigned_id
 from tarantula.tables.publications import Document, Item, LinkWeight, Publication, ReadText, Server
 
-FOLLOWED = (Happened.READ, Happened.RANKED, Happened.REMOVED)
-ENTRIES = 200
+FOLLOWED_EVENTS = (JournalKind.READ, JournalKind.RANKED, JournalKind.REMOVED)
+ENTRIES_PER_STEP = 200
 """Of the journal, that are dealt with at a time."""
-ROWS = 500
+DOCUMENTS_PER_CHUNK = 500
 
 
-class OtherJournal(TarantulaError):
+class JournalMismatch(TarantulaError):
     """An index that knows of more than ever happened."""
 
     def __init__(self, folder: Path) -> None:
@@ -37,7 +37,7 @@ class OtherJournal(TarantulaError):
         )
 
 
-class Step(NamedTuple):
+class IndexerStep(NamedTuple):
     """What one look at the journal came to."""
 
     documents: int
@@ -48,62 +48,62 @@ class Step(NamedTuple):
 class Indexer:
     """Follows the journal for one index."""
 
-    def __init__(self, database: Database, index: Index, *, in_order: bool = False) -> None:
+    def __init__(self, database: Database, index: SearchIndex, *, in_order: bool = False) -> None:
         self._database = database
         self._index = index
-        self._follower = Follower(index.place, FOLLOWED, in_order=in_order)
+        self._follower = JournalFollower(index.place, FOLLOWED_EVENTS, in_order=in_order)
         self._is_checked = False
 
-    def step(self) -> Step:
+    def step(self) -> IndexerStep:
         """Take the next entries of the journal into the index, and commit."""
         with self._database.reading() as session:
             self.check(session.connection())
-            entries = self._follower.next(session.connection(), ENTRIES)
+            entries = self._follower.next(session.connection(), ENTRIES_PER_STEP)
             touched, seen, documents = set[int](), set[int](), 0
             for entry in entries:
                 match entry.kind:
-                    case Happened.READ | Happened.RANKED:
+                    case JournalKind.READ | JournalKind.RANKED:
                         # What was read and ranked meanwhile is taken once, with all that is known of it now.
                         put = self._put(session, [number for number in entry.documents if number not in seen])
                         seen.update(entry.documents)
                         touched |= put
                         documents += len(put)
-                    case Happened.REMOVED:
-                        touched |= self._forget(self._index.term(Field.ITEM, entry.item_id))
+                    case JournalKind.REMOVED:
+                        touched |= self._forget(self._index.term(IndexField.ITEM, entry.item_id))
         if touched:
             self._index.flush()
-            self._index.put(unsettled(self._index, touched))
+            self._index.put(entries_with_wrong_latest(self._index, touched))
         if entries or self._follower.place != self._index.place:
             self._index.commit(self._follower.place)
-        return Step(documents, self._follower.place, not entries)
+        return IndexerStep(documents, self._follower.place, not entries)
 
     def check(self, connection: Connection) -> None:
         """Look, once, whether the index follows this journal: in another, or one put back, it would miss entries."""
-        if not self._is_checked and self._follower.place > given_away(connection):
-            raise OtherJournal(self._index.folder)
+        if not self._is_checked and self._follower.place > last_assigned_id(connection):
+            raise JournalMismatch(self._index.folder)
         self._is_checked = True
 
     def _put(self, session: Session, numbers: list[int]) -> set[int]:
         pages: set[int] = set()
-        for chunk in chunks(numbers, ROWS):
-            entries = list(entries_of(session, chunk))
+        for chunk in chunks(numbers, DOCUMENTS_PER_CHUNK):
+            entries = list(read_entries(session, chunk))
             self._index.put(entries)
             pages |= {entry.page for entry in entries}
             # What is there no more, or says nothing any more, is found no more.
             gone = set(chunk) - {entry.number for entry in entries}
             if gone:
-                pages |= self._forget(self._index.terms(Field.NUMBER, gone))
+                pages |= self._forget(self._index.terms(IndexField.NUMBER, gone))
         return pages
 
     def _forget(self, query: Query) -> set[int]:
         """Remove what a query finds; return the pages of which captures before may be the last again."""
         self._index.flush()
-        pages = pages_of(self._index, query)
+        pages = pages_found(self._index, query)
         self._index.remove(query)
         return pages
 
 
-def entries_of(session: Session, numbers: Iterable[int]) -> Iterator[Entry]:
+def read_entries(session: Session, numbers: Iterable[int]) -> Iterator[IndexEntry]:
     """Yield documents that were read, as an index takes them."""
     rows = session.execute(
         select(
@@ -133,9 +133,9 @@ def entries_of(session: Session, numbers: Iterable[int]) -> Iterator[Entry]:
     return map(_entry, rows)
 
 
-def _entry(row: Any) -> Entry:
-    content = unpacked(row.content)
-    return Entry(
+def _entry(row: Any) -> IndexEntry:
+    content = unpack_text(row.content)
+    return IndexEntry(
         number=row.id,
         item=row.item_id,
         publication=row.publication,

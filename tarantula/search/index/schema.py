@@ -10,15 +10,24 @@ from typing import Any
 from tantivy import Document
 
 from tarantula.core.urls import host_of
-from tarantula.search.index.schema_part_schema import LIKENESS, SAID, SKETCH, STEMMED, TEXTS, WHOLE, Field, stems
-from tarantula.search.texts.similarity import bands_of, likeness_from, sketch_of
-from tarantula.search.texts.words import stemmed
+from tarantula.search.index.schema_part_schema import (
+    SIGNATURE_FIELDS,
+    SKETCH_FIELD,
+    STEMMED_FIELDS,
+    TEXT_FIELDS,
+    WHOLE_STEMS_FIELD,
+    WHOLE_STEMS_SOURCES,
+    IndexField,
+    stems_field,
+)
+from tarantula.search.texts.similarity import signature_bands, signature_from_bands, sketch_of
+from tarantula.search.texts.words import stemmed_text
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
-class Entry:
+class IndexEntry:
     """A capture of a document, with all that it is found by."""
 
     number: int
@@ -45,57 +54,73 @@ class Entry:
     likeness: bytes = b""
 
 
-_ONE = [name for name in Entry.__slots__ if name not in ("leads_to", "collected", "rank", "likeness")]
+_ONE = [name for name in IndexEntry.__slots__ if name not in ("leads_to", "collected", "rank", "likeness")]
 
 
-def document_of(entry: Entry) -> Document:
+def index_document(entry: IndexEntry) -> Document:
     """Return an entry as the index takes it."""
     document = Document()
-    for name in (Field.NUMBER, Field.ITEM, Field.PAGE, Field.BODY, Field.LATEST, Field.INLINKS):
+    for name in (
+        IndexField.NUMBER,
+        IndexField.ITEM,
+        IndexField.PAGE,
+        IndexField.BODY,
+        IndexField.LATEST,
+        IndexField.INLINKS,
+    ):
         document.add_unsigned(name, getattr(entry, name))
-    document.add_unsigned(Field.YEAR, entry.collected.year)
-    document.add_unsigned(Field.COLLECTED, milliseconds(entry.collected))
-    document.add_float(Field.RANK, entry.rank)
-    for name in (Field.PUBLICATION, Field.URN, Field.URL, Field.SERVER, Field.TYPE, Field.LANGUAGE):
+    document.add_unsigned(IndexField.YEAR, entry.collected.year)
+    document.add_unsigned(IndexField.COLLECTED, to_milliseconds(entry.collected))
+    document.add_float(IndexField.RANK, entry.rank)
+    for name in (
+        IndexField.PUBLICATION,
+        IndexField.URN,
+        IndexField.URL,
+        IndexField.SERVER,
+        IndexField.TYPE,
+        IndexField.LANGUAGE,
+    ):
         document.add_text(name, getattr(entry, name))
-    document.add_text(Field.ADDRESS, entry.url)
-    for domain in domains_of(entry.server):
-        document.add_text(Field.SITE, domain)
-    for place, band in enumerate(bands_of(entry.likeness)):
-        document.add_unsigned(LIKENESS[place], band)
+    document.add_text(IndexField.ADDRESS, entry.url)
+    for domain in domains_of_server(entry.server):
+        document.add_text(IndexField.SITE, domain)
+    for place, band in enumerate(signature_bands(entry.likeness)):
+        document.add_unsigned(SIGNATURE_FIELDS[place], band)
     if entry.likeness:
-        document.add_unsigned(SKETCH, sketch_of(entry.likeness))
+        document.add_unsigned(SKETCH_FIELD, sketch_of(entry.likeness))
     for key in entry.leads_to:
-        document.add_text(Field.LEADS_TO, key)
-    texts = {name: text for name in TEXTS if (text := getattr(entry, name))}
+        document.add_text(IndexField.LEADS_TO, key)
+    texts = {name: text for name in TEXT_FIELDS if (text := getattr(entry, name))}
     for name, text in texts.items():
         document.add_text(name, text)
-        if name in STEMMED:
-            document.add_text(stems(name), stemmed(text, entry.language))
-    said = "\n".join(texts[name] for name in SAID if name in texts)
-    document.add_text(WHOLE, stemmed(said, entry.language))
+        if name in STEMMED_FIELDS:
+            document.add_text(stems_field(name), stemmed_text(text, entry.language))
+    said = "\n".join(texts[name] for name in WHOLE_STEMS_SOURCES if name in texts)
+    document.add_text(WHOLE_STEMS_FIELD, stemmed_text(said, entry.language))
     return document
 
 
-def entry_of(document: Document) -> Entry:
+def entry_of_document(document: Document) -> IndexEntry:
     """Return what the index keeps of an entry: all of it."""
     values: dict[str, Any] = {name: document.get_first(name) for name in _ONE}
-    values |= {name: values[name] or "" for name in TEXTS}
-    return Entry(
+    values |= {name: values[name] or "" for name in TEXT_FIELDS}
+    return IndexEntry(
         **values,
-        collected=moment(document.get_first(Field.COLLECTED) or 0),
-        rank=document.get_first(Field.RANK) or 0.0,
-        leads_to=document.get_all(Field.LEADS_TO),
-        likeness=likeness_from([band for name in LIKENESS if (band := document.get_first(name)) is not None]),
+        collected=from_milliseconds(document.get_first(IndexField.COLLECTED) or 0),
+        rank=document.get_first(IndexField.RANK) or 0.0,
+        leads_to=document.get_all(IndexField.LEADS_TO),
+        likeness=signature_from_bands(
+            [band for name in SIGNATURE_FIELDS if (band := document.get_first(name)) is not None]
+        ),
     )
 
 
-def milliseconds(moment: datetime) -> int:
+def to_milliseconds(moment: datetime) -> int:
     """Return a time as the index holds it; none is before 1970."""
     return max((moment - _BEGINNING) // timedelta(milliseconds=1), 0)
 
 
-def moment(milliseconds: int) -> datetime:
+def from_milliseconds(milliseconds: int) -> datetime:
     """Return the time that the index holds so."""
     return _BEGINNING + timedelta(milliseconds=milliseconds)
 
@@ -114,7 +139,7 @@ def _number(words: bytes) -> int:
     return int.from_bytes(blake2b(words, digest_size=8).digest(), "big")
 
 
-def domains_of(server: str) -> list[str]:
+def domains_of_server(server: str) -> list[str]:
     """Return a server and every domain that it is in: ``www.fc.ul.pt``, ``fc.ul.pt``, ``ul.pt``, ``pt``."""
     host = host_of(server)
     labels = [] if ":" in host or host.rpartition(".")[2].isdigit() else host.split(".")

@@ -12,22 +12,22 @@ from typing import NamedTuple
 import tantivy
 from tantivy import DocAddress, IndexWriter, Query, Searcher
 
-from tarantula.core.errors import NotUsable, TarantulaError
-from tarantula.search.index.schema import Entry, document_of
-from tarantula.search.index.schema_part_schema import VERSION, Field, schema
-from tarantula.search.index.storage_part_place import Place
-from tarantula.search.texts.words import EXACT, PARTED, exact, parted
+from tarantula.core.errors import TarantulaError, UnusableError
+from tarantula.search.index.schema import IndexEntry, index_document
+from tarantula.search.index.schema_part_schema import SCHEMA_VERSION, IndexField, build_schema
+from tarantula.search.index.storage_part_place import JournalPosition
+from tarantula.search.texts.words import EXACT_TOKENIZER, WHITESPACE_TOKENIZER, exact_analyzer, whitespace_analyzer
 
-HEAP = 64_000_000
+WRITER_HEAP_BYTES = 64_000_000
 """Bytes that are gathered before they are written."""
-MOST = 1_000_000
-META = "meta.json"
+MOST_ADDRESSES = 1_000_000
+META_FILE = "meta.json"
 """The file that says which others belong to an index."""
-LOCK = ".tantivy-writer.lock"
+LOCK_FILE = ".tantivy-writer.lock"
 """The file that whoever writes has locked."""
 
 
-class DamagedIndex(NotUsable):
+class DamagedIndex(UnusableError):
     """An index that cannot be read."""
 
     def __init__(self, folder: Path, error: object) -> None:
@@ -37,7 +37,7 @@ class DamagedIndex(NotUsable):
         )
 
 
-class OtherVersion(NotUsable):
+class OutdatedIndex(UnusableError):
     """An index that another version of the program made."""
 
     def __init__(self, folder: Path) -> None:
@@ -54,7 +54,7 @@ class BusyIndex(TarantulaError):
         super().__init__(f"Another process is at work on the index in {folder}: let it go on, or end it first.")
 
 
-class Seen(NamedTuple):
+class IndexSnapshot(NamedTuple):
     """An index at a moment."""
 
     searcher: Searcher
@@ -63,7 +63,7 @@ class Seen(NamedTuple):
 
 
 @contextmanager
-def damage_told(folder: Path) -> Iterator[None]:
+def reporting_damage(folder: Path) -> Iterator[None]:
     """Say that an index is damaged, whatever is met in its files."""
     try:
         yield
@@ -76,7 +76,7 @@ def damage_told(folder: Path) -> Iterator[None]:
         raise DamagedIndex(folder, error) from None
 
 
-def remove(folder: Path) -> None:
+def remove_index(folder: Path) -> None:
     """Remove an index, of any version, unless somebody is at work on it."""
     try:
         found = tantivy.Index.open(str(folder))
@@ -85,27 +85,27 @@ def remove(folder: Path) -> None:
         found = None
     if found is not None:
         try:
-            found.writer(HEAP, 1)
+            found.writer(WRITER_HEAP_BYTES, 1)
         except ValueError as error:
             raise BusyIndex(folder) from error
     shutil.rmtree(folder)
 
 
-class Index:
+class SearchIndex:
     """What can be found, and up to where the journal was followed."""
 
     def __init__(self, folder: Path, *, is_for_writing: bool = False) -> None:
         """Open it; one of another version is removed by whoever will write, and nobody else."""
         self.folder = folder
-        self._place = Place(folder / "place.json", VERSION)
-        self._schema = schema()
+        self._place = JournalPosition(folder / "place.json", SCHEMA_VERSION)
+        self._schema = build_schema()
         if self._place.is_of_another_version():
             if not is_for_writing:
-                raise OtherVersion(folder)
-            remove(folder)
+                raise OutdatedIndex(folder)
+            remove_index(folder)
         self._index = self._opened()
-        self._index.register_tokenizer(EXACT, exact())
-        self._index.register_tokenizer(PARTED, parted())
+        self._index.register_tokenizer(EXACT_TOKENIZER, exact_analyzer())
+        self._index.register_tokenizer(WHITESPACE_TOKENIZER, whitespace_analyzer())
         self._writer: IndexWriter | None = None
 
     @property
@@ -123,19 +123,19 @@ class Index:
         self._index.reload()
         return self._index.searcher()
 
-    def seen(self) -> Seen:
+    def seen(self) -> IndexSnapshot:
         """Return it as it was committed last, with its place."""
         # First: what is committed in between is in the index, and not the other way round.
         place = self.place
-        return Seen(self.searcher(), place)
+        return IndexSnapshot(self.searcher(), place)
 
-    def put(self, entries: Iterable[Entry]) -> None:
+    def put(self, entries: Iterable[IndexEntry]) -> None:
         """Add entries, or put them in the place of those with the same numbers."""
         new = list(entries)
         if new:
-            self.remove(self.terms(Field.NUMBER, [entry.number for entry in new]))
+            self.remove(self.terms(IndexField.NUMBER, [entry.number for entry in new]))
         for entry in new:
-            self.writer.add_document(document_of(entry))
+            self.writer.add_document(index_document(entry))
 
     def remove(self, query: Query) -> None:
         """Remove what a query finds."""
@@ -153,13 +153,13 @@ class Index:
 
     def addresses(self, searcher: Searcher, query: Query) -> list[DocAddress]:
         """Return where everything is that a query finds."""
-        return [address for _, address in searcher.search(query, limit=MOST, count=False).hits]
+        return [address for _, address in searcher.search(query, limit=MOST_ADDRESSES, count=False).hits]
 
-    def term(self, field: Field, value: str | int) -> Query:
+    def term(self, field: IndexField, value: str | int) -> Query:
         """Return a query for a value."""
         return Query.term_query(self._schema, field, value, "basic")
 
-    def terms(self, field: Field, values: Iterable[str | int]) -> Query:
+    def terms(self, field: IndexField, values: Iterable[str | int]) -> Query:
         """Return a query for any of some values."""
         return Query.term_set_query(self._schema, field, list(values))
 
@@ -175,7 +175,7 @@ class Index:
     def is_kept(self) -> bool:
         """Whether a process is at work on it."""
         try:
-            with (self.folder / LOCK).open("rb") as lock:
+            with (self.folder / LOCK_FILE).open("rb") as lock:
                 flock(lock, LOCK_EX | LOCK_NB)
         except FileNotFoundError:
             return False
@@ -194,16 +194,16 @@ class Index:
         """What changes it; only one process at a time has it."""
         if self._writer is None:
             try:
-                self._writer = self._index.writer(HEAP, 1)
+                self._writer = self._index.writer(WRITER_HEAP_BYTES, 1)
             except ValueError as error:
                 raise BusyIndex(self.folder) from error
         return self._writer
 
     def _opened(self) -> tantivy.Index:
         self.folder.mkdir(parents=True, exist_ok=True)
-        if self.place and not (self.folder / META).exists():
+        if self.place and not (self.folder / META_FILE).exists():
             # An empty one would be made, and taken for one that has everything up to the place.
-            raise DamagedIndex(self.folder, f"{META} is missing")
+            raise DamagedIndex(self.folder, f"{META_FILE} is missing")
         try:
             return tantivy.Index(self._schema, str(self.folder))
         except ValueError as error:

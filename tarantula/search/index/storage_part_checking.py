@@ -17,7 +17,7 @@ _KNOWN_BY = 1337
 _PIECE = 1 << 20
 
 
-def check(folder: Path) -> None:
+def check_index_files(folder: Path) -> None:
     """Compare every file of an index with its checksum, and say which does not have it."""
     for path in sorted(_files(folder)):
         try:

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from tarantula.store.errors_part_disk import writing
+from tarantula.store.errors_part_disk import write_errors
 
 
-class Place(NamedTuple):
+class JournalPosition(NamedTuple):
     """A file with a place, for what was made by a version of the program."""
 
     path: Path
@@ -21,7 +21,7 @@ class Place(NamedTuple):
 
     def write(self, place: int) -> None:
         """Note the place."""
-        with writing(self.path):
+        with write_errors(self.path):
             new = self.path.with_suffix(".new")
             new.write_text(json.dumps({"version": self.version, "place": place}))
             new.replace(self.path)

@@ -8,17 +8,17 @@ from math import log
 from tantivy import Searcher
 
 
-def known_forms(searcher: Searcher, field: str, forms: Iterable[str]) -> dict[str, int]:
+def form_frequencies(searcher: Searcher, field: str, forms: Iterable[str]) -> dict[str, int]:
     """Return in how many documents each form of a word is; those that are in none are left out."""
     return {form: number for form in forms if (number := searcher.doc_freq(field, form))}
 
 
-def together(searcher: Searcher, known: dict[str, int]) -> int:
+def word_frequency(searcher: Searcher, known: dict[str, int]) -> int:
     """Return in how many documents a word is, in any form, about: those with several forms of it count for several."""
     return min(sum(known.values()), searcher.num_docs)
 
 
-def rarity(searcher: Searcher, number: int) -> float:
+def bm25_idf(searcher: Searcher, number: int) -> float:
     """Return what a word counts for that so many documents have, as BM25 has it."""
     # Documents that were removed are counted until the index is merged.
     missing = max(searcher.num_docs - number, 0)

@@ -14,7 +14,7 @@ from tarantula.core.urls import canonical
 
 MOST_WORDS = 64
 """Words of a query that are looked for; it says so when there were more."""
-LONGEST = 200_000
+LONGEST_QUERY = 200_000
 """Letters of a query that are looked at."""
 
 _TOKEN = re.compile(r'(?P<minus>-?)(?:(?P<filter>[a-z]+):(?=\S))?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
@@ -26,7 +26,7 @@ TIME_FILTERS = frozenset({"before", "after"})
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class QueryWords:
     """Words that stand next to each other: one, or those of a phrase."""
 
     text: str
@@ -36,12 +36,12 @@ class Words:
 
 
 @dataclass(slots=True)
-class Asked:
+class ParsedQuery:
     """A query."""
 
-    wanted: list[list[Words]] = field(default_factory=list)
+    wanted: list[list[QueryWords]] = field(default_factory=list)
     """Of each of these, at least one."""
-    unwanted: list[Words] = field(default_factory=list)
+    unwanted: list[QueryWords] = field(default_factory=list)
     values: dict[str, list[str]] = field(default_factory=dict)
     """By filter: any of the values."""
     without: dict[str, list[str]] = field(default_factory=dict)
@@ -64,13 +64,13 @@ class Asked:
         return self.since is not None or self.until is not None
 
 
-def understood(text: str) -> Asked:
+def parse_query(text: str) -> ParsedQuery:
     """Return what a text asks for."""
-    asked = Asked()
+    asked = ParsedQuery()
     is_alternative = False
     number = 0
     # Letters and their accents may have been typed one after the other.
-    for token in _TOKEN.finditer(_CONTROL.sub(" ", normalize("NFC", text[:LONGEST]))):
+    for token in _TOKEN.finditer(_CONTROL.sub(" ", normalize("NFC", text[:LONGEST_QUERY]))):
         if token["word"] == "OR" and not token["minus"] and not token["filter"]:
             is_alternative = bool(asked.wanted)
             continue
@@ -83,7 +83,7 @@ def understood(text: str) -> Asked:
     return asked
 
 
-def _take(asked: Asked, token: re.Match[str], is_alternative: bool) -> None:
+def _take(asked: ParsedQuery, token: re.Match[str], is_alternative: bool) -> None:
     name, is_phrase = token["filter"] or "", token["phrase"] is not None
     text = (token["phrase"] if is_phrase else token["word"]).strip()
     # Signs are in no index.
@@ -93,7 +93,7 @@ def _take(asked: Asked, token: re.Match[str], is_alternative: bool) -> None:
         return
     if name and name not in TEXT_FILTERS:
         text, name = f"{name}:{text}", ""
-    words = Words(text, is_phrase, name)
+    words = QueryWords(text, is_phrase, name)
     if token["minus"]:
         asked.unwanted.append(words)
     elif is_alternative:
@@ -102,7 +102,7 @@ def _take(asked: Asked, token: re.Match[str], is_alternative: bool) -> None:
         asked.wanted.append([words])
 
 
-def _filter(asked: Asked, name: str, value: str, is_unwanted: bool) -> bool:
+def _filter(asked: ParsedQuery, name: str, value: str, is_unwanted: bool) -> bool:
     """Take a filter; return whether it was one."""
     if name in VALUE_FILTERS:
         (asked.without if is_unwanted else asked.values).setdefault(name, []).append(value.lower())
@@ -115,8 +115,8 @@ def _filter(asked: Asked, name: str, value: str, is_unwanted: bool) -> bool:
     return False
 
 
-def _time(asked: Asked, name: str, value: str) -> bool:
-    begin, end = span_of(value) or (None, None)
+def _time(asked: ParsedQuery, name: str, value: str) -> bool:
+    begin, end = date_span(value) or (None, None)
     if begin is None or end is None:
         asked.notes.append(f"{value!r} is no date: write it as 2026, 2026-06 or 2026-06-12.")
         return True
@@ -127,7 +127,7 @@ def _time(asked: Asked, name: str, value: str) -> bool:
     return True
 
 
-def span_of(text: str) -> tuple[datetime, datetime] | None:
+def date_span(text: str) -> tuple[datetime, datetime] | None:
     """Return when a year, a month or a day begins and ends; nothing if there is no such."""
     found = _DATE.fullmatch(text)
     if found is None:

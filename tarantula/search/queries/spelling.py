@@ -8,56 +8,56 @@ from string import ascii_lowercase
 
 from tantivy import Schema, Searcher
 
-from tarantula.search.index.schema_part_schema import Field
-from tarantula.search.queries.parser import Asked
-from tarantula.search.queries.spelling_part_written import as_written
-from tarantula.search.texts.words import exact
+from tarantula.search.index.schema_part_schema import IndexField
+from tarantula.search.queries.parser import ParsedQuery
+from tarantula.search.queries.spelling_part_written import accented_form
+from tarantula.search.texts.words import exact_analyzer
 
-SAME_BEGINNING = 2
+FIXED_PREFIX_LENGTH = 2
 """Letters that are taken to be right."""
-SHORTEST = 4
+SHORTEST_WORD = 4
 """Letters of a word whose first may be wrong: that many are compared of its beginning."""
-MOST = 2_000
+MOST_CANDIDATES = 2_000
 """Words with the same beginning that are compared."""
-NEAR = 0.75
+LEAST_SIMILARITY = 0.75
 """How like a word one has to be that may have been meant, from 0 to 1."""
 
 
-def did_you_mean(schema: Schema, searcher: Searcher, asked: Asked, query: str) -> str | None:
+def spelling_suggestion(schema: Schema, searcher: Searcher, asked: ParsedQuery, query: str) -> str | None:
     """Return a query in which words that no document has are replaced by those that were perhaps meant."""
     meant = query
     for group in asked.wanted:
         for words in group:
-            parts = exact().analyze(words.text)
+            parts = exact_analyzer().analyze(words.text)
             if len(parts) == 1 and not words.is_phrase and (better := _nearest(searcher, parts[0])):
-                meant = meant.replace(words.text, as_written(schema, searcher, better))
+                meant = meant.replace(words.text, accented_form(schema, searcher, better))
     return meant if meant != query else None
 
 
 def _nearest(searcher: Searcher, word: str) -> str | None:
     """Return the word of the index that is most like one that it does not have; of equal ones the most frequent."""
-    if any(searcher.doc_freq(field, word) for field in (Field.MAIN, Field.TITLE, Field.REST)):
+    if any(searcher.doc_freq(field, word) for field in (IndexField.MAIN, IndexField.TITLE, IndexField.REST)):
         return None
-    return _best(searcher, word, [word[:SAME_BEGINNING]]) or _best(searcher, word, _other_beginnings(word))
+    return _best(searcher, word, [word[:FIXED_PREFIX_LENGTH]]) or _best(searcher, word, _other_beginnings(word))
 
 
 def _best(searcher: Searcher, word: str, beginnings: Iterable[str]) -> str | None:
     best, matcher = (0.0, 0, ""), SequenceMatcher(None, "", word)
     for begun in beginnings:
-        for other, number in searcher.terms_with_prefix(Field.MAIN, begun, limit=MOST):
+        for other, number in searcher.terms_with_prefix(IndexField.MAIN, begun, limit=MOST_CANDIDATES):
             matcher.set_seq1(other)
             # The first two are quick, and never below the third.
-            if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= NEAR:
+            if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= LEAST_SIMILARITY:
                 best = max(best, (matcher.ratio(), number, other))
-    return best[2] if best[0] >= NEAR else None
+    return best[2] if best[0] >= LEAST_SIMILARITY else None
 
 
 def _other_beginnings(word: str) -> Iterator[str]:
     """Yield how a word may begin whose first letter is wrong: it is another, there is one before it, or it goes."""
-    if len(word) < SHORTEST:
+    if len(word) < SHORTEST_WORD:
         return
     for letter in ascii_lowercase:
-        yield letter + word[1:SHORTEST]
-        yield letter + word[: SHORTEST - 1]
-    yield word[1:SHORTEST]
-    yield word[1] + word[0] + word[2:SHORTEST]
+        yield letter + word[1:SHORTEST_WORD]
+        yield letter + word[: SHORTEST_WORD - 1]
+    yield word[1:SHORTEST_WORD]
+    yield word[1] + word[0] + word[2:SHORTEST_WORD]

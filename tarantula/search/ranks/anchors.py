@@ -13,14 +13,14 @@ from typing import Self
 
 from tarantula.core.errors import TarantulaError
 
-LONGEST = 400
+LONGEST_ANCHOR_TEXT = 400
 """Letters of all that a page is called."""
-HELD = 200_000
+MOST_IN_MEMORY = 200_000
 """Names that are counted in memory before they are put aside."""
-MOST_PAGES = 20
+MOST_NAMED_PAGES = 20
 """What more pages are called, and more than one in a hundred, says nothing of any of them."""
 
-GENERIC = frozenset(
+GENERIC_ANCHORS = frozenset(
     {
         *("aqui", "clique aqui", "carregue aqui", "mais", "ler mais", "leia mais", "saber mais", "saiba mais"),
         *("ver mais", "veja mais", "mais informações", "ver", "ver tudo", "ver todos", "continuar", "continuar a ler"),
@@ -50,7 +50,7 @@ _NAMES = """
 """
 
 
-class Anchors:
+class AnchorTexts:
     """Gathers names, then tells those of each page; what does not fit into memory is in a file without a name."""
 
     def __init__(self) -> None:
@@ -72,8 +72,8 @@ class Anchors:
 
     def add(self, named: Iterable[tuple[int, str]]) -> None:
         """Count what one page calls others: each name once."""
-        self._held.update({(target, words) for target, text in named if (words := meant(text))})
-        if len(self._held) > HELD:
+        self._held.update({(target, words) for target, text in named if (words := anchor_words(text))})
+        if len(self._held) > MOST_IN_MEMORY:
             self._put_aside()
 
     def count(self, pages: int) -> None:
@@ -81,7 +81,7 @@ class Anchors:
         self._put_aside()
         self._file.execute(_COUNT)
         self._file.execute("DROP TABLE said")
-        self._file.execute(_FIND_GENERIC, (max(MOST_PAGES, pages // 100),))
+        self._file.execute(_FIND_GENERIC, (max(MOST_NAMED_PAGES, pages // 100),))
 
     def names(self, begin: int, end: int) -> dict[int, str]:
         """Return what the pages from one number to another are called, the most usual first."""
@@ -97,15 +97,15 @@ class Anchors:
 
 
 @lru_cache(100_000)
-def meant(text: str) -> str:
+def anchor_words(text: str) -> str:
     """Return the words of a link; none if they are only numbers, or what is written on links to anything."""
     words = " ".join(_WORDS.findall(text.lower()))
-    return "" if words in GENERIC or words.replace(" ", "").isdigit() else words
+    return "" if words in GENERIC_ANCHORS or words.replace(" ", "").isdigit() else words
 
 
 def _lines(names: Iterable[str]) -> str:
     chosen: list[str] = []
-    left = LONGEST
+    left = LONGEST_ANCHOR_TEXT
     for name in names:
         left -= len(name) + 1
         if left < 0:

@@ -10,29 +10,29 @@ import numpy
 from scipy.sparse import csr_array
 from sqlalchemy.orm import Session
 
-from tarantula.search.ranks.graph_part_link_rows import Numbers, Pages, links_of, pages_of, redirects_of
+from tarantula.search.ranks.graph_part_link_rows import Numbers, PageRows, read_links, read_pages, read_redirects
 from tarantula.search.ranks.pagerank import link_matrix, ranks_of
 
-LONGEST_WAY = 6
+REDIRECT_DOUBLINGS = 6
 """Redirects in a row are followed to the sixty-fourth, for each round doubles the step."""
-NOWHERE = -1
-DOCUMENTS = 500
+NO_PAGE = -1
+DOCUMENTS_PER_CHUNK = 500
 """That are named at a time."""
 
 
-class Ways:
+class RedirectMap:
     """Tells which page a key stands for: its own, or the one that its redirects lead to."""
 
     def __init__(self, pages: Numbers, redirects: Numbers, targets: Numbers) -> None:
         self._pages = pages
         # What is a page in one publication and a redirect in another is a page.
-        is_other = _places(pages, redirects) == NOWHERE
+        is_other = _places(pages, redirects) == NO_PAGE
         self._redirects, first = numpy.unique(redirects[is_other], return_index=True)
         self._onward = self._numbers(targets[is_other][first])
-        for _ in range(LONGEST_WAY):
+        for _ in range(REDIRECT_DOUBLINGS):
             goes_on = self._onward >= len(pages)
             self._onward[goes_on] = self._onward[self._onward[goes_on] - len(pages)]
-        self._onward[self._onward >= len(pages)] = NOWHERE
+        self._onward[self._onward >= len(pages)] = NO_PAGE
 
     def pages(self, keys: Numbers) -> Numbers:
         """Return the numbers of the pages that keys stand for, -1 for what was not collected."""
@@ -45,11 +45,11 @@ class Ways:
         """Return the numbers of pages, and of redirects behind them."""
         numbers = _places(self._pages, keys)
         redirects = _places(self._redirects, keys)
-        return numpy.where((numbers == NOWHERE) & (redirects != NOWHERE), redirects + len(self._pages), numbers)
+        return numpy.where((numbers == NO_PAGE) & (redirects != NO_PAGE), redirects + len(self._pages), numbers)
 
 
 @dataclass
-class Graph:
+class LinkGraph:
     """Pages, numbered from zero, and the links between them. A page of two publications is one."""
 
     documents: Numbers
@@ -60,7 +60,7 @@ class Graph:
     """The key of each page."""
     servers: Numbers
     """The server of each page."""
-    ways: Ways
+    ways: RedirectMap
     matrix: csr_array
 
     @cached_property
@@ -85,25 +85,25 @@ class Graph:
         is_leading = numpy.zeros(len(self.keys), numpy.bool_)
         is_leading[self.matrix[pages].indices] = True
         chosen = numpy.flatnonzero(is_leading[self.pages])
-        for start in range(0, len(chosen), DOCUMENTS):
-            part = chosen[start : start + DOCUMENTS]
+        for start in range(0, len(chosen), DOCUMENTS_PER_CHUNK):
+            part = chosen[start : start + DOCUMENTS_PER_CHUNK]
             yield self.documents[part], self.pages[part]
 
 
-def read_graph(session: Session, items: Sequence[int]) -> Graph:
+def read_graph(session: Session, items: Sequence[int]) -> LinkGraph:
     """Return the graph of what is in some items."""
-    found = [pages_of(session, item) for item in items]
+    found = [read_pages(session, item) for item in items]
     keys, first = numpy.unique(numpy.concatenate([pages.keys for pages in found]), return_index=True)
     servers = numpy.concatenate([pages.servers for pages in found])[first]
-    redirects = [redirects_of(session, item) for item in items]
-    ways = Ways(
+    redirects = [read_redirects(session, item) for item in items]
+    ways = RedirectMap(
         keys,
         numpy.concatenate([named for named, _ in redirects]),
         numpy.concatenate([led for _, led in redirects]),
     )
     numbers = [_places(keys, pages.keys) for pages in found]
     sources, targets = _links(session, found, numbers, ways)
-    return Graph(
+    return LinkGraph(
         numpy.concatenate([pages.ids for pages in found]),
         numpy.concatenate(numbers),
         keys,
@@ -113,13 +113,15 @@ def read_graph(session: Session, items: Sequence[int]) -> Graph:
     )
 
 
-def _links(session: Session, found: Sequence[Pages], numbers: Sequence[Numbers], ways: Ways) -> tuple[Numbers, Numbers]:
+def _links(
+    session: Session, found: Sequence[PageRows], numbers: Sequence[Numbers], ways: RedirectMap
+) -> tuple[Numbers, Numbers]:
     """Return the links between pages; what leads elsewhere is let go of as it is read."""
     sources, targets = [numpy.zeros(0, numpy.int32)], [numpy.zeros(0, numpy.int32)]
     for pages, their in zip(found, numbers, strict=True):
-        for links in links_of(session, pages.ids):
+        for links in read_links(session, pages.ids):
             led = ways.pages(links.targets)
-            is_known = led != NOWHERE
+            is_known = led != NO_PAGE
             sources.append(their[links.sources[is_known]])
             targets.append(led[is_known])
     return numpy.concatenate(sources), numpy.concatenate(targets)
@@ -128,6 +130,6 @@ def _links(session: Session, found: Sequence[Pages], numbers: Sequence[Numbers],
 def _places(known: Numbers, keys: Numbers) -> Numbers:
     """Return where keys are in a sorted list, -1 for those that are not."""
     if len(known) == 0:
-        return numpy.full(len(keys), NOWHERE, numpy.int32)
+        return numpy.full(len(keys), NO_PAGE, numpy.int32)
     places = numpy.minimum(numpy.searchsorted(known, keys), len(known) - 1)
-    return numpy.where(known[places] == keys, places, NOWHERE).astype(numpy.int32)
+    return numpy.where(known[places] == keys, places, NO_PAGE).astype(numpy.int32)

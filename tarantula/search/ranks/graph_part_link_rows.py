@@ -11,19 +11,19 @@ from sqlalchemy import Select, select, text
 from sqlalchemy.orm import Session
 
 from tarantula.links.link import LinkKind
-from tarantula.search.texts.reader import IS_READ
+from tarantula.search.texts.reader import IS_SEARCHABLE
 from tarantula.store.listings import IS_REDIRECT
 from tarantula.tables.publications import TRIED, Document, LinkRow
 
-AT_ONCE = 50_000
+ROWS_PER_PARTITION = 50_000
 """Rows that are held as they come."""
-PAGES = 2_000
+PAGES_PER_QUERY = 2_000
 """Whose links are asked for at a time."""
 
 Numbers = NDArray[Any]
 
 
-class Pages(NamedTuple):
+class PageRows(NamedTuple):
     """The documents of an item that can be found, by their ids."""
 
     ids: Numbers
@@ -31,18 +31,18 @@ class Pages(NamedTuple):
     servers: Numbers
 
 
-class Links(NamedTuple):
+class PageLinks(NamedTuple):
     """Some links: where in the list of those that were asked for they begin, and the keys that they lead to."""
 
     sources: Numbers
     targets: Numbers
 
 
-def pages_of(session: Session, item_id: int) -> Pages:
+def read_pages(session: Session, item_id: int) -> PageRows:
     """Return the pages of an item. What is no page (a feed, a list of a site's URLs) says nothing by its links."""
     # With the condition of the index by which they are found.
     rows = select(Document.id, Document.key, Document.server_id).where(
-        Document.item_id == item_id, IS_READ, text(TRIED)
+        Document.item_id == item_id, IS_SEARCHABLE, text(TRIED)
     )
     parts = [
         (_numbers(ids), half_keys(b"".join(keys)), _numbers(servers).astype(numpy.int32))
@@ -52,10 +52,10 @@ def pages_of(session: Session, item_id: int) -> Pages:
     keys = _joined([part[1] for part in parts], numpy.uint64)
     servers = _joined([part[2] for part in parts], numpy.int32)
     order = numpy.argsort(ids)
-    return Pages(ids[order], keys[order], servers[order])
+    return PageRows(ids[order], keys[order], servers[order])
 
 
-def redirects_of(session: Session, item_id: int) -> tuple[Numbers, Numbers]:
+def read_redirects(session: Session, item_id: int) -> tuple[Numbers, Numbers]:
     """Return the keys of an item's redirects, and those that they lead to."""
     rows = (
         select(Document.key, LinkRow.target)
@@ -66,15 +66,15 @@ def redirects_of(session: Session, item_id: int) -> tuple[Numbers, Numbers]:
     return _joined([keys for keys, _ in parts], numpy.uint64), _joined([led for _, led in parts], numpy.uint64)
 
 
-def links_of(session: Session, ids: Numbers) -> Iterator[Links]:
+def read_links(session: Session, ids: Numbers) -> Iterator[PageLinks]:
     """Yield the links of some documents, by which a reader goes on, some at a time; the ids are sorted."""
-    for start in range(0, len(ids), PAGES):
-        asked = ids[start : start + PAGES]
+    for start in range(0, len(ids), PAGES_PER_QUERY):
+        asked = ids[start : start + PAGES_PER_QUERY]
         rows = select(LinkRow.document_id, LinkRow.target).where(
             LinkRow.document_id.in_(asked.tolist()), LinkRow.kind == LinkKind.NAVIGATION
         )
         for sources, targets in _columns(session, rows):
-            yield Links(start + numpy.searchsorted(asked, _numbers(sources)), half_keys(b"".join(targets)))
+            yield PageLinks(start + numpy.searchsorted(asked, _numbers(sources)), half_keys(b"".join(targets)))
 
 
 def half_keys(keys: bytes) -> Numbers:
@@ -83,7 +83,7 @@ def half_keys(keys: bytes) -> Numbers:
 
 
 def _columns(session: Session, rows: Select[*tuple[Any, ...]]) -> Iterator[tuple[Sequence[Any], ...]]:
-    for part in session.execute(rows.execution_options(yield_per=AT_ONCE)).partitions():
+    for part in session.execute(rows.execution_options(yield_per=ROWS_PER_PARTITION)).partitions():
         yield tuple(zip(*part, strict=True))
 
 

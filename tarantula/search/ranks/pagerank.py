@@ -12,7 +12,7 @@ DAMPING = 0.85
 """How likely a reader follows a link, and does not go on anywhere."""
 TOLERANCE = 1e-8
 """What all ranks together may still change when they are taken as found."""
-MOST_ROUNDS = 300
+MOST_ITERATIONS = 300
 """The damping alone brings any graph below the tolerance in 120."""
 
 Numbers = NDArray[Any]
@@ -44,7 +44,7 @@ def ranks_of(matrix: csr_array, damping: float = DAMPING, tolerance: float = TOL
     is_end = links == 0
     share = numpy.where(is_end, 0.0, damping / numpy.maximum(links, 1))
     ranks = numpy.full(pages, 1 / pages)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_ITERATIONS):
         anywhere = 1 - damping + damping * ranks[is_end].sum()
         new = matrix @ (ranks * share) + anywhere / pages
         change = numpy.abs(new - ranks).sum()

@@ -6,13 +6,13 @@ import numpy
 
 from tarantula.search.ranks.pagerank import Numbers
 
-BEST = 2.5
+BEST_PAGE_FACTOR = 2.5
 """How many times as much as an ordinary page the best one weighs."""
-FLAT = 10.0
+LEAST_RANK_RATIO = 10.0
 """How many times the rank of an ordinary page the best one must have to weigh that much."""
 
 
-def weights(ranks: Numbers) -> Numbers:
+def score_weights(ranks: Numbers) -> Numbers:
     """Return for each page the number that an index is given as its rank.
 
     The index multiplies the score of the words by log2(2 + number): 0 leaves a score as it is. An ordinary page (the
@@ -24,7 +24,7 @@ def weights(ranks: Numbers) -> Numbers:
     if len(ranks) == 0:
         return numpy.zeros(0)
     ordinary = numpy.median(ranks)
-    step = numpy.log(ranks / ordinary) / numpy.log(max(ranks.max() / ordinary, FLAT))
-    factor = 1 + (BEST - 1) * numpy.clip(step, 0, 1)
+    step = numpy.log(ranks / ordinary) / numpy.log(max(ranks.max() / ordinary, LEAST_RANK_RATIO))
+    factor = 1 + (BEST_PAGE_FACTOR - 1) * numpy.clip(step, 0, 1)
     scaled: Numbers = numpy.exp2(factor) - 2
     return scaled

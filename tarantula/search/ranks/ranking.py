@@ -11,44 +11,44 @@ from sqlalchemy import Connection, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
-from tarantula.core.states import ALIVE
-from tarantula.search.ranks.anchors import Anchors
-from tarantula.search.ranks.graph import NOWHERE, Graph, read_graph
+from tarantula.core.states import ACTIVE_ITEM_STATES
+from tarantula.search.ranks.anchors import AnchorTexts
+from tarantula.search.ranks.graph import NO_PAGE, LinkGraph, read_graph
 from tarantula.search.ranks.graph_part_link_rows import Numbers, half_keys
-from tarantula.search.ranks.pagerank_part_weights import weights
-from tarantula.search.texts.content import unpacked
-from tarantula.store.journal import Entry, Happened, note
+from tarantula.search.ranks.pagerank_part_weights import score_weights
+from tarantula.search.texts.content import unpack_text
+from tarantula.store.journal import JournalKind, JournalRecord, append_to_journal
 from tarantula.tables.publications import Item, LinkWeight, ReadText
 
 logger = logging.getLogger(__name__)
 
-ROWS = 500
+DOCUMENTS_PER_TRANSACTION = 500
 """Documents that are stored in one transaction, and told in one entry."""
 
 
-def rank_items(database: Database, entries: Iterable[Entry]) -> int:
+def rank_items(database: Database, entries: Iterable[JournalRecord]) -> int:
     """Weigh the documents of items that have ended, each anew; return how many documents that were.
 
     What the items say must have been read before: the names of links are in it.
     """
-    ended = dict.fromkeys(entry.item_id for entry in entries if entry.kind is Happened.ENDED)
-    ranking = Ranking(database)
+    ended = dict.fromkeys(entry.item_id for entry in entries if entry.kind is JournalKind.ENDED)
+    ranking = ItemRanking(database)
     return sum(ranking.rank(item_id) for item_id in ended)
 
 
-class Ranking:
+class ItemRanking:
     """Weighs items one after the other, and reads the links of all publications again only if they changed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._items: list[int] = []
-        self._graph: Graph | None = None
+        self._graph: LinkGraph | None = None
 
     def rank(self, item_id: int) -> int:
         """Weigh the documents of an item; return how many. One that was removed, or goes on, is passed over."""
         with self._database.reading() as session:
             item = session.get(Item, item_id)
-            if item is None or item.state in ALIVE:
+            if item is None or item.state in ACTIVE_ITEM_STATES:
                 return 0
             own = read_graph(session, [item_id])
             graph = self._graph_of_all(session, item, own)
@@ -56,7 +56,7 @@ class Ranking:
         documents, places = own.documents[order], own.pages[order]
         # All of them are pages of the larger graph as well.
         pages = graph.ways.pages(own.keys[places])
-        with Anchors() as anchors:
+        with AnchorTexts() as anchors:
             self._gather(anchors, graph, pages)
             anchors.count(len(documents))
             columns = _columns(own, places, graph, pages)
@@ -64,7 +64,7 @@ class Ranking:
         logger.info("%s: the links to %s documents are counted.", item.urn, f"{len(documents):,}")
         return len(documents)
 
-    def _graph_of_all(self, session: Session, item: Item, own: Graph) -> Graph:
+    def _graph_of_all(self, session: Session, item: Item, own: LinkGraph) -> LinkGraph:
         """Return the graph of an item and the last ones of the other publications."""
         ended = select(func.max(Item.id)).where(Item.finished_at.is_not(None))
         others = ended.where(Item.publication_id != item.publication_id).group_by(Item.publication_id)
@@ -76,25 +76,25 @@ class Ranking:
             self._graph = read_graph(session, items)
         return self._graph
 
-    def _gather(self, anchors: Anchors, graph: Graph, pages: Numbers) -> None:
+    def _gather(self, anchors: AnchorTexts, graph: LinkGraph, pages: Numbers) -> None:
         """Count what documents call these pages."""
         # One more, so that -1 stays -1.
-        place_of = numpy.full(len(graph.keys) + 1, NOWHERE, numpy.int32)
+        place_of = numpy.full(len(graph.keys) + 1, NO_PAGE, numpy.int32)
         place_of[pages] = numpy.arange(len(pages))
         for documents, their_pages in graph.leading_to(pages):
             page_of = dict(zip(documents.tolist(), their_pages.tolist(), strict=True))
             with self._database.reading() as session:
                 texts = select(ReadText.document_id, ReadText.content).where(ReadText.document_id.in_(page_of))
-                said = [(page_of[number], unpacked(content).anchors) for number, content in session.execute(texts)]
+                said = [(page_of[number], unpack_text(content).anchors) for number, content in session.execute(texts)]
             for page, named in said:
                 led = graph.ways.pages(half_keys(bytes.fromhex("".join(key for key, _ in named))))
-                led[led == page] = NOWHERE
+                led[led == page] = NO_PAGE
                 places = place_of[led].tolist()
-                anchors.add((place, words) for place, (_, words) in zip(places, named, strict=True) if place != NOWHERE)
+                anchors.add((place, words) for place, (_, words) in zip(places, named, strict=True) if place != NO_PAGE)
 
-    def _store(self, item_id: int, documents: Numbers, columns: dict[str, Numbers], anchors: Anchors) -> None:
-        for begin in range(0, len(documents), ROWS):
-            end = min(begin + ROWS, len(documents))
+    def _store(self, item_id: int, documents: Numbers, columns: dict[str, Numbers], anchors: AnchorTexts) -> None:
+        for begin in range(0, len(documents), DOCUMENTS_PER_TRANSACTION):
+            end = min(begin + DOCUMENTS_PER_TRANSACTION, len(documents))
             values = {name: column[begin:end].tolist() for name, column in columns.items()}
             names = anchors.names(begin, end)
             values["document_id"] = documents[begin:end].tolist()
@@ -108,11 +108,11 @@ class Ranking:
                     return
 
 
-def _columns(own: Graph, places: Numbers, graph: Graph, pages: Numbers) -> dict[str, Numbers]:
+def _columns(own: LinkGraph, places: Numbers, graph: LinkGraph, pages: Numbers) -> dict[str, Numbers]:
     return {
         "rank": own.ranks[places] * len(own.keys),
         "rank_of_all": graph.ranks[pages] * len(graph.keys),
-        "weight": numpy.maximum(weights(own.ranks)[places], weights(graph.ranks)[pages]),
+        "weight": numpy.maximum(score_weights(own.ranks)[places], score_weights(graph.ranks)[pages]),
         "inlinks": graph.inlinks[pages],
         "inlinks_of_others": graph.inlinks_of_others[pages],
     }
@@ -126,5 +126,5 @@ def _replace(connection: Connection, item_id: int, rows: list[dict[str, Any]]) -
     numbers = [row["document_id"] for row in rows]
     connection.execute(delete(LinkWeight).where(LinkWeight.document_id.in_(numbers)))
     connection.execute(insert(LinkWeight), rows)
-    note(connection, Happened.RANKED, item_id, numbers)
+    append_to_journal(connection, JournalKind.RANKED, item_id, numbers)
     return True

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 
 
 @dataclass(slots=True)
-class Content:
+class ExtractedText:
     """The words of a document, by what they are there for."""
 
     title: str = ""
@@ -27,15 +27,15 @@ class Content:
 
     def packed(self) -> bytes:
         """Return it as bytes."""
-        values = [getattr(self, name) for name in FIELDS]
+        values = [getattr(self, name) for name in PACKED_FIELDS]
         return zlib.compress(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"), 1)
 
 
-FIELDS = [each.name for each in fields(Content)]
+PACKED_FIELDS = [each.name for each in fields(ExtractedText)]
 
 
-def unpacked(packed: bytes) -> Content:
+def unpack_text(packed: bytes) -> ExtractedText:
     """Return what `Content.packed` made bytes of."""
-    content = Content(*json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass")))
+    content = ExtractedText(*json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass")))
     content.anchors = [(key, words) for key, words in content.anchors]
     return content

@@ -8,37 +8,37 @@ from collections.abc import Iterator
 from turbohtml import Document, Element
 
 from tarantula.core.urls import key_of
-from tarantula.links.charset import encoding_of
-from tarantula.links.markup import base_of, parsed
-from tarantula.links.resolve import targets
-from tarantula.search.texts.content import Content
+from tarantula.links.charset import encoding_by_label
+from tarantula.links.markup import base_of, parse_html
+from tarantula.links.resolve import resolve_references
+from tarantula.search.texts.content import ExtractedText
 from tarantula.search.texts.content_part_language import language_of
 
 LONGEST_ANCHOR = 200
 """Letters of what a page calls another; more is no name."""
 MOST_ANCHORS = 2_000
 """Links of a page whose words count."""
-HEADINGS = re.compile("h[123]")
-BESIDE = "nav, aside, footer, [role=navigation], [role=complementary], [role=contentinfo], [role=search]"
+HEADING_TAGS = re.compile("h[123]")
+BOILERPLATE_SELECTOR = "nav, aside, footer, [role=navigation], [role=complementary], [role=contentinfo], [role=search]"
 """What a page itself says is not what it is about; a guess would sometimes take it for that."""
 
 
-def page_content(body: bytes, url: str, charset: str | None) -> Content:
+def extract_html(body: bytes, url: str, charset: str | None) -> ExtractedText:
     """Return what a page says, and what it calls the pages that it leads to."""
     # Menus are often written without a space between their links.
-    document = parsed(body.replace(b"</a><a", b"</a> <a"), encoding_of(charset), positions=False)
+    document = parse_html(body.replace(b"</a><a", b"</a> <a"), encoding_by_label(charset), positions=False)
     for unseen in document.find_all("noscript"):
         unseen.decompose()
-    title, headings = _text_of(document.find("title")), [_text_of(one) for one in document.find_all(HEADINGS)]
+    title, headings = _text_of(document.find("title")), [_text_of(one) for one in document.find_all(HEADING_TAGS)]
     anchors = list(_anchors(document, url))
     lines = _lines(_body_text(document))
-    for beside in document.select(BESIDE):
+    for beside in document.select(BOILERPLATE_SELECTOR):
         beside.decompose()
     article = document.article()
     main = _lines(article.text) or _lines(_body_text(document)) or lines
     inside = set(main)
     text = "\n".join(main)
-    return Content(
+    return ExtractedText(
         title=_words(title) or article.title or "",
         headings="\n".join(map(_words, headings)),
         description=article.description or "",
@@ -51,7 +51,7 @@ def page_content(body: bytes, url: str, charset: str | None) -> Content:
 
 def _anchors(document: Document, url: str) -> Iterator[tuple[str, str]]:
     references = _references(document)
-    for target, words in targets(references, url, base_of(document, url)[0], document.encoding):
+    for target, words in resolve_references(references, url, base_of(document, url)[0], document.encoding):
         yield key_of(target).hex(), words
 
 

@@ -11,46 +11,48 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.search.texts.content import Content
-from tarantula.search.texts.content_part_reading import READERS, content_of
+from tarantula.search.texts.content import ExtractedText
+from tarantula.search.texts.content_part_reading import EXTRACTORS, extract_text
 from tarantula.store.bulk import chunks
 from tarantula.store.captures import Capture, capture_of
-from tarantula.store.journal import Entry, Happened, note
+from tarantula.store.journal import JournalKind, JournalRecord, append_to_journal
 from tarantula.store.listings import IS_COLLECTED
-from tarantula.store.warc_reader import Records
-from tarantula.store.warc_reader_part_payload import payload_of
+from tarantula.store.warc_reader import WarcRecordReader
+from tarantula.store.warc_reader_part_payload import decode_payload
 from tarantula.tables.publications import Document, Item, ReadText
 
-RENDERED = "text/html"
-ROWS = 200
+RENDERED_TYPE = "text/html"
+DOCUMENTS_PER_TRANSACTION = 200
 """Documents that are read before they are stored."""
 
-IS_READ = IS_COLLECTED & Document.type.in_(READERS)
+IS_SEARCHABLE = IS_COLLECTED & Document.type.in_(EXTRACTORS)
 """Of documents that can be found by what they say."""
 
 
-class Reader:
+class TextReader:
     """Follows what is collected, and stores what it says."""
 
     def __init__(self, installation: Config, database: Database) -> None:
         self._items = installation.items
         self._database = database
 
-    def read(self, entries: Iterable[Entry]) -> int:
+    def read(self, entries: Iterable[JournalRecord]) -> int:
         """Read the documents of some entries of the journal; return how many could be."""
         return sum(self._read(entry.item_id, chunk) for entry in entries for chunk in self._documents(entry))
 
-    def _documents(self, entry: Entry) -> Iterator[list[int]]:
+    def _documents(self, entry: JournalRecord) -> Iterator[list[int]]:
         """Yield the documents of an entry, some at a time; those of the whole item if it names none."""
-        yield from chunks(entry.documents, ROWS)
+        yield from chunks(entry.documents, DOCUMENTS_PER_TRANSACTION)
         after = 0 if not entry.documents else None
         while after is not None:
             with self._database.reading() as session:
-                of_item = select(Document.id).where(Document.item_id == entry.item_id, Document.id > after, IS_READ)
-                numbers = list(session.scalars(of_item.order_by(Document.id).limit(ROWS)))
+                of_item = select(Document.id).where(
+                    Document.item_id == entry.item_id, Document.id > after, IS_SEARCHABLE
+                )
+                numbers = list(session.scalars(of_item.order_by(Document.id).limit(DOCUMENTS_PER_TRANSACTION)))
             if numbers:
                 yield numbers
-            after = numbers[-1] if len(numbers) == ROWS else None
+            after = numbers[-1] if len(numbers) == DOCUMENTS_PER_TRANSACTION else None
 
     def _read(self, item_id: int, numbers: list[int]) -> int:
         with self._database.reading() as session:
@@ -61,10 +63,10 @@ class Reader:
                 store_texts(session.connection(), item_id, texts, gone)
         return len(texts)
 
-    def _texts(self, session: Session, numbers: list[int]) -> dict[int, Content]:
-        texts: dict[int, Content] = {}
-        with closing(Records()) as records:
-            for document in session.scalars(select(Document).where(Document.id.in_(numbers), IS_READ)):
+    def _texts(self, session: Session, numbers: list[int]) -> dict[int, ExtractedText]:
+        texts: dict[int, ExtractedText] = {}
+        with closing(WarcRecordReader()) as records:
+            for document in session.scalars(select(Document).where(Document.id.in_(numbers), IS_SEARCHABLE)):
                 with suppress(TarantulaError):
                     capture = capture_of(session, self._items, document)
                     content = _content(records, document, capture) if capture is not None else None
@@ -73,22 +75,22 @@ class Reader:
         return texts
 
 
-def _content(records: Records, document: Document, capture: Capture) -> Content | None:
+def _content(records: WarcRecordReader, document: Document, capture: Capture) -> ExtractedText | None:
     is_rendered = capture.rendered_offset is not None
     offset = capture.rendered_offset if capture.rendered_offset is not None else capture.offset
-    payload = payload_of(records.read(str(capture.path), offset))
+    payload = decode_payload(records.read(str(capture.path), offset))
     charset = "utf-8" if is_rendered else document.charset
-    return content_of(payload.body, RENDERED if is_rendered else document.type, document.url, charset)
+    return extract_text(payload.body, RENDERED_TYPE if is_rendered else document.type, document.url, charset)
 
 
 def _gone(numbers: list[int]) -> Select[int]:
     """Select the documents that were read once and have nothing to read any more."""
     known = select(ReadText.document_id).join(Document, Document.id == ReadText.document_id)
-    return known.where(Document.id.in_(numbers), not_(IS_READ))
+    return known.where(Document.id.in_(numbers), not_(IS_SEARCHABLE))
 
 
 def store_texts(
-    connection: Connection, item_id: int, texts: dict[int, Content], gone: Collection[int] = frozenset()
+    connection: Connection, item_id: int, texts: dict[int, ExtractedText], gone: Collection[int] = frozenset()
 ) -> None:
     """Store texts and forget others, unless their item was removed meanwhile."""
     if connection.scalar(select(Item.id).where(Item.id == item_id).with_for_update(read=True)) is None:
@@ -97,4 +99,4 @@ def store_texts(
     rows = [{"document_id": number, "item_id": item_id, "content": text.packed()} for number, text in texts.items()]
     if rows:
         connection.execute(insert(ReadText), rows)
-    note(connection, Happened.READ, item_id, [*texts, *gone])
+    append_to_journal(connection, JournalKind.READ, item_id, [*texts, *gone])

@@ -21,20 +21,20 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-RUN = 5
+SHINGLE_WORDS = 5
 """Words of a run."""
-BINS = 128
+SIGNATURE_BYTES = 128
 """Bytes that are kept of a text."""
-FEWEST = 16
+FEWEST_SHINGLES = 16
 """Runs of a text that is compared at all: shorter ones are alike by chance."""
-LONGEST = 100_000
+LONGEST_TEXT_BYTES = 100_000
 """Bytes of a text that are looked at."""
-ALIKE = 0.8
+NEAR_DUPLICATE_SHARE = 0.8
 """The share of bins from which on two texts are nearly equal."""
-BANDS = BINS // 8
-SKETCH = 64
+SIGNATURE_BANDS = SIGNATURE_BYTES // 8
+SKETCH_BITS = 64
 """Bits of a sketch."""
-FAR = 14
+MOST_DIFFERING_BITS = 14
 """Bits in which the sketches of texts differ, at most, that are nearly equal, in 999 cases of 1,000."""
 
 Numbers = NDArray[Any]
@@ -47,43 +47,43 @@ _WITHOUT_CASE = bytes(letter | 32 if letter in _WITH_CASE else letter for letter
 _IN_WORDS = bytes(letter > 127 or chr(letter).isalnum() for letter in range(256))
 _MIX = (numpy.uint64(0xFF51_AFD7_ED55_8CCD), numpy.uint64(0xC4CE_B9FE_1A85_EC53))
 _SHIFT = numpy.uint64(33)
-_EDGES = numpy.arange(BINS, dtype=numpy.uint64) << numpy.uint64(57)
+_EDGES = numpy.arange(SIGNATURE_BYTES, dtype=numpy.uint64) << numpy.uint64(57)
 
 
-def likeness_of(text: str) -> bytes:
+def signature_of(text: str) -> bytes:
     """Return what is kept of a text; nothing if it is too short."""
-    runs = _runs(text[:LONGEST].encode("utf-8", "replace")[:LONGEST].translate(_WITHOUT_CASE))
-    return _least(runs) if len(runs) >= FEWEST else b""
+    runs = _runs(text[:LONGEST_TEXT_BYTES].encode("utf-8", "replace")[:LONGEST_TEXT_BYTES].translate(_WITHOUT_CASE))
+    return _least(runs) if len(runs) >= FEWEST_SHINGLES else b""
 
 
-def bands_of(likeness: bytes) -> tuple[int, ...]:
+def signature_bands(likeness: bytes) -> tuple[int, ...]:
     """Return the bands of what is kept of a text; none if nothing is."""
     return unpack(f"<{len(likeness) // 8}Q", likeness)
 
 
-def likeness_from(bands: Sequence[int]) -> bytes:
+def signature_from_bands(bands: Sequence[int]) -> bytes:
     """Return what has these bands."""
     return pack(f"<{len(bands)}Q", *bands)
 
 
 def sketch_of(likeness: bytes) -> int:
     """Return the sketch of what is kept of a text."""
-    return int.from_bytes(numpy.packbits(numpy.frombuffer(likeness[:SKETCH], numpy.uint8) & 1).tobytes(), "big")
+    return int.from_bytes(numpy.packbits(numpy.frombuffer(likeness[:SKETCH_BITS], numpy.uint8) & 1).tobytes(), "big")
 
 
-def near_another(sketches: Sequence[int]) -> list[int]:
+def near_duplicate_candidates(sketches: Sequence[int]) -> list[int]:
     """Return the places of those sketches that are near some other one."""
     numbers = numpy.array(sketches, numpy.uint64)
-    are_near = numpy.bitwise_count(numbers[:, None] ^ numbers) <= FAR
+    are_near = numpy.bitwise_count(numbers[:, None] ^ numbers) <= MOST_DIFFERING_BITS
     # Each is near itself.
     places: list[int] = numpy.flatnonzero(are_near.sum(axis=1) > 1).tolist()
     return places
 
 
-def are_alike(one: bytes, other: bytes) -> bool:
+def are_near_duplicates(one: bytes, other: bytes) -> bool:
     """Whether two texts are nearly equal, as far as can be told from what is kept of them."""
     agreeing = numpy.frombuffer(one, numpy.uint8) == numpy.frombuffer(other, numpy.uint8)
-    return bool(agreeing.mean() >= ALIKE)
+    return bool(agreeing.mean() >= NEAR_DUPLICATE_SHARE)
 
 
 def _runs(text: bytes) -> Numbers:
@@ -92,16 +92,16 @@ def _runs(text: bytes) -> Numbers:
     is_word = numpy.frombuffer(b" ".join((b"", text, b"")).translate(_IN_WORDS), numpy.bool_)
     edges = numpy.flatnonzero(is_word[1:] != is_word[:-1])
     begins, ends = edges[::2], edges[1::2]
-    if len(begins) < RUN:
+    if len(begins) < SHINGLE_WORDS:
         return numpy.zeros(0, numpy.uint64)
     # The value of a polynomial over any part is the difference of two sums, moved back to its beginning.
     forth, back = _powers()
     sums = numpy.zeros(len(letters) + 1, numpy.uint64)
     numpy.cumsum(letters * forth[: len(letters)], out=sums[1:])
     words = (sums[ends] - sums[begins]) * back[begins]
-    last = len(words) - RUN + 1
+    last = len(words) - SHINGLE_WORDS + 1
     runs = words[:last]
-    for place in range(1, RUN):
+    for place in range(1, SHINGLE_WORDS):
         runs = runs * _FACTOR + words[place : place + last]
     return _mixed(runs)
 
@@ -109,7 +109,7 @@ def _runs(text: bytes) -> Numbers:
 def _least(runs: Numbers) -> bytes:
     """Return the least run of each bin, a byte of each; an empty bin has what one has that the lot gives it."""
     ordered = numpy.sort(runs)
-    at = numpy.full(BINS + 1, len(ordered))
+    at = numpy.full(SIGNATURE_BYTES + 1, len(ordered))
     at[:-1] = numpy.searchsorted(ordered, _EDGES)
     is_empty = at[1:] == at[:-1]
     # The lowest byte: the highest bits are those of the bin, and the least of many has zeros behind them.
@@ -134,7 +134,7 @@ def _powers() -> tuple[Numbers, Numbers]:
     inverse = pow(_BASE, -1, 1 << 64)
     both = []
     for base in (_BASE, inverse):
-        powers = numpy.full(LONGEST + 1, base, numpy.uint64)
+        powers = numpy.full(LONGEST_TEXT_BYTES + 1, base, numpy.uint64)
         powers[0] = 1
         both.append(numpy.cumprod(powers))
     return both[0], both[1]
@@ -143,4 +143,9 @@ def _powers() -> tuple[Numbers, Numbers]:
 @cache
 def _lots() -> Numbers:
     """Return for each bin the others in the order in which it looks to them; the same for all texts, for good."""
-    return numpy.argsort(_mixed(numpy.arange(1, BINS * BINS + 1, dtype=numpy.uint64)).reshape(BINS, BINS), axis=1)
+    return numpy.argsort(
+        _mixed(numpy.arange(1, SIGNATURE_BYTES * SIGNATURE_BYTES + 1, dtype=numpy.uint64)).reshape(
+            SIGNATURE_BYTES, SIGNATURE_BYTES
+        ),
+        axis=1,
+    )

@@ -7,47 +7,47 @@ from functools import cache, lru_cache, reduce
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from tarantula.search.texts.words_part_commonest import ENGLISH
+from tarantula.search.texts.words_part_commonest import ENGLISH_STOPWORDS
 from tarantula.search.texts.words_part_plurals import singulars
 
 LONGEST_WORD = 80
 """Bytes of a word; what is longer is none."""
-EXACT = "exact"
-PARTED = "parted"
+EXACT_TOKENIZER = "exact"
+WHITESPACE_TOKENIZER = "parted"
 STEMMERS = {"pt": "portuguese", "en": "english"}
 """Languages whose words are also found by their stems."""
-ACCENTED = re.compile(r"\w*[^\W\x00-\x7f]\w*")
+ACCENTED_WORD = re.compile(r"\w*[^\W\x00-\x7f]\w*")
 """A word with an accent, or of other letters."""
 
 
 @cache
-def exact() -> TextAnalyzer:
+def exact_analyzer() -> TextAnalyzer:
     """Return what makes words of a text: without case and accents."""
     return _built(Filter.ascii_fold())
 
 
 @cache
-def parted() -> TextAnalyzer:
+def whitespace_analyzer() -> TextAnalyzer:
     """Return what takes words as they are, with spaces between them."""
     return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
-def stemmed(text: str, language: str) -> str:
+def stemmed_text(text: str, language: str) -> str:
     """Return the stems of a text of a language, with spaces between them.
 
     Those that its words would have without accents follow, where they are others: many type none.
     """
-    return " ".join(stems_in(text, language))
+    return " ".join(stems_of_text(text, language))
 
 
-def stems_in(text: str, language: str) -> list[str]:
+def stems_of_text(text: str, language: str) -> list[str]:
     """Return the stems of a text of a language, without its commonest words; words if it is another."""
     if language not in STEMMERS:
-        return exact().analyze(text)
+        return exact_analyzer().analyze(text)
     stems = _stems(text, language)
     if not text.isascii():
         known = set(stems)
-        careless = _careless(" ".join(dict.fromkeys(ACCENTED.findall(text))), language)
+        careless = _careless(" ".join(dict.fromkeys(ACCENTED_WORD.findall(text))), language)
         stems += [stem for stem in dict.fromkeys(careless) if stem not in known]
     return stems
 
@@ -58,17 +58,17 @@ def _stems(text: str, language: str) -> list[str]:
 
 def _careless(text: str, language: str) -> list[str]:
     """Return the stems that a text would have if nobody had typed its accents."""
-    return _stems(" ".join(exact().analyze(text)), language)
+    return _stems(" ".join(exact_analyzer().analyze(text)), language)
 
 
 @lru_cache(10_000)
-def stems_of(word: str) -> tuple[str, ...]:
+def stems_of_word(word: str) -> tuple[str, ...]:
     """Return what a word may have become in the index, whatever the language; nothing if it is among the commonest."""
     finders = (_stems,) if word.isascii() else (_stems, _careless)
     stems = [find(word, language) for find in finders for language in STEMMERS]
     if not all(stems):
         return ()
-    return tuple(dict.fromkeys(form for found in (*stems, exact().analyze(word)) for form in found[:1]))
+    return tuple(dict.fromkeys(form for found in (*stems, exact_analyzer().analyze(word)) for form in found[:1]))
 
 
 @cache
@@ -78,7 +78,7 @@ def _stemming(language: str) -> TextAnalyzer:
 
 
 def _without_commonest(language: str) -> Filter:
-    return Filter.custom_stopword(list(ENGLISH)) if language == "en" else Filter.stopword(STEMMERS[language])
+    return Filter.custom_stopword(list(ENGLISH_STOPWORDS)) if language == "en" else Filter.stopword(STEMMERS[language])
 
 
 def _built(*filters: Filter) -> TextAnalyzer:

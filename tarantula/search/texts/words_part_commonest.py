@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ENGLISH = tuple(
+ENGLISH_STOPWORDS = tuple(
     """
     i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself
     it its itself they them their theirs themselves

@@ -10,10 +10,10 @@ from tarantula.core.errors import TarantulaError
 from tarantula.fetch.resolver import look_up
 from tarantula.fetch.resolver_part_addresses import is_public
 from tarantula.publications.fields import split_words
-from tarantula.publications.fields_part_addresses import check_address, plugin_for
-from tarantula.publications.notifications import Message, send
+from tarantula.publications.fields_part_addresses import apprise_plugin, check_notification_address
+from tarantula.publications.notifications import NotificationMessage, send_message
 
-TRIAL = Message("Tarântula", "This is a trial: alerts will be told here.", "info")
+TRIAL_MESSAGE = NotificationMessage("Tarântula", "This is a trial: alerts will be told here.", "info")
 
 
 def check_reachable(person: Person, notify: object) -> None:
@@ -21,7 +21,7 @@ def check_reachable(person: Person, notify: object) -> None:
     if person.role.allows(Role.CURATOR):
         return
     for address in addresses_in(notify):
-        plugin = plugin_for(address)
+        plugin = apprise_plugin(address)
         host = getattr(plugin, "smtp_host", None) or getattr(plugin, "host", None)
         if isinstance(host, str) and any(not is_public(found) for found in look_up(host)):
             complaint = f"{host[:100]!r} is in a private network, and sending there needs {Role.CURATOR.somebody}."
@@ -34,11 +34,11 @@ def send_trial(person: Person, notify: object) -> int:
     addresses = list(addresses_in(notify))
     for address in addresses:
         try:
-            check_address(address)
+            check_notification_address(address)
         except ValueError as error:
             raise TarantulaError(str(error), fields={"notify": str(error)}) from error
     # Addresses carry passwords: only what comes before them is said.
-    deaf = [address.partition("://")[0] for address in addresses if not send(TRIAL, address)]
+    deaf = [address.partition("://")[0] for address in addresses if not send_message(TRIAL_MESSAGE, address)]
     if deaf or not addresses:
         complaint = f"Refused, or not reached: {', '.join(deaf)}. Look at its host, its name and its password."
         if not addresses:

@@ -9,79 +9,90 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import NotAllowed
-from tarantula.services.context import Desk
-from tarantula.services.streams.sources_part_rows import Branch, SourceRow, branches, fields_of, may_change, source_row
+from tarantula.services.context import ServiceContext
+from tarantula.services.streams.sources_part_rows import (
+    HierarchyBranch,
+    SourceRow,
+    branches,
+    may_change,
+    source_fields,
+    source_row,
+)
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import read
-from tarantula.streams.views.projection import rows_of
+from tarantula.streams.sources.config import parse_source
+from tarantula.streams.views.projection import row_names
 from tarantula.tables.publications import Source, SourceState
 
-MOST_SUGGESTED = 12
-MOST_FOUND = 500
-SECRETS = frozenset({"notify", "variables", "headers", "body", "steps"})
+MAX_SUGGESTED = 12
+MAX_FOUND = 500
+SECRET_FIELDS = frozenset({"notify", "variables", "headers", "body", "steps"})
 """Fields that may hold passwords."""
-PRIVATE = "private source"
+PRIVATE_SUBJECT = "private source"
 """What is written down in the place of a name that only its owner may read."""
 
 
-def found(desk: Desk, words: str = "", below: str = "", most: int = MOST_FOUND) -> list[SourceRow]:
+def find_sources(desk: ServiceContext, words: str = "", below: str = "", most: int = MAX_FOUND) -> list[SourceRow]:
     """Return sources that have every word in name, title, description or tags, perhaps only below a name."""
     with desk.reading() as session:
         person = desk.person.name
-        sources = registry.find(session, words, person, MOST_FOUND) if words.split() else None
+        sources = registry.find(session, words, person, MAX_FOUND) if words.split() else None
         if sources is None:
-            sources = registry.below(session, below, person)
+            sources = registry.list_under(session, below, person)
         elif below:
             sources = [one for one in sources if one.name == below or one.name.startswith(f"{below}.")]
         return _rows(session, desk, sources[:most])
 
 
-def suggested(desk: Desk, words: str) -> list[SourceRow]:
+def suggest_sources(desk: ServiceContext, words: str) -> list[SourceRow]:
     """Return a few sources for somebody who types."""
-    return found(desk, words, most=MOST_SUGGESTED) if words.strip() else []
+    return find_sources(desk, words, most=MAX_SUGGESTED) if words.strip() else []
 
 
-def hierarchy(desk: Desk, below: str = "") -> list[Branch]:
+def hierarchy(desk: ServiceContext, below: str = "") -> list[HierarchyBranch]:
     """Return where the hierarchy of names goes on, as far as somebody sees it."""
     with desk.reading() as session:
-        names = session.scalars(select(Source.name).where(registry.seen_by(desk.person.name)))
+        names = session.scalars(select(Source.name).where(registry.visible_to(desk.person.name)))
         return branches(names, below)
 
 
-def row(desk: Desk, name: str) -> SourceRow:
+def get_source_row(desk: ServiceContext, name: str) -> SourceRow:
     """Return one source, and how reading it goes."""
     with desk.reading() as session:
         return _rows(session, desk, [registry.get(session, name, desk.person.name)])[0]
 
 
-def rows(desk: Desk, name: str) -> list[str]:
+def list_row_names(desk: ServiceContext, name: str) -> list[str]:
     """Return the names of the rows that a source has had; none where there is only one."""
     with desk.reading() as session:
-        return [row for row in rows_of(session, registry.get(session, name, desk.person.name).id) if row]
+        return [row for row in row_names(session, registry.get(session, name, desk.person.name).id) if row]
 
 
-def shown(desk: Desk, name: str) -> dict[str, Any]:
+def get_source(desk: ServiceContext, name: str) -> dict[str, Any]:
     """Return every field of a source, as JSON has it."""
     with desk.reading() as session:
-        return fields_of(desk, registry.get(session, name, desk.person.name))
+        return source_fields(desk, registry.get(session, name, desk.person.name))
 
 
-def add(desk: Desk, fields: Mapping[str, Any]) -> None:
+def add_source(desk: ServiceContext, fields: Mapping[str, Any]) -> None:
     """Describe a new source; it is whoever describes it who owns it."""
-    config = read(fields)
-    with desk.changing("source.add", PRIVATE if config.private else config.name) as session:
+    config = parse_source(fields)
+    with desk.changing("source.add", PRIVATE_SUBJECT if config.private else config.name) as session:
         registry.add(session, config, desk.person.name)
 
 
-def edit(desk: Desk, name: str, fields: Mapping[str, Any], **told: registry.Progress) -> None:
+def edit_source(desk: ServiceContext, name: str, fields: Mapping[str, Any], **told: registry.ProgressCallback) -> None:
     """Change some of a source; the audit log has what it was and is, unless it is private."""
     changes = dict[str, Any]()
     with desk.reading() as session:
         source = registry.get(session, name, desk.person.name)
-        subject = subject_of(source)
-        past = registry.understood(session, name, fields, desk.person.name, **told) if may_change(desk, source) else ()
+        subject = audit_subject(source)
+        past = (
+            registry.reparse_history(session, name, fields, desk.person.name, **told)
+            if may_change(desk, source)
+            else ()
+        )
     with desk.changing("source.edit", subject, changes=changes) as session:
-        source = changeable(session, desk, name)
+        source = changeable_source(session, desk, name)
         was_private = source.is_private
         before = registry.config_of(source).model_dump(mode="json")
         source = registry.edit(session, name, fields, desk.person.name, past)
@@ -92,16 +103,16 @@ def edit(desk: Desk, name: str, fields: Mapping[str, Any], **told: registry.Prog
             changes |= {key: _change(key, before[key], after[key]) for key in after if before[key] != after[key]}
 
 
-def remove(desk: Desk, name: str) -> None:
+def remove_source(desk: ServiceContext, name: str) -> None:
     """Forget a source, with all that was read of it."""
     with desk.reading() as session:
-        subject = subject_of(registry.get(session, name, desk.person.name))
+        subject = audit_subject(registry.get(session, name, desk.person.name))
     with desk.changing("source.remove", subject) as session:
-        changeable(session, desk, name)
+        changeable_source(session, desk, name)
         registry.remove(session, name, desk.person.name)
 
 
-def changeable(session: Session, desk: Desk, name: str) -> Source:
+def changeable_source(session: Session, desk: ServiceContext, name: str) -> Source:
     """Return a source that somebody may change, or say that they may not."""
     source = registry.get(session, name, desk.person.name)
     if not may_change(desk, source):
@@ -111,16 +122,16 @@ def changeable(session: Session, desk: Desk, name: str) -> Source:
     return source
 
 
-def subject_of(source: Source) -> str:
+def audit_subject(source: Source) -> str:
     """Return what the audit log calls a source."""
-    return PRIVATE if source.is_private else source.name
+    return PRIVATE_SUBJECT if source.is_private else source.name
 
 
 def _change(field: str, before: Any, after: Any) -> Any:
-    return "changed" if field in SECRETS else [before, after]
+    return "changed" if field in SECRET_FIELDS else [before, after]
 
 
-def _rows(session: Session, desk: Desk, sources: list[Source]) -> list[SourceRow]:
+def _rows(session: Session, desk: ServiceContext, sources: list[Source]) -> list[SourceRow]:
     chosen = select(SourceState).where(SourceState.source_id.in_([source.id for source in sources]))
     states = {state.source_id: state for state in session.scalars(chosen)}
     return [source_row(desk, source, states[source.id]) for source in sources if source.id in states]

@@ -9,18 +9,18 @@ from typing import Any
 from pydantic import BaseModel
 
 from tarantula.core.errors import TarantulaError
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import views
-from tarantula.services.streams.sources import PRIVATE
+from tarantula.services.streams.sources import PRIVATE_SUBJECT
 from tarantula.streams.adapters import adapter_named
-from tarantula.streams.adapters.base import Answer, CannotRead
-from tarantula.streams.ingest.outcome import Made
-from tarantula.streams.ingest.readings import keep_all
+from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
+from tarantula.streams.ingest.outcome import IngestRequest
+from tarantula.streams.ingest.readings import ingest_readings
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import read
+from tarantula.streams.sources.config import parse_source
 
 
-class Added(BaseModel):
+class PickedSource(BaseModel):
     """A new source, and how its first reading went."""
 
     name: str
@@ -30,19 +30,19 @@ class Added(BaseModel):
     """What was wrong, if anything was."""
 
 
-def add(desk: Desk, fields: Mapping[str, Any], answer: Answer) -> Added:
+def add_picked_source(desk: ServiceContext, fields: Mapping[str, Any], answer: SourceResponse) -> PickedSource:
     """Store a source with the reading of a document that is there already, and put it on its owner's dashboard."""
-    config = read(fields)
+    config = parse_source(fields)
     if not config.fields:
         raise TarantulaError("Nothing was chosen yet. Choose at least one value.")
     try:
         reading = adapter_named(config.adapter).read(answer, config, {})
-    except CannotRead as error:
+    except UnreadableResponse as error:
         raise TarantulaError(str(error)) from error
     at = round((answer.at or datetime.now(UTC)).timestamp() * 1e6)
-    with desk.changing("source.add", PRIVATE if config.private else config.name) as session:
+    with desk.changing("source.add", PRIVATE_SUBJECT if config.private else config.name) as session:
         source = registry.add(session, config, desk.person.name)
         due_at = at + round(config.interval * 1e6)
-        kept = keep_all(session, [Made(source.id, config, reading, at, due_at)])[0]
-    views.add_source(desk, config.name)
-    return Added(name=config.name, values=len(kept.values), sentence=kept.sentence)
+        kept = ingest_readings(session, [IngestRequest(source.id, config, reading, at, due_at)])[0]
+    views.add_source_view(desk, config.name)
+    return PickedSource(name=config.name, values=len(kept.values), sentence=kept.sentence)

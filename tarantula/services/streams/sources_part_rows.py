@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tarantula.accounts.roles import Role
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.streams.sources import registry
 from tarantula.tables.publications import Source, SourceState
 
@@ -48,7 +48,7 @@ class SourceRow(BaseModel):
     """Whether whoever asks may."""
 
 
-class Branch(BaseModel):
+class HierarchyBranch(BaseModel):
     """A part of the hierarchy of names."""
 
     name: str
@@ -57,7 +57,7 @@ class Branch(BaseModel):
     """How many are at it, or below it."""
 
 
-def source_row(desk: Desk, source: Source, state: SourceState) -> SourceRow:
+def source_row(desk: ServiceContext, source: Source, state: SourceState) -> SourceRow:
     """Return a source as whoever asks sees it."""
     config = registry.config_of(source)
     return SourceRow(
@@ -79,7 +79,7 @@ def source_row(desk: Desk, source: Source, state: SourceState) -> SourceRow:
     )
 
 
-def may_change(desk: Desk, source: Source) -> bool:
+def may_change(desk: ServiceContext, source: Source) -> bool:
     """Whether somebody may change a source: curators their own, administrators also those of others that are public."""
     role = desk.person.role
     if role.allows(Role.CURATOR) and source.owner == desk.person.name:
@@ -87,7 +87,7 @@ def may_change(desk: Desk, source: Source) -> bool:
     return role.allows(Role.ADMINISTRATOR) and not source.is_private
 
 
-def fields_of(desk: Desk, source: Source) -> dict[str, Any]:
+def source_fields(desk: ServiceContext, source: Source) -> dict[str, Any]:
     """Return everything of a source; what may hold passwords only to those who may change it."""
     fields = registry.config_of(source).model_dump(mode="json")
     if not may_change(desk, source):
@@ -99,8 +99,8 @@ def fields_of(desk: Desk, source: Source) -> dict[str, Any]:
     return {**fields, "owner": source.owner, "may_change": may_change(desk, source)}
 
 
-def branches(names: Iterable[str], below: str) -> list[Branch]:
+def branches(names: Iterable[str], below: str) -> list[HierarchyBranch]:
     """Return where the hierarchy goes on below a part of it."""
     began = f"{below}." if below else ""
     parts = Counter(began + name[len(began) :].partition(".")[0] for name in names if name.startswith(began))
-    return [Branch(name=name, sources=number) for name, number in sorted(parts.items())]
+    return [HierarchyBranch(name=name, sources=number) for name, number in sorted(parts.items())]

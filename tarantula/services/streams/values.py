@@ -9,18 +9,18 @@ from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.core.errors import NotThere, TarantulaError
-from tarantula.services.context import Desk
-from tarantula.services.pagination import Page, checked_limit, read_cursor, write_cursor
-from tarantula.services.streams.sources import changeable, subject_of
+from tarantula.core.errors import NotFoundError, TarantulaError
+from tarantula.services.context import ServiceContext
+from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
+from tarantula.services.streams.sources import audit_subject, changeable_source
 from tarantula.streams import history
 from tarantula.streams.ingest import decisions
 from tarantula.streams.ingest import put_aside as aside
-from tarantula.streams.ingest.put_aside import Decision
+from tarantula.streams.ingest.put_aside import AsideDecision
 from tarantula.streams.sources import registry
 from tarantula.tables.publications import Event, PutAside, Series, Source
 
-LARGEST = 2**53
+MAX_MOMENT_MICROSECONDS = 2**53
 
 
 class ValueRow(BaseModel):
@@ -56,7 +56,7 @@ class AsideRow(BaseModel):
     times: int
 
 
-def values(desk: Desk, name: str) -> list[ValueRow]:
+def last_values(desk: ServiceContext, name: str) -> list[ValueRow]:
     """Return the value of every field and row of a source."""
     with desk.reading() as session:
         source = registry.get(session, name, desk.person.name)
@@ -66,8 +66,8 @@ def values(desk: Desk, name: str) -> list[ValueRow]:
         return [_value(known[number], latest[number]) for number in known if number in latest]
 
 
-def events(
-    desk: Desk,
+def list_events(
+    desk: ServiceContext,
     name: str,
     field: str,
     row: str = "",
@@ -76,55 +76,55 @@ def events(
     end: int | None = None,
     limit: int = 50,
     before: str | None = None,
-) -> Page[EventRow]:
+) -> ResultPage[EventRow]:
     """Return what was read of a field, the latest first."""
     with desk.reading() as session:
-        series = series_named(session, desk, name, field, row)
+        series = find_series(session, desk, name, field, row)
         place = read_cursor(before)
-        found = history.events(session, series, begin, end, checked_limit(limit) + 1, place)
+        found = history.newest_events(session, series, begin, end, checked_limit(limit) + 1, place)
         rows = [EventRow(at=one.at, value=one.value, number=one.number, read=one.read) for one in found]
     more = len(rows) > limit
-    return Page(rows=rows[:limit], next=write_cursor(rows[limit - 1].at) if more else None)
+    return ResultPage(rows=rows[:limit], next=write_cursor(rows[limit - 1].at) if more else None)
 
 
-def put_aside(desk: Desk, name: str) -> list[AsideRow]:
+def list_put_aside(desk: ServiceContext, name: str) -> list[AsideRow]:
     """Return what of a source waits for somebody to decide."""
     with desk.reading() as session:
         registry.get(session, name, desk.person.name)
-        return [_aside(row) for _name, row in aside.waiting(session, name, desk.person.name)]
+        return [_aside(row) for _name, row in aside.pending_texts(session, name, desk.person.name)]
 
 
-def decide(desk: Desk, name: str, number: int, decision: Decision) -> None:
+def decide_put_aside(desk: ServiceContext, name: str, number: int, decision: AsideDecision) -> None:
     """Take a text for the value after all, or say that it is none."""
     with desk.reading() as session:
         source = registry.get(session, name, desk.person.name)
-        subject = subject_of(source)
+        subject = audit_subject(source)
         _check_aside(session, source, number)
     with desk.changing("source.aside", subject, number=number, decision=decision.value) as session:
-        changeable(session, desk, name)
-        act = decisions.accept if decision == Decision.ACCEPTED else decisions.dismiss
+        changeable_source(session, desk, name)
+        act = decisions.accept_text if decision == AsideDecision.ACCEPTED else decisions.dismiss_text
         act(session, number, desk.person.name, desk.person.name)
 
 
-def series_named(session: Session, desk: Desk, name: str, field: str, row: str) -> int:
+def find_series(session: Session, desk: ServiceContext, name: str, field: str, row: str) -> int:
     """Return the series of a field and row of a source that somebody may see, or say that there is none."""
     source = registry.get(session, name, desk.person.name)
     known = session.execute(select(Series.field, Series.row, Series.id).where(Series.source_id == source.id))
     found = {(one, other): number for one, other, number in known}
     if (field, row) not in found:
         of_row = f" of the row {row!r}" if row else ""
-        raise NotThere(f"Nothing was read of the field {field!r}{of_row} of {name}.")
+        raise NotFoundError(f"Nothing was read of the field {field!r}{of_row} of {name}.")
     return found[field, row]
 
 
 def checked_moment(at: int) -> int:
     """Return a moment in microseconds since 1970, or say that it is none."""
-    if not -LARGEST <= at <= LARGEST:
+    if not -MAX_MOMENT_MICROSECONDS <= at <= MAX_MOMENT_MICROSECONDS:
         raise TarantulaError(f"{at} is no moment. Write microseconds since 1970.")
     return at
 
 
-def at_of(at: int) -> datetime:
+def as_datetime(at: int) -> datetime:
     """Return a moment of streams as everybody else has them."""
     return datetime.fromtimestamp(at / 1_000_000, UTC)
 
@@ -132,7 +132,7 @@ def at_of(at: int) -> datetime:
 def _check_aside(session: Session, source: Source, number: int) -> None:
     found = session.get(PutAside, number)
     if found is None or found.source_id != source.id:
-        raise NotThere(f"Nothing was put aside under the number {number} for {source.name}.")
+        raise NotFoundError(f"Nothing was put aside under the number {number} for {source.name}.")
 
 
 def _value(series: Series, event: Event) -> ValueRow:

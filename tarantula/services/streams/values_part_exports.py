@@ -8,20 +8,20 @@ from typing import NamedTuple
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from tarantula.services.context import Desk
-from tarantula.services.streams.values import series_named
+from tarantula.services.context import ServiceContext
+from tarantula.services.streams.values import find_series
 from tarantula.streams import export, history
-from tarantula.streams.export import Chosen, Format
-from tarantula.streams.history import Summary
+from tarantula.streams.export import ExportQuery, StreamFormat
+from tarantula.streams.history import ValueSummary
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.retention import Grain
 from tarantula.tables.publications import Source
 
-MOST_POINTS = 5000
+MAX_POINTS = 5000
 
 
-class Wanted(NamedTuple):
+class ExportSelection(NamedTuple):
     """What of a source is wanted: everything unless told."""
 
     field: str | None = None
@@ -59,10 +59,10 @@ class PointRows(BaseModel):
     points: list[PointRow]
 
 
-def points(desk: Desk, name: str, field: str, row: str, begin: int, end: int, most: int) -> PointRows:
+def get_points(desk: ServiceContext, name: str, field: str, row: str, begin: int, end: int, most: int) -> PointRows:
     """Return a window of a field from the level that fits."""
     with desk.reading() as session:
-        found = history.points(session, series_named(session, desk, name, field, row), begin, end, most)
+        found = history.chart_points(session, find_series(session, desk, name, field, row), begin, end, most)
     return PointRows(
         begin=found.begin,
         end=found.end,
@@ -73,28 +73,32 @@ def points(desk: Desk, name: str, field: str, row: str, begin: int, end: int, mo
     )
 
 
-def written(desk: Desk, name: str, form: Format, what: Wanted, address: str) -> Iterator[bytes]:
+def export_chunks(
+    desk: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
+) -> Iterator[bytes]:
     """Return a file piece after piece; what cannot be had is said before the first."""
     with desk.reading() as session:
-        export.check(_chosen(session, desk, name, what)[1], form)
+        export.check_format(_chosen(session, desk, name, what)[1], form)
     return _pieces(desk, name, form, what, address)
 
 
-def _pieces(desk: Desk, name: str, form: Format, what: Wanted, address: str) -> Iterator[bytes]:
+def _pieces(
+    desk: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
+) -> Iterator[bytes]:
     with desk.reading() as session:
         source, chosen = _chosen(session, desk, name, what)
-        yield from export.exported(session, source, chosen, form, address)
+        yield from export.export_chunks(session, source, chosen, form, address)
 
 
-def _chosen(session: Session, desk: Desk, name: str, what: Wanted) -> tuple[Source, Chosen]:
+def _chosen(session: Session, desk: ServiceContext, name: str, what: ExportSelection) -> tuple[Source, ExportQuery]:
     source = registry.get(session, name, desk.person.name)
-    chosen = export.chosen(
+    chosen = export.select_export(
         session, source, field=what.field, row=what.row, grain=what.grain, begin=what.begin, end=what.end
     )
     return source, chosen
 
 
-def _point(at: int, summary: Summary) -> PointRow:
+def _point(at: int, summary: ValueSummary) -> PointRow:
     return PointRow(
         at=at,
         count=summary.count,

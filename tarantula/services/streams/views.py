@@ -12,16 +12,16 @@ from sqlalchemy.orm import Session
 
 from tarantula.accounts import sessions
 from tarantula.accounts.roles import Role
-from tarantula.core.errors import NotNow, NotThere, TarantulaError
-from tarantula.services.context import Desk
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.services.context import ServiceContext
 from tarantula.streams.sources import registry
 from tarantula.streams.views import projection
-from tarantula.streams.views.config import ViewConfig, read
-from tarantula.streams.views.defaults import usual_view
-from tarantula.streams.views.projection_part_sight import Sight
+from tarantula.streams.views.config import ViewConfig, read_view
+from tarantula.streams.views.defaults import default_view
+from tarantula.streams.views.projection_part_sight import ViewProjection
 from tarantula.tables.publications import Source, View
 
-MOST = 200
+MAX_DASHBOARD_VIEWS = 200
 """Views on one dashboard."""
 
 
@@ -35,38 +35,38 @@ class ViewRow(BaseModel):
     view: ViewConfig
 
 
-def dashboard(desk: Desk) -> list[ViewRow]:
+def list_dashboard(desk: ServiceContext) -> list[ViewRow]:
     """Return somebody's own views, in their order."""
     with desk.reading() as session:
         return [_row(view) for view in _own(session, desk)]
 
 
-def shown(desk: Desk, number: int) -> ViewRow:
+def get_view(desk: ServiceContext, number: int) -> ViewRow:
     """Return one of somebody's own views."""
     with desk.reading() as session:
         return _row(_get(session, desk, number))
 
 
-def add(desk: Desk, fields: Mapping[str, Any]) -> ViewRow:
+def add_view(desk: ServiceContext, fields: Mapping[str, Any]) -> ViewRow:
     """Put a view at the beginning of somebody's dashboard."""
-    config = read(fields)
+    config = read_view(fields)
     with desk.changing("view.add", "view", needed=Role.READER) as session:
         _check_parts(session, desk, config)
         return _row(_put(session, desk, config))
 
 
-def add_source(desk: Desk, name: str) -> ViewRow:
+def add_source_view(desk: ServiceContext, name: str) -> ViewRow:
     """Put a source on somebody's dashboard, in the way that most likely fits its values."""
     with desk.changing("view.add", "view", needed=Role.READER) as session:
         source = registry.get(session, name, desk.person.name)
-        return _row(_put(session, desk, usual_view(session, source)))
+        return _row(_put(session, desk, default_view(session, source)))
 
 
-def edit(desk: Desk, number: int, fields: Mapping[str, Any]) -> ViewRow:
+def edit_view(desk: ServiceContext, number: int, fields: Mapping[str, Any]) -> ViewRow:
     """Change some of a view."""
     with desk.changing("view.edit", f"view {number}", needed=Role.READER) as session:
         view = _get(session, desk, number)
-        config = read({**view.configuration, **fields})
+        config = read_view({**view.configuration, **fields})
         _check_parts(session, desk, config)
         if view.is_shared:
             _check_shareable(session, config)
@@ -74,30 +74,30 @@ def edit(desk: Desk, number: int, fields: Mapping[str, Any]) -> ViewRow:
         return _row(view)
 
 
-def share(desk: Desk, number: int, shared: bool = True) -> ViewRow:
+def share_view(desk: ServiceContext, number: int, shared: bool = True) -> ViewRow:
     """Let others take over a view, or no longer."""
     with desk.changing("view.share", f"view {number}", needed=Role.READER, shared=shared) as session:
         view = _get(session, desk, number)
         if shared:
-            _check_shareable(session, read(view.configuration))
+            _check_shareable(session, read_view(view.configuration))
         view.is_shared = shared
         return _row(view)
 
 
-def remove(desk: Desk, number: int) -> None:
+def remove_view(desk: ServiceContext, number: int) -> None:
     """Take a view from somebody's dashboard; those who took it over keep theirs."""
     with desk.changing("view.remove", f"view {number}", needed=Role.READER) as session:
         session.delete(_get(session, desk, number))
 
 
-def fold(desk: Desk, number: int, folded: bool) -> None:
+def fold_view(desk: ServiceContext, number: int, folded: bool) -> None:
     """Show only the title of a view, or all of it."""
     with _arranging(desk) as session:
         view = _get(session, desk, number)
-        _write(view, read({**view.configuration, "folded": folded}))
+        _write(view, read_view({**view.configuration, "folded": folded}))
 
 
-def arrange(desk: Desk, numbers: Sequence[int]) -> None:
+def arrange_views(desk: ServiceContext, numbers: Sequence[int]) -> None:
     """Put somebody's views in an order; those that are not named follow."""
     with _arranging(desk) as session:
         views = _own(session, desk)
@@ -106,52 +106,57 @@ def arrange(desk: Desk, numbers: Sequence[int]) -> None:
             view.position = place
 
 
-def shared(desk: Desk) -> list[ViewRow]:
+def list_shared_views(desk: ServiceContext) -> list[ViewRow]:
     """Return the views that others share, as far as whoever asks may see every source in them."""
     with desk.reading() as session:
         views = session.scalars(select(View).where(View.is_shared, View.owner != desk.person.name).order_by(View.id))
         rows = [_row(view) for view in views]
-        seen = set(session.scalars(select(Source.name).where(registry.seen_by(desk.person.name))))
+        seen = set(session.scalars(select(Source.name).where(registry.visible_to(desk.person.name))))
         return [row for row in rows if set(row.view.sources) <= seen]
 
 
-def take(desk: Desk, number: int) -> ViewRow:
+def copy_shared_view(desk: ServiceContext, number: int) -> ViewRow:
     """Put a copy of a view that somebody shares on one's own dashboard."""
-    found = next((row for row in shared(desk) if row.id == number), None)
+    found = next((row for row in list_shared_views(desk) if row.id == number), None)
     if found is None:
-        raise NotThere(f"Nobody shares a view {number} with you.")
-    return add(desk, {**found.view.model_dump(mode="json"), "folded": False})
+        raise NotFoundError(f"Nobody shares a view {number} with you.")
+    return add_view(desk, {**found.view.model_dump(mode="json"), "folded": False})
 
 
-def look(
-    desk: Desk, config: ViewConfig, begin: int, end: int, most: int = projection.MOST_POINTS, margin: float = 0.0
-) -> Sight:
+def view_data(
+    desk: ServiceContext,
+    config: ViewConfig,
+    begin: int,
+    end: int,
+    most: int = projection.MAX_TRACK_POINTS,
+    margin: float = 0.0,
+) -> ViewProjection:
     """Return what somebody sees of a view between two moments, in microseconds since 1970."""
     if not 0 <= begin < end:
         raise TarantulaError("A window begins before it ends.")
     with desk.reading() as session:
         # A page that is open when its session ends is told nothing more.
-        sessions.check_still(session, desk.person, Role.READER)
-        return projection.look(session, config, desk.person.name, begin, end, most, margin)
+        sessions.check_session(session, desk.person, Role.READER)
+        return projection.project_view(session, config, desk.person.name, begin, end, most, margin)
 
 
-def _own(session: Session, desk: Desk) -> list[View]:
+def _own(session: Session, desk: ServiceContext) -> list[View]:
     chosen = select(View).where(View.owner == desk.person.name).order_by(View.position, View.id.desc())
     return list(session.scalars(chosen))
 
 
-def _get(session: Session, desk: Desk, number: int) -> View:
+def _get(session: Session, desk: ServiceContext, number: int) -> View:
     view = session.get(View, number)
     if view is None or view.owner != desk.person.name:
-        raise NotThere(f"There is no view {number} on your dashboard.")
+        raise NotFoundError(f"There is no view {number} on your dashboard.")
     return view
 
 
-def _put(session: Session, desk: Desk, config: ViewConfig) -> View:
+def _put(session: Session, desk: ServiceContext, config: ViewConfig) -> View:
     own = select(func.count(), func.min(View.position)).where(View.owner == desk.person.name)
     number, first = session.execute(own).one()
-    if number >= MOST:
-        raise NotNow(f"A dashboard has at most {MOST} views. Remove one first.")
+    if number >= MAX_DASHBOARD_VIEWS:
+        raise ConflictError(f"A dashboard has at most {MAX_DASHBOARD_VIEWS} views. Remove one first.")
     view = View(owner=desk.person.name, position=(first or 0) - 1, is_shared=False)
     _write(view, config)
     session.add(view)
@@ -164,30 +169,32 @@ def _write(view: View, config: ViewConfig) -> None:
 
 
 def _row(view: View) -> ViewRow:
-    return ViewRow(id=view.id, owner=view.owner, shared=view.is_shared, view=read(view.configuration))
+    return ViewRow(id=view.id, owner=view.owner, shared=view.is_shared, view=read_view(view.configuration))
 
 
-def _check_parts(session: Session, desk: Desk, config: ViewConfig) -> None:
+def _check_parts(session: Session, desk: ServiceContext, config: ViewConfig) -> None:
     """Refuse sources that are not there for this person, and fields that they do not have."""
     for name in config.sources:
         source = registry.config_of(registry.get(session, name, desk.person.name))
         known = {field.key for field in source.fields}
         for part in config.parts:
             if part.source == name and part.field not in known:
-                raise NotThere(f"The source {name} has no field {part.field!r}. There are: {', '.join(sorted(known))}.")
+                raise NotFoundError(
+                    f"The source {name} has no field {part.field!r}. There are: {', '.join(sorted(known))}."
+                )
 
 
 def _check_shareable(session: Session, config: ViewConfig) -> None:
     private = select(Source.name).where(Source.name.in_(config.sources), Source.is_private)
     name = session.scalar(private)
     if name is not None:
-        raise NotNow(f"The source {name} is private, so that nobody else may see this view.")
+        raise ConflictError(f"The source {name} is private, so that nobody else may see this view.")
 
 
 @contextmanager
-def _arranging(desk: Desk) -> Iterator[Session]:
+def _arranging(desk: ServiceContext) -> Iterator[Session]:
     """Give a session for how somebody's own screen looks, which is nothing for the audit log."""
     desk.person.check(Role.READER)
     with desk.database.session() as session:
-        sessions.check_still(session, desk.person, Role.READER)
+        sessions.check_session(session, desk.person, Role.READER)
         yield session

@@ -44,11 +44,11 @@ def check_adapter(source: SourceConfig) -> None:
     try:
         adapter.Options.model_validate(source.options)
     except ValidationError as error:
-        raise ValueError(" ".join(messages.of_validation(error, adapter.Options.model_fields))) from error
+        raise ValueError(" ".join(messages.validation_messages(error, adapter.Options.model_fields))) from error
     for field in source.fields:
         try:
             adapter.Place.model_validate(field.place)
         except ValidationError as error:
-            lines = messages.of_validation(error, adapter.Place.model_fields)
+            lines = messages.validation_messages(error, adapter.Place.model_fields)
             raise ValueError(f"Where {field.key} is cannot be understood: {' '.join(lines)}") from error
     adapter.check(source)

@@ -12,15 +12,15 @@ from pydantic import BaseModel
 if TYPE_CHECKING:
     from tarantula.streams.sources.config import SourceConfig
 
-Memory = dict[str, Any]
+AdapterMemory = dict[str, Any]
 """What is remembered of a source from one reading to the next: JSON, a part for each that has something to remember."""
-ACCEPTED = "accepted"
+ACCEPTED_TEXTS = "accepted"
 """The part that holds, by the keys of fields, the doubtful texts that a person took for the value: where one of them
 is found, there the field is from now on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SourceResponse:
     """What a server sent, or what a browser made of it."""
 
     url: str
@@ -31,7 +31,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReadRow:
     """Texts that belong together, by the keys of their fields; a field that is not there has none."""
 
     texts: dict[str, str]
@@ -42,7 +42,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class DoubtfulText:
     """A text that may not be the one that was meant: it is put aside and shown, never kept as a value."""
 
     field: str
@@ -52,14 +52,14 @@ class Doubt:
 
 
 @dataclass(slots=True)
-class Reading:
+class SourceReading:
     """What was read."""
 
-    rows: list[Row] = field(default_factory=list)
-    doubts: list[Doubt] = field(default_factory=list)
+    rows: list[ReadRow] = field(default_factory=list)
+    doubts: list[DoubtfulText] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     """Fields that are not there, with a sentence why. Missing is not zero."""
-    memory: Memory = field(default_factory=dict)
+    memory: AdapterMemory = field(default_factory=dict)
     """What is to be remembered in the place of what was."""
     news: bool = False
     """Whether each row is an event of its own, with a time of its own; only those that were not there before are."""
@@ -78,9 +78,9 @@ class Adapter(ABC):
         """Refuse, with a sentence, what options and places do not say together."""
 
     @abstractmethod
-    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read what is wanted; raise `CannotRead` if it is nothing that could be read at all."""
 
 
-class CannotRead(ValueError):
+class UnreadableResponse(ValueError):
     """What came is not what this adapter reads: a sentence."""

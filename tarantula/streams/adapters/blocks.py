@@ -8,20 +8,25 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from turbohtml import Document, Element
 
-from tarantula.streams.adapters.base import Adapter, Answer, Doubt, Memory, Reading
-from tarantula.streams.adapters.blocks_part_blocks_alike import MOST_BLOCKS, blocks_like, blocks_made_of, make_of
-from tarantula.streams.adapters.documents import page_of
-from tarantula.streams.adapters.rows import add_rows, check_key
-from tarantula.streams.relocate.fingerprint_part_shape import WORDS, fits, shape_of
-from tarantula.streams.relocate.labels import Sight
+from tarantula.streams.adapters.base import Adapter, AdapterMemory, DoubtfulText, SourceReading, SourceResponse
+from tarantula.streams.adapters.blocks_part_blocks_alike import (
+    MOST_BLOCKS,
+    block_structure,
+    blocks_with_structure,
+    similar_blocks,
+)
+from tarantula.streams.adapters.documents import parse_page
+from tarantula.streams.adapters.rows import add_rows_by_mode, check_key_field
+from tarantula.streams.relocate.fingerprint_part_shape import WORDS_SHAPE, shape_fits, shape_of
+from tarantula.streams.relocate.labels import LabelledPage
 from tarantula.streams.relocate.page_text import text_of
-from tarantula.streams.selectors import by_css, by_xpath, check_css
+from tarantula.streams.selectors import check_css, select_css, select_xpath
 from tarantula.streams.selectors_part_element_place import ElementPlace
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.texts_part_patterns import taken
+from tarantula.streams.texts_part_patterns import extract_text
 
 MOST_SHAPES = 8
-USUAL = 0.8
+USUAL_SHARE = 0.8
 """The share of blocks that have the same words beside a field."""
 
 
@@ -50,45 +55,50 @@ class BlocksAdapter(Adapter):
         options = BlocksOptions.model_validate(source.options)
         if not options.block:
             raise ValueError("Say which block: give the options a block, as article:first-of-type.")
-        check_key(source, options.key, has_rows=True)
+        check_key_field(source, options.key, has_rows=True)
         for field in source.fields:
             if not (field.place.get("css") or field.place.get("xpath")):
                 raise ValueError(f"Say where {field.key} is in its block: give its place a css (:scope is the block).")
 
-    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the blocks that are wanted."""
         options = BlocksOptions.model_validate(source.options)
-        document = page_of(answer)
-        reading = Reading(memory=memory)
+        document = parse_page(answer)
+        reading = SourceReading(memory=memory)
         blocks = _blocks(document, options.block, memory)
         if not blocks:
             why = "Nothing on the page fits the selector of the block, nor is made as the blocks were."
             reading.missing = {field.key: why for field in source.fields}
             return reading
-        reader = _Reader(Sight(document), source, options.key, memory.get("fields", {}), reading)
+        reader = _Reader(LabelledPage(document), source, options.key, memory.get("fields", {}), reading)
         rows = [reader.texts(block) for block in blocks]
         reader.learn_words()
-        add_rows(rows, source, options.key, options.only, True, answer, reading)
-        made = {"tag": blocks[0].tag, "make": sorted(make_of(blocks[0]))[:60]}
+        add_rows_by_mode(rows, source, options.key, options.only, True, answer, reading)
+        made = {"tag": blocks[0].tag, "make": sorted(block_structure(blocks[0]))[:60]}
         reading.memory = {**reading.memory, "block": made, "fields": reader.known}
         return reading
 
 
-def _blocks(document: Document, selector: str, memory: Memory) -> list[Element]:
-    fitting = by_css(document, selector)
+def _blocks(document: Document, selector: str, memory: AdapterMemory) -> list[Element]:
+    fitting = select_css(document, selector)
     if len(fitting) > 1:
         return fitting[:MOST_BLOCKS]
     if fitting:
-        return blocks_like(document, fitting[0])
+        return similar_blocks(document, fitting[0])
     known = memory.get("block", {})
-    return blocks_made_of(document, known["tag"], frozenset(known["make"])) if known else []
+    return blocks_with_structure(document, known["tag"], frozenset(known["make"])) if known else []
 
 
 class _Reader:
     """Reads blocks, and doubts a text that looks like none before, or has other words beside it."""
 
     def __init__(
-        self, sight: Sight, source: SourceConfig, key: str, known: dict[str, dict[str, list[str]]], reading: Reading
+        self,
+        sight: LabelledPage,
+        source: SourceConfig,
+        key: str,
+        known: dict[str, dict[str, list[str]]],
+        reading: SourceReading,
     ) -> None:
         self._sight, self._key, self._reading = sight, key, reading
         self._places = {field.key: ElementPlace.model_validate(field.place) for field in source.fields}
@@ -117,22 +127,22 @@ class _Reader:
             else:
                 texts[key] = text
         name = texts.get(self._key, "") if self._key else ""
-        self._reading.doubts += [Doubt(key, text, why, name) for key, (text, why) in doubts.items()]
+        self._reading.doubts += [DoubtfulText(key, text, why, name) for key, (text, why) in doubts.items()]
         return {} if doubts and not self._key else texts
 
     def learn_words(self) -> None:
         """Remember the words that stand beside a field in nearly every block: they say what it is."""
         for key, words in self._words.items():
             word, times = Counter(words).most_common(1)[0] if words else ("", 0)
-            if word and times > 1 and times >= USUAL * len(words) and not self.known[key]["words"]:
+            if word and times > 1 and times >= USUAL_SHARE * len(words) and not self.known[key]["words"]:
                 self.known[key]["words"] = [word]
 
     def _why(self, key: str, text: str, element: Element | str) -> str:
         """Say why a text is doubted, or learn from it."""
         shape, before = shape_of(text), self._before.get(key, {})
-        word = _word_beside(self._sight, element) if shape != WORDS else ""
+        word = _word_beside(self._sight, element) if shape != WORDS_SHAPE else ""
         if before:
-            if not fits(shape, before.get("shapes", []), loosely=False):
+            if not shape_fits(shape, before.get("shapes", []), loosely=False):
                 return f"It looks like none of the texts that were there: {text[:60]!r}."
             words = before.get("words", [])
             if words and word not in words:
@@ -144,18 +154,18 @@ class _Reader:
         return ""
 
 
-def _word_beside(sight: Sight, element: Element | str) -> str:
+def _word_beside(sight: LabelledPage, element: Element | str) -> str:
     labels = sight.labels(element) if isinstance(element, Element) else {}
     return labels.get("term") or labels.get("before") or labels.get("after") or ""
 
 
 def _fitting(block: Element, place: ElementPlace) -> list[Element | str]:
-    found = by_css(block, place.css) if place.css else by_xpath(block, place.xpath)
+    found = select_css(block, place.css) if place.css else select_xpath(block, place.xpath)
     return list(found[place.nth - 1 : place.nth] if place.nth else found)[:100]
 
 
 def _text(one: Element | str, place: ElementPlace) -> str:
     if isinstance(one, str):
-        return taken(one, place.regex)
+        return extract_text(one, place.regex)
     raw = (one.attr(place.attribute) or "") if place.attribute else text_of(one)
-    return taken(raw, place.regex) if raw else ""
+    return extract_text(raw, place.regex) if raw else ""

@@ -9,13 +9,13 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from tarantula.links.charset import encoding_of
-from tarantula.streams.adapters.base import Adapter, Answer, CannotRead, Memory, Reading
-from tarantula.streams.adapters.documents import check_is_there, type_and_charset
-from tarantula.streams.adapters.rows import add_rows
+from tarantula.links.charset import encoding_by_label
+from tarantula.streams.adapters.base import Adapter, AdapterMemory, SourceReading, SourceResponse, UnreadableResponse
+from tarantula.streams.adapters.documents import check_not_empty, type_and_charset
+from tarantula.streams.adapters.rows import add_rows_by_mode
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.texts_part_patterns import check_pattern, taken
-from tarantula.streams.texts_part_words import folded
+from tarantula.streams.texts_part_patterns import check_pattern, extract_text
+from tarantula.streams.texts_part_words import fold_text
 
 SEPARATORS = (",", ";", "\t", "|")
 MOST_LINES = 200_000
@@ -28,7 +28,7 @@ def _check_separator(separator: str) -> str:
 
 
 def _check_charset(charset: str) -> str:
-    if charset and encoding_of(charset) is None:
+    if charset and encoding_by_label(charset) is None:
         raise ValueError(f"There is no charset {charset[:40]!r}. Write utf-8 or windows-1252, for example.")
     return charset
 
@@ -82,11 +82,11 @@ class CsvAdapter(Adapter):
             if not (field.place.get("number") or (field.place.get("column") and options.titles)):
                 raise ValueError(f"Say which column {field.key} is in: give its place a column or a number.")
 
-    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the rows that are wanted."""
         options = CsvOptions.model_validate(source.options)
-        titles, lines = lines_of(answer, options)
-        reading = Reading(memory=memory)
+        titles, lines = parse_csv(answer, options)
+        reading = SourceReading(memory=memory)
         places = {field.key: ColumnPlace.model_validate(field.place) for field in source.fields}
         columns = {
             key: number for key, place in places.items() if (number := _number(key, place, titles, reading)) >= 0
@@ -95,26 +95,26 @@ class CsvAdapter(Adapter):
             full = [line for line in lines if any(cell.strip() for cell in line)]
             lines = full[-1:] if options.rows == "last" else full[:1]
         rows = [_texts(line, columns, places, reading) for line in lines]
-        add_rows(rows, source, options.key, options.only, options.rows in ("key", "news"), answer, reading)
+        add_rows_by_mode(rows, source, options.key, options.only, options.rows in ("key", "news"), answer, reading)
         return reading
 
 
-def lines_of(answer: Answer, options: CsvOptions) -> tuple[list[str], list[list[str]]]:
+def parse_csv(answer: SourceResponse, options: CsvOptions) -> tuple[list[str], list[list[str]]]:
     """Return the titles and the lines below them, or say that they cannot be read."""
-    check_is_there(answer)
+    check_not_empty(answer)
     text = _decoded(answer, options.charset)
     separator = options.separator or _told_from(text)
     try:
         lines = list(islice(csv.reader(StringIO(text, newline=""), delimiter=separator), MOST_LINES))
     except csv.Error as error:
-        raise CannotRead(f"These lines cannot be read as CSV: {error}.") from error
+        raise UnreadableResponse(f"These lines cannot be read as CSV: {error}.") from error
     if len(lines) < options.titles:
-        raise CannotRead(f"There is no line {options.titles} with titles.")
+        raise UnreadableResponse(f"There is no line {options.titles} with titles.")
     return (lines[options.titles - 1] if options.titles else []), lines[options.titles :]
 
 
-def _decoded(answer: Answer, charset: str) -> str:
-    told = encoding_of(charset) or encoding_of(type_and_charset(answer.content_type)[1])
+def _decoded(answer: SourceResponse, charset: str) -> str:
+    told = encoding_by_label(charset) or encoding_by_label(type_and_charset(answer.content_type)[1])
     for encoding in [told] if told else ["utf-8", "windows-1252"]:
         try:
             text = answer.body.removeprefix(b"\xef\xbb\xbf").decode(encoding)
@@ -123,7 +123,7 @@ def _decoded(answer: Answer, charset: str) -> str:
         if "\0" in text:
             break
         return text
-    raise CannotRead(f"The text is not in {told or 'UTF-8'}. Say in which charset it is.")
+    raise UnreadableResponse(f"The text is not in {told or 'UTF-8'}. Say in which charset it is.")
 
 
 def _told_from(text: str) -> str:
@@ -131,12 +131,12 @@ def _told_from(text: str) -> str:
     return max(SEPARATORS, key=lambda sign: min((line.count(sign) for line in lines), default=0))
 
 
-def _number(key: str, place: ColumnPlace, titles: list[str], reading: Reading) -> int:
+def _number(key: str, place: ColumnPlace, titles: list[str], reading: SourceReading) -> int:
     if place.number and (
-        not place.column or folded(titles[place.number - 1 : place.number][0]) == folded(place.column)
+        not place.column or fold_text(titles[place.number - 1 : place.number][0]) == fold_text(place.column)
     ):
         return place.number - 1
-    fitting = [number for number, title in enumerate(titles) if folded(title) == folded(place.column)]
+    fitting = [number for number, title in enumerate(titles) if fold_text(title) == fold_text(place.column)]
     if len(fitting) != 1:
         reading.missing[key] = f"{len(fitting) or 'No'} columns have the title “{place.column[:60]}”."
         return -1
@@ -144,12 +144,12 @@ def _number(key: str, place: ColumnPlace, titles: list[str], reading: Reading) -
 
 
 def _texts(
-    line: list[str], columns: dict[str, int], places: dict[str, ColumnPlace], reading: Reading
+    line: list[str], columns: dict[str, int], places: dict[str, ColumnPlace], reading: SourceReading
 ) -> dict[str, str]:
     texts = {}
     for key, number in columns.items():
         try:
-            text = taken(line[number], places[key].regex) if number < len(line) else ""
+            text = extract_text(line[number], places[key].regex) if number < len(line) else ""
         except ValueError as error:
             reading.missing[key] = str(error)
             continue

@@ -7,29 +7,29 @@ from functools import lru_cache
 
 from turbohtml import Document, parse
 
-from tarantula.links.charset import encoding_of
-from tarantula.streams.adapters.base import Answer, CannotRead
+from tarantula.links.charset import encoding_by_label
+from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
 
-NOT_PAGES = ("application/json", "application/pdf", "application/zip", "image/", "audio/", "video/", "font/")
+NOT_PAGE_TYPES = ("application/json", "application/pdf", "application/zip", "image/", "audio/", "video/", "font/")
 _MARKS_OF_OTHERS = (b"%PDF-", b"\x89PNG", b"GIF8", b"PK\x03\x04", b"\xff\xd8\xff", b"\x1f\x8b")
 
 
-def page_of(answer: Answer) -> Document:
+def parse_page(answer: SourceResponse) -> Document:
     """Return the tree that a browser makes of a page, or say that it is none."""
-    check_is_there(answer)
+    check_not_empty(answer)
     kind, charset = type_and_charset(answer.content_type)
-    if kind.startswith(NOT_PAGES) or answer.body.startswith(_MARKS_OF_OTHERS):
-        raise CannotRead(f"This is not a page, but {kind or 'something else'}.")
+    if kind.startswith(NOT_PAGE_TYPES) or answer.body.startswith(_MARKS_OF_OTHERS):
+        raise UnreadableResponse(f"This is not a page, but {kind or 'something else'}.")
     if b"<" not in answer.body[:100_000]:
-        raise CannotRead("This is not a page: there is no mark-up in it.")
+        raise UnreadableResponse("This is not a page: there is no mark-up in it.")
     # With scripting, what is inside <noscript> is no part of the page, as for whoever looks at it.
-    return parse(answer.body, encoding=encoding_of(charset), scripting=True, allow_declarative_shadow_roots=False)
+    return parse(answer.body, encoding=encoding_by_label(charset), scripting=True, allow_declarative_shadow_roots=False)
 
 
-def check_is_there(answer: Answer) -> None:
+def check_not_empty(answer: SourceResponse) -> None:
     """Refuse an answer that has nothing in it."""
     if not answer.body.strip():
-        raise CannotRead("The answer is empty.")
+        raise UnreadableResponse("The answer is empty.")
 
 
 @lru_cache(maxsize=1024)

@@ -6,23 +6,25 @@ import re
 
 from lxml import etree
 
-from tarantula.links.charset import decode
-from tarantula.streams.adapters.base import Answer, CannotRead
-from tarantula.streams.adapters.documents import check_is_there, type_and_charset
+from tarantula.links.charset import decode_text
+from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
+from tarantula.streams.adapters.documents import check_not_empty, type_and_charset
 
 _ENTITY = re.compile(r"<!ENTITY")
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 
-def check_no_entities(answer: Answer) -> None:
+def check_no_entities(answer: SourceResponse) -> None:
     """Refuse a document that declares entities: they can grow to any size, or name any file."""
     if _ENTITY.search(_text(answer)):
-        raise CannotRead("The document declares entities of its own, and is not read: they can grow to any size.")
+        raise UnreadableResponse(
+            "The document declares entities of its own, and is not read: they can grow to any size."
+        )
 
 
-def tree_of(answer: Answer) -> etree._Element:
+def parse_xml(answer: SourceResponse) -> etree._Element:
     """Return the root of an XML document, or say what is wrong with it."""
-    check_is_there(answer)
+    check_not_empty(answer)
     text = _text(answer)
     if _ENTITY.search(text):
         check_no_entities(answer)
@@ -31,11 +33,11 @@ def tree_of(answer: Answer) -> etree._Element:
         # It is decoded already: what it says of its own encoding would be wrong now.
         return etree.fromstring(_DECLARATION.sub("", text, count=1).encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError as error:
-        raise CannotRead(f"This is not XML that could be read: {error.msg}.") from error
+        raise UnreadableResponse(f"This is not XML that could be read: {error.msg}.") from error
     except ValueError as error:
-        raise CannotRead(f"This is not XML that could be read: {error}.") from error
+        raise UnreadableResponse(f"This is not XML that could be read: {error}.") from error
 
 
-def _text(answer: Answer) -> str:
+def _text(answer: SourceResponse) -> str:
     _, charset = type_and_charset(answer.content_type)
-    return decode(answer.body, charset)[0]
+    return decode_text(answer.body, charset)[0]

@@ -10,15 +10,17 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tarantula.links.resolve import joined
-from tarantula.streams.adapters.base import Adapter, Answer, CannotRead, Memory, Reading
-from tarantula.streams.adapters.documents import check_is_there
+from tarantula.links.resolve import join_reference
+from tarantula.streams.adapters.base import Adapter, AdapterMemory, SourceReading, SourceResponse, UnreadableResponse
+from tarantula.streams.adapters.documents import check_not_empty
 from tarantula.streams.adapters.documents_part_xml_trees import check_no_entities
-from tarantula.streams.adapters.rows import New, only_new
+from tarantula.streams.adapters.rows import NewsRow, unseen_rows
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.texts import LONGEST_TEXT
 
-Part = Literal["title", "link", "summary", "content", "author", "id", "categories", "published", "updated", "enclosure"]
+FeedPart = Literal[
+    "title", "link", "summary", "content", "author", "id", "categories", "published", "updated", "enclosure"
+]
 
 
 class FeedOptions(BaseModel):
@@ -32,7 +34,7 @@ class EntryPlace(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    part: Part = "title"
+    part: FeedPart = "title"
     """What of each entry is read."""
 
 
@@ -43,31 +45,31 @@ class FeedAdapter(Adapter):
     Options = FeedOptions
     Place = EntryPlace
 
-    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the new entries, the oldest first."""
-        check_is_there(answer)
+        check_not_empty(answer)
         body = blake2b(answer.body, digest_size=8).hexdigest()
         if memory.get("body") == body:
-            return Reading(memory=memory, news=True)
+            return SourceReading(memory=memory, news=True)
         places = {field.key: EntryPlace.model_validate(field.place).part for field in source.fields}
         entries = [
-            New(_identity(entry), _texts(entry, places, answer.url), _moment(entry)) for entry in entries_of(answer)
+            NewsRow(_identity(entry), _texts(entry, places, answer.url), _moment(entry)) for entry in entries_of(answer)
         ]
-        rows, seen = only_new(entries, memory, answer)
-        return Reading([row for row in rows if row.texts], memory={"body": body, **seen}, news=True)
+        rows, seen = unseen_rows(entries, memory, answer)
+        return SourceReading([row for row in rows if row.texts], memory={"body": body, **seen}, news=True)
 
 
-def entries_of(answer: Answer) -> list[dict[str, Any]]:
+def entries_of(answer: SourceResponse) -> list[dict[str, Any]]:
     """Return the entries of a feed, or say that it is none."""
     return list(_parsed(answer).entries)
 
 
-def title_of_feed(answer: Answer) -> str:
+def title_of_feed(answer: SourceResponse) -> str:
     """Return what a feed calls itself."""
     return _plain(str(_parsed(answer).feed.get("title") or ""))
 
 
-def _parsed(answer: Answer) -> Any:
+def _parsed(answer: SourceResponse) -> Any:
     import feedparser
 
     check_no_entities(answer)
@@ -76,9 +78,9 @@ def _parsed(answer: Answer) -> Any:
         # Mark-up is taken out and addresses are made whole here: that is quicker than to have it all put right.
         feed = feedparser.parse(answer.body, response_headers=headers, sanitize_html=False, resolve_relative_uris=False)
     except (RecursionError, ValueError, LookupError, AttributeError) as error:
-        raise CannotRead("This cannot be read as a feed.") from error
+        raise UnreadableResponse("This cannot be read as a feed.") from error
     if not feed.get("version") and not feed.entries:
-        raise CannotRead("This is not a feed: neither RSS nor Atom.")
+        raise UnreadableResponse("This is not a feed: neither RSS nor Atom.")
     return feed
 
 
@@ -86,11 +88,11 @@ def _identity(entry: dict[str, Any]) -> str:
     return str(entry.get("id") or entry.get("link") or f"{entry.get('title')}\n{entry.get('published')}")
 
 
-def _texts(entry: dict[str, Any], places: dict[str, Part], url: str) -> dict[str, str]:
+def _texts(entry: dict[str, Any], places: dict[str, FeedPart], url: str) -> dict[str, str]:
     return {key: text for key, part in places.items() if (text := text_of_part(entry, part, url))}
 
 
-def text_of_part(entry: dict[str, Any], part: Part, url: str) -> str:
+def text_of_part(entry: dict[str, Any], part: FeedPart, url: str) -> str:
     """Return one part of an entry as text without mark-up; of a very long one, its beginning."""
     if part == "categories":
         return ", ".join(str(tag.get("term") or "") for tag in entry.get("tags", []))[:LONGEST_TEXT]
@@ -105,7 +107,7 @@ def text_of_part(entry: dict[str, Any], part: Part, url: str) -> str:
 
 
 def _whole(address: str, url: str) -> str:
-    return (joined(url, address.strip()) or "")[:LONGEST_TEXT] if address.strip() else ""
+    return (join_reference(url, address.strip()) or "")[:LONGEST_TEXT] if address.strip() else ""
 
 
 def _plain(text: str) -> str:

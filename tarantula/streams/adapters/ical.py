@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from tarantula.publications.fields import at_least
-from tarantula.streams.adapters.base import Adapter, Answer, CannotRead, Memory, Reading, Row
-from tarantula.streams.adapters.documents import check_is_there
-from tarantula.streams.adapters.rows import New, name_missing_fields, only_new
+from tarantula.streams.adapters.base import (
+    Adapter,
+    AdapterMemory,
+    ReadRow,
+    SourceReading,
+    SourceResponse,
+    UnreadableResponse,
+)
+from tarantula.streams.adapters.documents import check_not_empty
+from tarantula.streams.adapters.rows import NewsRow, mark_missing_fields, unseen_rows
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.texts import LONGEST_TEXT
-from tarantula.streams.texts_part_words import folded
+from tarantula.streams.texts_part_words import fold_text
 
 if TYPE_CHECKING:
     from icalendar import Calendar, Component
@@ -23,7 +30,7 @@ MOST_STEPS = 100_000
 """Days that repeating events may have to be followed through, all of them together."""
 LONGEST_WINDOW = 366
 _LONGEST_MONTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-Part = Literal["summary", "start", "end", "location", "description", "url", "uid", "status", "categories"]
+EventPart = Literal["summary", "start", "end", "location", "description", "url", "uid", "status", "categories"]
 
 
 class IcalOptions(BaseModel):
@@ -46,7 +53,7 @@ class EventPlace(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    part: Part = "summary"
+    part: EventPart = "summary"
     """What of each event is read."""
 
 
@@ -57,38 +64,38 @@ class IcalAdapter(Adapter):
     Options = IcalOptions
     Place = EventPlace
 
-    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the next events, the earliest first."""
         options = IcalOptions.model_validate(source.options)
         places = {field.key: EventPlace.model_validate(field.place).part for field in source.fields}
         now = answer.at or datetime.now(UTC)
-        events = _next_events(calendar_of(answer), now, min(options.days, LONGEST_WINDOW))
-        wanted = [event for event in events if folded(options.words) in folded(str(event.get("SUMMARY", "")))]
+        events = _next_events(parse_calendar(answer), now, min(options.days, LONGEST_WINDOW))
+        wanted = [event for event in events if fold_text(options.words) in fold_text(str(event.get("SUMMARY", "")))]
         texts = [{key: text for key, part in places.items() if (text := text_of_part(event, part))} for event in wanted]
         if options.rows == "news":
-            new = [New(_identity(event), found) for event, found in zip(wanted, texts, strict=True) if found]
-            rows, remembered = only_new(new, memory, answer)
-            return Reading(rows, memory=remembered, news=True)
+            new = [NewsRow(_identity(event), found) for event, found in zip(wanted, texts, strict=True) if found]
+            rows, remembered = unseen_rows(new, memory, answer)
+            return SourceReading(rows, memory=remembered, news=True)
         several = options.most > 1
-        rows = [Row(found, str(place) if several else "") for place, found in enumerate(texts[: options.most], 1)]
-        reading = Reading(rows)
-        name_missing_fields(source, reading, f"No event in the next {options.days} days has it.")
+        rows = [ReadRow(found, str(place) if several else "") for place, found in enumerate(texts[: options.most], 1)]
+        reading = SourceReading(rows)
+        mark_missing_fields(source, reading, f"No event in the next {options.days} days has it.")
         return reading
 
 
-def calendar_of(answer: Answer) -> Calendar:
+def parse_calendar(answer: SourceResponse) -> Calendar:
     """Return a calendar, or say that it is none."""
     from icalendar import Calendar
 
-    check_is_there(answer)
+    check_not_empty(answer)
     if b"BEGIN:VCALENDAR" not in answer.body[:10_000].upper():
-        raise CannotRead("This is not a calendar: it does not begin with BEGIN:VCALENDAR.")
+        raise UnreadableResponse("This is not a calendar: it does not begin with BEGIN:VCALENDAR.")
     if answer.body.upper().count(b"BEGIN:VEVENT") > MOST_EVENTS:
-        raise CannotRead(f"The calendar has more than {MOST_EVENTS:,} events.")
+        raise UnreadableResponse(f"The calendar has more than {MOST_EVENTS:,} events.")
     try:
         return Calendar.from_ical(answer.body)
     except (ValueError, KeyError, IndexError, AttributeError, RecursionError) as error:
-        raise CannotRead(f"The calendar cannot be read: {str(error)[:200]}.") from error
+        raise UnreadableResponse(f"The calendar cannot be read: {str(error)[:200]}.") from error
 
 
 def _next_events(calendar: Calendar, now: datetime, days: int) -> list[Component]:
@@ -99,11 +106,11 @@ def _next_events(calendar: Calendar, now: datetime, days: int) -> list[Component
     for event in list(calendar.walk("VEVENT")):
         steps += _steps(event, end)
         if steps > MOST_STEPS:
-            raise CannotRead("The events of the calendar repeat more often than can be followed.")
+            raise UnreadableResponse("The events of the calendar repeat more often than can be followed.")
     try:
         found = of(calendar, skip_bad_series=True).between(now, end)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise CannotRead(f"The calendar cannot be read: {str(error)[:200]}.") from error
+        raise UnreadableResponse(f"The calendar cannot be read: {str(error)[:200]}.") from error
     return sorted(found, key=lambda event: (_moment(event), str(event.get("UID", ""))))
 
 
@@ -150,7 +157,7 @@ def _identity(event: Component) -> str:
     return f"{event.get('UID', '')}\n{_moment(event).isoformat()}"
 
 
-def text_of_part(event: Component, part: Part) -> str:
+def text_of_part(event: Component, part: EventPart) -> str:
     """Return one part of an event as text."""
     if part in ("start", "end"):
         moment: Any = getattr(event.get("DTSTART" if part == "start" else "DTEND"), "dt", None)

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from tarantula.links.charset import decode
-from tarantula.streams.adapters.base import Adapter, Answer, CannotRead, Doubt, Memory, Reading
-from tarantula.streams.adapters.documents import check_is_there, type_and_charset
-from tarantula.streams.adapters.rows import MOST_ROWS, add_rows, check_key
+from tarantula.links.charset import decode_text
+from tarantula.streams.adapters.base import (
+    Adapter,
+    AdapterMemory,
+    DoubtfulText,
+    SourceReading,
+    SourceResponse,
+    UnreadableResponse,
+)
+from tarantula.streams.adapters.documents import check_not_empty, type_and_charset
+from tarantula.streams.adapters.rows import MOST_READING_ROWS, add_rows_by_mode, check_key_field
 from tarantula.streams.selectors import LONGEST_SELECTOR
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.texts_part_patterns import check_pattern, taken
+from tarantula.streams.texts_part_patterns import check_pattern, extract_text
 
 if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
@@ -74,40 +81,40 @@ class JsonAdapter(Adapter):
     def check(self, source: SourceConfig) -> None:
         """Refuse a field without an expression."""
         options = JsonOptions.model_validate(source.options)
-        check_key(source, options.key, bool(options.rows))
+        check_key_field(source, options.key, bool(options.rows))
         for field in source.fields:
             if not field.place.get("path"):
                 raise ValueError(f"Say where {field.key} is: give its place a path.")
 
-    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read one row, or those that are wanted."""
         options = JsonOptions.model_validate(source.options)
-        document, reading = json_of(answer), Reading(memory=memory)
+        document, reading = parse_json(answer), SourceReading(memory=memory)
         places = {field.key: JmesPlace.model_validate(field.place) for field in source.fields}
         scopes = [document]
         if options.rows:
             found = _found(options.rows, document)
             if not isinstance(found, list):
-                raise CannotRead(f"{options.rows[:80]!r} finds no list of rows.")
-            scopes = found[:MOST_ROWS]
+                raise UnreadableResponse(f"{options.rows[:80]!r} finds no list of rows.")
+            scopes = found[:MOST_READING_ROWS]
         rows = [_texts(scope, places, reading) for scope in scopes]
-        add_rows(rows, source, options.key, options.only, bool(options.rows), answer, reading)
+        add_rows_by_mode(rows, source, options.key, options.only, bool(options.rows), answer, reading)
         return reading
 
 
-def json_of(answer: Answer) -> Any:
+def parse_json(answer: SourceResponse) -> Any:
     """Return what a JSON document says, or say that it is none."""
-    check_is_there(answer)
-    text, _ = decode(answer.body, type_and_charset(answer.content_type)[1])
+    check_not_empty(answer)
+    text, _ = decode_text(answer.body, type_and_charset(answer.content_type)[1])
     try:
         return json.loads(text, parse_constant=lambda _: None)
     except RecursionError as error:
-        raise CannotRead("The JSON is nested too deeply.") from error
+        raise UnreadableResponse("The JSON is nested too deeply.") from error
     except json.JSONDecodeError as error:
-        raise CannotRead(f"This is not JSON: {error}.") from error
+        raise UnreadableResponse(f"This is not JSON: {error}.") from error
     except ValueError as error:
         # Python reads whole numbers of 4,300 digits, and no longer ones.
-        raise CannotRead("The JSON has a number of thousands of digits, which is no value.") from error
+        raise UnreadableResponse("The JSON has a number of thousands of digits, which is no value.") from error
 
 
 def _found(path: str, scope: Any) -> Any:
@@ -116,26 +123,26 @@ def _found(path: str, scope: Any) -> Any:
     try:
         return _compiled(path).search(scope)
     except RecursionError as error:
-        raise CannotRead("The JSON is nested too deeply.") from error
+        raise UnreadableResponse("The JSON is nested too deeply.") from error
     except JMESPathError as error:
-        raise CannotRead(f"{path[:80]!r} cannot be used on this: {_first_line(error)}") from error
+        raise UnreadableResponse(f"{path[:80]!r} cannot be used on this: {_first_line(error)}") from error
 
 
-def _texts(scope: Any, places: dict[str, JmesPlace], reading: Reading) -> dict[str, str]:
+def _texts(scope: Any, places: dict[str, JmesPlace], reading: SourceReading) -> dict[str, str]:
     texts = {}
     for key, place in places.items():
         try:
             result = _found(place.path, scope)
             if isinstance(result, list) and len(result) == 1:
                 result = result[0]
-            text = taken(as_text(result), place.regex)
+            text = extract_text(as_text(result), place.regex)
         except ValueError as error:
             reading.missing[key] = str(error)
             continue
         if isinstance(result, (list, dict)):
             if result:
                 kind = "a list" if isinstance(result, list) else "an object"
-                reading.doubts.append(Doubt(key, text[:200], f"The expression finds {kind}, not one value."))
+                reading.doubts.append(DoubtfulText(key, text[:200], f"The expression finds {kind}, not one value."))
         elif text:
             texts[key] = text
     return texts

@@ -7,12 +7,20 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from tarantula.streams.adapters.base import ACCEPTED, Adapter, Answer, Doubt, Memory, Reading, Row
-from tarantula.streams.adapters.documents import page_of
-from tarantula.streams.adapters.page_part_wanted import Wanted
-from tarantula.streams.relocate.fingerprint import core
-from tarantula.streams.relocate.labels import Sight
-from tarantula.streams.relocate.search_part_outcome import Found, Outcome, Unsure
+from tarantula.streams.adapters.base import (
+    ACCEPTED_TEXTS,
+    Adapter,
+    AdapterMemory,
+    DoubtfulText,
+    ReadRow,
+    SourceReading,
+    SourceResponse,
+)
+from tarantula.streams.adapters.documents import parse_page
+from tarantula.streams.adapters.page_part_wanted import PageField
+from tarantula.streams.relocate.fingerprint import innermost_element
+from tarantula.streams.relocate.labels import LabelledPage
+from tarantula.streams.relocate.search_part_outcome import Located, LocatedDoubtfully, LocateResult
 from tarantula.streams.selectors_part_element_place import ElementPlace
 from tarantula.streams.sources.config import SourceConfig
 
@@ -39,15 +47,17 @@ class PageAdapter(Adapter):
             if not (field.place.get("css") or field.place.get("xpath")):
                 raise ValueError(f"Say where {field.key} is: give its place a css or an xpath.")
 
-    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read every field."""
-        document = page_of(answer)
+        document = parse_page(answer)
         options = PageOptions.model_validate(source.options)
-        wanted = [Wanted(field.key, ElementPlace.model_validate(field.place), document) for field in source.fields]
-        sight = Sight(document, frozenset(core(one.chosen[0]) for one in wanted if len(one.chosen) == 1))
+        wanted = [PageField(field.key, ElementPlace.model_validate(field.place), document) for field in source.fields]
+        sight = LabelledPage(
+            document, frozenset(innermost_element(one.chosen[0]) for one in wanted if len(one.chosen) == 1)
+        )
         day = (answer.at or datetime.now(UTC)).toordinal()
-        known, accepted = memory.get("found", {}), memory.get(ACCEPTED, {})
-        reading, texts, found = Reading(), dict[str, str](), dict[str, Any]()
+        known, accepted = memory.get("found", {}), memory.get(ACCEPTED_TEXTS, {})
+        reading, texts, found = SourceReading(), dict[str, str](), dict[str, Any]()
         for one in wanted:
             if options.selectors_only or one.said is not None:
                 outcome = one.first()
@@ -56,15 +66,15 @@ class PageAdapter(Adapter):
                 found[one.key] = one.remembered
             _note(one.key, outcome, reading, texts)
         if texts:
-            reading.rows.append(Row(texts))
+            reading.rows.append(ReadRow(texts))
         reading.memory = {"found": found} if found else {}
         return reading
 
 
-def _note(key: str, outcome: Outcome, reading: Reading, texts: dict[str, str]) -> None:
-    if isinstance(outcome, Found):
+def _note(key: str, outcome: LocateResult, reading: SourceReading, texts: dict[str, str]) -> None:
+    if isinstance(outcome, Located):
         texts[key] = outcome.text
-    elif isinstance(outcome, Unsure):
-        reading.doubts.append(Doubt(key, outcome.text, outcome.why))
+    elif isinstance(outcome, LocatedDoubtfully):
+        reading.doubts.append(DoubtfulText(key, outcome.text, outcome.why))
     else:
         reading.missing[key] = outcome.why

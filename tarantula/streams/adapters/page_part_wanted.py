@@ -7,22 +7,22 @@ from typing import Any
 
 from turbohtml import Document, Element
 
-from tarantula.streams.relocate.fingerprint import core, learn, path_of, rivals, texts_of
-from tarantula.streams.relocate.fingerprint_part_known import Known
-from tarantula.streams.relocate.labels import Sight
+from tarantula.streams.relocate.fingerprint import find_rivals, innermost_element, path_of, texts_of, update_fingerprint
+from tarantula.streams.relocate.fingerprint_part_known import ElementFingerprint
+from tarantula.streams.relocate.labels import LabelledPage
 from tarantula.streams.relocate.page_text import text_of
-from tarantula.streams.relocate.search_part_again import follow
-from tarantula.streams.relocate.search_part_outcome import Found, Gone, Outcome, Unsure
-from tarantula.streams.selectors import by_css, by_xpath
+from tarantula.streams.relocate.search_part_again import locate
+from tarantula.streams.relocate.search_part_outcome import Located, LocatedDoubtfully, LocateResult, NotLocated
+from tarantula.streams.selectors import select_css, select_xpath
 from tarantula.streams.selectors_part_element_place import ElementPlace
-from tarantula.streams.texts_part_patterns import taken
+from tarantula.streams.texts_part_patterns import extract_text
 
-MOST_CHOSEN = 100
+MOST_SELECTED = 100
 """Elements that a selector may fit, for the only text among them to be looked for."""
 _NOWHERE = Element("data")
 
 
-class Wanted:
+class PageField:
     """One field on one page."""
 
     def __init__(self, key: str, place: ElementPlace, document: Document) -> None:
@@ -36,10 +36,10 @@ class Wanted:
     def _selected(self, document: Document) -> list[Element]:
         place = self._place
         if place.css:
-            fitting = by_css(document, place.css)
+            fitting = select_css(document, place.css)
         else:
             try:
-                results = by_xpath(document, place.xpath)
+                results = select_xpath(document, place.xpath)
             except ValueError as error:
                 self.trouble = f"The XPath expression cannot be used: {error}."
                 return []
@@ -58,59 +58,59 @@ class Wanted:
         if self.trouble:
             return ""
         try:
-            return taken(raw, self._place.regex)
+            return extract_text(raw, self._place.regex)
         except ValueError as error:
             self.trouble = str(error)
             return ""
 
-    def first(self) -> Outcome:
+    def first(self) -> LocateResult:
         """Say what the selector alone finds."""
         if self.said is not None:
-            return Found(_NOWHERE, self.said, {}) if self.said and not self.trouble else self._nothing()
-        texts = {text: element for element in self.chosen[:MOST_CHOSEN] if (text := self.text(element))}
+            return Located(_NOWHERE, self.said, {}) if self.said and not self.trouble else self._nothing()
+        texts = {text: element for element in self.chosen[:MOST_SELECTED] if (text := self.text(element))}
         if self.trouble or not texts:
             return self._nothing()
         text, element = next(iter(texts.items()))
-        if len(texts) > 1 or len(self.chosen) > MOST_CHOSEN:
-            return Unsure(text, _several(len(self.chosen)), element)
-        return Found(core(element), text, {})
+        if len(texts) > 1 or len(self.chosen) > MOST_SELECTED:
+            return LocatedDoubtfully(text, _several(len(self.chosen)), element)
+        return Located(innermost_element(element), text, {})
 
-    def _nothing(self) -> Gone:
+    def _nothing(self) -> NotLocated:
         if self.trouble:
-            return Gone(self.trouble)
+            return NotLocated(self.trouble)
         if not self.chosen:
-            return Gone("The selector fits nothing on the page.")
-        return Gone("What the selector fits has no text that is wanted.")
+            return NotLocated("The selector fits nothing on the page.")
+        return NotLocated("What the selector fits has no text that is wanted.")
 
-    def followed(self, sight: Sight, remembered: dict[str, Any], accepted: str | None, day: int) -> Outcome:
+    def followed(self, sight: LabelledPage, remembered: dict[str, Any], accepted: str | None, day: int) -> LocateResult:
         """Say where the value is now, and remember how to find it again."""
         place = hashlib.blake2b(self._place.model_dump_json().encode(), digest_size=6).hexdigest()
-        known = Known.of(remembered) if remembered.get("place") == place else Known()
+        known = ElementFingerprint.of(remembered) if remembered.get("place") == place else ElementFingerprint()
         outcome = self._outcome(sight, known, accepted)
-        if isinstance(outcome, Found):
+        if isinstance(outcome, Located):
             self._learn(sight, known, outcome, day)
-        elif isinstance(outcome, Unsure) and outcome.element is not None:
+        elif isinstance(outcome, LocatedDoubtfully) and outcome.element is not None:
             known.doubted = [outcome.text, path_of(outcome.element)]
         self.remembered = {"place": place, **known.as_json()}
-        return Gone(self.trouble) if self.trouble else outcome
+        return NotLocated(self.trouble) if self.trouble else outcome
 
-    def _outcome(self, sight: Sight, known: Known, accepted: str | None) -> Outcome:
+    def _outcome(self, sight: LabelledPage, known: ElementFingerprint, accepted: str | None) -> LocateResult:
         if accepted is not None and known.doubted[:1] == [accepted]:
             elements = sight.document.select(known.doubted[1])
             if len(elements) == 1 and (text := self.text(elements[0])):
                 # Somebody said that this is the one: what was known of another does not count.
                 known.shapes, known.numbers, known.paths = [], [], []
-                return Found(core(elements[0]), text, {}, moved=True)
-        return follow(sight, known, self.chosen, self.text) if known.last else self.first()
+                return Located(innermost_element(elements[0]), text, {}, moved=True)
+        return locate(sight, known, self.chosen, self.text) if known.last else self.first()
 
-    def _learn(self, sight: Sight, known: Known, outcome: Found, day: int) -> None:
+    def _learn(self, sight: LabelledPage, known: ElementFingerprint, outcome: Located, day: int) -> None:
         if outcome.moved or day != known.day or not known.last:
             labels = outcome.labels or sight.labels(outcome.element)
-            learn(sight, known, outcome.element, outcome.text, labels, day)
-            known.strayed = outcome.element not in [core(one) for one in self.chosen[:MOST_CHOSEN]]
+            update_fingerprint(sight, known, outcome.element, outcome.text, labels, day)
+            known.strayed = outcome.element not in [innermost_element(one) for one in self.chosen[:MOST_SELECTED]]
         elif outcome.text != known.last:
             known.saw(outcome.text)
-            known.rivals = texts_of(rivals(outcome.element, known.shapes), outcome.text)
+            known.rivals = texts_of(find_rivals(outcome.element, known.shapes), outcome.text)
         known.doubted = []
 
 

@@ -8,15 +8,15 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from tarantula.streams.adapters.base import Answer, Doubt, Memory, Reading, Row
+from tarantula.streams.adapters.base import AdapterMemory, DoubtfulText, ReadRow, SourceReading, SourceResponse
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.texts_part_words import folded
+from tarantula.streams.texts_part_words import fold_text
 
-MOST_ROWS = 1000
+MOST_READING_ROWS = 1000
 """Of one reading."""
-MOST_SEEN = 4000
+MOST_SEEN_ROWS = 4000
 """Rows of which it is remembered that they were seen."""
-LONGEST_NAME = 300
+LONGEST_ROW_NAME = 300
 
 
 class NamedRow(NamedTuple):
@@ -26,29 +26,31 @@ class NamedRow(NamedTuple):
     texts: dict[str, str]
 
 
-def follow_rows(rows: Sequence[NamedRow], only: Sequence[str], reading: Reading) -> None:
+def add_named_rows(rows: Sequence[NamedRow], only: Sequence[str], reading: SourceReading) -> None:
     """Add rows to a reading: chosen ones or all; two of one name cannot be told apart, and are doubted."""
-    chosen = {folded(name) for name in only}
-    named = Counter(folded(row.name) for row in rows)
-    for row in rows[:MOST_ROWS]:
-        name = folded(row.name)
+    chosen = {fold_text(name) for name in only}
+    named = Counter(fold_text(row.name) for row in rows)
+    for row in rows[:MOST_READING_ROWS]:
+        name = fold_text(row.name)
         if chosen and name not in chosen:
             continue
-        if named[name] > 1 and any(row.texts != other.texts for other in rows if folded(other.name) == name):
+        if named[name] > 1 and any(row.texts != other.texts for other in rows if fold_text(other.name) == name):
             why = f"{named[name]} rows have the name “{row.name[:60]}”."
-            reading.doubts += [Doubt(key, text, why, row.name[:LONGEST_NAME]) for key, text in row.texts.items()]
-        elif row.texts and not any(name == folded(known.name) for known in reading.rows if named[name] > 1):
-            reading.rows.append(Row(row.texts, row.name[:LONGEST_NAME]))
-    _say_what_is_missing([name for name in only if folded(name) not in named], reading)
+            reading.doubts += [
+                DoubtfulText(key, text, why, row.name[:LONGEST_ROW_NAME]) for key, text in row.texts.items()
+            ]
+        elif row.texts and not any(name == fold_text(known.name) for known in reading.rows if named[name] > 1):
+            reading.rows.append(ReadRow(row.texts, row.name[:LONGEST_ROW_NAME]))
+    _say_what_is_missing([name for name in only if fold_text(name) not in named], reading)
 
 
-def _say_what_is_missing(names: list[str], reading: Reading) -> None:
+def _say_what_is_missing(names: list[str], reading: SourceReading) -> None:
     if names:
         listed = ", ".join(f"“{name[:60]}”" for name in names[:5])
         reading.missing.setdefault("", f"{len(names)} of the chosen rows are not there: {listed}.")
 
 
-def name_missing_fields(source: SourceConfig, reading: Reading, why: str = "It is not there.") -> None:
+def mark_missing_fields(source: SourceConfig, reading: SourceReading, why: str = "It is not there.") -> None:
     """Say of every field that no row has that it is missing; what was said of rows is said of each field."""
     of_rows = reading.missing.pop("", "")
     found = {key for row in reading.rows for key in row.texts} | {doubt.field for doubt in reading.doubts}
@@ -59,7 +61,7 @@ def name_missing_fields(source: SourceConfig, reading: Reading, why: str = "It i
             reading.missing.setdefault(field.key, of_rows)
 
 
-class New(NamedTuple):
+class NewsRow(NamedTuple):
     """A row that may be news."""
 
     identity: str
@@ -68,28 +70,30 @@ class New(NamedTuple):
     at: datetime | None = None
 
 
-def only_new(rows: Iterable[New], memory: Memory, answer: Answer) -> tuple[list[Row], dict[str, Any]]:
+def unseen_rows(
+    rows: Iterable[NewsRow], memory: AdapterMemory, answer: SourceResponse
+) -> tuple[list[ReadRow], dict[str, Any]]:
     """Return the rows that were not seen before, the oldest first, and what is to be remembered.
 
     A row without a time of its own happened when it was read. No two have the same time, so that each is an event.
     """
     now = answer.at or datetime.now(UTC)
     seen: list[str] = memory.get("seen", [])
-    known, new, there = set(seen), list[New](), dict[str, None]()
-    for row in list(rows)[:MOST_ROWS]:
+    known, new, there = set(seen), list[NewsRow](), dict[str, None]()
+    for row in list(rows)[:MOST_READING_ROWS]:
         mark = _mark(row.identity)
         if mark not in known and mark not in there:
             new.append(row)
         there[mark] = None
     new.sort(key=lambda row: min(row.at or now, now))
-    dated: list[Row] = []
+    dated: list[ReadRow] = []
     for row in new:
         at = min(row.at or now, now)
         if dated and (before := dated[-1].at) is not None and at <= before:
             at = before + timedelta(microseconds=1)
-        dated.append(Row(row.texts, at=at))
+        dated.append(ReadRow(row.texts, at=at))
     # Those that are there now are seen again soon: they are forgotten last.
-    kept = [mark for mark in seen if mark not in there][-max(0, MOST_SEEN - len(there)) :]
+    kept = [mark for mark in seen if mark not in there][-max(0, MOST_SEEN_ROWS - len(there)) :]
     return dated, {"seen": [*kept[-max(200, 2 * len(there)) :], *there]}
 
 
@@ -102,7 +106,7 @@ def identity_of(texts: dict[str, str]) -> str:
     return "\n".join(f"{key}={text}" for key, text in sorted(texts.items()))
 
 
-def check_key(source: SourceConfig, key: str, has_rows: bool) -> None:
+def check_key_field(source: SourceConfig, key: str, has_rows: bool) -> None:
     """Refuse a key that is no field, or names rows where there are none."""
     if key and key not in {field.key for field in source.fields}:
         raise ValueError(f"There is no field {key[:60]!r} that could name the rows.")
@@ -110,25 +114,27 @@ def check_key(source: SourceConfig, key: str, has_rows: bool) -> None:
         raise ValueError("A key names rows: say where the rows are.")
 
 
-def add_rows(
+def add_rows_by_mode(
     rows: list[dict[str, str]],
     source: SourceConfig,
     key: str,
     only: tuple[str, ...],
     has_rows: bool,
-    answer: Answer,
-    reading: Reading,
+    answer: SourceResponse,
+    reading: SourceReading,
 ) -> None:
     """Put what was read into rows: the only one, those that are followed by a key, or those that are news."""
     if not has_rows:
-        reading.rows += [Row(texts) for texts in rows if texts]
-        name_missing_fields(source, reading)
+        reading.rows += [ReadRow(texts) for texts in rows if texts]
+        mark_missing_fields(source, reading)
     elif key:
-        follow_rows([NamedRow(texts[key], texts) for texts in rows if texts.get(key)], only, reading)
-        name_missing_fields(source, reading)
+        add_named_rows([NamedRow(texts[key], texts) for texts in rows if texts.get(key)], only, reading)
+        mark_missing_fields(source, reading)
     else:
         new = [
-            New("\n".join(f"{name}={text}" for name, text in sorted(texts.items())), texts) for texts in rows if texts
+            NewsRow("\n".join(f"{name}={text}" for name, text in sorted(texts.items())), texts)
+            for texts in rows
+            if texts
         ]
-        reading.rows, reading.memory = only_new(new, reading.memory, answer)
+        reading.rows, reading.memory = unseen_rows(new, reading.memory, answer)
         reading.news = True

@@ -7,18 +7,18 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from turbohtml import Element
 
-from tarantula.streams.adapters.base import Adapter, Answer, Memory, Reading, Row
-from tarantula.streams.adapters.documents import page_of
-from tarantula.streams.adapters.rows import NamedRow, follow_rows, name_missing_fields
+from tarantula.streams.adapters.base import Adapter, AdapterMemory, ReadRow, SourceReading, SourceResponse
+from tarantula.streams.adapters.documents import parse_page
+from tarantula.streams.adapters.rows import NamedRow, add_named_rows, mark_missing_fields
 from tarantula.streams.relocate.page_text import text_of
-from tarantula.streams.relocate.tables import Grid
-from tarantula.streams.relocate.tables_part_which_table import name_of, the_table
+from tarantula.streams.relocate.tables import TableGrid
+from tarantula.streams.relocate.tables_part_which_table import find_table, row_name
 from tarantula.streams.selectors import check_css
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.texts_part_patterns import check_pattern, taken
-from tarantula.streams.texts_part_words import folded
+from tarantula.streams.texts_part_patterns import check_pattern, extract_text
+from tarantula.streams.texts_part_words import fold_text
 
-VALUES = 1
+VALUE_COLUMN = 1
 """The column of the values in a table of titles and values, counted from 0."""
 
 
@@ -67,30 +67,35 @@ class TableAdapter(Adapter):
             if not any(field.place.get(part) for part in ("column", "number", "row")):
                 raise ValueError(f"Say which column {field.key} is in: give its place a column, a number or a row.")
 
-    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the rows that are wanted."""
         options = TableOptions.model_validate(source.options)
         places = {field.key: CellPlace.model_validate(field.place) for field in source.fields}
-        reading = Reading()
-        titles = {folded(place.column) for place in places.values() if place.column}
-        rows = {folded(place.row) for place in places.values() if place.row}
+        reading = SourceReading()
+        titles = {fold_text(place.column) for place in places.values() if place.column}
+        rows = {fold_text(place.row) for place in places.values() if place.row}
         known = memory.get("titles", {})
-        table = the_table(page_of(answer), options.table, titles | set(known.values()), rows)
+        table = find_table(parse_page(answer), options.table, titles | set(known.values()), rows)
         if isinstance(table, str):
             reading.missing = dict.fromkeys(places, table)
             reading.memory = memory
             return reading
         _Reader(table, options, places, known, reading).read()
-        name_missing_fields(source, reading)
+        mark_missing_fields(source, reading)
         return reading
 
 
 class _Reader:
     def __init__(
-        self, grid: Grid, options: TableOptions, places: dict[str, CellPlace], known: dict[str, str], reading: Reading
+        self,
+        grid: TableGrid,
+        options: TableOptions,
+        places: dict[str, CellPlace],
+        known: dict[str, str],
+        reading: SourceReading,
     ) -> None:
         self._grid, self._options, self._places, self._reading = grid, options, places, reading
-        self._titles = [folded(title) for title in grid.titles()]
+        self._titles = [fold_text(title) for title in grid.titles()]
         self._known = known
         self._columns = {key: column for key in places if (column := self._column(key)) is not None}
 
@@ -98,11 +103,11 @@ class _Reader:
         """Read single cells and whole rows."""
         single = {key: text for key, place in self._places.items() if place.row and (text := self._single(key))}
         if single:
-            self._reading.rows.append(Row(single))
+            self._reading.rows.append(ReadRow(single))
         in_rows = {key: column for key, column in self._columns.items() if not self._places[key].row}
         if in_rows:
             rows = [NamedRow(name, self._texts(cells, in_rows)) for name, cells in self._named()]
-            follow_rows([row for row in rows if row.texts], self._options.only, self._reading)
+            add_named_rows([row for row in rows if row.texts], self._options.only, self._reading)
         titles = {key: title for key, column in self._columns.items() if (title := self._title(column))}
         self._reading.memory = {"titles": titles} if titles else {}
 
@@ -111,9 +116,9 @@ class _Reader:
 
     def _column(self, key: str) -> int | None:
         place, missing = self._places[key], self._reading.missing
-        wanted = folded(place.column) or self._known.get(key, "")
+        wanted = fold_text(place.column) or self._known.get(key, "")
         if not wanted or (place.number and self._title(place.number - 1) == wanted):
-            return place.number - 1 if place.number else VALUES
+            return place.number - 1 if place.number else VALUE_COLUMN
         fitting = [column for column, title in enumerate(self._titles) if title == wanted]
         cells = {self._head_cell(column) for column in fitting}
         if len(fitting) == 1 or (fitting and len(cells) == 1):
@@ -131,8 +136,8 @@ class _Reader:
         place = self._places[key]
         if key not in self._columns:
             return ""
-        wanted = folded(place.row)
-        rows = [cells for name, cells in self._named(by_name=True) if folded(name) == wanted]
+        wanted = fold_text(place.row)
+        rows = [cells for name, cells in self._named(by_name=True) if fold_text(name) == wanted]
         if len(rows) != 1:
             self._reading.missing[key] = f"{len(rows) or 'No'} rows have the title “{place.row[:60]}”."
             return ""
@@ -143,8 +148,8 @@ class _Reader:
         body = [cells for cells in grid.rows[grid.heads :] if len(set(cells)) > 1]
         if options.rows == "places" and not by_name:
             return [(str(number), cells) for number, cells in enumerate(body, 1)]
-        column = self._titles.index(wanted) if (wanted := folded(options.named_by)) in self._titles else None
-        return [(name, cells) for cells in body if (name := name_of(cells, column))]
+        column = self._titles.index(wanted) if (wanted := fold_text(options.named_by)) in self._titles else None
+        return [(name, cells) for cells in body if (name := row_name(cells, column))]
 
     def _texts(self, cells: list[Element | None], columns: dict[str, int]) -> dict[str, str]:
         texts = {}
@@ -159,7 +164,7 @@ class _Reader:
         if key in self._reading.missing:
             return ""
         try:
-            return taken(_attribute(cell, place.attribute) if place.attribute else text_of(cell), place.regex)
+            return extract_text(_attribute(cell, place.attribute) if place.attribute else text_of(cell), place.regex)
         except ValueError as error:
             self._reading.missing[key] = str(error)
             return ""

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from lxml import etree
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from tarantula.streams.adapters.base import Adapter, Answer, Doubt, Memory, Reading
-from tarantula.streams.adapters.documents_part_xml_trees import tree_of
-from tarantula.streams.adapters.rows import MOST_ROWS, add_rows, check_key
+from tarantula.streams.adapters.base import Adapter, AdapterMemory, DoubtfulText, SourceReading, SourceResponse
+from tarantula.streams.adapters.documents_part_xml_trees import parse_xml
+from tarantula.streams.adapters.rows import MOST_READING_ROWS, add_rows_by_mode, check_key_field
 from tarantula.streams.selectors import LONGEST_SELECTOR
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.texts_part_patterns import check_pattern, taken
+from tarantula.streams.texts_part_patterns import check_pattern, extract_text
 
 
 class XmlOptions(BaseModel):
@@ -54,36 +54,40 @@ class XmlAdapter(Adapter):
         options = XmlOptions.model_validate(source.options)
         if options.rows:
             _tried(options.rows, options.namespaces)
-        check_key(source, options.key, bool(options.rows))
+        check_key_field(source, options.key, bool(options.rows))
         for field in source.fields:
             if not field.place.get("xpath"):
                 raise ValueError(f"Say where {field.key} is: give its place an xpath.")
             _tried(field.place["xpath"], options.namespaces)
 
-    def read(self, answer: Answer, source: SourceConfig, memory: Memory) -> Reading:
+    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read one row, or those that are wanted."""
         options = XmlOptions.model_validate(source.options)
-        root, reading = tree_of(answer), Reading(memory=memory)
+        root, reading = parse_xml(answer), SourceReading(memory=memory)
         places = {field.key: XPathPlace.model_validate(field.place) for field in source.fields}
-        scopes = _results(options.rows, options.namespaces, root)[:MOST_ROWS] if options.rows else [root]
+        scopes = _results(options.rows, options.namespaces, root)[:MOST_READING_ROWS] if options.rows else [root]
         rows = [_texts(scope, places, options.namespaces, reading) for scope in scopes if not isinstance(scope, str)]
-        add_rows(rows, source, options.key, options.only, bool(options.rows), answer, reading)
+        add_rows_by_mode(rows, source, options.key, options.only, bool(options.rows), answer, reading)
         return reading
 
 
-def _texts(scope: Any, places: dict[str, XPathPlace], namespaces: dict[str, str], reading: Reading) -> dict[str, str]:
+def _texts(
+    scope: Any, places: dict[str, XPathPlace], namespaces: dict[str, str], reading: SourceReading
+) -> dict[str, str]:
     texts = {}
     for key, place in places.items():
         results = _results(place.xpath, namespaces, scope)
         try:
-            found = list(dict.fromkeys(text for one in results[:100] if (text := taken(_text(one), place.regex))))
+            found = list(
+                dict.fromkeys(text for one in results[:100] if (text := extract_text(_text(one), place.regex)))
+            )
         except ValueError as error:
             reading.missing[key] = str(error)
             continue
         if len(found) == 1 and len(results) <= 100:
             texts[key] = found[0]
         elif found:
-            reading.doubts.append(Doubt(key, found[0], f"The expression finds {len(results):,} texts, not one."))
+            reading.doubts.append(DoubtfulText(key, found[0], f"The expression finds {len(results):,} texts, not one."))
     return texts
 
 

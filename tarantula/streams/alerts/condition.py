@@ -8,22 +8,22 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-MOST_PARTS = 60
+MAX_CONDITION_PARTS = 60
 """Parts of one condition, of whatever kind."""
-DEEPEST = 20
+MAX_CONDITION_DEPTH = 20
 """Parts within one another."""
-LONGEST = 2000
+MAX_CONDITION_CHARS = 2000
 """Letters of one condition."""
-CENTURY = 36_500 * 86_400
+MAX_WINDOW_SECONDS = 36_500 * 86_400
 
-Key = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,59}$")]
-Text = Annotated[str, Field(min_length=1, max_length=LONGEST)]
-Seconds = Annotated[int, Field(ge=1, le=CENTURY)]
-Amount = Annotated[str, Field(max_length=100, pattern=r"^[^%]*$")]
-Percent = Annotated[str, Field(max_length=20, pattern=r"^([0-9]{1,9}(\.[0-9]{1,9})?)?$")]
+FieldKey = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,59}$")]
+LiteralText = Annotated[str, Field(min_length=1, max_length=MAX_CONDITION_CHARS)]
+WindowSeconds = Annotated[int, Field(ge=1, le=MAX_WINDOW_SECONDS)]
+ChangeAmount = Annotated[str, Field(max_length=100, pattern=r"^[^%]*$")]
+ChangePercent = Annotated[str, Field(max_length=20, pattern=r"^([0-9]{1,9}(\.[0-9]{1,9})?)?$")]
 
 
-class Sign(StrEnum):
+class ComparisonSign(StrEnum):
     """How a value is held against another."""
 
     EQUAL = "="
@@ -37,7 +37,7 @@ class Sign(StrEnum):
     MATCHES = "matches"
 
 
-class Way(StrEnum):
+class ChangeDirection(StrEnum):
     """In which direction a value went."""
 
     EITHER = "changed"
@@ -45,7 +45,7 @@ class Way(StrEnum):
     DOWN = "fell"
 
 
-class Rows(StrEnum):
+class RowScope(StrEnum):
     """Of which rows a condition speaks."""
 
     EACH = "each"
@@ -56,33 +56,33 @@ class Rows(StrEnum):
     """Of one that is named."""
 
 
-class Part(BaseModel):
+class ConditionPart(BaseModel):
     """What all parts of a condition have in common."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Compare(Part):
+class CompareCondition(ConditionPart):
     """A value, held against one that somebody wrote."""
 
     kind: Literal["compare"] = "compare"
-    field: Key
-    sign: Sign
-    value: Text
+    field: FieldKey
+    sign: ComparisonSign
+    value: LiteralText
     """As it was written: 30 °C."""
 
 
-class Changed(Part):
+class ChangeCondition(ConditionPart):
     """A value that is not what it was."""
 
     kind: Literal["changed"] = "changed"
-    field: Key
-    way: Way = Way.EITHER
-    amount: Amount = ""
+    field: FieldKey
+    way: ChangeDirection = ChangeDirection.EITHER
+    amount: ChangeAmount = ""
     """By how much at least, as it was written; nothing for any change."""
-    percent: Percent = ""
+    percent: ChangePercent = ""
     """The same, of what it was, in percent."""
-    within: Seconds | None = None
+    within: WindowSeconds | None = None
     """Against the value so many seconds ago; against the one before unless told."""
 
     @model_validator(mode="after")
@@ -92,91 +92,109 @@ class Changed(Part):
         return self
 
 
-class Record(Part):
+class RecordCondition(ConditionPart):
     """A value as there was none before."""
 
     kind: Literal["record"] = "record"
-    field: Key
+    field: FieldKey
     high: bool
-    within: Seconds | None = None
+    within: WindowSeconds | None = None
     """In the last so many seconds; ever unless told."""
 
 
-class Silent(Part):
+class SilenceCondition(ConditionPart):
     """Nothing happened for a time."""
 
     kind: Literal["silent"] = "silent"
-    field: Key | None = None
+    field: FieldKey | None = None
     """Of which nothing was heard; of the whole source, or row, unless told."""
-    seconds: Seconds
+    seconds: WindowSeconds
 
 
-class Not(Part):
+class NotCondition(ConditionPart):
     """The contrary."""
 
     kind: Literal["not"] = "not"
-    of: Condition
+    of: AlertCondition
 
 
-class All(Part):
+class AllCondition(ConditionPart):
     """All of several."""
 
     kind: Literal["all"] = "all"
-    of: Annotated[tuple[Condition, ...], Field(min_length=2, max_length=MOST_PARTS)]
+    of: Annotated[tuple[AlertCondition, ...], Field(min_length=2, max_length=MAX_CONDITION_PARTS)]
 
 
-class Either(Part):
+class AnyCondition(ConditionPart):
     """One of several, or more."""
 
     kind: Literal["either"] = "either"
-    of: Annotated[tuple[Condition, ...], Field(min_length=2, max_length=MOST_PARTS)]
+    of: Annotated[tuple[AlertCondition, ...], Field(min_length=2, max_length=MAX_CONDITION_PARTS)]
 
 
-Condition = Annotated[Compare | Changed | Record | Silent | Not | All | Either, Field(discriminator="kind")]
-Leaf = Compare | Changed | Record | Silent
+AlertCondition = Annotated[
+    CompareCondition
+    | ChangeCondition
+    | RecordCondition
+    | SilenceCondition
+    | NotCondition
+    | AllCondition
+    | AnyCondition,
+    Field(discriminator="kind"),
+]
+LeafCondition = CompareCondition | ChangeCondition | RecordCondition | SilenceCondition
 
 
-class Rule(Part):
+class AlertRule(ConditionPart):
     """A condition, and the rows of which it speaks."""
 
-    rows: Rows = Rows.EACH
+    rows: RowScope = RowScope.EACH
     row: Annotated[str, Field(max_length=300)] = ""
     """Its name, where it is one."""
-    when: Condition
+    when: AlertCondition
 
     @model_validator(mode="after")
     def _is_of_some_size(self) -> Self:
-        left: list[tuple[Condition, int]] = [(self.when, 1)]
+        left: list[tuple[AlertCondition, int]] = [(self.when, 1)]
         for count, (part, depth) in enumerate(left, 1):
-            if count > MOST_PARTS or depth > DEEPEST:
-                raise ValueError(f"A condition has at most {MOST_PARTS} parts, and {DEEPEST} within one another.")
-            within = (part.of,) if isinstance(part, Not) else part.of if isinstance(part, All | Either) else ()
+            if count > MAX_CONDITION_PARTS or depth > MAX_CONDITION_DEPTH:
+                raise ValueError(
+                    f"A condition has at most {MAX_CONDITION_PARTS} parts, and {MAX_CONDITION_DEPTH} within one another."
+                )
+            within = (
+                (part.of,)
+                if isinstance(part, NotCondition)
+                else part.of
+                if isinstance(part, AllCondition | AnyCondition)
+                else ()
+            )
             left += [(one, depth + 1) for one in within]
         return self
 
 
-for _model in (Not, All, Either, Rule):
+for _model in (NotCondition, AllCondition, AnyCondition, AlertRule):
     _model.model_rebuild()
 
 
-def leaves(condition: Condition) -> Iterator[Leaf]:
+def leaf_conditions(condition: AlertCondition) -> Iterator[LeafCondition]:
     """Yield the parts that look at values, in their order."""
-    if isinstance(condition, Not):
-        yield from leaves(condition.of)
-    elif isinstance(condition, All | Either):
+    if isinstance(condition, NotCondition):
+        yield from leaf_conditions(condition.of)
+    elif isinstance(condition, AllCondition | AnyCondition):
         for part in condition.of:
-            yield from leaves(part)
+            yield from leaf_conditions(part)
     else:
         yield condition
 
 
-def fields(condition: Condition) -> list[str]:
+def condition_fields(condition: AlertCondition) -> list[str]:
     """Return the fields that a condition looks at, each once."""
-    return list(dict.fromkeys(leaf.field for leaf in leaves(condition) if leaf.field is not None))
+    return list(dict.fromkeys(leaf.field for leaf in leaf_conditions(condition) if leaf.field is not None))
 
 
-def is_momentary(condition: Condition) -> bool:
+def is_momentary(condition: AlertCondition) -> bool:
     """Whether some of it is true only at the moment at which a value comes: a change, a record."""
     return any(
-        isinstance(leaf, Record) or (isinstance(leaf, Changed) and leaf.within is None) for leaf in leaves(condition)
+        isinstance(leaf, RecordCondition) or (isinstance(leaf, ChangeCondition) and leaf.within is None)
+        for leaf in leaf_conditions(condition)
     )

@@ -11,32 +11,39 @@ from tarantula.core import messages
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import parse_duration
 from tarantula.streams.alerts.condition import (
-    DEEPEST,
-    LONGEST,
-    MOST_PARTS,
-    All,
-    Changed,
-    Compare,
-    Condition,
-    Either,
-    Not,
-    Record,
-    Rows,
-    Rule,
-    Sign,
-    Silent,
-    Way,
+    MAX_CONDITION_CHARS,
+    MAX_CONDITION_DEPTH,
+    MAX_CONDITION_PARTS,
+    AlertCondition,
+    AlertRule,
+    AllCondition,
+    AnyCondition,
+    ChangeCondition,
+    ChangeDirection,
+    CompareCondition,
+    ComparisonSign,
+    NotCondition,
+    RecordCondition,
+    RowScope,
+    SilenceCondition,
 )
-from tarantula.streams.alerts.condition_text_part_tokens import BROKEN, ENDS, SIGNS, Token, is_word, split
-from tarantula.streams.alerts.condition_text_part_writing import written
-from tarantula.streams.texts_part_words import folded
+from tarantula.streams.alerts.condition_text_part_tokens import (
+    JOINING_WORDS,
+    SIGNS,
+    UNCLOSED_QUOTES,
+    ConditionToken,
+    is_word,
+    tokenize,
+)
+from tarantula.streams.alerts.condition_text_part_writing import format_rule
+from tarantula.streams.texts_part_words import fold_text
 
-WAYS = {str(way): way for way in Way}
+DIRECTIONS = {str(way): way for way in ChangeDirection}
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
 _UNITS = (("week", "w"), ("day", "d"), ("hour", "h"), ("minute", "m"), ("min", "m"), ("second", "s"), ("sec", "s"))
 
 
-class NotUnderstood(TarantulaError):
+class ConditionSyntaxError(TarantulaError):
     """A condition that says nothing that could be watched: a sentence that says where, and what was expected."""
 
     def __init__(self, sentence: str, position: int) -> None:
@@ -45,39 +52,44 @@ class NotUnderstood(TarantulaError):
         """Letters before the place."""
 
 
-def read_rule(text: str) -> Rule:
+def parse_rule(text: str) -> AlertRule:
     """Return what a sentence means, or say what is not understood."""
-    if len(text) > LONGEST:
-        raise NotUnderstood(f"The condition has {len(text)} letters, and {LONGEST} is the limit.", LONGEST)
-    reader = _Reader(text)
+    if len(text) > MAX_CONDITION_CHARS:
+        raise ConditionSyntaxError(
+            f"The condition has {len(text)} letters, and {MAX_CONDITION_CHARS} is the limit.", MAX_CONDITION_CHARS
+        )
+    reader = _ConditionParser(text)
     rule = reader.rule()
     # What was written another way may grow when it is written in ours.
-    if len(written(rule)) > LONGEST:
-        raise NotUnderstood(f"The condition has {len(written(rule))} letters, and {LONGEST} is the limit.", LONGEST)
+    if len(format_rule(rule)) > MAX_CONDITION_CHARS:
+        raise ConditionSyntaxError(
+            f"The condition has {len(format_rule(rule))} letters, and {MAX_CONDITION_CHARS} is the limit.",
+            MAX_CONDITION_CHARS,
+        )
     return rule
 
 
-class _Reader:
+class _ConditionParser:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = split(text)
+        self._tokens = tokenize(text)
         self._place = 0
         self._depth = 0
         self._parts = 0
 
-    def rule(self) -> Rule:
+    def rule(self) -> AlertRule:
         rows, row = self._rows()
         when = self._either()
         if self._now is not None:
             raise self.refuse("the end, or “and” or “or”, was expected")
         try:
-            return Rule(rows=rows, row=row, when=when)
+            return AlertRule(rows=rows, row=row, when=when)
         except ValidationError as error:
-            complaint = " ".join(messages.of_validation(error, ()))
-            raise NotUnderstood(complaint, len(self._text)) from error
+            complaint = " ".join(messages.validation_messages(error, ()))
+            raise ConditionSyntaxError(complaint, len(self._text)) from error
 
-    def _rows(self) -> tuple[Rows, str]:
-        for word, rows in (("any", Rows.ANY), ("each", Rows.EACH)):
+    def _rows(self) -> tuple[RowScope, str]:
+        for word, rows in (("any", RowScope.ANY), ("each", RowScope.EACH)):
             if self._sees(word, "row"):
                 self._place += 2
                 self._take(":", "a colon was expected after the row")
@@ -85,28 +97,28 @@ class _Reader:
         if self._sees("row") and len(self._tokens) > 2 and self._tokens[2].is_sign(":"):
             name = self._tokens[1]
             self._place += 3
-            return Rows.ONE, name.text
-        return Rows.EACH, ""
+            return RowScope.ONE, name.text
+        return RowScope.EACH, ""
 
-    def _either(self) -> Condition:
+    def _either(self) -> AlertCondition:
         parts = [self._all()]
         while self._skip("or"):
             parts.append(self._all())
-        return parts[0] if len(parts) == 1 else self._counted(Either(of=tuple(parts)))
+        return parts[0] if len(parts) == 1 else self._counted(AnyCondition(of=tuple(parts)))
 
-    def _all(self) -> Condition:
+    def _all(self) -> AlertCondition:
         parts = [self._single()]
         while self._skip("and"):
             parts.append(self._single())
-        return parts[0] if len(parts) == 1 else self._counted(All(of=tuple(parts)))
+        return parts[0] if len(parts) == 1 else self._counted(AllCondition(of=tuple(parts)))
 
-    def _single(self) -> Condition:
-        if self._depth > DEEPEST:
+    def _single(self) -> AlertCondition:
+        if self._depth > MAX_CONDITION_DEPTH:
             raise self.refuse("parentheses are too deep within one another")
         self._depth += 1
         try:
             if self._skip("not"):
-                return self._counted(Not(of=self._single()))
+                return self._counted(NotCondition(of=self._single()))
             if self._skip("("):
                 inner = self._either()
                 self._take(")", "a closing parenthesis was expected")
@@ -115,44 +127,44 @@ class _Reader:
         finally:
             self._depth -= 1
 
-    def _counted(self, part: Condition) -> Condition:
+    def _counted(self, part: AlertCondition) -> AlertCondition:
         self._parts += 1
-        if self._parts > MOST_PARTS:
+        if self._parts > MAX_CONDITION_PARTS:
             raise self.refuse("the condition has too many parts by now")
         return part
 
-    def _leaf(self) -> Condition:
+    def _leaf(self) -> AlertCondition:
         if self._sees("silent", "for"):
             self._place += 1
-            return Silent(seconds=self._duration("for"))
+            return SilenceCondition(seconds=self._duration("for"))
         field = self._field()
         if self._sees("silent"):
             self._place += 1
-            return Silent(field=field, seconds=self._duration("for"))
+            return SilenceCondition(field=field, seconds=self._duration("for"))
         word = self._now
-        if word is not None and is_word(word, *WAYS):
+        if word is not None and is_word(word, *DIRECTIONS):
             self._place += 1
-            return self._changed(field, WAYS[folded(word.text)])
+            return self._changed(field, DIRECTIONS[fold_text(word.text)])
         if self._skip("is"):
             return self._is(field)
-        return Compare(field=field, sign=self._sign(), value=self._value())
+        return CompareCondition(field=field, sign=self._sign(), value=self._value())
 
-    def _is(self, field: str) -> Condition:
+    def _is(self, field: str) -> AlertCondition:
         for article in ((), ("a",), ("the",)):
             if self._sees(*article, "record"):
                 self._place += len(article) + 1
                 return self._record(field)
-        sign = Sign.OTHER if self._skip("not") else Sign.EQUAL
-        return Compare(field=field, sign=sign, value=self._value())
+        sign = ComparisonSign.OTHER if self._skip("not") else ComparisonSign.EQUAL
+        return CompareCondition(field=field, sign=sign, value=self._value())
 
-    def _record(self, field: str) -> Record:
+    def _record(self, field: str) -> RecordCondition:
         high = self._sees("high")
         if not high and not self._sees("low"):
             raise self.refuse("“high” or “low” was expected")
         self._place += 1
-        return Record(field=field, high=high, within=self._duration("in") if self._sees("in") else None)
+        return RecordCondition(field=field, high=high, within=self._duration("in") if self._sees("in") else None)
 
-    def _changed(self, field: str, way: Way) -> Changed:
+    def _changed(self, field: str, way: ChangeDirection) -> ChangeCondition:
         amount = percent = ""
         if self._skip("by"):
             began = self._place
@@ -160,7 +172,7 @@ class _Reader:
             if amount.endswith("%"):
                 amount, percent = "", self._percent(amount[:-1], began)
         within = self._duration("in") if self._sees("in") else None
-        return Changed(field=field, way=way, amount=amount, percent=percent, within=within)
+        return ChangeCondition(field=field, way=way, amount=amount, percent=percent, within=within)
 
     def _percent(self, text: str, place: int) -> str:
         try:
@@ -174,19 +186,19 @@ class _Reader:
 
     def _field(self) -> str:
         word = self._now
-        key = folded(word.text) if word is not None and (word.is_quoted or word.is_word) else ""
-        if word is None or (not word.is_quoted and is_word(word, *ENDS)) or not _KEY.fullmatch(key):
+        key = fold_text(word.text) if word is not None and (word.is_quoted or word.is_word) else ""
+        if word is None or (not word.is_quoted and is_word(word, *JOINING_WORDS)) or not _KEY.fullmatch(key):
             raise self.refuse("the name of a field was expected")
         self._place += 1
         return key
 
-    def _sign(self) -> Sign:
+    def _sign(self) -> ComparisonSign:
         if self._sees("does", "not", "contain"):
             self._place += 3
-            return Sign.LACKS
+            return ComparisonSign.LACKS
         word = self._now
         # Folded, ≠ would be =.
-        name = "" if word is None or word.is_quoted else folded(word.text) if word.is_word else word.text
+        name = "" if word is None or word.is_quoted else fold_text(word.text) if word.is_word else word.text
         if name in SIGNS:
             self._place += 1
             return SIGNS[name]
@@ -200,7 +212,7 @@ class _Reader:
             return first.text
         began = self._place
         while (word := self._now) is not None and not is_word(word, "and", "or", *ends) and not word.is_sign(")"):
-            if word.is_quoted or word.text in BROKEN:
+            if word.is_quoted or word.text in UNCLOSED_QUOTES:
                 raise self.refuse("quotes stand at both ends of the whole value")
             if not word.is_word and word.text in SIGNS:
                 raise self.refuse("“and” or “or” was expected, or quotes around the value")
@@ -215,7 +227,7 @@ class _Reader:
         self._take(before, "a time was expected, as in “for 2h”")
         began = self._place
         text = self._value()
-        compact = re.sub(r"\s+", "", folded(text))
+        compact = re.sub(r"\s+", "", fold_text(text))
         for name, letter in _UNITS:
             compact = re.sub(rf"(?<=\d){name}s?(?=\d|$)", letter, compact)
         try:
@@ -225,7 +237,7 @@ class _Reader:
             raise self.refuse("a time was expected, as in 2h, 30 minutes or 1d") from error
 
     @property
-    def _now(self) -> Token | None:
+    def _now(self) -> ConditionToken | None:
         return self._tokens[self._place] if self._place < len(self._tokens) else None
 
     def _sees(self, *words: str) -> bool:
@@ -243,9 +255,9 @@ class _Reader:
         if not self._skip(sign):
             raise self.refuse(expected)
 
-    def refuse(self, expected: str) -> NotUnderstood:
+    def refuse(self, expected: str) -> ConditionSyntaxError:
         """Return what says where the sentence cannot be understood."""
         if self._now is None:
-            return NotUnderstood(f"At the end of the condition: {expected}.", len(self._text))
+            return ConditionSyntaxError(f"At the end of the condition: {expected}.", len(self._text))
         found, position = self._now.text[:40], self._now.start
-        return NotUnderstood(f"At letter {position + 1}, before {found!r}: {expected}.", position)
+        return ConditionSyntaxError(f"At letter {position + 1}, before {found!r}: {expected}.", position)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tarantula.streams.alerts.condition import Sign
-from tarantula.streams.texts_part_words import folded
+from tarantula.streams.alerts.condition import ComparisonSign
+from tarantula.streams.texts_part_words import fold_text
 
 SIGNS = {
-    **{sign.value: sign for sign in Sign if sign != Sign.LACKS},
-    "==": Sign.EQUAL,
-    "!=": Sign.OTHER,
-    "<>": Sign.OTHER,
-    "<=": Sign.AT_MOST,
-    ">=": Sign.AT_LEAST,
+    **{sign.value: sign for sign in ComparisonSign if sign != ComparisonSign.LACKS},
+    "==": ComparisonSign.EQUAL,
+    "!=": ComparisonSign.OTHER,
+    "<>": ComparisonSign.OTHER,
+    "<=": ComparisonSign.AT_MOST,
+    ">=": ComparisonSign.AT_LEAST,
 }
 """However they are written."""
-ENDS = frozenset({"and", "or", "not"})
+JOINING_WORDS = frozenset({"and", "or", "not"})
 """Words that join parts: no field has such a name without quotes."""
-BROKEN = frozenset('"“')
+UNCLOSED_QUOTES = frozenset('"“')
 """Quotes that are not closed."""
 _TOKEN = re.compile(
     r"""
@@ -33,7 +33,7 @@ _TOKEN = re.compile(
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-class Token(NamedTuple):
+class ConditionToken(NamedTuple):
     """A word, a sign, or something in quotes."""
 
     text: str
@@ -48,27 +48,27 @@ class Token(NamedTuple):
         return not self.is_quoted and not self.is_word and self.text == sign
 
 
-def split(text: str) -> list[Token]:
+def tokenize(text: str) -> list[ConditionToken]:
     """Return the words and signs of a text, with their places."""
     return [_token(found) for found in _TOKEN.finditer(text.rstrip())]
 
 
-def _token(found: re.Match[str]) -> Token:
+def _token(found: re.Match[str]) -> ConditionToken:
     kind = found.lastgroup or "word"
     raw = found[kind]
     start, end = found.span(kind)
     if kind == "quoted":
         inner = raw[1:-1] if raw[0] == "“" else _ESCAPED.sub(r"\1", raw[1:-1])
-        return Token(inner, start, end, is_quoted=True)
-    return Token(raw, start, end, is_word=kind == "word")
+        return ConditionToken(inner, start, end, is_quoted=True)
+    return ConditionToken(raw, start, end, is_word=kind == "word")
 
 
-def is_word(token: Token, *words: str) -> bool:
+def is_word(token: ConditionToken, *words: str) -> bool:
     """Whether it is one of these words, in whatever letters."""
-    return token.is_word and folded(token.text) in words
+    return token.is_word and fold_text(token.text) in words
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return a text in quotes, as `split` reads it."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -10,22 +10,22 @@ from sqlalchemy import ColumnElement, Text, bindparam, cast, or_, select
 from sqlalchemy.orm import Session
 
 from tarantula.streams.alerts import judgement_part_remembering
-from tarantula.streams.alerts.evaluate import Place
-from tarantula.streams.alerts.memory import Memory, Seen
-from tarantula.streams.alerts.watch import Fired, Terms, Watch
-from tarantula.streams.alerts.watch_part_terms import group_of, is_told, terms_of_json
+from tarantula.streams.alerts.evaluate import RowField
+from tarantula.streams.alerts.memory import SeenValue, WatchMemory
+from tarantula.streams.alerts.watch import AlertTerms, AlertWatch, WatchFiring
+from tarantula.streams.alerts.watch_part_terms import group_of_row, has_recipients, terms_of_json
 from tarantula.streams.history import NewEvent
 from tarantula.tables.publications import Alert, AlertMemory, Firing, Series, Source, SourceState
 
-LONGEST_REASON = 4000
-AT_A_TIME = 200
+MAX_REASON_CHARS = 4000
+DUE_ALERTS_PER_ROUND = 200
 """Alerts that are looked at because time has passed."""
 
-Step = tuple[int, dict[Place, Seen]]
+AlertStep = tuple[int, dict[RowField, SeenValue]]
 """What came at one moment."""
 
 
-class Judged(NamedTuple):
+class JudgedAlert(NamedTuple):
     """An alert with what it goes by."""
 
     id: int
@@ -36,7 +36,7 @@ class Judged(NamedTuple):
     """That of its source."""
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> AlertTerms:
         """What it goes by."""
         return terms_of_json(self.alert, self.source)
 
@@ -68,7 +68,7 @@ _DUE = (
     .join(SourceState, SourceState.source_id == Source.id)
     .where(AlertMemory.due_at <= bindparam("now"), is_watched(), Source.is_paused.is_(False))
     .order_by(AlertMemory.due_at)
-    .limit(AT_A_TIME)
+    .limit(DUE_ALERTS_PER_ROUND)
     # Whoever keeps a reading has the state before the alerts: what is not free now is judged the next time.
     .with_for_update(of=[SourceState, Alert], skip_locked=True)
 )
@@ -82,43 +82,43 @@ def judge(session: Session, source_id: int, events: Sequence[NewEvent], now: int
 def judge_all(session: Session, events: Mapping[int, Sequence[NewEvent]], now: int) -> list[Firing]:
     """Judge the alerts of all sources that had events, with one question for all of them."""
     asked = session.execute(_OF_SOURCES, {"sources": [source for source, some in events.items() if some]})
-    judged = [Judged(*row) for row in asked]
+    judged = [JudgedAlert(*row) for row in asked]
     if not judged:
         return []
     steps = _steps(session, {one.source_id: events[one.source_id] for one in judged}, now)
-    known = judgement_part_remembering.known(session, [one.id for one in judged], _rows(steps))
-    firings, kept = list[Firing](), list[judgement_part_remembering.Kept]()
+    known = judgement_part_remembering.load_memories(session, [one.id for one in judged], _rows(steps))
+    firings, kept = list[Firing](), list[judgement_part_remembering.MemoryUpdate]()
     for one in judged:
         _judge(one, steps[one.source_id], known, now, firings, kept)
-    judgement_part_remembering.keep(session, kept, known)
-    return note(session, firings)
+    judgement_part_remembering.save_memories(session, kept, known)
+    return store_firings(session, firings)
 
 
 def judge_silence(session: Session, now: int) -> list[Firing]:
     """Judge what time alone brings: silences, and conditions that held for long enough; return what fired."""
-    firings, kept, heard = list[Firing](), list[judgement_part_remembering.Kept](), set[int]()
+    firings, kept, heard = list[Firing](), list[judgement_part_remembering.MemoryUpdate](), set[int]()
     for row, memory, *columns in session.execute(_DUE, {"now": now}).all():
-        judged = Judged(*columns)
-        watch = Watch(judged.terms, Memory.of_json(memory))
-        fired = firings_of(judged.id, is_told(judged.alert), row, watch.pass_time(now), now)
-        kept.append(judgement_part_remembering.Kept(judged.id, row, watch))
+        judged = JudgedAlert(*columns)
+        watch = AlertWatch(judged.terms, WatchMemory.of_json(memory))
+        fired = firing_rows(judged.id, has_recipients(judged.alert), row, watch.pass_time(now), now)
+        kept.append(judgement_part_remembering.MemoryUpdate(judged.id, row, watch))
         firings += fired
         heard |= {judged.source_id} if fired else set()
-    judgement_part_remembering.keep(session, kept, {(one.alert_id, one.row) for one in kept})
+    judgement_part_remembering.save_memories(session, kept, {(one.alert_id, one.row) for one in kept})
     for state in session.scalars(select(SourceState).where(SourceState.source_id.in_(heard))) if heard else ():
         # The pages that show the source look again.
         state.stamp = max(now, state.stamp + 1)
-    return note(session, firings)
+    return store_firings(session, firings)
 
 
-def firings_of(alert_id: int, is_told: bool, row: str, fired: Iterable[Fired], now: int) -> list[Firing]:
+def firing_rows(alert_id: int, is_told: bool, row: str, fired: Iterable[WatchFiring], now: int) -> list[Firing]:
     """Return what is written down of an alert that fired: also that somebody is to be told."""
     return [
         Firing(
             alert_id=alert_id,
             at=one.at,
             row=row,
-            why=one.why[:LONGEST_REASON],
+            why=one.why[:MAX_REASON_CHARS],
             news={} if is_told else None,
             tell_at=now if is_told else None,
         )
@@ -126,7 +126,7 @@ def firings_of(alert_id: int, is_told: bool, row: str, fired: Iterable[Fired], n
     ]
 
 
-def note(session: Session, firings: list[Firing]) -> list[Firing]:
+def store_firings(session: Session, firings: list[Firing]) -> list[Firing]:
     """Write down what fired."""
     if firings:
         session.add_all(firings)
@@ -134,63 +134,63 @@ def note(session: Session, firings: list[Firing]) -> list[Firing]:
     return firings
 
 
-def seen(value: str, number: float | None) -> Seen:
+def stored_value(value: str, number: float | None) -> SeenValue:
     """Return a stored value: exact, where its text is a number."""
     if number is None:
-        return Seen(value)
+        return SeenValue(value)
     try:
-        return Seen(value, Decimal(value))
+        return SeenValue(value, Decimal(value))
     except InvalidOperation:
-        return Seen(value, Decimal(repr(number)))
+        return SeenValue(value, Decimal(repr(number)))
 
 
-def by_group(terms: Terms, values: Mapping[Place, Seen]) -> dict[str, dict[Place, Seen]]:
+def values_by_group(terms: AlertTerms, values: Mapping[RowField, SeenValue]) -> dict[str, dict[RowField, SeenValue]]:
     """Return what came, by what is remembered together."""
-    groups = dict[str, dict[Place, Seen]]()
+    groups = dict[str, dict[RowField, SeenValue]]()
     for (row, key), one in values.items():
-        group = group_of(terms, row)
+        group = group_of_row(terms, row)
         if group is not None:
             groups.setdefault(group, {})[row, key] = one
     return groups
 
 
 def _judge(
-    judged: Judged,
-    steps: Sequence[Step],
-    known: Mapping[tuple[int, str], Memory],
+    judged: JudgedAlert,
+    steps: Sequence[AlertStep],
+    known: Mapping[tuple[int, str], WatchMemory],
     now: int,
     firings: list[Firing],
-    kept: list[judgement_part_remembering.Kept],
+    kept: list[judgement_part_remembering.MemoryUpdate],
 ) -> None:
-    terms, told, watches = judged.terms, is_told(judged.alert), dict[str, tuple[Watch, bool]]()
+    terms, told, watches = judged.terms, has_recipients(judged.alert), dict[str, tuple[AlertWatch, bool]]()
     for at, values in steps:
-        for group, some in by_group(terms, values).items():
-            fired = list[Fired]()
+        for group, some in values_by_group(terms, values).items():
+            fired = list[WatchFiring]()
             if group not in watches:
                 memory = known.get((judged.id, group))
-                watch = Watch(terms, memory or Memory(since=at))
+                watch = AlertWatch(terms, memory or WatchMemory(since=at))
                 watches[group] = watch, watch.memory.event_at is None
                 fired += watch.begin(at) if memory is None else []
             watch, is_first = watches[group]
             fired += watch.take(at, some, is_first)
-            firings += firings_of(judged.id, told, group, fired, now)
-    kept += [judgement_part_remembering.Kept(judged.id, group, watch) for group, (watch, _) in watches.items()]
+            firings += firing_rows(judged.id, told, group, fired, now)
+    kept += [judgement_part_remembering.MemoryUpdate(judged.id, group, watch) for group, (watch, _) in watches.items()]
 
 
-def _rows(steps: Mapping[int, Sequence[Step]]) -> set[str]:
+def _rows(steps: Mapping[int, Sequence[AlertStep]]) -> set[str]:
     return {row for some in steps.values() for _, values in some for row, _ in values} | {""}
 
 
-def _steps(session: Session, events: Mapping[int, Sequence[NewEvent]], now: int) -> dict[int, list[Step]]:
+def _steps(session: Session, events: Mapping[int, Sequence[NewEvent]], now: int) -> dict[int, list[AlertStep]]:
     """Return what came, source by source and moment by moment; nothing happened later than now."""
     series = list({event.series_id for some in events.values() for event in some})
     places = {identity: (row, field) for identity, row, field in session.execute(_PLACES, {"series": series})}
-    found = dict[int, list[Step]]()
+    found = dict[int, list[AlertStep]]()
     for source_id, some in events.items():
-        moments = dict[int, dict[Place, Seen]]()
+        moments = dict[int, dict[RowField, SeenValue]]()
         for event in some:
             if event.series_id in places:
                 at = min(event.at, now)
-                moments.setdefault(at, {})[places[event.series_id]] = seen(event.value, event.number)
+                moments.setdefault(at, {})[places[event.series_id]] = stored_value(event.value, event.number)
         found[source_id] = sorted(moments.items(), key=lambda step: step[0])
     return found

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from sqlalchemy import Table, bindparam, insert, select, update
 from sqlalchemy.orm import Session
 
-from tarantula.streams.alerts.memory import Memory
-from tarantula.streams.alerts.watch import Watch
+from tarantula.streams.alerts.memory import WatchMemory
+from tarantula.streams.alerts.watch import AlertWatch
 from tarantula.tables.publications import AlertMemory
 
 _TABLE = AlertMemory.__table__
@@ -26,21 +26,21 @@ _CHANGE = (
 _ADD = insert(_TABLE)
 
 
-class Kept(NamedTuple):
+class MemoryUpdate(NamedTuple):
     """What is to be remembered of one alert, for one row or for all together."""
 
     alert_id: int
     row: str
-    watch: Watch
+    watch: AlertWatch
 
 
-def known(session: Session, alerts: Sequence[int], rows: Iterable[str]) -> dict[tuple[int, str], Memory]:
+def load_memories(session: Session, alerts: Sequence[int], rows: Iterable[str]) -> dict[tuple[int, str], WatchMemory]:
     """Return what some alerts remember of some rows."""
     found = session.execute(_KNOWN, {"alerts": alerts, "rows": list(rows)})
-    return {(alert_id, row): Memory.of_json(memory) for alert_id, row, memory in found}
+    return {(alert_id, row): WatchMemory.of_json(memory) for alert_id, row, memory in found}
 
 
-def keep(session: Session, kept: Sequence[Kept], there: Collection[tuple[int, str]] = ()) -> None:
+def save_memories(session: Session, kept: Sequence[MemoryUpdate], there: Collection[tuple[int, str]] = ()) -> None:
     """Write down what alerts have to know the next time; of those that are *there* already, in their place."""
     changed, added = list[dict[str, object]](), list[dict[str, object]]()
     for one in kept:

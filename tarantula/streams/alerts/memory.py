@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
 
-MOST_KEPT = 500
+MAX_TRAIL_VALUES = 500
 """Values of a window that are told apart; of more, neighbours are taken together."""
 
 
-class Seen(NamedTuple):
+class SeenValue(NamedTuple):
     """A value as it was kept."""
 
     text: str
@@ -29,25 +29,25 @@ class Seen(NamedTuple):
         return cls(text, None if number is None else Decimal(number))
 
 
-Trail = list[tuple[int, Seen]]
+ValueTrail = list[tuple[int, SeenValue]]
 """Values of the past, each with the moment until which it stood, oldest first."""
 
 
 @dataclass(slots=True)
-class Followed:
+class FieldMemory:
     """One field of one row."""
 
     at: int
-    now: Seen
-    before: Seen | None = None
+    now: SeenValue
+    before: SeenValue | None = None
     """The value before, if any is known."""
-    high: Seen | None = None
+    high: SeenValue | None = None
     """The highest of all before the present one."""
-    low: Seen | None = None
-    past: Trail = field(default_factory=list)
-    highs: Trail = field(default_factory=list)
+    low: SeenValue | None = None
+    past: ValueTrail = field(default_factory=list)
+    highs: ValueTrail = field(default_factory=list)
     """Of the past, those after which nothing was as high."""
-    lows: Trail = field(default_factory=list)
+    lows: ValueTrail = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """Return it for a column of JSON."""
@@ -62,15 +62,15 @@ class Followed:
     @classmethod
     def of_json(cls, kept: dict[str, Any]) -> Self:
         """Return what was kept."""
-        now = Seen.of_json(kept["now"])
+        now = SeenValue.of_json(kept["now"])
         assert now is not None, "there is always a present value"
-        before, high, low = (Seen.of_json(kept.get(name)) for name in ("before", "high", "low"))
+        before, high, low = (SeenValue.of_json(kept.get(name)) for name in ("before", "high", "low"))
         past, highs, lows = (_trail(kept, name) for name in ("past", "highs", "lows"))
         return cls(kept["at"], now, before, high, low, past, highs, lows)
 
 
 @dataclass(slots=True)
-class Memory:
+class WatchMemory:
     """Of one alert, for one row or for all of them together."""
 
     since: int
@@ -83,7 +83,7 @@ class Memory:
     """Whether it may fire: it fired and was not false since, otherwise."""
     true_since: int | None = None
     fired_at: int | None = None
-    rows: dict[str, dict[str, Followed]] = field(default_factory=dict)
+    rows: dict[str, dict[str, FieldMemory]] = field(default_factory=dict)
     """What is known of each field of each row."""
 
     def as_json(self) -> dict[str, Any]:
@@ -96,17 +96,19 @@ class Memory:
     def of_json(cls, kept: dict[str, Any]) -> Self:
         """Return what was kept."""
         plain = {name: kept[name] for name in _PLAIN if name in kept}
-        rows = {row: {key: Followed.of_json(one) for key, one in known.items()} for row, known in kept["rows"].items()}
+        rows = {
+            row: {key: FieldMemory.of_json(one) for key, one in known.items()} for row, known in kept["rows"].items()
+        }
         return cls(**plain, rows=rows)
 
 
 _PLAIN = ("since", "clock", "event_at", "armed", "true_since", "fired_at")
 
 
-def _trail(kept: dict[str, Any], name: str) -> Trail:
+def _trail(kept: dict[str, Any], name: str) -> ValueTrail:
     trail = []
     for until, *value in kept.get(name, ()):
-        seen = Seen.of_json(value)
+        seen = SeenValue.of_json(value)
         assert seen is not None
         trail.append((until, seen))
     return trail

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tarantula.streams.alerts.condition import Changed, Condition, Record, leaves
-from tarantula.streams.alerts.memory import MOST_KEPT, Followed, Seen, Trail
+from tarantula.streams.alerts.condition import AlertCondition, ChangeCondition, RecordCondition, leaf_conditions
+from tarantula.streams.alerts.memory import MAX_TRAIL_VALUES, FieldMemory, SeenValue, ValueTrail
 
-MICROSECONDS = 1_000_000
+MICROSECONDS_PER_SECOND = 1_000_000
 
 
 @dataclass(slots=True)
-class Need:
+class HistoryNeed:
     """What of the past of a field a condition looks at: windows in microseconds, the longest of several."""
 
     past: int = 0
@@ -23,22 +23,22 @@ class Need:
     low: bool = False
 
 
-def needs(condition: Condition) -> dict[str, Need]:
+def history_needs(condition: AlertCondition) -> dict[str, HistoryNeed]:
     """Return what has to be remembered, by field."""
-    found = dict[str, Need]()
-    for leaf in leaves(condition):
+    found = dict[str, HistoryNeed]()
+    for leaf in leaf_conditions(condition):
         if leaf.field is None:
             continue
-        need = found.setdefault(leaf.field, Need())
+        need = found.setdefault(leaf.field, HistoryNeed())
         window = getattr(leaf, "within", None) or 0
-        if isinstance(leaf, Changed):
-            need.past = max(need.past, window * MICROSECONDS)
-        elif isinstance(leaf, Record):
-            _need_record(need, leaf.high, window * MICROSECONDS)
+        if isinstance(leaf, ChangeCondition):
+            need.past = max(need.past, window * MICROSECONDS_PER_SECOND)
+        elif isinstance(leaf, RecordCondition):
+            _need_record(need, leaf.high, window * MICROSECONDS_PER_SECOND)
     return found
 
 
-def _need_record(need: Need, high: bool, window: int) -> None:
+def _need_record(need: HistoryNeed, high: bool, window: int) -> None:
     if window and high:
         need.highs = max(need.highs, window)
     elif window:
@@ -49,10 +49,10 @@ def _need_record(need: Need, high: bool, window: int) -> None:
         need.low = True
 
 
-def follow(known: Followed | None, at: int, seen: Seen, need: Need) -> Followed:
+def advance_field(known: FieldMemory | None, at: int, seen: SeenValue, need: HistoryNeed) -> FieldMemory:
     """Return what is known of a field when it has a new value."""
     if known is None:
-        return Followed(at, seen)
+        return FieldMemory(at, seen)
     left = known.now
     known.at, known.now, known.before = at, seen, left
     if need.high:
@@ -68,32 +68,32 @@ def follow(known: Followed | None, at: int, seen: Seen, need: Need) -> Followed:
     return known
 
 
-Beats = Callable[[Decimal, Decimal], bool]
+ExtremeTest = Callable[[Decimal, Decimal], bool]
 
 
-def _further(best: Seen | None, left: Seen, beats: Beats) -> Seen | None:
+def _further(best: SeenValue | None, left: SeenValue, beats: ExtremeTest) -> SeenValue | None:
     if left.number is None:
         return best
     return left if best is None or best.number is None or beats(left.number, best.number) else best
 
 
-def _recent(trail: Trail, begin: int) -> Trail:
+def _recent(trail: ValueTrail, begin: int) -> ValueTrail:
     """Leave out what had ended when the window began."""
     return [(until, seen) for until, seen in trail if until > begin]
 
 
-def _steps(trail: Trail, at: int, left: Seen, window: int, beats: Beats) -> Trail:
+def _steps(trail: ValueTrail, at: int, left: SeenValue, window: int, beats: ExtremeTest) -> ValueTrail:
     """Keep of the past what nothing later outdoes: the first of what is left is the record of any window."""
     if left.number is None:
         return trail
     kept = [(until, seen) for until, seen in trail if seen.number is not None and beats(seen.number, left.number)]
     recent = _recent([*kept, (at, left)], at - window)
-    if len(recent) > MOST_KEPT:
+    if len(recent) > MAX_TRAIL_VALUES:
         # The older of two neighbours counts as long as both: a record is missed rather than made up.
         recent = [(recent[index + 1][0], seen) for index, (_, seen) in enumerate(recent[:-1]) if index % 2 == 0]
         recent.append((at, left))
     return recent
 
 
-def _shortened(trail: Trail) -> Trail:
-    return trail if len(trail) <= MOST_KEPT else [*trail[:-1:2], trail[-1]]
+def _shortened(trail: ValueTrail) -> ValueTrail:
+    return trail if len(trail) <= MAX_TRAIL_VALUES else [*trail[:-1:2], trail[-1]]

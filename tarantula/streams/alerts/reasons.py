@@ -7,69 +7,77 @@ from decimal import Decimal
 
 from tarantula.core.times import format_duration
 from tarantula.streams.alerts.condition import (
-    All,
-    Changed,
-    Compare,
-    Condition,
-    Either,
-    Leaf,
-    Not,
-    Record,
-    Rule,
-    Sign,
-    Silent,
+    AlertCondition,
+    AlertRule,
+    AllCondition,
+    AnyCondition,
+    ChangeCondition,
+    CompareCondition,
+    ComparisonSign,
+    LeafCondition,
+    NotCondition,
+    RecordCondition,
+    SilenceCondition,
 )
-from tarantula.streams.alerts.evaluate import Look, base_of, best_of, compared, of_row
-from tarantula.streams.alerts.memory import Followed, Seen
+from tarantula.streams.alerts.evaluate import (
+    EvaluationContext,
+    change_base,
+    compare_values,
+    evaluate_row,
+    record_to_beat,
+)
+from tarantula.streams.alerts.memory import FieldMemory, SeenValue
 
-LONGEST_VALUE = 120
-CONTRARY = {
-    Sign.EQUAL: Sign.OTHER,
-    Sign.OTHER: Sign.EQUAL,
-    Sign.LESS: Sign.AT_LEAST,
-    Sign.AT_MOST: Sign.MORE,
-    Sign.MORE: Sign.AT_MOST,
-    Sign.AT_LEAST: Sign.LESS,
-    Sign.CONTAINS: Sign.LACKS,
-    Sign.LACKS: Sign.CONTAINS,
+MAX_SHOWN_CHARS = 120
+NEGATED_SIGNS = {
+    ComparisonSign.EQUAL: ComparisonSign.OTHER,
+    ComparisonSign.OTHER: ComparisonSign.EQUAL,
+    ComparisonSign.LESS: ComparisonSign.AT_LEAST,
+    ComparisonSign.AT_MOST: ComparisonSign.MORE,
+    ComparisonSign.MORE: ComparisonSign.AT_MOST,
+    ComparisonSign.AT_LEAST: ComparisonSign.LESS,
+    ComparisonSign.CONTAINS: ComparisonSign.LACKS,
+    ComparisonSign.LACKS: ComparisonSign.CONTAINS,
 }
 
 
-def reasons(rule: Rule, look: Look, units: Mapping[str, str]) -> list[str]:
+def firing_reasons(rule: AlertRule, look: EvaluationContext, units: Mapping[str, str]) -> list[str]:
     """Return why a rule that is true is true."""
-    rows = [row for row in look.memory.rows or ("",) if of_row(rule.when, row, look)]
-    said = [sentence for row in rows for sentence in _said(rule.when, row, look, units, True)]
+    rows = [row for row in look.memory.rows or ("",) if evaluate_row(rule.when, row, look)]
+    said = [sentence for row in rows for sentence in _sentences(rule.when, row, look, units, True)]
     return list(dict.fromkeys(said))
 
 
-def _said(condition: Condition, row: str, look: Look, units: Mapping[str, str], wanted: bool) -> Iterator[str]:
+def _sentences(
+    condition: AlertCondition, row: str, look: EvaluationContext, units: Mapping[str, str], wanted: bool
+) -> Iterator[str]:
     """Yield a sentence for each part that made a condition what it is."""
-    if isinstance(condition, Not):
-        yield from _said(condition.of, row, look, units, not wanted)
-    elif isinstance(condition, All | Either):
+    if isinstance(condition, NotCondition):
+        yield from _sentences(condition.of, row, look, units, not wanted)
+    elif isinstance(condition, AllCondition | AnyCondition):
         for part in condition.of:
-            if of_row(part, row, look, not wanted) is wanted:
-                yield from _said(part, row, look, units, wanted)
+            if evaluate_row(part, row, look, not wanted) is wanted:
+                yield from _sentences(part, row, look, units, wanted)
     else:
         yield _leaf(condition, row, look, units.get(condition.field or "", ""), wanted)
 
 
-def _leaf(leaf: Leaf, row: str, look: Look, unit: str, wanted: bool) -> str:
-    if isinstance(leaf, Silent):
+def _leaf(leaf: LeafCondition, row: str, look: EvaluationContext, unit: str, wanted: bool) -> str:
+    if isinstance(leaf, SilenceCondition):
         return _silent(leaf, row, wanted)
     known = look.followed(row, leaf.field)
     name = f"{leaf.field} ({row})" if row else leaf.field
     if known is None:
         return f"Nothing is known of {name}."
-    if isinstance(leaf, Compare):
+    if isinstance(leaf, CompareCondition):
         is_new = (row, leaf.field) in look.fresh
         return _compared(leaf, name, known, look, unit, wanted, is_new)
-    if isinstance(leaf, Record):
-        return _record(leaf, name, known, best_of(leaf, known, look.at), unit, wanted)
-    return _changed(leaf, name, base_of(leaf, known, look.at), known.now, unit, wanted)
+    if isinstance(leaf, RecordCondition):
+        return _record(leaf, name, known, record_to_beat(leaf, known, look.at), unit, wanted)
+    return _changed(leaf, name, change_base(leaf, known, look.at), known.now, unit, wanted)
 
 
-def _silent(leaf: Silent, row: str, wanted: bool) -> str:
+def _silent(leaf: SilenceCondition, row: str, wanted: bool) -> str:
     time = format_duration(leaf.seconds)
     if leaf.field is not None:
         name = f"{leaf.field} ({row})" if row else leaf.field
@@ -77,60 +85,68 @@ def _silent(leaf: Silent, row: str, wanted: bool) -> str:
     return f"Nothing happened for {time}." if wanted else f"Something happened in the last {time}."
 
 
-def _compared(leaf: Compare, name: str, known: Followed, look: Look, unit: str, wanted: bool, is_new: bool) -> str:
-    limit, now = look.meaning(leaf.field, leaf.value), shown(known.now, unit)
-    if not wanted and leaf.sign == Sign.MATCHES:
+def _compared(
+    leaf: CompareCondition,
+    name: str,
+    known: FieldMemory,
+    look: EvaluationContext,
+    unit: str,
+    wanted: bool,
+    is_new: bool,
+) -> str:
+    limit, now = look.meaning(leaf.field, leaf.value), shown_value(known.now, unit)
+    if not wanted and leaf.sign == ComparisonSign.MATCHES:
         return f"{name} does not match {leaf.value}: it is {now}."
-    sign = leaf.sign if wanted else CONTRARY[leaf.sign]
-    if is_new and known.before is not None and compared(known.before, sign, limit) is False:
-        return _became(name, sign, shown(limit, unit), shown(known.before, unit), now)
-    return _is(name, sign, shown(limit, unit), now)
+    sign = leaf.sign if wanted else NEGATED_SIGNS[leaf.sign]
+    if is_new and known.before is not None and compare_values(known.before, sign, limit) is False:
+        return _became(name, sign, shown_value(limit, unit), shown_value(known.before, unit), now)
+    return _is(name, sign, shown_value(limit, unit), now)
 
 
-def _became(name: str, sign: Sign, limit: str, before: str, now: str) -> str:
-    if sign == Sign.MORE:
+def _became(name: str, sign: ComparisonSign, limit: str, before: str, now: str) -> str:
+    if sign == ComparisonSign.MORE:
         return f"{name} rose above {limit}: it was {before}, it is {now}."
-    if sign == Sign.AT_LEAST:
+    if sign == ComparisonSign.AT_LEAST:
         return f"{name} rose to {limit} or more: it was {before}, it is {now}."
-    if sign == Sign.LESS:
+    if sign == ComparisonSign.LESS:
         return f"{name} fell below {limit}: it was {before}, it is {now}."
-    if sign == Sign.AT_MOST:
+    if sign == ComparisonSign.AT_MOST:
         return f"{name} fell to {limit} or less: it was {before}, it is {now}."
-    if sign == Sign.EQUAL:
+    if sign == ComparisonSign.EQUAL:
         return f"{name} became {now}: it was {before}."
-    if sign == Sign.OTHER:
+    if sign == ComparisonSign.OTHER:
         return f"{name} is no longer {before}: it is {now}."
     return _is(name, sign, limit, now)
 
 
-def _is(name: str, sign: Sign, limit: str, now: str) -> str:
-    if sign == Sign.MORE:
+def _is(name: str, sign: ComparisonSign, limit: str, now: str) -> str:
+    if sign == ComparisonSign.MORE:
         return f"{name} is above {limit}: it is {now}."
-    if sign == Sign.AT_LEAST:
+    if sign == ComparisonSign.AT_LEAST:
         return f"{name} is {limit} or more: it is {now}."
-    if sign == Sign.LESS:
+    if sign == ComparisonSign.LESS:
         return f"{name} is below {limit}: it is {now}."
-    if sign == Sign.AT_MOST:
+    if sign == ComparisonSign.AT_MOST:
         return f"{name} is {limit} or less: it is {now}."
-    if sign == Sign.EQUAL:
+    if sign == ComparisonSign.EQUAL:
         return f"{name} has the value {now}."
-    if sign == Sign.OTHER:
+    if sign == ComparisonSign.OTHER:
         return f"{name} is not {limit}: it is {now}."
-    if sign == Sign.CONTAINS:
+    if sign == ComparisonSign.CONTAINS:
         return f"{name} contains {limit}: it is {now}."
-    if sign == Sign.LACKS:
+    if sign == ComparisonSign.LACKS:
         return f"{name} does not contain {limit}: it is {now}."
     return f"{name} matches {limit}: it is {now}."
 
 
-def _changed(leaf: Changed, name: str, base: Seen | None, now: Seen, unit: str, wanted: bool) -> str:
-    before, after = shown(base, unit), shown(now, unit)
+def _changed(leaf: ChangeCondition, name: str, base: SeenValue | None, now: SeenValue, unit: str, wanted: bool) -> str:
+    before, after = shown_value(base, unit), shown_value(now, unit)
     if not wanted:
         return f"{name} did not change as much: it was {before}, it is {after}."
     if base is None or base.number is None or now.number is None:
         return f"{name} changed: it was {before}, it is {after}."
     moved = now.number - base.number
-    much = _percent(moved, base.number) if leaf.percent else shown(Seen(str(abs(moved)), abs(moved)), unit)
+    much = _percent(moved, base.number) if leaf.percent else shown_value(SeenValue(str(abs(moved)), abs(moved)), unit)
     time = format_duration(leaf.within) if leaf.within else ""
     if moved > 0:
         within = f"{name} rose by {much} in {time}: it was {before}, it is {after}."
@@ -139,8 +155,10 @@ def _changed(leaf: Changed, name: str, base: Seen | None, now: Seen, unit: str, 
     return within if time else f"{name} fell by {much}: it was {before}, it is {after}."
 
 
-def _record(leaf: Record, name: str, known: Followed, best: Seen | None, unit: str, wanted: bool) -> str:
-    now, before = shown(known.now, unit), shown(best, unit)
+def _record(
+    leaf: RecordCondition, name: str, known: FieldMemory, best: SeenValue | None, unit: str, wanted: bool
+) -> str:
+    now, before = shown_value(known.now, unit), shown_value(best, unit)
     time = format_duration(leaf.within) if leaf.within else ""
     if not wanted:
         return f"{name} is no record: it is {now}."
@@ -151,14 +169,14 @@ def _record(leaf: Record, name: str, known: Followed, best: Seen | None, unit: s
     return f"{name} is the lowest in {time}: it is {now}, and was {before} at least." if time else ever
 
 
-def shown(seen: Seen | None, unit: str) -> str:
+def shown_value(seen: SeenValue | None, unit: str) -> str:
     """Return a value with its unit; of a long text, the beginning."""
     if seen is None:
         return "–"
     if seen.number is not None:
         return f"{seen.text} {unit}".rstrip()
     text = " ".join(seen.text.split())
-    return f"“{text}”" if len(text) <= LONGEST_VALUE else f"“{text[:LONGEST_VALUE]}…”"
+    return f"“{text}”" if len(text) <= MAX_SHOWN_CHARS else f"“{text[:MAX_SHOWN_CHARS]}…”"
 
 
 def _percent(moved: Decimal, base: Decimal) -> str:

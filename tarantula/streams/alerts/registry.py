@@ -9,39 +9,41 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, func, select, true
 from sqlalchemy.orm import Session
 
-from tarantula.core.errors import NotNow, NotThere, TarantulaError
-from tarantula.streams.alerts.config import understand
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.streams.alerts.config import type_literals
 from tarantula.streams.alerts.config_part_alert import AlertConfig, read_alert
-from tarantula.streams.alerts.replay import begin_watching
+from tarantula.streams.alerts.replay import start_watching
 from tarantula.streams.sources import registry
 from tarantula.tables.publications import Alert, AlertMemory, Event, Series, Source
 
-MOST_ALERTS = 500
+MAX_ALERTS_PER_PERSON = 500
 """Of one person."""
-TEXTS = 20
+RECENT_TEXTS_COUNT = 20
 """Texts of a field by which it is told how its numbers are written."""
 
 
-def config_of(alert: Alert) -> AlertConfig:
+def alert_config(alert: Alert) -> AlertConfig:
     """Return a stored alert's configuration."""
     return AlertConfig.model_validate({**alert.configuration, "name": alert.name, "on": alert.is_on})
 
 
 def owned_by(person: str | None) -> ColumnElement[bool]:
     """Return the condition on alerts that somebody sees: their own, on sources that they see; a terminal sees all."""
-    return true() if person is None else (Alert.owner == person) & registry.seen_by(person)
+    return true() if person is None else (Alert.owner == person) & registry.visible_to(person)
 
 
-def get(session: Session, number: int, person: str | None = None, *, to_change: bool = False) -> Alert:
+def get_alert(session: Session, number: int, person: str | None = None, *, to_change: bool = False) -> Alert:
     """Return an alert by its number, or say that there is none; *to_change* it, nobody judges it meanwhile."""
     chosen = select(Alert).join(Source).where(Alert.id == number, owned_by(person))
     alert = session.scalar(chosen.with_for_update(of=Alert) if to_change else chosen)
     if alert is None:
-        raise NotThere(f"There is no alert {number}. `tarantula stream alert list` shows them.")
+        raise NotFoundError(f"There is no alert {number}. `tarantula stream alert list` shows them.")
     return alert
 
 
-def alerts(session: Session, person: str | None = None, source: str | None = None) -> Sequence[tuple[Alert, Source]]:
+def list_alerts(
+    session: Session, person: str | None = None, source: str | None = None
+) -> Sequence[tuple[Alert, Source]]:
     """Return somebody's alerts with their sources, perhaps of one source only."""
     chosen = select(Alert, Source).join(Source).where(owned_by(person)).order_by(Source.name, Alert.id)
     if source is not None:
@@ -49,18 +51,18 @@ def alerts(session: Session, person: str | None = None, source: str | None = Non
     return [(alert, one) for alert, one in session.execute(chosen)]
 
 
-def settled(session: Session, source: Source, config: AlertConfig) -> AlertConfig:
+def with_typed_literals(session: Session, source: Source, config: AlertConfig) -> AlertConfig:
     """Return an alert whose values are understood as those of its source's fields, or say what is not."""
     fields = {field.key: field for field in registry.config_of(source).fields}
     try:
-        meant = understand(config.condition, fields, lambda key: _texts(session, source.id, key))
+        meant = type_literals(config.condition, fields, lambda key: _texts(session, source.id, key))
     except TarantulaError as error:
         error.fields.setdefault("condition", str(error))
         raise
     return config.model_copy(update={"understood": meant})
 
 
-def add(
+def add_alert(
     session: Session,
     source_name: str,
     values: Mapping[str, Any],
@@ -71,25 +73,25 @@ def add(
     """Store a new alert on a source that its owner may see, and begin to watch."""
     source = registry.get(session, source_name, person)
     number = session.scalar(select(func.count()).select_from(Alert).where(Alert.owner == owner)) or 0
-    if number >= MOST_ALERTS:
-        raise NotNow(f"Nobody has more than {MOST_ALERTS} alerts. Remove one first.")
+    if number >= MAX_ALERTS_PER_PERSON:
+        raise ConflictError(f"Nobody has more than {MAX_ALERTS_PER_PERSON} alerts. Remove one first.")
     alert = Alert(source_id=source.id, owner=owner)
-    _write(alert, settled(session, source, read_alert(values)))
+    _write(alert, with_typed_literals(session, source, read_alert(values)))
     session.add(alert)
     session.flush()
     _watch(session, alert, source, now)
     return alert
 
 
-def edit(
+def edit_alert(
     session: Session, number: int, changes: Mapping[str, Any], person: str | None = None, now: int | None = None
 ) -> Alert:
     """Change some of an alert; if it looks for something else, or is on again, it begins anew."""
-    alert = get(session, number, person, to_change=True)
+    alert = get_alert(session, number, person, to_change=True)
     source = session.get_one(Source, alert.source_id)
-    before = config_of(alert)
+    before = alert_config(alert)
     after = read_alert({**before.model_dump(mode="json", exclude={"understood"}), **changes})
-    after = settled(session, source, after)
+    after = with_typed_literals(session, source, after)
     _write(alert, after)
     session.flush()
     kept = {"name", "notify"}
@@ -98,9 +100,9 @@ def edit(
     return alert
 
 
-def remove(session: Session, number: int, person: str | None = None) -> None:
+def remove_alert(session: Session, number: int, person: str | None = None) -> None:
     """Forget an alert, with what it fired."""
-    session.delete(get(session, number, person, to_change=True))
+    session.delete(get_alert(session, number, person, to_change=True))
     session.flush()
 
 
@@ -111,7 +113,7 @@ def _write(alert: Alert, config: AlertConfig) -> None:
 
 def _watch(session: Session, alert: Alert, source: Source, now: int | None) -> None:
     if alert.is_on:
-        begin_watching(session, alert, source, now or time.time_ns() // 1000)
+        start_watching(session, alert, source, now or time.time_ns() // 1000)
     else:
         session.execute(delete(AlertMemory).where(AlertMemory.alert_id == alert.id))
 
@@ -119,5 +121,10 @@ def _watch(session: Session, alert: Alert, source: Source, now: int | None) -> N
 def _texts(session: Session, source_id: int, key: str) -> list[str]:
     """Return the last texts that were read of a field, in whatever row, the oldest first."""
     series = select(Series.id).where(Series.source_id == source_id, Series.field == key)
-    latest = select(Event.read, Event.value).where(Event.series_id.in_(series)).order_by(Event.at.desc()).limit(TEXTS)
+    latest = (
+        select(Event.read, Event.value)
+        .where(Event.series_id.in_(series))
+        .order_by(Event.at.desc())
+        .limit(RECENT_TEXTS_COUNT)
+    )
     return [read if read is not None else value for read, value in session.execute(latest)][::-1]

@@ -9,12 +9,12 @@ from typing import NamedTuple
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from tarantula.publications.notifications import TRIES
+from tarantula.publications.notifications import MAX_TRIES
 from tarantula.streams.alerts.registry import owned_by
 from tarantula.tables.publications import Alert, Firing, Source
 
 
-class Shown(NamedTuple):
+class FiringRecord(NamedTuple):
     """A firing with what it is of."""
 
     firing: Firing
@@ -22,18 +22,18 @@ class Shown(NamedTuple):
     source: Source
 
 
-def untold(firing: Firing) -> str:
+def delivery_problem(firing: Firing) -> str:
     """Say who could not be told so far, or was given up; nothing if nobody refused."""
     news = firing.news or {}
     complaint = ""
     if given_up := news.get("given_up"):
-        complaint = f"{', '.join(given_up)} did not take it, and was given up after {TRIES} tries."
+        complaint = f"{', '.join(given_up)} did not take it, and was given up after {MAX_TRIES} tries."
     elif deaf := news.get("deaf"):
-        complaint = f"{', '.join(deaf)} did not take it ({news['tries']} of {TRIES} tries so far)."
+        complaint = f"{', '.join(deaf)} did not take it ({news['tries']} of {MAX_TRIES} tries so far)."
     return complaint
 
 
-def fired(
+def list_firings(
     session: Session,
     person: str | None = None,
     *,
@@ -41,7 +41,7 @@ def fired(
     unseen: bool | None = None,
     before: int | None = None,
     limit: int = 100,
-) -> Sequence[Shown]:
+) -> Sequence[FiringRecord]:
     """Return somebody's firings, the latest first; *unseen* ones only, or only those that were dismissed."""
     chosen = select(Firing, Alert, Source).join(Alert, Alert.id == Firing.alert_id).join(Source).where(owned_by(person))
     if alert is not None:
@@ -50,16 +50,16 @@ def fired(
         chosen = chosen.where(Firing.dismissed_at.is_(None) if unseen else Firing.dismissed_at.is_not(None))
     if before is not None:
         chosen = chosen.where(Firing.id < before)
-    return [Shown(*row) for row in session.execute(chosen.order_by(Firing.id.desc()).limit(limit))]
+    return [FiringRecord(*row) for row in session.execute(chosen.order_by(Firing.id.desc()).limit(limit))]
 
 
-def unseen_count(session: Session, person: str) -> int:
+def undismissed_count(session: Session, person: str) -> int:
     """Return how many firings somebody has not dismissed."""
     counted = select(func.count()).select_from(Firing).join(Alert).join(Source)
     return session.scalar(counted.where(owned_by(person), Firing.dismissed_at.is_(None))) or 0
 
 
-def dismiss(session: Session, numbers: Iterable[int] | None, now: datetime, person: str | None = None) -> int:
+def dismiss_firings(session: Session, numbers: Iterable[int] | None, now: datetime, person: str | None = None) -> int:
     """Dismiss some of somebody's firings, or all of them; return how many."""
     own = select(Firing.id).join(Alert).join(Source).where(owned_by(person), Firing.dismissed_at.is_(None))
     if numbers is not None:

@@ -12,25 +12,25 @@ from sqlalchemy.orm import Session
 
 from tarantula.streams.alerts import judgement_part_remembering, replay_part_past
 from tarantula.streams.alerts.config_part_alert import AlertConfig
-from tarantula.streams.alerts.judgement import Step, by_group, firings_of, note
-from tarantula.streams.alerts.memory import Memory
-from tarantula.streams.alerts.watch import Fired, Terms, Watch
-from tarantula.streams.alerts.watch_part_terms import make_terms, only_group, terms_of
+from tarantula.streams.alerts.judgement import AlertStep, firing_rows, store_firings, values_by_group
+from tarantula.streams.alerts.memory import WatchMemory
+from tarantula.streams.alerts.watch import AlertTerms, AlertWatch, WatchFiring
+from tarantula.streams.alerts.watch_part_terms import make_terms, single_group, terms_of
 from tarantula.tables.publications import Alert, AlertMemory, Firing, Source
 
-MOST_REPLAYED = 200_000
+MAX_REPLAYED_STEPS = 200_000
 """Moments of one dry run."""
-MOST_FIRED = 500
+MAX_LISTED_FIRINGS = 500
 """Firings that it lists."""
-MOST_QUIET = 20_000
+MAX_WARMUP_STEPS = 20_000
 """Moments that a new alert goes through, to know what it would know."""
-ENOUGH = 2
+VALUES_BEFORE_WINDOW = 2
 """Values of each series before a window: the one that stood when it began, and the one before."""
 
-Firings = list[tuple[str, Fired]]
+ReplayFirings = list[tuple[str, WatchFiring]]
 
 
-class Would(BaseModel):
+class WouldFire(BaseModel):
     """When an alert would have fired, and why."""
 
     at: datetime
@@ -41,7 +41,7 @@ class Would(BaseModel):
 class DryRun(BaseModel):
     """What an alert would have done in some stretch of the past."""
 
-    fired: list[Would]
+    fired: list[WouldFire]
     """The first ones first, and not more of them than can be read."""
     count: int
     """How often it would have fired."""
@@ -51,92 +51,95 @@ class DryRun(BaseModel):
     """What has to be known beside it: what was forgotten, what was left out."""
 
 
-class Replay:
+class AlertReplay:
     """The watches of one alert: one for each row, or one for all."""
 
-    def __init__(self, terms: Terms, since: int) -> None:
+    def __init__(self, terms: AlertTerms, since: int) -> None:
         self._terms = terms
         self._since = since
-        self.watches: dict[str, Watch] = {}
-        group = only_group(terms)
+        self.watches: dict[str, AlertWatch] = {}
+        group = single_group(terms)
         if group is not None:
             self._watch(group)
 
-    def go(self, steps: Iterable[Step]) -> Iterator[Firings]:
+    def go(self, steps: Iterable[AlertStep]) -> Iterator[ReplayFirings]:
         """Go through what happened, moment by moment."""
         for at, values in steps:
-            fired = Firings()
-            for group, some in by_group(self._terms, values).items():
+            fired = ReplayFirings()
+            for group, some in values_by_group(self._terms, values).items():
                 is_new = group not in self.watches
                 watch = self._watch(group)
                 begun = watch.begin(at) if is_new else []
                 fired += [(group, one) for one in (*begun, *watch.take(at, some, watch.memory.event_at is None))]
             yield fired
 
-    def pass_time(self, to: int) -> Firings:
+    def pass_time(self, to: int) -> ReplayFirings:
         """Let time pass."""
         due = [(group, watch) for group, watch in self.watches.items() if watch.due is not None]
         return [(group, one) for group, watch in due for one in watch.pass_time(to)]
 
-    def _watch(self, group: str) -> Watch:
+    def _watch(self, group: str) -> AlertWatch:
         if group not in self.watches:
-            self.watches[group] = Watch(self._terms, Memory(since=self._since))
+            self.watches[group] = AlertWatch(self._terms, WatchMemory(since=self._since))
         return self.watches[group]
 
 
-def begin_watching(session: Session, alert: Alert, source: Source, now: int, *, quietly: bool = False) -> list[Firing]:
+def start_watching(session: Session, alert: Alert, source: Source, now: int, *, quietly: bool = False) -> list[Firing]:
     """Let an alert know the past, as if it had been there; it fires at once only where that is asked for."""
     session.execute(delete(AlertMemory).where(AlertMemory.alert_id == alert.id))
     terms = terms_of(alert.configuration, source.configuration)
-    known = replay_part_past.places(session, source.id, terms)
-    replay = Replay(terms, since=now)
+    known = replay_part_past.watched_series(session, source.id, terms)
+    replay = AlertReplay(terms, since=now)
     begin = now - replay_part_past.longest_window(terms)
-    before = replay_part_past.standing(session, known, begin, ENOUGH)
+    before = replay_part_past.values_before(session, known, begin, VALUES_BEFORE_WINDOW)
     for _quietly in replay.go(
-        chain(before, islice(replay_part_past.steps(session, known, begin, now + 1), MOST_QUIET))
+        chain(before, islice(replay_part_past.past_steps(session, known, begin, now + 1), MAX_WARMUP_STEPS))
     ):
         pass
     firings, is_told = list[Firing](), bool(alert.configuration.get("notify"))
     for group, watch in replay.watches.items():
-        replay_part_past.give_records(session, known, terms, watch.memory.rows)
+        replay_part_past.load_records(session, known, terms, watch.memory.rows)
         fired = watch.begin(now)
-        firings += [] if quietly else firings_of(alert.id, is_told, group, fired, now)
-    judgement_part_remembering.keep(
-        session, [judgement_part_remembering.Kept(alert.id, group, watch) for group, watch in replay.watches.items()]
+        firings += [] if quietly else firing_rows(alert.id, is_told, group, fired, now)
+    judgement_part_remembering.save_memories(
+        session,
+        [judgement_part_remembering.MemoryUpdate(alert.id, group, watch) for group, watch in replay.watches.items()],
     )
-    return note(session, firings)
+    return store_firings(session, firings)
 
 
 def dry_run(session: Session, alert: Alert, begin: int, end: int) -> DryRun:
     """Say when a stored alert would have fired, from *begin* on and before *end*."""
     source = session.get_one(Source, alert.source_id)
-    return tried(session, source, terms_of(alert.configuration, source.configuration), begin, end)
+    return replay_window(session, source, terms_of(alert.configuration, source.configuration), begin, end)
 
 
-def dry_run_of(session: Session, source: Source, config: AlertConfig, begin: int, end: int) -> DryRun:
+def dry_run_config(session: Session, source: Source, config: AlertConfig, begin: int, end: int) -> DryRun:
     """Say when an alert that need not be stored would have fired."""
-    return tried(session, source, make_terms(config, source.configuration), begin, end)
+    return replay_window(session, source, make_terms(config, source.configuration), begin, end)
 
 
-def tried(session: Session, source: Source, terms: Terms, begin: int, end: int) -> DryRun:
+def replay_window(session: Session, source: Source, terms: AlertTerms, begin: int, end: int) -> DryRun:
     """Go through the events that are still there, by the same judgement as when they came."""
-    known = replay_part_past.places(session, source.id, terms)
-    replay = Replay(terms, since=begin)
+    known = replay_part_past.watched_series(session, source.id, terms)
+    replay = AlertReplay(terms, since=begin)
     since = begin - replay_part_past.longest_window(terms)
-    before = replay_part_past.standing(session, known, since, ENOUGH)
-    for _quietly in replay.go(chain(before, islice(replay_part_past.steps(session, known, since, begin), MOST_QUIET))):
+    before = replay_part_past.values_before(session, known, since, VALUES_BEFORE_WINDOW)
+    for _quietly in replay.go(
+        chain(before, islice(replay_part_past.past_steps(session, known, since, begin), MAX_WARMUP_STEPS))
+    ):
         pass
     for watch in replay.watches.values():
-        replay_part_past.give_records(session, known, terms, watch.memory.rows)
+        replay_part_past.load_records(session, known, terms, watch.memory.rows)
         watch.pass_time(begin)
-    fired, moments = Firings(), 0
-    for some in replay.go(islice(replay_part_past.steps(session, known, begin, end), MOST_REPLAYED)):
+    fired, moments = ReplayFirings(), 0
+    for some in replay.go(islice(replay_part_past.past_steps(session, known, begin, end), MAX_REPLAYED_STEPS)):
         fired += some
         moments += 1
-    if moments < MOST_REPLAYED:
+    if moments < MAX_REPLAYED_STEPS:
         fired += replay.pass_time(end)
     fired.sort(key=lambda one: one[1].at)
-    would = [Would(at=moment_of(one.at), row=row, why=one.why) for row, one in fired[:MOST_FIRED]]
+    would = [WouldFire(at=moment_of(one.at), row=row, why=one.why) for row, one in fired[:MAX_LISTED_FIRINGS]]
     return DryRun(fired=would, count=len(fired), moments=moments, notes=_notes(session, known, since, moments))
 
 
@@ -147,12 +150,12 @@ def moment_of(at: int) -> datetime:
 
 def _notes(session: Session, known: Iterable[int], since: int, moments: int) -> list[str]:
     notes = list[str]()
-    forgotten = replay_part_past.forgotten_before(session, known)
+    forgotten = replay_part_past.events_forgotten_before(session, known)
     if forgotten is not None and forgotten > since:
         day = f"{moment_of(forgotten):%Y-%m-%d %H:%M}"
         notes.append(f"Single events before {day} (UTC) were forgotten: what would have fired before is not known.")
-    if moments == MOST_REPLAYED:
-        notes.append(f"Only the first {MOST_REPLAYED} events were gone through.")
+    if moments == MAX_REPLAYED_STEPS:
+        notes.append(f"Only the first {MAX_REPLAYED_STEPS} events were gone through.")
     if not moments:
         notes.append("There are no events in that time.")
     return notes

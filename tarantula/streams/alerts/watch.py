@@ -11,14 +11,22 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
 
-from tarantula.streams.alerts.condition import Rule, Silent, fields, leaves
-from tarantula.streams.alerts.evaluate import NOTHING, Look, Meanings, Place, Truth, silent_from, truth
-from tarantula.streams.alerts.memory import Memory, Seen
-from tarantula.streams.alerts.memory_part_following import Need, follow, needs
-from tarantula.streams.alerts.reasons import reasons
+from tarantula.streams.alerts.condition import AlertRule, SilenceCondition, condition_fields, leaf_conditions
+from tarantula.streams.alerts.evaluate import (
+    ZERO,
+    EvaluationContext,
+    RowField,
+    TruthValue,
+    TypedLiterals,
+    evaluate_rule,
+    silence_complete_at,
+)
+from tarantula.streams.alerts.memory import SeenValue, WatchMemory
+from tarantula.streams.alerts.memory_part_following import HistoryNeed, advance_field, history_needs
+from tarantula.streams.alerts.reasons import firing_reasons
 
 
-class Fired(NamedTuple):
+class WatchFiring(NamedTuple):
     """That it fired."""
 
     at: int
@@ -27,14 +35,14 @@ class Fired(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class AlertTerms:
     """What is watched, and on which terms."""
 
-    rule: Rule
-    meanings: Meanings = field(default_factory=dict)
+    rule: AlertRule
+    meanings: TypedLiterals = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     """In which the values of a field are."""
-    margin: Decimal = NOTHING
+    margin: Decimal = ZERO
     hold: int = 0
     """Microseconds for which it has to be true before it fires."""
     pause: int = 0
@@ -45,15 +53,15 @@ class Terms:
     """Whether each event is judged by itself, as the entries of a feed: one does not end what another began."""
 
 
-class Watch:
+class AlertWatch:
     """Judges what comes, for one row or for all of them together."""
 
-    def __init__(self, terms: Terms, memory: Memory) -> None:
+    def __init__(self, terms: AlertTerms, memory: WatchMemory) -> None:
         self.memory = memory
         self._terms = terms
-        self._needs = needs(terms.rule.when)
-        self._fields = frozenset(fields(terms.rule.when))
-        self._silences = [leaf for leaf in leaves(terms.rule.when) if isinstance(leaf, Silent)]
+        self._needs = history_needs(terms.rule.when)
+        self._fields = frozenset(condition_fields(terms.rule.when))
+        self._silences = [leaf for leaf in leaf_conditions(terms.rule.when) if isinstance(leaf, SilenceCondition)]
 
     @property
     def due(self) -> int | None:
@@ -61,22 +69,22 @@ class Watch:
         memory, ends = self.memory, list[int]()
         for leaf in self._silences:
             rows = memory.rows if leaf.field is not None and memory.rows else ("",)
-            ends += [silent_from(leaf, row, memory) for row in rows]
+            ends += [silence_complete_at(leaf, row, memory) for row in rows]
         if memory.armed and memory.true_since is not None:
             paused_to = 0 if memory.fired_at is None else memory.fired_at + self._terms.pause
             ends.append(max(memory.true_since + self._terms.hold, paused_to))
         return min((end for end in ends if end > memory.clock), default=None)
 
-    def pass_time(self, to: int) -> list[Fired]:
+    def pass_time(self, to: int) -> list[WatchFiring]:
         """Judge what time alone brings, up to a moment."""
-        fired = list[Fired]()
+        fired = list[WatchFiring]()
         while (due := self.due) is not None and due <= to:
             self.memory.clock = due
             fired += self._judge(replace(self._look(due), by_time=True), frozenset())
         self.memory.clock = max(self.memory.clock, to)
         return fired
 
-    def begin(self, now: int) -> list[Fired]:
+    def begin(self, now: int) -> list[WatchFiring]:
         """Begin to watch with what is known: it fires at once only where that is asked for."""
         self.pass_time(now)
         self.memory.fired_at = None
@@ -88,7 +96,7 @@ class Watch:
             return []
         return fired
 
-    def take(self, at: int, values: Mapping[Place, Seen], is_first: bool = False) -> list[Fired]:
+    def take(self, at: int, values: Mapping[RowField, SeenValue], is_first: bool = False) -> list[WatchFiring]:
         """Judge what came at a moment; *is_first* if nothing was known before, however many values came at once."""
         values = {place: seen for place, seen in values.items() if not self._is_past(place, at)}
         if not values:
@@ -101,40 +109,40 @@ class Watch:
         unsure = fresh if is_first else frozenset(place for place in fresh if self._is_first(place))
         return fired + self._judge(look, look.unsure | unsure if unsure else unsure)
 
-    def _is_past(self, place: Place, at: int) -> bool:
+    def _is_past(self, place: RowField, at: int) -> bool:
         """Whether something later is known already; of entries of a feed each counts, whenever it comes."""
         row, key = place
         known = self.memory.rows.get(row, {}).get(key)
         return known is not None and known.at >= at and not self._terms.each_event
 
-    def _follow(self, at: int, moment: int, values: Mapping[Place, Seen]) -> frozenset[Place]:
+    def _follow(self, at: int, moment: int, values: Mapping[RowField, SeenValue]) -> frozenset[RowField]:
         self.memory.event_at = max(at, self.memory.event_at or at)
         fresh = {(row, key): seen for (row, key), seen in values.items() if key in self._fields}
         for (row, key), seen in fresh.items():
             known = self.memory.rows.setdefault(row, {})
-            known[key] = follow(known.get(key), moment, seen, self._needs.get(key, Need()))
+            known[key] = advance_field(known.get(key), moment, seen, self._needs.get(key, HistoryNeed()))
             known[key].at = at
         return frozenset(fresh)
 
     def _arm_before(self, at: int) -> None:
         """Arm if it is false without what comes: a change is over when the next one comes, a window has moved on."""
-        if self._terms.each_event or truth(self._terms.rule, self._look(at)) is False:
+        if self._terms.each_event or evaluate_rule(self._terms.rule, self._look(at)) is False:
             self.memory.armed, self.memory.true_since = True, None
 
-    def _is_first(self, place: Place) -> bool:
+    def _is_first(self, place: RowField) -> bool:
         row, key = place
         return self.memory.rows[row][key].before is None
 
-    def _look(self, at: int, fresh: frozenset[Place] = frozenset()) -> Look:
-        margin = NOTHING if self.memory.armed else self._terms.margin
-        stale = self._known() - fresh if self._terms.each_event else frozenset[Place]()
-        return Look(self.memory, at, self._terms.meanings, fresh, stale, margin)
+    def _look(self, at: int, fresh: frozenset[RowField] = frozenset()) -> EvaluationContext:
+        margin = ZERO if self.memory.armed else self._terms.margin
+        stale = self._known() - fresh if self._terms.each_event else frozenset[RowField]()
+        return EvaluationContext(self.memory, at, self._terms.meanings, fresh, stale, margin)
 
-    def _known(self) -> frozenset[Place]:
+    def _known(self) -> frozenset[RowField]:
         return frozenset((row, key) for row, known in self.memory.rows.items() for key in known)
 
-    def _judge(self, look: Look, unsure: frozenset[Place]) -> list[Fired]:
-        found = truth(self._terms.rule, look)
+    def _judge(self, look: EvaluationContext, unsure: frozenset[RowField]) -> list[WatchFiring]:
+        found = evaluate_rule(self._terms.rule, look)
         memory = self.memory
         if found is None:
             return []
@@ -149,11 +157,11 @@ class Watch:
             return []
         return self._fire(look)
 
-    def _without(self, look: Look, unsure: frozenset[Place]) -> Truth:
+    def _without(self, look: EvaluationContext, unsure: frozenset[RowField]) -> TruthValue:
         """Say whether it would be true without what is not to count."""
-        return truth(self._terms.rule, replace(look, unsure=unsure))
+        return evaluate_rule(self._terms.rule, replace(look, unsure=unsure))
 
-    def _fire(self, look: Look) -> list[Fired]:
+    def _fire(self, look: EvaluationContext) -> list[WatchFiring]:
         memory, terms = self.memory, self._terms
         assert memory.true_since is not None
         if look.at < memory.true_since + terms.hold:
@@ -161,4 +169,4 @@ class Watch:
         if memory.fired_at is not None and look.at < memory.fired_at + terms.pause:
             return []
         memory.armed, memory.fired_at = False, look.at
-        return [Fired(look.at, "\n".join(reasons(terms.rule, look, terms.units)))]
+        return [WatchFiring(look.at, "\n".join(firing_reasons(terms.rule, look, terms.units)))]

@@ -9,46 +9,46 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from tarantula.streams.alerts.condition import Rows, fields
-from tarantula.streams.alerts.config_part_alert import AlertConfig, Understood
-from tarantula.streams.alerts.memory import Seen
-from tarantula.streams.alerts.memory_part_following import MICROSECONDS
-from tarantula.streams.alerts.watch import Terms
-from tarantula.streams.values.value import NotRead
+from tarantula.streams.alerts.condition import RowScope, condition_fields
+from tarantula.streams.alerts.config_part_alert import AlertConfig, TypedLiteral
+from tarantula.streams.alerts.memory import SeenValue
+from tarantula.streams.alerts.memory_part_following import MICROSECONDS_PER_SECOND
+from tarantula.streams.alerts.watch import AlertTerms
+from tarantula.streams.values.value import ValueParseError
 
 
-def terms_of(alert: Mapping[str, Any], source: Mapping[str, Any]) -> Terms:
+def terms_of(alert: Mapping[str, Any], source: Mapping[str, Any]) -> AlertTerms:
     """Return the terms of an alert, by its configuration and that of its source; they are read once."""
     return terms_of_json(json.dumps(alert), json.dumps(source))
 
 
 @lru_cache(maxsize=5000)
-def terms_of_json(alert: str, source: str) -> Terms:
+def terms_of_json(alert: str, source: str) -> AlertTerms:
     """Return the same by what the database has."""
     return make_terms(AlertConfig.model_validate_json(alert), json.loads(source))
 
 
 @lru_cache(maxsize=5000)
-def is_told(alert: str) -> bool:
+def has_recipients(alert: str) -> bool:
     """Whether somebody is told when it fires, by what the database has."""
     return bool(json.loads(alert).get("notify"))
 
 
-def make_terms(alert: AlertConfig, source: Mapping[str, Any]) -> Terms:
+def make_terms(alert: AlertConfig, source: Mapping[str, Any]) -> AlertTerms:
     """Return the terms of an alert that need not be stored."""
     units = {field["key"]: field.get("unit", "") for field in source.get("fields", ())}
-    meanings = dict[tuple[str, str], Seen]()
+    meanings = dict[tuple[str, str], SeenValue]()
     for key, meant in alert.understood.items():
         field, _, text = key.partition(" ")
         meanings[field, text] = _seen(meant, units.get(field, ""), is_amount=text.startswith("by "))
         units[field] = units.get(field) or meant.unit
-    return Terms(
+    return AlertTerms(
         rule=alert.condition,
         meanings=meanings,
         units=units,
         margin=_margin(alert, units),
-        hold=(alert.hold or 0) * MICROSECONDS,
-        pause=(alert.pause or 0) * MICROSECONDS,
+        hold=(alert.hold or 0) * MICROSECONDS_PER_SECOND,
+        pause=(alert.pause or 0) * MICROSECONDS_PER_SECOND,
         at_first=alert.at_first,
         each_event=_is_news(source),
     )
@@ -57,23 +57,23 @@ def make_terms(alert: AlertConfig, source: Mapping[str, Any]) -> Terms:
 def _margin(alert: AlertConfig, units: Mapping[str, str]) -> Decimal:
     """Return the margin in the unit that the first field of the condition has by now."""
     for key, meant in alert.understood.items():
-        with suppress(NotRead):
+        with suppress(ValueParseError):
             return _stretched(alert.margin, meant, units.get(key.partition(" ")[0], ""))
     return alert.margin
 
 
-def only_group(terms: Terms) -> str | None:
+def single_group(terms: AlertTerms) -> str | None:
     """Return the one name under which everything is remembered; nothing if each row has its own."""
     rule = terms.rule
-    if rule.rows == Rows.ONE:
+    if rule.rows == RowScope.ONE:
         return rule.row
-    return "" if rule.rows == Rows.ANY or terms.each_event or not fields(rule.when) else None
+    return "" if rule.rows == RowScope.ANY or terms.each_event or not condition_fields(rule.when) else None
 
 
-def group_of(terms: Terms, row: str) -> str | None:
+def group_of_row(terms: AlertTerms, row: str) -> str | None:
     """Return under which name what a row does is remembered; nothing if the alert does not look at it."""
-    group = only_group(terms)
-    if terms.rule.rows == Rows.ONE:
+    group = single_group(terms)
+    if terms.rule.rows == RowScope.ONE:
         return group if row == group else None
     return row if group is None else group
 
@@ -87,29 +87,29 @@ def _is_news(source: Mapping[str, Any]) -> bool:
     return adapter == "feed" or (has_rows and not options.get("key"))
 
 
-def _seen(meant: Understood, unit: str, *, is_amount: bool) -> Seen:
+def _seen(meant: TypedLiteral, unit: str, *, is_amount: bool) -> SeenValue:
     """Return a meaning in the unit that the field has by now."""
     if meant.number is None or not _is_other(meant, unit):
-        return Seen(meant.text, meant.number)
+        return SeenValue(meant.text, meant.number)
     try:
         number = _stretched(meant.number, meant, unit) if is_amount else _converted(meant.number, meant.unit, unit)
-    except NotRead:
-        return Seen(meant.text)
-    return Seen(str(number), number)
+    except ValueParseError:
+        return SeenValue(meant.text)
+    return SeenValue(str(number), number)
 
 
-def _stretched(amount: Decimal, meant: Understood, unit: str) -> Decimal:
+def _stretched(amount: Decimal, meant: TypedLiteral, unit: str) -> Decimal:
     """Return by how much values differ, in the unit that the field has by now: of ten degrees, not the tenth degree."""
     if not _is_other(meant, unit):
         return amount
     return _converted(amount, meant.unit, unit) - _converted(Decimal(0), meant.unit, unit)
 
 
-def _is_other(meant: Understood, unit: str) -> bool:
+def _is_other(meant: TypedLiteral, unit: str) -> bool:
     return bool(meant.unit and unit) and meant.unit != unit
 
 
 def _converted(number: Decimal, from_: str, to: str) -> Decimal:
-    from tarantula.streams.values import converted
+    from tarantula.streams.values import convert_unit
 
-    return converted(number, from_, to)
+    return convert_unit(number, from_, to)

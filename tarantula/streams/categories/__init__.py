@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tarantula.core import messages
-from tarantula.core.errors import NotThere, TarantulaError
+from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.streams.categories.category import Category
 
 FOLDER = "categories"
@@ -30,7 +30,7 @@ def category_named(name: str, folder: Path | None = None) -> Category:
     known = categories(folder)
     if name not in known:
         near = messages.did_you_mean(name, known)
-        raise NotThere(f"There is no category {name[:40]!r}.{near} There are: {', '.join(known)}.")
+        raise NotFoundError(f"There is no category {name[:40]!r}.{near} There are: {', '.join(known)}.")
     return known[name]
 
 
@@ -50,5 +50,5 @@ def _made(name: str, values: dict[str, Any]) -> Category:
     try:
         return Category.model_validate({"name": name, **values})
     except ValidationError as error:
-        lines = messages.of_validation(error, Category.model_fields)
+        lines = messages.validation_messages(error, Category.model_fields)
         raise TarantulaError(f"The category {name} cannot be used: {' '.join(lines)}") from error

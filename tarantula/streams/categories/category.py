@@ -9,14 +9,14 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from tarantula.streams.sources.config_part_source_field import SourceField
-from tarantula.streams.sources.request import Method, check_method
+from tarantula.streams.sources.request import RequestMethod, check_method
 
-MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-WORD = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+CATEGORY_MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+TEMPLATE_WORD = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 
-class Asked(StrEnum):
+class AnswerKind(StrEnum):
     """What an answer has to be."""
 
     ADDRESS = "address"
@@ -30,10 +30,10 @@ class Asked(StrEnum):
     """One of some that are listed."""
 
 
-class Question(BaseModel):
+class FormQuestion(BaseModel):
     """One field of a form."""
 
-    model_config = MODEL
+    model_config = CATEGORY_MODEL
 
     key: str
     """By which the answer is known, in braces, in the address and everywhere else."""
@@ -43,7 +43,7 @@ class Question(BaseModel):
     """What to write, in a sentence."""
     example: str = ""
     """An answer that would do."""
-    kind: Asked = Asked.TEXT
+    kind: AnswerKind = AnswerKind.TEXT
     """What the answer has to be."""
     default: str = ""
     """The answer, unless there is another."""
@@ -62,7 +62,7 @@ def _check_name(name: str) -> str:
 class Category(BaseModel):
     """A kind of source that is ready to be added."""
 
-    model_config = MODEL
+    model_config = CATEGORY_MODEL
 
     name: Annotated[str, AfterValidator(_check_name)]
     """The name of its file."""
@@ -74,7 +74,7 @@ class Category(BaseModel):
     """The address of the service, as {base} in the others: a service that moved is set right here."""
     url: str
     """The address that is read, with answers in braces."""
-    method: Annotated[Method, BeforeValidator(check_method)] = Method.GET
+    method: Annotated[RequestMethod, BeforeValidator(check_method)] = RequestMethod.GET
     """How the service is asked."""
     headers: dict[str, str] = Field(default_factory=dict)
     """What it is told beside, with answers in braces."""
@@ -82,7 +82,7 @@ class Category(BaseModel):
     """What is sent to it, with answers in braces; those do not stand in the address as well."""
     adapter: str
     """How it is read."""
-    form: tuple[Question, ...]
+    form: tuple[FormQuestion, ...]
     """What is asked."""
     fields: tuple[SourceField, ...] = ()
     """The values; their places may have answers in braces."""
@@ -102,14 +102,14 @@ class Category(BaseModel):
     @property
     def sent_words(self) -> set[str]:
         """Return the answers that are sent."""
-        return set(WORD.findall(" ".join((self.body, *self.headers.values()))))
+        return set(TEMPLATE_WORD.findall(" ".join((self.body, *self.headers.values()))))
 
     @model_validator(mode="after")
     def _asks_for_all(self) -> Self:
         asked = {question.key for question in self.form} | {"base"}
-        if both := sorted({*WORD.findall(self.url)} & self.sent_words):
+        if both := sorted({*TEMPLATE_WORD.findall(self.url)} & self.sent_words):
             raise ValueError(f"{both[0]} cannot stand both in the address and in what is sent.")
-        wanted = set(WORD.findall(" ".join((self.url, self.source_name, self.source_title)))) | self.sent_words
+        wanted = set(TEMPLATE_WORD.findall(" ".join((self.url, self.source_name, self.source_title)))) | self.sent_words
         if missing := sorted(wanted - asked):
             raise ValueError(f"The form does not ask for {', '.join(missing)}.")
         return self

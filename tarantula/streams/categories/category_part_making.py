@@ -10,8 +10,8 @@ from urllib.parse import quote, urlsplit
 
 from tarantula.core import messages
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.categories.category import WORD, Asked, Category, Question
-from tarantula.streams.sources.request import Method
+from tarantula.streams.categories.category import TEMPLATE_WORD, AnswerKind, Category, FormQuestion
+from tarantula.streams.sources.request import RequestMethod
 
 LONGEST_ANSWER = 2000
 _WORDS = re.compile(r"[\w.^=:@+-]+")
@@ -19,13 +19,13 @@ _NUMBERS = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
 
 
-def make(category: Category, answers: Mapping[str, str]) -> dict[str, Any]:
+def source_from_answers(category: Category, answers: Mapping[str, str]) -> dict[str, Any]:
     """Return the values of a source, its name suggested; or say what is wrong with the answers, a sentence each."""
     said = _checked(category, answers)
     given = {key: _meant(category, key, answer) for key, answer in said.items()}
     url, variables = category.url, dict[str, str]()
-    for key in WORD.findall(url):
-        if _kind(category, key) is Asked.ADDRESS:
+    for key in TEMPLATE_WORD.findall(url):
+        if _kind(category, key) is AnswerKind.ADDRESS:
             url = url.replace(f"{{{key}}}", given[key])
         else:
             variables[key] = quote(given[key], safe=",")
@@ -37,7 +37,7 @@ def make(category: Category, answers: Mapping[str, str]) -> dict[str, Any]:
         "title": _filled(category.source_title, said),
         "url": url,
         "variables": variables,
-        "method": category.method if category.method != Method.GET else "",
+        "method": category.method if category.method != RequestMethod.GET else "",
         "headers": category.headers,
         "body": category.body,
         "adapter": category.adapter,
@@ -56,23 +56,25 @@ def _meant(category: Category, key: str, answer: str) -> str:
     return next((one.choices.get(answer, answer) for one in category.form if one.key == key), answer)
 
 
-def _kind(category: Category, key: str) -> Asked:
+def _kind(category: Category, key: str) -> AnswerKind:
     if key == "base":
-        return Asked.ADDRESS
+        return AnswerKind.ADDRESS
     return next(question.kind for question in category.form if question.key == key)
 
 
-def questions(category: Category) -> tuple[Question, ...]:
+def form_questions(category: Category) -> tuple[FormQuestion, ...]:
     """Return what a form shows: what is asked, and where the service is, if there is one."""
     if not category.base:
         return category.form
     label, where = "Address of the service", "Another one that answers in the same way, if this one has moved."
-    base = Question(key="base", label=label, help=where, kind=Asked.ADDRESS, default=category.base, optional=True)
+    base = FormQuestion(
+        key="base", label=label, help=where, kind=AnswerKind.ADDRESS, default=category.base, optional=True
+    )
     return (*category.form, base)
 
 
 def _checked(category: Category, answers: Mapping[str, str]) -> dict[str, str]:
-    asked = {question.key: question for question in questions(category)}
+    asked = {question.key: question for question in form_questions(category)}
     unasked = [key for key in answers if key not in asked]
     places = dict[str, str]()
     wrong = [f"{category.title} does not ask for {key[:40]}.{messages.did_you_mean(key, asked)}" for key in unasked]
@@ -87,10 +89,10 @@ def _checked(category: Category, answers: Mapping[str, str]) -> dict[str, str]:
     return {**given, "base": given.get("base", "").rstrip("/")}
 
 
-def _answer(question: Question, answer: str) -> str:
+def _answer(question: FormQuestion, answer: str) -> str:
     answer = answer or question.default
     as_in = f" Write it as in {question.example}." if question.example else ""
-    if question.kind is Asked.CHOICE:
+    if question.kind is AnswerKind.CHOICE:
         as_in = f"{messages.did_you_mean(answer, question.choices)} Choose: {', '.join(question.choices)}."
     if not answer:
         if question.optional:
@@ -103,12 +105,12 @@ def _answer(question: Question, answer: str) -> str:
     return answer
 
 
-def _fits(question: Question, answer: str) -> bool:
-    if question.kind is Asked.ADDRESS:
+def _fits(question: FormQuestion, answer: str) -> bool:
+    if question.kind is AnswerKind.ADDRESS:
         return _is_address(answer)
-    if question.kind is Asked.CHOICE:
+    if question.kind is AnswerKind.CHOICE:
         return answer in question.choices
-    pattern = {Asked.WORD: _WORDS, Asked.NUMBER: _NUMBERS}.get(question.kind)
+    pattern = {AnswerKind.WORD: _WORDS, AnswerKind.NUMBER: _NUMBERS}.get(question.kind)
     return pattern is None or bool(pattern.fullmatch(answer))
 
 
@@ -121,7 +123,7 @@ def _is_address(answer: str) -> bool:
 
 
 def _filled(template: str, given: Mapping[str, str]) -> str:
-    return WORD.sub(lambda found: given.get(found[1], found[0]), template)
+    return TEMPLATE_WORD.sub(lambda found: given.get(found[1], found[0]), template)
 
 
 def _filled_in(values: Any, given: Mapping[str, str]) -> Any:

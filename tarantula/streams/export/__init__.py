@@ -1,23 +1,23 @@
 """What was read, out again: CSV, JSON, Parquet, an Atom feed, Prometheus."""
 
-from tarantula.streams.export.atom import atom_of
-from tarantula.streams.export.formats import Format, check, exported
-from tarantula.streams.export.formats_part_csv_rows import csv_of
-from tarantula.streams.export.formats_part_json_rows import json_of
-from tarantula.streams.export.formats_part_parquet import parquet_of
-from tarantula.streams.export.prometheus import last_numbers, prometheus_of
-from tarantula.streams.export.rows import Chosen, chosen
+from tarantula.streams.export.atom import atom_feed
+from tarantula.streams.export.formats import StreamFormat, check_format, export_chunks
+from tarantula.streams.export.formats_part_csv_rows import csv_chunks
+from tarantula.streams.export.formats_part_json_rows import json_chunks
+from tarantula.streams.export.formats_part_parquet import parquet_chunks
+from tarantula.streams.export.prometheus import last_numbers, prometheus_text
+from tarantula.streams.export.rows import ExportQuery, select_export
 
 __all__ = [
-    "Chosen",
-    "Format",
-    "atom_of",
-    "check",
-    "chosen",
-    "csv_of",
-    "exported",
-    "json_of",
+    "ExportQuery",
+    "StreamFormat",
+    "atom_feed",
+    "check_format",
+    "select_export",
+    "csv_chunks",
+    "export_chunks",
+    "json_chunks",
     "last_numbers",
-    "parquet_of",
-    "prometheus_of",
+    "parquet_chunks",
+    "prometheus_text",
 ]

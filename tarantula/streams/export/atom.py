@@ -7,29 +7,29 @@ from xml.etree.ElementTree import Element, SubElement
 
 from sqlalchemy.orm import Session
 
-from tarantula.streams.export.rows import Chosen, moment
+from tarantula.streams.export.rows import ExportQuery, moment_of
 from tarantula.streams.history import events
 from tarantula.streams.sources import registry
 from tarantula.tables.publications import Event, Source
 
-NAMESPACE = "http://www.w3.org/2005/Atom"
-MOST = 100
+ATOM_NAMESPACE = "http://www.w3.org/2005/Atom"
+MAX_FEED_ENTRIES = 100
 
 
-def atom_of(session: Session, source: Source, what: Chosen, address: str, most: int = MOST) -> bytes:
+def atom_feed(session: Session, source: Source, what: ExportQuery, address: str, most: int = MAX_FEED_ENTRIES) -> bytes:
     """Return the newest events of a source as a feed; its own address is told, if it is to have one."""
     config = registry.config_of(source)
     series = {one.id: one for one in what.series}
     found = [event for one in series for event in events(session, one, what.begin, what.end, limit=most)]
     newest = sorted(found, key=lambda event: (-event.at, event.series_id))[:most]
-    feed = Element("feed", xmlns=NAMESPACE)
+    feed = Element("feed", xmlns=ATOM_NAMESPACE)
     _add(feed, "id", f"urn:tarantula:stream:{source.name}")
     _add(feed, "title", config.title or source.name)
     if config.description:
         _add(feed, "subtitle", config.description)
     if address:
         SubElement(feed, "link", rel="self", type="application/atom+xml", href=_clean(address))
-    updated = moment(newest[0].at) if newest else source.changed_at
+    updated = moment_of(newest[0].at) if newest else source.changed_at
     _add(feed, "updated", updated.isoformat())
     author = SubElement(feed, "author")
     _add(author, "name", source.owner or "Tarântula")
@@ -48,7 +48,7 @@ def _entry(feed: Element, source: str, event: Event, what: str, unit: str) -> No
     entry = SubElement(feed, "entry")
     _add(entry, "id", f"urn:tarantula:stream:{source}:{event.series_id}:{event.at}")
     _add(entry, "title", f"{what}: {event.value} {unit}".strip())
-    _add(entry, "updated", moment(event.at).isoformat())
+    _add(entry, "updated", moment_of(event.at).isoformat())
     SubElement(entry, "content", type="text").text = _clean(event.value)
 
 

@@ -8,17 +8,17 @@ from enum import StrEnum
 from sqlalchemy.orm import Session
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.export.atom import atom_of
-from tarantula.streams.export.formats_part_csv_rows import csv_of
-from tarantula.streams.export.formats_part_json_rows import json_of
-from tarantula.streams.export.formats_part_parquet import parquet_of
-from tarantula.streams.export.prometheus import numbers_of, prometheus_of
-from tarantula.streams.export.rows import Chosen
+from tarantula.streams.export.atom import atom_feed
+from tarantula.streams.export.formats_part_csv_rows import csv_chunks
+from tarantula.streams.export.formats_part_json_rows import json_chunks
+from tarantula.streams.export.formats_part_parquet import parquet_chunks
+from tarantula.streams.export.prometheus import prometheus_text, selected_numbers
+from tarantula.streams.export.rows import ExportQuery
 from tarantula.streams.sources.retention import Grain
 from tarantula.tables.publications import Source
 
 
-class Format(StrEnum):
+class StreamFormat(StrEnum):
     """How it is written."""
 
     CSV = "csv"
@@ -33,22 +33,22 @@ class Format(StrEnum):
     def media_type(self) -> str:
         """What an answer that has it says it is."""
         return {
-            Format.CSV: "text/csv; charset=utf-8; header=present",
-            Format.JSON: "application/json",
-            Format.PARQUET: "application/vnd.apache.parquet",
-            Format.ATOM: "application/atom+xml",
-            Format.PROMETHEUS: "text/plain; version=0.0.4; charset=utf-8",
+            StreamFormat.CSV: "text/csv; charset=utf-8; header=present",
+            StreamFormat.JSON: "application/json",
+            StreamFormat.PARQUET: "application/vnd.apache.parquet",
+            StreamFormat.ATOM: "application/atom+xml",
+            StreamFormat.PROMETHEUS: "text/plain; version=0.0.4; charset=utf-8",
         }[self]
 
 
-_OF_ROWS: dict[Format, Callable[[Session, Chosen], Iterator[bytes]]] = {
-    Format.CSV: csv_of,
-    Format.JSON: json_of,
-    Format.PARQUET: parquet_of,
+_OF_ROWS: dict[StreamFormat, Callable[[Session, ExportQuery], Iterator[bytes]]] = {
+    StreamFormat.CSV: csv_chunks,
+    StreamFormat.JSON: json_chunks,
+    StreamFormat.PARQUET: parquet_chunks,
 }
 
 
-def check(what: Chosen, form: Format) -> None:
+def check_format(what: ExportQuery, form: StreamFormat) -> None:
     """Refuse to write something in a way that has no place for it."""
     if form not in _OF_ROWS and what.grain is not Grain.EVENT:
         raise TarantulaError(
@@ -57,11 +57,13 @@ def check(what: Chosen, form: Format) -> None:
         )
 
 
-def exported(session: Session, source: Source, what: Chosen, form: Format, address: str = "") -> Iterator[bytes]:
+def export_chunks(
+    session: Session, source: Source, what: ExportQuery, form: StreamFormat, address: str = ""
+) -> Iterator[bytes]:
     """Yield what was read in a format, piece after piece; *address* is where it will be had."""
     if form in _OF_ROWS:
         yield from _OF_ROWS[form](session, what)
-    elif form is Format.ATOM:
-        yield atom_of(session, source, what, address)
+    elif form is StreamFormat.ATOM:
+        yield atom_feed(session, source, what, address)
     else:
-        yield prometheus_of(numbers_of(session, what))
+        yield prometheus_text(selected_numbers(session, what))

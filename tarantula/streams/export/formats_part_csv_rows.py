@@ -10,16 +10,16 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from tarantula.store.bulk import chunks
-from tarantula.streams.export.rows import Chosen, moment, rows_of
+from tarantula.streams.export.rows import ExportQuery, export_rows, moment_of
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def csv_of(session: Session, what: Chosen) -> Iterator[bytes]:
+def csv_chunks(session: Session, what: ExportQuery) -> Iterator[bytes]:
     """Yield a header and a line for each row; moments in UTC, values as they are kept."""
     yield _lines([what.columns])
-    for some in chunks(rows_of(session, what)):
-        yield _lines((moment(row[0]).isoformat(), *_harmless(row[1:])) for row in some)
+    for some in chunks(export_rows(session, what)):
+        yield _lines((moment_of(row[0]).isoformat(), *_harmless(row[1:])) for row in some)
 
 
 def _lines(rows: Any) -> bytes:

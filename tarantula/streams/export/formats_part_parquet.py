@@ -10,13 +10,13 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.errors import TarantulaError
 from tarantula.store.bulk import chunks
-from tarantula.streams.export.rows import Chosen, rows_of
+from tarantula.streams.export.rows import ExportQuery, export_rows
 
-ROWS = 50_000
+PARQUET_GROUP_ROWS = 50_000
 """Of one group: what is in memory at a time."""
 
 
-class _Outlet(BytesIO):
+class _ChunkBuffer(BytesIO):
     """What was written since somebody looked."""
 
     def taken(self) -> bytes:
@@ -27,7 +27,7 @@ class _Outlet(BytesIO):
         return data
 
 
-def parquet_of(session: Session, what: Chosen) -> Iterator[bytes]:
+def parquet_chunks(session: Session, what: ExportQuery) -> Iterator[bytes]:
     """Yield a file; moments are in UTC, values are texts, exact, and ``number`` is what they are for drawing."""
     try:
         import pyarrow
@@ -35,9 +35,9 @@ def parquet_of(session: Session, what: Chosen) -> Iterator[bytes]:
     except ModuleNotFoundError as error:
         raise TarantulaError("Parquet is written with pyarrow: pip install 'tarantula[streams]'") from error
     schema = pyarrow.schema([(column, _type(pyarrow, column)) for column in what.columns])
-    outlet = _Outlet()
+    outlet = _ChunkBuffer()
     with parquet.ParquetWriter(pyarrow.PythonFile(outlet, mode="w"), schema) as writer:
-        for some in chunks(rows_of(session, what), ROWS):
+        for some in chunks(export_rows(session, what), PARQUET_GROUP_ROWS):
             columns = [list(column) for column in zip(*some, strict=True)]
             arrays = [pyarrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))

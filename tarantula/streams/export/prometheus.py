@@ -9,16 +9,16 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.streams.export.rows import Chosen
+from tarantula.streams.export.rows import ExportQuery
 from tarantula.streams.history import last_values
 from tarantula.tables.publications import Series, Source
 
-NAME = "tarantula_stream_value"
-WORDS = "The last value that was read of a source."
-LABELS = ("source", "field", "row")
+METRIC_NAME = "tarantula_stream_value"
+METRIC_HELP = "The last value that was read of a source."
+METRIC_LABELS = ("source", "field", "row")
 
 
-class Labels(NamedTuple):
+class MetricLabels(NamedTuple):
     """Whose value it is."""
 
     source: str
@@ -26,7 +26,7 @@ class Labels(NamedTuple):
     row: str
 
 
-def last_numbers(session: Session) -> dict[Labels, float]:
+def last_numbers(session: Session) -> dict[MetricLabels, float]:
     """Return the last values of all public sources that are numbers."""
     rows = session.execute(
         select(Series.id, Source.name, Series.field, Series.row)
@@ -34,15 +34,15 @@ def last_numbers(session: Session) -> dict[Labels, float]:
         .where(Source.is_private.is_(False))
         .order_by(Source.name, Series.id)
     ).all()
-    return _numbers(session, {series: Labels(*labels) for series, *labels in rows})
+    return _numbers(session, {series: MetricLabels(*labels) for series, *labels in rows})
 
 
-def numbers_of(session: Session, what: Chosen) -> dict[Labels, float]:
+def selected_numbers(session: Session, what: ExportQuery) -> dict[MetricLabels, float]:
     """Return the last values of what was chosen of a source, private or not, that are numbers."""
-    return _numbers(session, {one.id: Labels(what.source, one.field, one.row) for one in what.series})
+    return _numbers(session, {one.id: MetricLabels(what.source, one.field, one.row) for one in what.series})
 
 
-def _numbers(session: Session, wanted: Mapping[int, Labels]) -> dict[Labels, float]:
+def _numbers(session: Session, wanted: Mapping[int, MetricLabels]) -> dict[MetricLabels, float]:
     latest = last_values(session, wanted)
     return {
         labels: number
@@ -51,12 +51,12 @@ def _numbers(session: Session, wanted: Mapping[int, Labels]) -> dict[Labels, flo
     }
 
 
-def prometheus_of(values: Mapping[Labels, float]) -> bytes:
+def prometheus_text(values: Mapping[MetricLabels, float]) -> bytes:
     """Write values in Prometheus's text format."""
-    lines = [f"# HELP {NAME} {WORDS}", f"# TYPE {NAME} gauge"]
+    lines = [f"# HELP {METRIC_NAME} {METRIC_HELP}", f"# TYPE {METRIC_NAME} gauge"]
     for labels, value in values.items():
-        named = ",".join(f'{label}="{_escaped(text)}"' for label, text in zip(LABELS, labels, strict=True))
-        lines.append(f"{NAME}{{{named}}} {value!r}")
+        named = ",".join(f'{label}="{_escaped(text)}"' for label, text in zip(METRIC_LABELS, labels, strict=True))
+        lines.append(f"{METRIC_NAME}{{{named}}} {value!r}")
     return ("\n".join(lines) + "\n").encode()
 
 

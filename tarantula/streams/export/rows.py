@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.core.errors import NotThere
+from tarantula.core.errors import NotFoundError
 from tarantula.core.messages import did_you_mean
-from tarantula.streams.history.buckets import EARLIEST, EPOCH, LATEST, calendar_of
-from tarantula.streams.history.coverage import Cover, forgotten_before
-from tarantula.streams.history.coverage_part_asking import ask, ask_one
-from tarantula.streams.history.coverage_part_kept import Kept
-from tarantula.streams.history.points_part_steps import SHORTEST
-from tarantula.streams.history.summary import Summary, of_parts
+from tarantula.streams.history.buckets import EARLIEST_TIME, EPOCH, LATEST_TIME, calendar_of
+from tarantula.streams.history.coverage import WindowCover, forgotten_before
+from tarantula.streams.history.coverage_part_asking import query_rows, query_scalar
+from tarantula.streams.history.coverage_part_kept import SeriesRows
+from tarantula.streams.history.points_part_steps import SHORTEST_BUCKETS
+from tarantula.streams.history.summary import ValueSummary, merge_summaries
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources.retention import Grain
 from tarantula.tables.publications import Series, Source
 
-AT_ONCE = 2000
+ROWS_PER_QUERY = 2000
 """Rows that are in memory at a time."""
 EVENT_COLUMNS = ("at", "field", "row", "value", "number", "read")
 LEVEL_COLUMNS = (
@@ -34,7 +34,7 @@ _NEXT = "SELECT min(start) FROM level WHERE series_id = ? AND grain = ? AND star
 _NEXT_STALE = "SELECT min(start) FROM stale_level WHERE series_id = ? AND start >= ?"
 
 
-class OneSeries(NamedTuple):
+class ExportSeries(NamedTuple):
     """One field of one row."""
 
     id: int
@@ -44,14 +44,14 @@ class OneSeries(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ExportQuery:
     """What of a source is wanted."""
 
     source: str
-    series: list[OneSeries]
+    series: list[ExportSeries]
     grain: Grain = Grain.EVENT
-    begin: int = EARLIEST
-    end: int = LATEST
+    begin: int = EARLIEST_TIME
+    end: int = LATEST_TIME
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ class Chosen:
         return EVENT_COLUMNS if self.grain is Grain.EVENT else LEVEL_COLUMNS
 
 
-def chosen(
+def select_export(
     session: Session,
     source: Source,
     *,
@@ -68,10 +68,10 @@ def chosen(
     grain: Grain = Grain.EVENT,
     begin: int | None = None,
     end: int | None = None,
-) -> Chosen:
+) -> ExportQuery:
     """Choose of a source: every field and row unless told; single events unless a level is named."""
     known = [
-        OneSeries(one.id, one.field, one.row, one.zone)
+        ExportSeries(one.id, one.field, one.row, one.zone)
         for one in session.scalars(select(Series).where(Series.source_id == source.id).order_by(Series.id))
     ]
     for what, name, have in (
@@ -80,12 +80,16 @@ def chosen(
     ):
         if name is not None and name not in have:
             there = ", ".join(sorted(have)[:10]) or "none yet"
-            raise NotThere(f"{source.name} has no {what} {name[:80]!r}.{did_you_mean(name, have)} There are: {there}.")
+            raise NotFoundError(
+                f"{source.name} has no {what} {name[:80]!r}.{did_you_mean(name, have)} There are: {there}."
+            )
     wanted = [one for one in known if field in (None, one.field) and row in (None, one.row)]
-    return Chosen(source.name, wanted, grain, EARLIEST if begin is None else begin, LATEST if end is None else end)
+    return ExportQuery(
+        source.name, wanted, grain, EARLIEST_TIME if begin is None else begin, LATEST_TIME if end is None else end
+    )
 
 
-def rows_of(session: Session, what: Chosen) -> Iterator[tuple[Any, ...]]:
+def export_rows(session: Session, what: ExportQuery) -> Iterator[tuple[Any, ...]]:
     """Yield the rows, series after series, the oldest first; with the values as they are kept, to the last digit."""
     for series in what.series:
         if what.grain is Grain.EVENT:
@@ -94,45 +98,48 @@ def rows_of(session: Session, what: Chosen) -> Iterator[tuple[Any, ...]]:
             yield from _levels(session, series, what)
 
 
-def moment(at: int) -> datetime:
+def moment_of(at: int) -> datetime:
     """Return a moment as people have it."""
     return EPOCH + timedelta(microseconds=at)
 
 
-def _events(session: Session, series: OneSeries, what: Chosen) -> Iterator[tuple[Any, ...]]:
+def _events(session: Session, series: ExportSeries, what: ExportQuery) -> Iterator[tuple[Any, ...]]:
     begin = what.begin
-    while rows := ask(session, _EVENTS, series.id, begin, what.end, AT_ONCE):
+    while rows := query_rows(session, _EVENTS, series.id, begin, what.end, ROWS_PER_QUERY):
         for at, value, number, read in rows:
             yield at, series.field, series.row, value, number, read
         begin = rows[-1][0] + 1
 
 
-def _levels(session: Session, series: OneSeries, what: Chosen) -> Iterator[tuple[Any, ...]]:
+def _levels(session: Session, series: ExportSeries, what: ExportQuery) -> Iterator[tuple[Any, ...]]:
     """Yield whole buckets; what is stale is summed up on the way, and nothing stands in for what is forgotten."""
     calendar, grain = calendar_of(series.zone), what.grain
-    stretch = Kept(session, series.id).stretch(forgotten_before(session, series.id))
+    stretch = SeriesRows(session, series.id).stretch(forgotten_before(session, series.id))
     if stretch is None:
         return
     begin = calendar.start_of(max(what.begin, stretch[0]), grain)
     last = min(what.end, stretch[1])
     while (found := _next(session, series.id, grain, begin)) is not None and found < last:
         begin = calendar.start_of(found, grain)
-        end = calendar.start_of(begin + AT_ONCE * SHORTEST[grain], grain)
+        end = calendar.start_of(begin + ROWS_PER_QUERY * SHORTEST_BUCKETS[grain], grain)
         end = min(end, calendar.end_of(calendar.start_of(last - 1, grain), grain))
-        parts = Cover(session, series.id, calendar, counting=True).parts(grain, begin, end)
+        parts = WindowCover(session, series.id, calendar, counting=True).parts(grain, begin, end)
         fine = (part for part in parts if part.grain <= grain)
         for start, some in groupby(fine, lambda part: calendar.start_of(part.start, grain)):
-            yield start, series.field, series.row, *_said(of_parts([part.summary for part in some]))
+            yield start, series.field, series.row, *_said(merge_summaries([part.summary for part in some]))
         begin = end
 
 
 def _next(session: Session, series_id: int, grain: Grain, begin: int) -> int | None:
     """Return where the next bucket begins that is there, or that something stale is in."""
-    found = (ask_one(session, _NEXT, series_id, grain, begin), ask_one(session, _NEXT_STALE, series_id, begin))
+    found = (
+        query_scalar(session, _NEXT, series_id, grain, begin),
+        query_scalar(session, _NEXT_STALE, series_id, begin),
+    )
     return min((start for start in found if start is not None), default=None)
 
 
-def _said(summary: Summary) -> tuple[Any, ...]:
+def _said(summary: ValueSummary) -> tuple[Any, ...]:
     return (
         summary.count,
         summary.value(Aggregation.SUM),

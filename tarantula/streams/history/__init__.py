@@ -1,29 +1,29 @@
 """What was read, over time: events, levels of minute, hour, day, month and year built from them, and their end."""
 
-from tarantula.streams.history.events import NewEvent, Stored, store, store_telling
-from tarantula.streams.history.events_part_reading import events, last_values
-from tarantula.streams.history.levels_part_summing import sum_up
-from tarantula.streams.history.points import Point, Points, points, points_of, total
-from tarantula.streams.history.retention import Forgot, forget
+from tarantula.streams.history.events import NewEvent, StoreResult, store_events, store_events_with_result
+from tarantula.streams.history.events_part_reading import last_values, newest_events
+from tarantula.streams.history.levels_part_summing import aggregate_levels
+from tarantula.streams.history.points import HistoryPoint, HistoryPoints, chart_points, chart_points_of, window_summary
+from tarantula.streams.history.retention import ForgottenRows, apply_retention
 from tarantula.streams.history.series import series_of, series_of_many
-from tarantula.streams.history.summary import Summary
+from tarantula.streams.history.summary import ValueSummary
 
 __all__ = [
-    "Forgot",
+    "ForgottenRows",
     "NewEvent",
-    "Point",
-    "Points",
-    "Stored",
-    "Summary",
-    "events",
-    "forget",
+    "HistoryPoint",
+    "HistoryPoints",
+    "StoreResult",
+    "ValueSummary",
+    "newest_events",
+    "apply_retention",
     "last_values",
-    "points",
-    "points_of",
+    "chart_points",
+    "chart_points_of",
     "series_of",
     "series_of_many",
-    "store",
-    "store_telling",
-    "sum_up",
-    "total",
+    "store_events",
+    "store_events_with_result",
+    "aggregate_levels",
+    "window_summary",
 ]

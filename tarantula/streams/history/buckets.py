@@ -18,13 +18,13 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-EARLIEST = -62_000_000_000 * SECOND
+EARLIEST_TIME = -62_000_000_000 * SECOND
 """In the year 5: the calendar of Python begins little before."""
-LATEST = 250_000_000_000 * SECOND
+LATEST_TIME = 250_000_000_000 * SECOND
 """In the year 9892."""
 
 
-class Calendar:
+class BucketCalendar:
     """The buckets of one time zone."""
 
     def __init__(self, zone: tzinfo) -> None:
@@ -93,9 +93,9 @@ class Calendar:
 
 
 @cache
-def calendar_of(zone: str) -> Calendar:
+def calendar_of(zone: str) -> BucketCalendar:
     """Return the calendar of a time zone by its name."""
-    return Calendar(ZoneInfo(zone))
+    return BucketCalendar(ZoneInfo(zone))
 
 
 def _moment(at: int) -> datetime:

@@ -7,29 +7,29 @@ from collections.abc import Iterable, Iterator
 
 from sqlalchemy.orm import Session
 
-from tarantula.streams.history.buckets import Calendar
-from tarantula.streams.history.coverage_part_asking import ask
-from tarantula.streams.history.levels import below, levels_below
-from tarantula.streams.history.levels_part_marks import Mark
-from tarantula.streams.history.summary import Summary, of_parts
+from tarantula.streams.history.buckets import BucketCalendar
+from tarantula.streams.history.coverage_part_asking import query_rows
+from tarantula.streams.history.levels import levels_below, summaries_below
+from tarantula.streams.history.levels_part_marks import StaleMark
+from tarantula.streams.history.summary import ValueSummary, merge_summaries
 from tarantula.streams.sources.retention import Grain
 
 _MARKS = "SELECT grain, start FROM stale_level WHERE series_id = ? AND start >= ? AND start < ?"
 
-Levels = dict[int, Summary | None]
+LevelSummaries = dict[int, ValueSummary | None]
 """Buckets by where they begin; ``None`` for one that nothing is in."""
 
 
-class Fresh:
+class StaleSummaries:
     """The stale buckets of one series that are whole within a window, as they would be if they were summed up."""
 
-    def __init__(self, session: Session, series_id: int, calendar: Calendar) -> None:
+    def __init__(self, session: Session, series_id: int, calendar: BucketCalendar) -> None:
         self._session = session
         self._series_id = series_id
         self._calendar = calendar
-        self._levels = dict[Grain, Levels]()
+        self._levels = dict[Grain, LevelSummaries]()
 
-    def of(self, grain: Grain, begin: int, end: int) -> Iterator[tuple[int, Summary | None]]:
+    def of(self, grain: Grain, begin: int, end: int) -> Iterator[tuple[int, ValueSummary | None]]:
         """Yield the buckets of a grain that begin within a window."""
         for start, summary in self._levels.get(grain, {}).items():
             if begin <= start < end:
@@ -49,21 +49,21 @@ class Fresh:
                 break
 
     def _marks(self, begin: int, end: int) -> dict[Grain, set[int]]:
-        rows = ask(self._session, _MARKS, self._series_id, begin, end)
+        rows = query_rows(self._session, _MARKS, self._series_id, begin, end)
         marks = defaultdict[Grain, set[int]](set)
         for grain, start in rows:
             marks[Grain(grain)].add(start)
         return marks
 
-    def _bucket(self, grain: Grain, start: int) -> Mark:
-        return Mark(self._series_id, grain, start, self._calendar.end_of(start, grain))
+    def _bucket(self, grain: Grain, start: int) -> StaleMark:
+        return StaleMark(self._series_id, grain, start, self._calendar.end_of(start, grain))
 
-    def _summed(self, grain: Grain, buckets: list[Mark]) -> Levels:
+    def _summed(self, grain: Grain, buckets: list[StaleMark]) -> LevelSummaries:
         connection = self._session.connection()
         if grain is Grain.MINUTE:
-            found = {bucket.start: summary for bucket, summary in below(connection, buckets)}
+            found = {bucket.start: summary for bucket, summary in summaries_below(connection, buckets)}
             return {bucket.start: found.get(bucket.start) for bucket in buckets}
-        parts = {bucket.start: Levels() for bucket in buckets}
+        parts = {bucket.start: LevelSummaries() for bucket in buckets}
         for start, row_start, summary in levels_below(connection, buckets):
             parts[start][row_start] = summary
         for row_start, fresh in self._levels[Grain(grain - 1)].items():
@@ -72,6 +72,6 @@ class Fresh:
         return {start: _joined(sorted(rows.items())) for start, rows in parts.items()}
 
 
-def _joined(rows: Iterable[tuple[int, Summary | None]]) -> Summary | None:
+def _joined(rows: Iterable[tuple[int, ValueSummary | None]]) -> ValueSummary | None:
     summaries = [summary for _, summary in rows if summary is not None]
-    return of_parts(summaries) if summaries else None
+    return merge_summaries(summaries) if summaries else None

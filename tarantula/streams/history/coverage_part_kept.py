@@ -6,12 +6,12 @@ from collections.abc import Collection
 
 from sqlalchemy.orm import Session
 
-from tarantula.streams.history.buckets import Calendar
-from tarantula.streams.history.coverage_part_asking import ask_one, table
+from tarantula.streams.history.buckets import BucketCalendar
+from tarantula.streams.history.coverage_part_asking import grain_table, query_scalar
 from tarantula.streams.sources.retention import Grain
 
 
-class Kept:
+class SeriesRows:
     """The rows of one series."""
 
     def __init__(self, session: Session, series_id: int) -> None:
@@ -20,13 +20,13 @@ class Kept:
 
     def stretch(self, forgotten: Collection[Grain]) -> tuple[int, int] | None:
         """Return from when to when there is anything; the newest event is always kept."""
-        newest = ask_one(self._session, "SELECT max(at) FROM event WHERE series_id = ?", self._series_id)
+        newest = query_scalar(self._session, "SELECT max(at) FROM event WHERE series_id = ?", self._series_id)
         if newest is None:
             return None
         oldest = newest
         for grain in Grain:
-            rows, moment = table(grain)
-            first = ask_one(self._session, f"SELECT min({moment}) FROM {rows}", self._series_id)
+            rows, moment = grain_table(grain)
+            first = query_scalar(self._session, f"SELECT min({moment}) FROM {rows}", self._series_id)
             oldest = oldest if first is None else min(oldest, first)
             if grain not in forgotten:
                 break
@@ -34,19 +34,19 @@ class Kept:
 
     def rows(self, grain: Grain, begin: int, end: int, most: int) -> int:
         """Count the rows of a grain in a window; one more than *most*, if they are more."""
-        rows, moment = table(grain)
+        rows, moment = grain_table(grain)
         # In order, so that PostgreSQL goes by the index: for any few rows it would read the table from its beginning.
         chosen = f"SELECT 1 FROM {rows} AND {moment} >= ? AND {moment} < ? ORDER BY {moment} LIMIT ?"
         statement = f"SELECT count(*) FROM ({chosen}) AS chosen"
-        return int(ask_one(self._session, statement, self._series_id, begin, end, most + 1))
+        return int(query_scalar(self._session, statement, self._series_id, begin, end, most + 1))
 
-    def value_before(self, begin: int, calendar: Calendar) -> str | None:
+    def value_before(self, begin: int, calendar: BucketCalendar) -> str | None:
         """Return the last value that is known from before a moment."""
         for grain in Grain:
             value = "value" if grain is Grain.EVENT else "last"
-            rows, moment = table(grain)
+            rows, moment = grain_table(grain)
             statement = f"SELECT {value} FROM {rows} AND {moment} < ? ORDER BY {moment} DESC LIMIT 1"
-            found: str | None = ask_one(self._session, statement, self._series_id, calendar.start_of(begin, grain))
+            found: str | None = query_scalar(self._session, statement, self._series_id, calendar.start_of(begin, grain))
             if found is not None:
                 return found
         return None

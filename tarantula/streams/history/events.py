@@ -11,9 +11,9 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.store import bulk
-from tarantula.streams.history.buckets import EARLIEST, LATEST, MINUTE
-from tarantula.streams.history.events_part_locks import let_nothing_be_forgotten
-from tarantula.streams.history.levels_part_marks import Mark, mark
+from tarantula.streams.history.buckets import EARLIEST_TIME, LATEST_TIME, MINUTE
+from tarantula.streams.history.events_part_locks import lock_out_retention
+from tarantula.streams.history.levels_part_marks import StaleMark, mark_stale
 from tarantula.streams.sources.retention import Grain
 from tarantula.tables.publications import Forgotten
 
@@ -47,7 +47,7 @@ class NewEvent(NamedTuple):
     read: str | None
 
 
-class Stored(NamedTuple):
+class StoreResult(NamedTuple):
     """What became of new events."""
 
     number: int
@@ -56,33 +56,33 @@ class Stored(NamedTuple):
     """Those that are older than what was forgotten: with them, what is summed up above would be wrong."""
 
 
-def store(session: Session, events: Sequence[NewEvent]) -> int:
+def store_events(session: Session, events: Sequence[NewEvent]) -> int:
     """Store events; the same one twice is once, and one that is older than what was forgotten is refused and said."""
-    stored = store_telling(session, events)
+    stored = store_events_with_result(session, events)
     for series_id, number in Counter(event.series_id for event in stored.late).items():
         logger.warning("%d events of series %d are older than what was forgotten: refused.", number, series_id)
     return stored.number
 
 
-def store_telling(session: Session, events: Sequence[NewEvent]) -> Stored:
+def store_events_with_result(session: Session, events: Sequence[NewEvent]) -> StoreResult:
     """Store events, and return how many, and which ones came too late."""
     if not events:
-        return Stored(0, [])
+        return StoreResult(0, [])
     connection = session.connection()
-    let_nothing_be_forgotten(connection)
+    lock_out_retention(connection)
     limits = refused_before(session, {event.series_id for event in events})
     taken, late = list[NewEvent](), list[NewEvent]()
     for event in events:
-        is_late = not limits.get(event.series_id, EARLIEST) <= event.at < LATEST
+        is_late = not limits.get(event.series_id, EARLIEST_TIME) <= event.at < LATEST_TIME
         (late if is_late else taken).append(event)
     if late:
         _count_refused(connection, late)
     if not taken:
-        return Stored(0, late)
+        return StoreResult(0, late)
     number = _insert(connection, taken)
     minutes = {(event.series_id, event.at - event.at % MINUTE) for event in taken}
-    mark(connection, [Mark(series, Grain.MINUTE, start, start + MINUTE) for series, start in minutes])
-    return Stored(number, late)
+    mark_stale(connection, [StaleMark(series, Grain.MINUTE, start, start + MINUTE) for series, start in minutes])
+    return StoreResult(number, late)
 
 
 def refused_before(session: Session, series_ids: Iterable[int]) -> dict[int, int]:
@@ -101,9 +101,9 @@ def refused_before(session: Session, series_ids: Iterable[int]) -> dict[int, int
 def _insert(connection: Connection, events: Sequence[NewEvent]) -> int:
     if connection.dialect.name == "sqlite":
         return connection.exec_driver_sql(_FIVE_PLACES, [tuple(event) for event in events]).rowcount
-    return bulk.execute(connection, _EVENTS, events, _TYPES)
+    return bulk.execute_rows(connection, _EVENTS, events, _TYPES)
 
 
 def _count_refused(connection: Connection, late: Sequence[NewEvent]) -> None:
     numbers = Counter(event.series_id for event in late)
-    bulk.execute(connection, _REFUSED, sorted(numbers.items()), ("integer", "bigint"))
+    bulk.execute_rows(connection, _REFUSED, sorted(numbers.items()), ("integer", "bigint"))

@@ -8,13 +8,13 @@ _FORGETTING = 0x7A7261_666F7267
 """The number of the lock: nobody else's."""
 
 
-def let_nothing_be_forgotten(connection: Connection) -> None:
+def lock_out_retention(connection: Connection) -> None:
     """Until this transaction ends, what is there stays there: nobody stores below what somebody forgets."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock_shared(%s)", (_FORGETTING,))
 
 
-def let_nothing_be_stored(connection: Connection) -> None:
+def lock_out_storing(connection: Connection) -> None:
     """Until this transaction ends, no event is stored."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_FORGETTING,))

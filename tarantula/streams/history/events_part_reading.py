@@ -27,7 +27,7 @@ def last_values(session: Session, series_ids: Iterable[int]) -> dict[int, Event]
     return found
 
 
-def events(
+def newest_events(
     session: Session,
     series_id: int,
     begin: int | None = None,

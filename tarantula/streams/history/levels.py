@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from tarantula.store import bulk
-from tarantula.streams.history.levels_part_marks import Mark
-from tarantula.streams.history.summary import Summary, of_parts, of_values
-from tarantula.streams.history.summary_part_counted import packed, unpacked
-from tarantula.streams.history.summary_part_numbers import plain
+from tarantula.streams.history.levels_part_marks import StaleMark
+from tarantula.streams.history.summary import ValueSummary, merge_summaries, summarize_values
+from tarantula.streams.history.summary_part_counted import pack_counts, unpack_counts
+from tarantula.streams.history.summary_part_numbers import format_number
 from tarantula.streams.sources.retention import Grain
 
 _EVENTS = """
@@ -46,29 +46,29 @@ _WRITTEN = ("integer", "smallint", "bigint", "integer", "text", "text", "text", 
 _PLACE = itemgetter(0, 1)
 
 
-def below(connection: Connection, marks: Sequence[Mark]) -> Iterator[tuple[Mark, Summary]]:
+def summaries_below(connection: Connection, marks: Sequence[StaleMark]) -> Iterator[tuple[StaleMark, ValueSummary]]:
     """Sum up what is below some buckets of one grain; a bucket with nothing below is left out."""
     known = {(one.series_id, one.start): one for one in marks}
     is_lowest = marks[0].grain == Grain.MINUTE
-    rows = bulk.answers(connection, _EVENTS if is_lowest else _LEVELS, _wanted(marks), _WANTED)
+    rows = bulk.query_rows(connection, _EVENTS if is_lowest else _LEVELS, _wanted(marks), _WANTED)
     for place, some in groupby(rows, _PLACE):
         if is_lowest:
-            yield known[place], of_values([row[2] for row in some])
+            yield known[place], summarize_values([row[2] for row in some])
         else:
-            yield known[place], of_parts([read_row(*row[3:]) for row in some])
+            yield known[place], merge_summaries([summary_from_row(*row[3:]) for row in some])
 
 
-def levels_below(connection: Connection, marks: Sequence[Mark]) -> Iterator[tuple[int, int, Summary]]:
+def levels_below(connection: Connection, marks: Sequence[StaleMark]) -> Iterator[tuple[int, int, ValueSummary]]:
     """Yield the rows below some buckets of one series and grain: in which bucket, where they begin, what they say."""
-    for row in bulk.answers(connection, _LEVELS, _wanted(marks), _WANTED):
-        yield row[1], row[2], read_row(*row[3:])
+    for row in bulk.query_rows(connection, _LEVELS, _wanted(marks), _WANTED):
+        yield row[1], row[2], summary_from_row(*row[3:])
 
 
-def _wanted(marks: Sequence[Mark]) -> list[tuple[int, int, int, int]]:
+def _wanted(marks: Sequence[StaleMark]) -> list[tuple[int, int, int, int]]:
     return [(one.series_id, one.start, one.over_at, one.grain - 1) for one in marks]
 
 
-def read_row(
+def summary_from_row(
     count: int,
     total: str | None,
     minimum: str | None,
@@ -76,32 +76,32 @@ def read_row(
     first: str,
     last: str,
     counts: bytes | None = None,
-) -> Summary:
+) -> ValueSummary:
     """Return what a row says, from its column ``count`` on."""
     exact = None if total is None else Decimal(total)
-    return Summary(count, exact, minimum, maximum, first, last, unpacked(counts))
+    return ValueSummary(count, exact, minimum, maximum, first, last, unpack_counts(counts))
 
 
-def replace(connection: Connection, levels: Sequence[tuple[Mark, Summary]]) -> None:
+def replace_levels(connection: Connection, levels: Sequence[tuple[StaleMark, ValueSummary]]) -> None:
     """Write rows in the place of those that were there."""
-    bulk.execute(connection, _REPLACE, [_written(one, summary) for one, summary in levels], _WRITTEN)
+    bulk.execute_rows(connection, _REPLACE, [_written(one, summary) for one, summary in levels], _WRITTEN)
 
 
-def remove(connection: Connection, marks: Sequence[Mark]) -> None:
+def remove_levels(connection: Connection, marks: Sequence[StaleMark]) -> None:
     """Remove the rows of buckets that nothing is in any more."""
-    bulk.execute(connection, _REMOVE, [one[:3] for one in marks], _WRITTEN[:3])
+    bulk.execute_rows(connection, _REMOVE, [one[:3] for one in marks], _WRITTEN[:3])
 
 
-def _written(one: Mark, summary: Summary) -> tuple[Any, ...]:
+def _written(one: StaleMark, summary: ValueSummary) -> tuple[Any, ...]:
     return (
         one.series_id,
         one.grain,
         one.start,
         summary.count,
-        None if summary.sum is None else plain(summary.sum),
+        None if summary.sum is None else format_number(summary.sum),
         summary.minimum,
         summary.maximum,
         summary.first,
         summary.last,
-        packed(summary.counts),
+        pack_counts(summary.counts),
     )

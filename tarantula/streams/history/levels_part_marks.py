@@ -25,7 +25,7 @@ _UNMARK = """
 _TYPES = ("integer", "smallint", "bigint", "bigint")
 
 
-class Mark(NamedTuple):
+class StaleMark(NamedTuple):
     """A bucket that something below changed in."""
 
     series_id: int
@@ -34,17 +34,17 @@ class Mark(NamedTuple):
     over_at: int
 
 
-def mark(connection: Connection, marks: Sequence[Mark]) -> None:
+def mark_stale(connection: Connection, marks: Sequence[StaleMark]) -> None:
     """Note that buckets are stale; always in the same order, so that two who do never wait for each other."""
-    bulk.execute(connection, _MARK, sorted(set(marks)), _TYPES)
+    bulk.execute_rows(connection, _MARK, sorted(set(marks)), _TYPES)
 
 
-def unmark(connection: Connection, marks: Sequence[Mark]) -> None:
+def clear_marks(connection: Connection, marks: Sequence[StaleMark]) -> None:
     """Note that buckets were summed up."""
-    bulk.execute(connection, _UNMARK, [one[:3] for one in marks], _TYPES[:3])
+    bulk.execute_rows(connection, _UNMARK, [one[:3] for one in marks], _TYPES[:3])
 
 
-def take(session: Session, now: int, most: int) -> list[Mark]:
+def take_stale(session: Session, now: int, most: int) -> list[StaleMark]:
     """Return some buckets that are stale and over, all of the finest grain that has any; nobody else gets them."""
     for grain in list(Grain)[1:]:
         rows = session.execute(
@@ -55,5 +55,5 @@ def take(session: Session, now: int, most: int) -> list[Mark]:
             .with_for_update(skip_locked=True)
         ).all()
         if rows:
-            return sorted(Mark(series_id, grain, start, over_at) for series_id, start, over_at in rows)
+            return sorted(StaleMark(series_id, grain, start, over_at) for series_id, start, over_at in rows)
     return []

@@ -10,14 +10,14 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
 from tarantula.store import bulk
-from tarantula.streams.history.buckets import Calendar, calendar_of
-from tarantula.streams.history.levels import below, remove, replace
-from tarantula.streams.history.levels_part_marks import Mark, mark, take, unmark
+from tarantula.streams.history.buckets import BucketCalendar, calendar_of
+from tarantula.streams.history.levels import remove_levels, replace_levels, summaries_below
+from tarantula.streams.history.levels_part_marks import StaleMark, clear_marks, mark_stale, take_stale
 from tarantula.streams.sources.retention import Grain
 from tarantula.tables.publications import Series
 
 
-def sum_up(database: Database, most: int = 1000, now: int | None = None) -> int:
+def aggregate_levels(database: Database, most: int = 1000, now: int | None = None) -> int:
     """Sum up some of what is stale and over, in one transaction; return how many buckets, nothing if none is left.
 
     Whoever is killed here leaves the old rows with their marks. A bucket that is not over keeps its mark until it is:
@@ -25,35 +25,35 @@ def sum_up(database: Database, most: int = 1000, now: int | None = None) -> int:
     """
     moment = time.time_ns() // 1000 if now is None else now
     with database.session() as session:
-        marks = take(session, moment, most)
+        marks = take_stale(session, moment, most)
         if marks:
-            _sum_up(session, marks)
+            _aggregate(session, marks)
     return len(marks)
 
 
-def _sum_up(session: Session, marks: Sequence[Mark]) -> None:
+def _aggregate(session: Session, marks: Sequence[StaleMark]) -> None:
     connection = session.connection()
     calendars = calendars_of(session, {one.series_id for one in marks})
-    found = dict(below(connection, marks))
-    replace(connection, [(one, found[one]) for one in marks if one in found])
-    remove(connection, [one for one in marks if one not in found])
-    unmark(connection, marks)
+    found = dict(summaries_below(connection, marks))
+    replace_levels(connection, [(one, found[one]) for one in marks if one in found])
+    remove_levels(connection, [one for one in marks if one not in found])
+    clear_marks(connection, marks)
     if above := list(_above(marks, calendars)):
-        mark(connection, above)
+        mark_stale(connection, above)
 
 
-def calendars_of(session: Session, series_ids: set[int]) -> dict[int, Calendar]:
+def calendars_of(session: Session, series_ids: set[int]) -> dict[int, BucketCalendar]:
     """Return in which zone the days of each series begin."""
-    calendars = dict[int, Calendar]()
+    calendars = dict[int, BucketCalendar]()
     for some in bulk.chunks(sorted(series_ids)):
         rows = session.execute(select(Series.id, Series.zone).where(Series.id.in_(some)))
         calendars |= {identity: calendar_of(zone) for identity, zone in rows}
     return calendars
 
 
-def _above(marks: Sequence[Mark], calendars: dict[int, Calendar]) -> Iterator[Mark]:
+def _above(marks: Sequence[StaleMark], calendars: dict[int, BucketCalendar]) -> Iterator[StaleMark]:
     for one in marks:
         if one.grain is not Grain.YEAR and (calendar := calendars.get(one.series_id)):
             grain = Grain(one.grain + 1)
             start = calendar.start_of(one.start, grain)
-            yield Mark(one.series_id, grain, start, calendar.end_of(start, grain))
+            yield StaleMark(one.series_id, grain, start, calendar.end_of(start, grain))

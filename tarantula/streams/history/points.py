@@ -11,27 +11,27 @@ from itertools import groupby
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.core.errors import NotThere, TarantulaError
-from tarantula.streams.history.buckets import EARLIEST, LATEST, Calendar, calendar_of
-from tarantula.streams.history.coverage import Cover, Part, forgotten_before
-from tarantula.streams.history.coverage_part_kept import Kept
-from tarantula.streams.history.points_part_steps import STEPS, Step
-from tarantula.streams.history.summary import Summary, of_parts
+from tarantula.core.errors import NotFoundError, TarantulaError
+from tarantula.streams.history.buckets import EARLIEST_TIME, LATEST_TIME, BucketCalendar, calendar_of
+from tarantula.streams.history.coverage import CoverPart, WindowCover, forgotten_before
+from tarantula.streams.history.coverage_part_kept import SeriesRows
+from tarantula.streams.history.points_part_steps import CHART_STEPS, ChartStep
+from tarantula.streams.history.summary import ValueSummary, merge_summaries
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources.retention import Grain
 from tarantula.tables.publications import Series
 
-MOST_READ = 1500
+MAX_ROWS_READ = 1500
 """Rows that are read to draw one series."""
 
 
 @dataclass(slots=True)
-class Point:
+class HistoryPoint:
     """What was read in one stretch of the window."""
 
     at: int
     """Microseconds since 1970: where it begins, or when the event was."""
-    summary: Summary
+    summary: ValueSummary
 
     def number(self, aggregation: Aggregation) -> float | None:
         """Return the value for drawing; nothing if it is no number."""
@@ -44,13 +44,13 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class HistoryPoints:
     """What is drawn of one series."""
 
     series_id: int
     begin: int
     end: int
-    points: list[Point]
+    points: list[HistoryPoint]
     grain: Grain
     """The level that fits."""
     step: int
@@ -66,29 +66,31 @@ class Points:
         return not self.sentence
 
 
-def points(
+def chart_points(
     session: Session, series_id: int, begin: int, end: int, most: int = 500, *, counting: bool = False
-) -> Points:
+) -> HistoryPoints:
     """Return a window of a series as points, *most* of them at most; modes are told if they are asked for."""
-    return points_of(session, [series_id], begin, end, most, counting=counting)[series_id]
+    return chart_points_of(session, [series_id], begin, end, most, counting=counting)[series_id]
 
 
-def points_of(
+def chart_points_of(
     session: Session, series_ids: Iterable[int], begin: int, end: int, most: int = 500, *, counting: bool = False
-) -> dict[int, Points]:
+) -> dict[int, HistoryPoints]:
     """Return the same window of several series."""
     begin, end = _checked(begin, end, most)
     asked = list(dict.fromkeys(series_ids))
     zones = session.execute(select(Series.id, Series.zone).where(Series.id.in_(asked)))
     calendars = {series_id: calendar_of(zone) for series_id, zone in zones}
     if missing := [str(one) for one in asked if one not in calendars]:
-        raise NotThere(f"There is no series {', '.join(missing)}.")
-    return {one: _Drawing(session, one, calendars[one], begin, end, most, counting).drawn() for one in asked}
+        raise NotFoundError(f"There is no series {', '.join(missing)}.")
+    return {one: _Chart(session, one, calendars[one], begin, end, most, counting).drawn() for one in asked}
 
 
-def total(session: Session, series_id: int, begin: int, end: int, *, counting: bool = False) -> Summary | None:
+def window_summary(
+    session: Session, series_id: int, begin: int, end: int, *, counting: bool = False
+) -> ValueSummary | None:
     """Return a whole window summed up; nothing if nothing is in it."""
-    drawn = points(session, series_id, begin, end, 1, counting=counting)
+    drawn = chart_points(session, series_id, begin, end, 1, counting=counting)
     return drawn.points[0].summary if drawn.points else None
 
 
@@ -97,32 +99,39 @@ def _checked(begin: int, end: int, most: int) -> tuple[int, int]:
         raise TarantulaError("A drawing has one point at least.")
     if begin >= end:
         raise TarantulaError("The window ends before it begins.")
-    return max(begin, EARLIEST), min(end, LATEST)
+    return max(begin, EARLIEST_TIME), min(end, LATEST_TIME)
 
 
-class _Drawing:
+class _Chart:
     """One series in one window."""
 
     def __init__(
-        self, session: Session, series_id: int, calendar: Calendar, begin: int, end: int, most: int, counting: bool
+        self,
+        session: Session,
+        series_id: int,
+        calendar: BucketCalendar,
+        begin: int,
+        end: int,
+        most: int,
+        counting: bool,
     ) -> None:
         self._session = session
         self._calendar = calendar
-        self._kept = Kept(session, series_id)
+        self._kept = SeriesRows(session, series_id)
         self._series_id = series_id
         self._begin, self._end = begin, end
         self._most = most
         self._counting = counting
 
-    def drawn(self) -> Points:
+    def drawn(self) -> HistoryPoints:
         """Draw it; once more, if something is forgotten in the meantime."""
         while True:
-            cover = Cover(self._session, self._series_id, self._calendar, self._counting)
+            cover = WindowCover(self._session, self._series_id, self._calendar, self._counting)
             found = self._points(cover)
             if cover.forgotten == forgotten_before(self._session, self._series_id):
                 return found
 
-    def _points(self, cover: Cover) -> Points:
+    def _points(self, cover: WindowCover) -> HistoryPoints:
         stretch = self._kept.stretch(cover.forgotten)
         if stretch is None or not self._begin < stretch[1] or not stretch[0] < self._end:
             return self._made([], Grain.EVENT, 0, cover)
@@ -132,46 +141,48 @@ class _Drawing:
             return self._made([parts] if parts else [], Grain.YEAR, 1, cover)
         if cover.is_kept(Grain.EVENT, first) and self._kept.rows(Grain.EVENT, first, last, self._most) <= self._most:
             return self._made([[part] for part in cover.parts(Grain.EVENT, first, last)], Grain.EVENT, 0, cover)
-        for step in STEPS:
+        for step in CHART_STEPS:
             if step.most_in(first, last) <= self._most and self._is_quick(step, first, last):
                 groups = self._grouped(self._parts(cover, step.grain, first, last), step, first, last)
                 if len(groups) <= self._most:
                     return self._made(groups, step.grain, step.number, cover)
         raise AssertionError("The last step is longer than the calendar.")
 
-    def _is_quick(self, step: Step, first: int, last: int) -> bool:
-        if Step(step.grain, 1).most_in(first, last) <= MOST_READ and step.grain is not Grain.EVENT:
+    def _is_quick(self, step: ChartStep, first: int, last: int) -> bool:
+        if ChartStep(step.grain, 1).most_in(first, last) <= MAX_ROWS_READ and step.grain is not Grain.EVENT:
             return True
-        return self._kept.rows(step.grain, first, last, MOST_READ) <= MOST_READ
+        return self._kept.rows(step.grain, first, last, MAX_ROWS_READ) <= MAX_ROWS_READ
 
-    def _parts(self, cover: Cover, grain: Grain, first: int, last: int) -> list[Part]:
+    def _parts(self, cover: WindowCover, grain: Grain, first: int, last: int) -> list[CoverPart]:
         # Buckets that only begin before there was anything, or end after, are whole all the same.
         begin = max(self._begin, self._calendar.start_of(first, Grain.YEAR))
         year = self._calendar.start_of(last - 1, Grain.YEAR)
         return cover.parts(grain, begin, min(self._end, self._calendar.end_of(year, Grain.YEAR)))
 
-    def _grouped(self, parts: Sequence[Part], step: Step, first: int, last: int) -> list[list[Part]]:
+    def _grouped(self, parts: Sequence[CoverPart], step: ChartStep, first: int, last: int) -> list[list[CoverPart]]:
         if step.number == 1 and step.grain is not Grain.EVENT:
             return [list(group) for _, group in groupby(parts, lambda part: self._bucket(part, step.grain))]
         begins = step.begins(self._calendar, first, last)
         return [list(group) for _, group in groupby(parts, lambda part: bisect_right(begins, part.start))]
 
-    def _bucket(self, part: Part, grain: Grain) -> int:
+    def _bucket(self, part: CoverPart, grain: Grain) -> int:
         return part.start if part.grain >= grain else self._calendar.start_of(part.start, grain)
 
-    def _made(self, groups: Sequence[Sequence[Part]], grain: Grain, step: int, cover: Cover) -> Points:
+    def _made(
+        self, groups: Sequence[Sequence[CoverPart]], grain: Grain, step: int, cover: WindowCover
+    ) -> HistoryPoints:
         points = [self._point(group, grain, step) for group in groups]
         before = self._kept.value_before(self._begin, self._calendar)
         sentence = _sentence(cover, self._begin)
-        return Points(self._series_id, self._begin, self._end, points, grain, step, before, sentence)
+        return HistoryPoints(self._series_id, self._begin, self._end, points, grain, step, before, sentence)
 
-    def _point(self, group: Sequence[Part], grain: Grain, step: int) -> Point:
+    def _point(self, group: Sequence[CoverPart], grain: Grain, step: int) -> HistoryPoint:
         start = group[0].start
         at = start if step == 0 else max(self._begin, min(start, self._calendar.start_of(start, grain)))
-        return Point(at, of_parts([part.summary for part in group], self._counting))
+        return HistoryPoint(at, merge_summaries([part.summary for part in group], self._counting))
 
 
-def _sentence(cover: Cover, begin: int) -> str:
+def _sentence(cover: WindowCover, begin: int) -> str:
     """Say what is not exact."""
     if not cover.is_kept(Grain.YEAR, begin):
         return "What was before is forgotten altogether."

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from tarantula.streams.history.buckets import DAY, HOUR, MINUTE, SECOND, Calendar
+from tarantula.streams.history.buckets import DAY, HOUR, MINUTE, SECOND, BucketCalendar
 from tarantula.streams.sources.retention import Grain
 
-SHORTEST = {
+SHORTEST_BUCKETS = {
     Grain.EVENT: SECOND,
     Grain.MINUTE: MINUTE,
     Grain.HOUR: HOUR,
@@ -20,7 +20,7 @@ SHORTEST = {
 }
 
 
-class Step(NamedTuple):
+class ChartStep(NamedTuple):
     """So many of a grain; of single events, so many seconds."""
 
     grain: Grain
@@ -28,18 +28,18 @@ class Step(NamedTuple):
 
     def most_in(self, begin: int, end: int) -> int:
         """Return how many there are of these in a window, at most."""
-        return (end - begin) // (SHORTEST[self.grain] * self.number) + 2
+        return (end - begin) // (SHORTEST_BUCKETS[self.grain] * self.number) + 2
 
-    def begins(self, calendar: Calendar, begin: int, end: int) -> list[int]:
+    def begins(self, calendar: BucketCalendar, begin: int, end: int) -> list[int]:
         """Return where those begin that have some of a window."""
         if self.grain <= Grain.MINUTE:
-            width = SHORTEST[self.grain] * self.number
+            width = SHORTEST_BUCKETS[self.grain] * self.number
             return list(range(begin - begin % width, end, width))
         found = self._of_hours if self.grain is Grain.HOUR else self._of_days
         begins = list(found(calendar, begin, end))
         return begins[max(bisect_right(begins, begin) - 1, 0) :]
 
-    def _of_hours(self, calendar: Calendar, begin: int, end: int) -> Iterator[int]:
+    def _of_hours(self, calendar: BucketCalendar, begin: int, end: int) -> Iterator[int]:
         """Steps of hours begin anew with every day."""
         for day in calendar.starts(begin, end, Grain.DAY):
             tomorrow = calendar.end_of(day, Grain.DAY)
@@ -48,12 +48,12 @@ class Step(NamedTuple):
             else:
                 yield from self._changing(calendar, calendar.starts(day, tomorrow, Grain.HOUR))
 
-    def _of_days(self, calendar: Calendar, begin: int, end: int) -> Iterator[int]:
+    def _of_days(self, calendar: BucketCalendar, begin: int, end: int) -> Iterator[int]:
         """Those of months begin anew with every year."""
         first = calendar.start_of(begin, Grain.YEAR if self.grain is Grain.MONTH else self.grain)
         return self._changing(calendar, calendar.starts(self._back(calendar, first), end, self.grain))
 
-    def _changing(self, calendar: Calendar, starts: Iterable[int]) -> Iterator[int]:
+    def _changing(self, calendar: BucketCalendar, starts: Iterable[int]) -> Iterator[int]:
         inside = None
         for start in starts:
             number = self._which(calendar.local(start))
@@ -61,7 +61,7 @@ class Step(NamedTuple):
                 yield start
             inside = number
 
-    def _back(self, calendar: Calendar, first: int) -> int:
+    def _back(self, calendar: BucketCalendar, first: int) -> int:
         """Return a moment at which one of these may begin, not after the first bucket."""
         if self.grain in (Grain.DAY, Grain.YEAR):
             for _ in range(self.number - 1):
@@ -81,11 +81,11 @@ class Step(NamedTuple):
                 return (local.year // self.number,)
 
 
-STEPS = (
-    *(Step(Grain.EVENT, seconds) for seconds in (1, 2, 5, 10, 15, 30)),
-    *(Step(Grain.MINUTE, minutes) for minutes in (1, 2, 5, 10, 15, 30)),
-    *(Step(Grain.HOUR, hours) for hours in (1, 2, 3, 6, 12)),
-    *(Step(Grain.DAY, days) for days in (1, 2, 7)),
-    *(Step(Grain.MONTH, months) for months in (1, 3, 6)),
-    *(Step(Grain.YEAR, years) for years in (1, 2, 5, 10, 20, 50, 100, 1000, 10_000)),
+CHART_STEPS = (
+    *(ChartStep(Grain.EVENT, seconds) for seconds in (1, 2, 5, 10, 15, 30)),
+    *(ChartStep(Grain.MINUTE, minutes) for minutes in (1, 2, 5, 10, 15, 30)),
+    *(ChartStep(Grain.HOUR, hours) for hours in (1, 2, 3, 6, 12)),
+    *(ChartStep(Grain.DAY, days) for days in (1, 2, 7)),
+    *(ChartStep(Grain.MONTH, months) for months in (1, 3, 6)),
+    *(ChartStep(Grain.YEAR, years) for years in (1, 2, 5, 10, 20, 50, 100, 1000, 10_000)),
 )

@@ -11,16 +11,16 @@ from sqlalchemy import ColumnElement, Table, delete, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
-from tarantula.streams.history.buckets import EPOCH, SECOND, Calendar, calendar_of
-from tarantula.streams.history.events_part_locks import let_nothing_be_stored
-from tarantula.streams.sources.retention import Grain, Limit, Retention
+from tarantula.streams.history.buckets import EPOCH, SECOND, BucketCalendar, calendar_of
+from tarantula.streams.history.events_part_locks import lock_out_storing
+from tarantula.streams.sources.retention import Grain, Retention, RetentionLimit
 from tarantula.tables.publications import Event, Forgotten, Level, Series, Source, StaleLevel
 
-AT_ONCE = 20_000
+ROWS_PER_TRANSACTION = 20_000
 """Rows that are forgotten in one transaction, or those of one bucket above if they are more."""
 
 
-class Forgot(NamedTuple):
+class ForgottenRows(NamedTuple):
     """What was forgotten of one series."""
 
     series_id: int
@@ -30,20 +30,22 @@ class Forgot(NamedTuple):
     """Microseconds since 1970."""
 
 
-def forget(database: Database, now: int | None = None) -> list[Forgot]:
+def apply_retention(database: Database, now: int | None = None) -> list[ForgottenRows]:
     """Forget what is older, or more, than its source wants kept; return what that was."""
     moment = time.time_ns() // 1000 if now is None else now
-    forgot = dict[tuple[int, Grain], Forgot]()
+    forgot = dict[tuple[int, Grain], ForgottenRows]()
     for series_id, calendar, retention in _series(database):
         for grain in Grain:
             limit = retention.of(grain)
-            while limit != Limit() and (one := _forget_some(database, series_id, calendar, grain, limit, moment)):
+            while limit != RetentionLimit() and (
+                one := _delete_batch(database, series_id, calendar, grain, limit, moment)
+            ):
                 before = forgot.get((series_id, grain))
                 forgot[series_id, grain] = one._replace(rows=one.rows + before.rows) if before else one
     return list(forgot.values())
 
 
-def _series(database: Database) -> Iterator[tuple[int, Calendar, Retention]]:
+def _series(database: Database) -> Iterator[tuple[int, BucketCalendar, Retention]]:
     with database.reading() as session:
         sources = session.scalars(select(Source)).all()
         retentions = {source.id: Retention(**source.configuration.get("retention", {})) for source in sources}
@@ -53,21 +55,21 @@ def _series(database: Database) -> Iterator[tuple[int, Calendar, Retention]]:
             yield series_id, calendar_of(zone), retentions[source_id]
 
 
-def _forget_some(
-    database: Database, series_id: int, calendar: Calendar, grain: Grain, limit: Limit, now: int
-) -> Forgot | None:
+def _delete_batch(
+    database: Database, series_id: int, calendar: BucketCalendar, grain: Grain, limit: RetentionLimit, now: int
+) -> ForgottenRows | None:
     rows = _Rows(series_id, grain)
     with database.reading() as session:
         if _until(session, rows, calendar, limit, now) is None:
             return None
     with database.session() as session:
-        let_nothing_be_stored(session.connection())
+        lock_out_storing(session.connection())
         before = _until(session, rows, calendar, limit, now)
         if before is None:
             return None
         number = session.execute(delete(rows.table).where(rows.mine, rows.at < before)).rowcount  # type: ignore[attr-defined]
-        _note(session, Forgot(series_id, grain, number, before), now)
-        return Forgot(series_id, grain, number, before)
+        _record_deletion(session, ForgottenRows(series_id, grain, number, before), now)
+        return ForgottenRows(series_id, grain, number, before)
 
 
 class _Rows:
@@ -91,7 +93,7 @@ class _Rows:
         return found
 
 
-def _until(session: Session, rows: _Rows, calendar: Calendar, limit: Limit, now: int) -> int | None:
+def _until(session: Session, rows: _Rows, calendar: BucketCalendar, limit: RetentionLimit, now: int) -> int | None:
     """Return before which moment rows are forgotten now; nothing if none are."""
     oldest, newest = rows.nth(session, 0), rows.nth(session, 0, newest=True)
     if oldest is None or newest is None:
@@ -103,7 +105,7 @@ def _until(session: Session, rows: _Rows, calendar: Calendar, limit: Limit, now:
     bounds = [wanted, newest]
     if (stale := _first_stale(session, rows.series_id, above)) is not None:
         bounds.append(stale)
-    if (many := rows.nth(session, AT_ONCE)) is not None:
+    if (many := rows.nth(session, ROWS_PER_TRANSACTION)) is not None:
         # A bucket above whose rows are more goes whole.
         bounds.append(max(many, calendar.end_of(calendar.start_of(oldest, above), above)))
     before = calendar.start_of(min(bounds), above)
@@ -117,7 +119,7 @@ def _first_stale(session: Session, series_id: int, above: Grain) -> int | None:
     )
 
 
-def _note(session: Session, forgot: Forgot, now: int) -> None:
+def _record_deletion(session: Session, forgot: ForgottenRows, now: int) -> None:
     noted = session.get(Forgotten, (forgot.series_id, forgot.grain))
     if noted is None:
         noted = Forgotten(series_id=forgot.series_id, grain=forgot.grain, before=forgot.before, rows=0, refused=0)

@@ -15,11 +15,11 @@ from tarantula.streams.history.retention import moment_of
 from tarantula.streams.sources.retention import Grain
 from tarantula.tables.publications import Event, Forgotten, Level
 
-BARS = "▁▂▃▄▅▆▇█"
-HUGE = 1e300
+SPARKLINE_BARS = "▁▂▃▄▅▆▇█"
+MAX_SPARKLINE_SPREAD = 1e300
 
 
-class Stretch(NamedTuple):
+class RowRange(NamedTuple):
     """How many rows of a grain there are, from when to when."""
 
     rows: int
@@ -28,10 +28,10 @@ class Stretch(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RetentionSummary:
     """What is there of a series, and what no more."""
 
-    kept: dict[Grain, Stretch]
+    kept: dict[Grain, RowRange]
     forgotten: dict[Grain, Forgotten]
 
     @property
@@ -63,22 +63,22 @@ class Told:
         return {"rows": kept, "forgotten": forgotten}
 
 
-def kept_of(session: Session, series_id: int) -> Told:
+def retention_summary(session: Session, series_id: int) -> RetentionSummary:
     """Count the rows of every grain, and return what was noted when others were forgotten."""
-    kept = dict[Grain, Stretch]()
+    kept = dict[Grain, RowRange]()
     counted = select(func.count(), func.min(Event.at), func.max(Event.at)).where(Event.series_id == series_id)
     number, first, last = session.execute(counted).one()
     if number:
-        kept[Grain.EVENT] = Stretch(number, first, last)
+        kept[Grain.EVENT] = RowRange(number, first, last)
     rows = session.execute(
         select(Level.grain, func.count(), func.min(Level.start), func.max(Level.start))
         .where(Level.series_id == series_id)
         .group_by(Level.grain)
         .order_by(Level.grain)
     )
-    kept |= {Grain(grain): Stretch(number, first, last) for grain, number, first, last in rows}
+    kept |= {Grain(grain): RowRange(number, first, last) for grain, number, first, last in rows}
     noted = session.scalars(select(Forgotten).where(Forgotten.series_id == series_id).order_by(Forgotten.grain))
-    return Told(kept, {Grain(one.grain): one for one in noted})
+    return RetentionSummary(kept, {Grain(one.grain): one for one in noted})
 
 
 def sparkline(numbers: Sequence[float | None]) -> str:
@@ -88,8 +88,8 @@ def sparkline(numbers: Sequence[float | None]) -> str:
     if not there:
         return ""
     least, most = min(there), max(there)
-    height = (len(BARS) - 1) / (most - least) if least < most < least + HUGE else 0.0
-    return "".join(" " if number is None else BARS[round((number - least) * height)] for number in numbers)
+    height = (len(SPARKLINE_BARS) - 1) / (most - least) if least < most < least + MAX_SPARKLINE_SPREAD else 0.0
+    return "".join(" " if number is None else SPARKLINE_BARS[round((number - least) * height)] for number in numbers)
 
 
 def _day(moment: datetime) -> str:

@@ -12,11 +12,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
-from tarantula.core.times_part_zones import LOCALTIME
+from tarantula.core.times_part_zones import LOCALTIME_FILE
 from tarantula.store.bulk import chunks
 from tarantula.tables.publications import Series
 
-ANYWHERE = "UTC"
+FALLBACK_ZONE = "UTC"
 FieldAndRow = tuple[str, str]
 SourceFieldAndRow = tuple[int, str, str]
 
@@ -46,7 +46,7 @@ def _known(session: Session, sources: Sequence[int]) -> dict[SourceFieldAndRow, 
     return found
 
 
-def known(session: Session, source_id: int) -> dict[FieldAndRow, int]:
+def known_series(session: Session, source_id: int) -> dict[FieldAndRow, int]:
     """Return every series of a source, in the order in which they were met."""
     rows = session.execute(
         select(Series.field, Series.row, Series.id).where(Series.source_id == source_id).order_by(Series.id)
@@ -57,10 +57,10 @@ def known(session: Session, source_id: int) -> dict[FieldAndRow, int]:
 def zone_name() -> str:
     """Return the name of the installation's time zone, or of this machine's; UTC if it has none."""
     zone = Config().zone
-    name = zone.key if isinstance(zone, ZoneInfo) else ANYWHERE
+    name = zone.key if isinstance(zone, ZoneInfo) else FALLBACK_ZONE
     if name in _known_zones():
         return name
-    return _named_by(LOCALTIME) or ANYWHERE
+    return _named_by(LOCALTIME_FILE) or FALLBACK_ZONE
 
 
 @cache

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tarantula.streams.history.summary_part_counted import Counts, joined, most_frequent
-from tarantula.streams.history.summary_part_numbers import added, divided, exact, plain
+from tarantula.streams.history.summary_part_counted import ValueCounts, join_counts, most_frequent_value
+from tarantula.streams.history.summary_part_numbers import add_exact, divide_rounded, exact_number, format_number
 from tarantula.streams.kinds import Aggregation
 
 
 @dataclass(slots=True)
-class Summary:
+class ValueSummary:
     """What is known of some values that follow one another."""
 
     count: int
@@ -23,26 +23,26 @@ class Summary:
     maximum: str | None
     first: str
     last: str
-    counts: Counts | None
+    counts: ValueCounts | None
     """How often there was which value; ``None`` if there were too many, or nobody asked."""
 
     @property
     def average(self) -> Decimal | None:
         """The exact sum divided by the count, to 34 digits."""
-        return None if self.sum is None else divided(self.sum, self.count)
+        return None if self.sum is None else divide_rounded(self.sum, self.count)
 
     @property
     def mode(self) -> str | None:
         """The value that there was most often; of several, the least."""
-        return None if self.counts is None else most_frequent(self.counts)
+        return None if self.counts is None else most_frequent_value(self.counts)
 
     def value(self, aggregation: Aggregation) -> str | None:
         """Return the value that stands for all of them; nothing if that is not known."""
         match aggregation:
             case Aggregation.SUM:
-                return None if self.sum is None else plain(self.sum)
+                return None if self.sum is None else format_number(self.sum)
             case Aggregation.AVERAGE:
-                return None if self.sum is None else plain(divided(self.sum, self.count))
+                return None if self.sum is None else format_number(divide_rounded(self.sum, self.count))
             case Aggregation.COUNT:
                 return str(self.count)
             case _:
@@ -50,37 +50,37 @@ class Summary:
                 return found
 
 
-def of_value(value: str, counting: bool = True) -> Summary:
+def summarize_value(value: str, counting: bool = True) -> ValueSummary:
     """Sum up one value."""
-    number = exact(value)
+    number = exact_number(value)
     counts = {value: 1} if counting else None
     if number is None:
-        return Summary(1, None, None, None, value, value, counts)
-    return Summary(1, number, value, value, value, value, counts)
+        return ValueSummary(1, None, None, None, value, value, counts)
+    return ValueSummary(1, number, value, value, value, value, counts)
 
 
-def of_values(values: Sequence[str]) -> Summary:
+def summarize_values(values: Sequence[str]) -> ValueSummary:
     """Sum up values that follow one another, one at least."""
-    numbers = [number for number in map(exact, values) if number is not None]
+    numbers = [number for number in map(exact_number, values) if number is not None]
     counts = Counter(values)
     if len(numbers) < len(values):
-        return Summary(len(values), None, None, None, values[0], values[-1], counts)
+        return ValueSummary(len(values), None, None, None, values[0], values[-1], counts)
     least, most = values[numbers.index(min(numbers))], values[numbers.index(max(numbers))]
-    return Summary(len(values), added(numbers), least, most, values[0], values[-1], counts)
+    return ValueSummary(len(values), add_exact(numbers), least, most, values[0], values[-1], counts)
 
 
-def of_parts(parts: Sequence[Summary], counting: bool = True) -> Summary:
+def merge_summaries(parts: Sequence[ValueSummary], counting: bool = True) -> ValueSummary:
     """Sum up what was summed up, part after part, one at least."""
     if len(parts) == 1:
         return parts[0]
     count = sum([part.count for part in parts])
-    counts = joined(part.counts for part in parts) if counting else None
+    counts = join_counts(part.counts for part in parts) if counting else None
     first, last = parts[0].first, parts[-1].last
     sums = [part.sum for part in parts if part.sum is not None]
     if len(sums) < len(parts):
-        return Summary(count, None, None, None, first, last, counts)
+        return ValueSummary(count, None, None, None, first, last, counts)
     least, most = _extreme(min, [part.minimum for part in parts]), _extreme(max, [part.maximum for part in parts])
-    return Summary(count, added(sums), least, most, first, last, counts)
+    return ValueSummary(count, add_exact(sums), least, most, first, last, counts)
 
 
 def _extreme(choose: Callable[[list[Decimal]], Decimal], texts: Sequence[str | None]) -> str | None:

@@ -8,22 +8,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
-from tarantula.streams.history.summary_part_numbers import exact
+from tarantula.streams.history.summary_part_numbers import exact_number
 
-Counts = Mapping[str, int]
+ValueCounts = Mapping[str, int]
 
-MOST_VALUES = 200
+MAX_DISTINCT_VALUES = 200
 """Different ones; if there are more, they are counted from below when somebody asks."""
-MOST_LETTERS = 8000
+MAX_COUNTED_CHARS = 8000
 """Of all of them together."""
 
 
-def fits(counts: Counts) -> bool:
+def can_store_counts(counts: ValueCounts) -> bool:
     """Whether there are few enough different values to keep. More values never fit where fewer did not."""
-    return len(counts) <= MOST_VALUES and sum(map(len, counts)) <= MOST_LETTERS
+    return len(counts) <= MAX_DISTINCT_VALUES and sum(map(len, counts)) <= MAX_COUNTED_CHARS
 
 
-def joined(parts: Iterable[Counts | None]) -> Counter[str] | None:
+def join_counts(parts: Iterable[ValueCounts | None]) -> Counter[str] | None:
     """Add counts up; nothing if one is not known."""
     whole = Counter[str]()
     for part in parts:
@@ -34,22 +34,22 @@ def joined(parts: Iterable[Counts | None]) -> Counter[str] | None:
     return whole
 
 
-def most_frequent(counts: Counts) -> str:
+def most_frequent_value(counts: ValueCounts) -> str:
     """Return the value that there was most often; of several, the least."""
     most = max(counts.values())
     return min((value for value, number in counts.items() if number == most), key=_order)
 
 
-def packed(counts: Counts | None) -> bytes | None:
+def pack_counts(counts: ValueCounts | None) -> bytes | None:
     """Write counts for the database; nothing if there are too many."""
-    if counts is None or not fits(counts):
+    if counts is None or not can_store_counts(counts):
         return None
     return zlib.compress(
         json.dumps(dict(sorted(counts.items())), ensure_ascii=False, separators=(",", ":")).encode(), 1
     )
 
 
-def unpacked(data: bytes | None) -> Counts | None:
+def unpack_counts(data: bytes | None) -> ValueCounts | None:
     """Read what `packed` wrote."""
     if data is None:
         return None
@@ -58,4 +58,4 @@ def unpacked(data: bytes | None) -> Counts | None:
 
 
 def _order(value: str) -> tuple[Decimal, str]:
-    return exact(value) or Decimal(0), value
+    return exact_number(value) or Decimal(0), value

@@ -8,54 +8,54 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
-from tarantula.core.errors import NotNow, NotThere, TarantulaError
-from tarantula.streams.adapters.base import ACCEPTED
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.streams.adapters.base import ACCEPTED_TEXTS
 from tarantula.streams.history import last_values, series_of
 from tarantula.streams.ingest import memory
-from tarantula.streams.ingest.memory_part_remembered import Remembered
+from tarantula.streams.ingest.memory_part_remembered import SourceMemory
 from tarantula.streams.ingest.outcome import new_event
-from tarantula.streams.ingest.put_aside import Decision
-from tarantula.streams.ingest.readings import settle
-from tarantula.streams.ingest.value_typing import value_of
+from tarantula.streams.ingest.put_aside import AsideDecision
+from tarantula.streams.ingest.readings import store_and_judge
+from tarantula.streams.ingest.value_typing import typed_value
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.config_part_source_field import SourceField
-from tarantula.streams.values.value import NotRead, Value
+from tarantula.streams.values.value import Value, ValueParseError
 from tarantula.tables.publications import PutAside, Source, SourceState
 
 
-def accept(session: Session, number: int, who: str, person: str | None = None) -> Value:
+def accept_text(session: Session, number: int, who: str, person: str | None = None) -> Value:
     """Take a text for the value after all; from then on its place is learnt anew, and so is what is usual."""
     row, source = _undecided(session, number, person)
     config = registry.config_of(source)
     state = session.get_one(SourceState, source.id, with_for_update=True)
-    remembered = Remembered.of(state.memory)
+    remembered = SourceMemory.of(state.memory)
     field = _field(config, row)
     moment = datetime.fromtimestamp(row.at / 1e6, UTC)
     try:
-        value = value_of(field, row.read, remembered, config.address_shown, moment)
-    except NotRead as error:
+        value = typed_value(field, row.read, remembered, config.address_shown, moment)
+    except ValueParseError as error:
         raise TarantulaError(f"It cannot be the value: {error} Say first what {field.key} is.") from error
     _store(session, source.id, remembered, row, value)
-    if value.number is not None and value.kind in memory.KINDS:
-        remembered.usual.setdefault(row.field, {})[row.row] = memory.learnt(float(value.number), None)
+    if value.number is not None and value.kind in memory.RANGED_KINDS:
+        remembered.usual.setdefault(row.field, {})[row.row] = memory.extended_range(float(value.number), None)
     remembered.runs.get(row.field, {}).pop(row.row, None)
     remembered.note_text(row.field, row.read)
-    remembered.adapter = {**remembered.adapter, ACCEPTED: {row.field: row.read}}
+    remembered.adapter = {**remembered.adapter, ACCEPTED_TEXTS: {row.field: row.read}}
     state.memory, state.validators, state.due_at = remembered.as_json(), {}, 0
     flag_modified(state, "memory")
     # Whoever reads hears of it, and reads at once.
     source.revision += 1
-    _decide(row, Decision.ACCEPTED, who)
+    _decide(row, AsideDecision.ACCEPTED, who)
     state.stamp = max(int(datetime.now(UTC).timestamp() * 1e6), state.stamp + 1)
     session.flush()
     return value
 
 
-def dismiss(session: Session, number: int, who: str, person: str | None = None) -> None:
+def dismiss_text(session: Session, number: int, who: str, person: str | None = None) -> None:
     """Say that a text is not the value; the same text is not shown again."""
     row, source = _undecided(session, number, person)
-    _decide(row, Decision.DISMISSED, who)
+    _decide(row, AsideDecision.DISMISSED, who)
     state = session.get_one(SourceState, source.id)
     state.stamp = max(int(datetime.now(UTC).timestamp() * 1e6), state.stamp + 1)
     session.flush()
@@ -64,12 +64,14 @@ def dismiss(session: Session, number: int, who: str, person: str | None = None) 
 def _undecided(session: Session, number: int, person: str | None) -> tuple[PutAside, Source]:
     chosen = select(PutAside, Source).join(Source, Source.id == PutAside.source_id)
     found = session.execute(
-        chosen.where(PutAside.id == number, registry.seen_by(person)).with_for_update(of=PutAside)
+        chosen.where(PutAside.id == number, registry.visible_to(person)).with_for_update(of=PutAside)
     ).first()
     if found is None:
-        raise NotThere(f"Nothing was put aside under the number {number}. `tarantula stream aside list` shows what is.")
+        raise NotFoundError(
+            f"Nothing was put aside under the number {number}. `tarantula stream aside list` shows what is."
+        )
     if found[0].decision is not None:
-        raise NotNow(f"Number {number} was {found[0].decision} already.")
+        raise ConflictError(f"Number {number} was {found[0].decision} already.")
     return found[0], found[1]
 
 
@@ -77,10 +79,10 @@ def _field(config: SourceConfig, row: PutAside) -> SourceField:
     for field in config.fields:
         if field.key == row.field:
             return field
-    raise NotNow(f"{config.name} has no field {row.field} any more.")
+    raise ConflictError(f"{config.name} has no field {row.field} any more.")
 
 
-def _store(session: Session, source_id: int, remembered: Remembered, row: PutAside, value: Value) -> None:
+def _store(session: Session, source_id: int, remembered: SourceMemory, row: PutAside, value: Value) -> None:
     place = (row.field, row.row)
     series = series_of(session, source_id, [place])[place]
     last = last_values(session, [series]).get(series)
@@ -88,8 +90,8 @@ def _store(session: Session, source_id: int, remembered: Remembered, row: PutAsi
         known = [value.text, None if row.read == value.text else row.read]
         remembered.last.setdefault(row.field, {})[row.row] = known
     event = new_event(series, row.at, value, row.read)
-    settle(session, {source_id: [event]}, row.at)
+    store_and_judge(session, {source_id: [event]}, row.at)
 
 
-def _decide(row: PutAside, decision: Decision, who: str) -> None:
+def _decide(row: PutAside, decision: AsideDecision, who: str) -> None:
     row.decision, row.decided_by, row.decided_at = decision, who, datetime.now(UTC)

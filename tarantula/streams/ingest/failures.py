@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tarantula.streams.adapters.base import Doubt
+from tarantula.streams.adapters.base import DoubtfulText
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.sources.config_part_state import Status
+from tarantula.streams.sources.config_part_state import SourceStatus
 from tarantula.tables.publications import SourceState
 
-AT_ONCE = frozenset({Status.REFUSED, Status.DOUBTFUL})
-MOST_SHOWN = 5
+IMMEDIATE_STATUSES = frozenset({SourceStatus.REFUSED, SourceStatus.DOUBTFUL})
+MAX_SENTENCES = 5
 """Sentences that are said of one reading."""
 
 
-class Standing:
+class SourceStatusTracker:
     """Moves a source's state."""
 
     def __init__(self, state: SourceState, config: SourceConfig, at: int) -> None:
@@ -30,39 +30,39 @@ class Standing:
         """Whether something is said that was not said before."""
 
     @property
-    def status(self) -> Status:
+    def status(self) -> SourceStatus:
         """What is said now."""
-        return Status(self._state.status)
+        return SourceStatus(self._state.status)
 
     @property
     def sentence(self) -> str:
         """What is wrong."""
         return self._state.sentence
 
-    def read(self, missing: Mapping[str, str], doubts: Sequence[Doubt]) -> None:
+    def read(self, missing: Mapping[str, str], doubts: Sequence[DoubtfulText]) -> None:
         """Hear of a reading, and of what was not in it."""
         sentences = [f"{doubt.field}: {doubt.why}" for doubt in doubts] + _by_reason(missing)
         if not sentences:
             self._state.misses, self._state.news = 0, None
-            self._say(Status.READ, "")
+            self._say(SourceStatus.READ, "")
             return
-        more = len(sentences) - MOST_SHOWN
-        told = [*dict.fromkeys(sentences[:MOST_SHOWN]), *([f"And {more} more."] if more > 0 else [])]
+        more = len(sentences) - MAX_SENTENCES
+        told = [*dict.fromkeys(sentences[:MAX_SENTENCES]), *([f"And {more} more."] if more > 0 else [])]
         # Each on a line: they are told one by one in the language of whoever reads them.
-        self.missed(Status.DOUBTFUL if doubts else Status.MISSING, "\n".join(told))
+        self.missed(SourceStatus.DOUBTFUL if doubts else SourceStatus.MISSING, "\n".join(told))
 
-    def missed(self, status: Status, sentence: str) -> None:
+    def missed(self, status: SourceStatus, sentence: str) -> None:
         """Hear of a reading that lacked something."""
         state = self._state
         state.misses += 1
-        if state.status == Status.NEW or status in AT_ONCE or state.misses >= self._config.misses:
+        if state.status == SourceStatus.NEW or status in IMMEDIATE_STATUSES or state.misses >= self._config.misses:
             self._say(status, sentence)
         if state.misses == self._config.misses:
             # Whom to tell is asked when it is told: the addresses may be others by then.
             state.news = {"why": sentence, "status": status, "at": self._at}
             self.is_news = True
 
-    def _say(self, status: Status, sentence: str) -> None:
+    def _say(self, status: SourceStatus, sentence: str) -> None:
         self.is_news |= (self._state.status, self._state.sentence) != (status, sentence)
         self._state.status, self._state.sentence = status, sentence
 

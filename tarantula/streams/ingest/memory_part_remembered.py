@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from tarantula.streams.adapters.base import Memory
-from tarantula.streams.ingest.memory import Range, Run
-from tarantula.streams.values.numbers_part_histories import remembered
+from tarantula.streams.adapters.base import AdapterMemory
+from tarantula.streams.ingest.memory import OutlierRun, UsualRange
+from tarantula.streams.values.numbers_part_histories import informative_texts
 
 
 @dataclass(slots=True)
-class Remembered:
+class SourceMemory:
     """One part for each that has something to remember; kept as JSON in the source's state."""
 
-    adapter: Memory = field(default_factory=dict)
+    adapter: AdapterMemory = field(default_factory=dict)
     """What the adapter wants to know next time."""
     texts: dict[str, list[str]] = field(default_factory=dict)
     """Different texts of each field, from which its way of writing is told."""
     last: dict[str, dict[str, list[str | None]]] = field(default_factory=dict)
     """The last value of each field and row, and the text that it was read from where that differs."""
-    usual: dict[str, dict[str, Range]] = field(default_factory=dict)
-    runs: dict[str, dict[str, Run]] = field(default_factory=dict)
+    usual: dict[str, dict[str, UsualRange]] = field(default_factory=dict)
+    runs: dict[str, dict[str, OutlierRun]] = field(default_factory=dict)
     """Readings in a row that were far outside."""
     guessed: list[str] = field(default_factory=list)
     """Fields whose kind nobody chose."""
@@ -32,7 +32,7 @@ class Remembered:
     """Whether each row is news, and none stays."""
 
     @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Remembered:
+    def of(cls, stored: Mapping[str, Any]) -> SourceMemory:
         """Read what was stored; it may be changed in place, for the row is given a new one."""
         return cls(**{part.name: _copied(stored[part.name]) for part in fields(cls) if part.name in stored})
 
@@ -44,7 +44,7 @@ class Remembered:
         """Add to the texts from which a field's way of writing is told."""
         texts = self.texts.get(key, [])
         if text not in texts:
-            self.texts[key] = remembered(texts, text)
+            self.texts[key] = informative_texts(texts, text)
 
 
 def _copied(value: Any) -> Any:

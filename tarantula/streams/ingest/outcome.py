@@ -5,43 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tarantula.streams.adapters.base import Doubt, Reading
+from tarantula.streams.adapters.base import DoubtfulText, SourceReading
 from tarantula.streams.history import NewEvent
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.sources.config_part_state import Status
-from tarantula.streams.sources.request_part_secrets import covered
+from tarantula.streams.sources.config_part_state import SourceStatus
+from tarantula.streams.sources.request_part_secrets import redact_secrets
 from tarantula.streams.values.value import Value
 
-Place = tuple[str, str]
+FieldRow = tuple[str, str]
 """The key of a field, and the name of a row."""
-New = dict[Place, tuple[int, Value, str]]
+NewValues = dict[FieldRow, tuple[int, Value, str]]
 """New values: when each was read, and from which text."""
 
 
 @dataclass(frozen=True, slots=True)
-class NotMade:
+class FailedReading:
     """Nothing came that could be read."""
 
-    status: Status
+    status: SourceStatus
     sentence: str
 
-    def without_secrets(self, variables: Mapping[str, str]) -> NotMade:
+    def without_secrets(self, variables: Mapping[str, str]) -> FailedReading:
         """Return the same for everybody to read."""
-        return NotMade(self.status, covered(self.sentence, variables))
+        return FailedReading(self.status, redact_secrets(self.sentence, variables))
 
 
 @dataclass(frozen=True, slots=True)
-class Unchanged:
+class UnchangedReading:
     """What came is what came before, and that was read in full."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class IngestRequest:
     """One attempt, to be kept."""
 
     source_id: int
     config: SourceConfig
-    outcome: Reading | NotMade | Unchanged
+    outcome: SourceReading | FailedReading | UnchangedReading
     at: int
     """Microseconds since 1970."""
     due_at: int | None = None
@@ -53,20 +53,20 @@ class Made:
 
 
 @dataclass(slots=True)
-class Kept:
+class IngestResult:
     """What became of it."""
 
     source_id: int
     config: SourceConfig
     """With the kinds that were told from the texts."""
-    values: dict[Place, Value] = field(default_factory=dict)
-    new: New = field(default_factory=dict)
+    values: dict[FieldRow, Value] = field(default_factory=dict)
+    new: NewValues = field(default_factory=dict)
     """Those that are not the ones before."""
     events: list[NewEvent] = field(default_factory=list)
     """What is new."""
-    aside: list[Doubt] = field(default_factory=list)
+    aside: list[DoubtfulText] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
-    status: Status = Status.NEW
+    status: SourceStatus = SourceStatus.NEW
     sentence: str = ""
     validators: Mapping[str, str] | None = None
     """With which the server is asked next time; ``None`` if those are as they were."""

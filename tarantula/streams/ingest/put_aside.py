@@ -9,18 +9,18 @@ from enum import StrEnum
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
-from tarantula.streams.adapters.base import Doubt
-from tarantula.streams.ingest.value_typing import clean
-from tarantula.streams.sources.registry import seen_by
+from tarantula.streams.adapters.base import DoubtfulText
+from tarantula.streams.ingest.value_typing import clean_text
+from tarantula.streams.sources.registry import visible_to
 from tarantula.tables.publications import PutAside, Source
 
-MOST_WAITING = 100
+MAX_PENDING_PER_SOURCE = 100
 """Texts of one source that wait for somebody; the oldest give way to new ones."""
-LONGEST = 1000
+MAX_STORED_CHARS = 1000
 """Characters that are kept of a text."""
 
 
-class Decision(StrEnum):
+class AsideDecision(StrEnum):
     """What became of it."""
 
     ACCEPTED = "accepted"
@@ -30,13 +30,13 @@ class Decision(StrEnum):
     DISMISSED = "dismissed"
 
 
-def note(session: Session, source_id: int, doubts: Sequence[Doubt], at: int) -> bool:
+def record_doubts(session: Session, source_id: int, doubts: Sequence[DoubtfulText], at: int) -> bool:
     """Put texts aside; say whether somebody has to look at one: not at what was dismissed before."""
     if not doubts:
         return False
-    known = list(session.scalars(select(PutAside).where(PutAside.source_id == source_id, _is_known)))
+    known = list(session.scalars(select(PutAside).where(PutAside.source_id == source_id, _is_open_or_dismissed)))
     waiting = False
-    for doubt in _once(doubts):
+    for doubt in _without_duplicates(doubts):
         row = next((row for row in known if _is_same(row, doubt)), None)
         if row is None:
             row = PutAside(
@@ -45,20 +45,20 @@ def note(session: Session, source_id: int, doubts: Sequence[Doubt], at: int) -> 
                 row=doubt.row[:300],
                 at=at,
                 read=_shortened(doubt.text),
-                why=clean(doubt.why),
+                why=clean_text(doubt.why),
                 times=0,
             )
             session.add(row)
             known.append(row)
         row.times += 1
         if row.decision is None:
-            row.at, row.read, row.why, waiting = at, _shortened(doubt.text), clean(doubt.why), True
+            row.at, row.read, row.why, waiting = at, _shortened(doubt.text), clean_text(doubt.why), True
     session.flush()
-    _make_room(session, source_id)
+    _delete_oldest(session, source_id)
     return waiting
 
 
-def confirm(session: Session, source_id: int, field: str, row: str, now: datetime) -> None:
+def confirm_doubts(session: Session, source_id: int, field: str, row: str, now: datetime) -> None:
     """Take note that readings that followed said the same."""
     session.execute(
         update(PutAside)
@@ -68,28 +68,28 @@ def confirm(session: Session, source_id: int, field: str, row: str, now: datetim
             PutAside.row == row,
             PutAside.decision.is_(None),
         )
-        .values(decision=Decision.CONFIRMED, decided_at=now)
+        .values(decision=AsideDecision.CONFIRMED, decided_at=now)
         .execution_options(synchronize_session=False)
     )
 
 
-def waiting(session: Session, name: str | None = None, person: str | None = None) -> list[tuple[str, PutAside]]:
+def pending_texts(session: Session, name: str | None = None, person: str | None = None) -> list[tuple[str, PutAside]]:
     """Return what waits for a decision, the newest first, with the names of its sources."""
     chosen = select(Source.name, PutAside).join(Source, Source.id == PutAside.source_id)
-    chosen = chosen.where(PutAside.decision.is_(None), seen_by(person))
+    chosen = chosen.where(PutAside.decision.is_(None), visible_to(person))
     if name is not None:
         chosen = chosen.where(Source.name == name)
     return [(source, row) for source, row in session.execute(chosen.order_by(PutAside.at.desc(), PutAside.id.desc()))]
 
 
-_is_known = or_(PutAside.decision.is_(None), PutAside.decision == Decision.DISMISSED)
+_is_open_or_dismissed = or_(PutAside.decision.is_(None), PutAside.decision == AsideDecision.DISMISSED)
 
 
-def _once(doubts: Iterable[Doubt]) -> list[Doubt]:
+def _without_duplicates(doubts: Iterable[DoubtfulText]) -> list[DoubtfulText]:
     return list({(doubt.field, doubt.row, doubt.text): doubt for doubt in doubts}.values())
 
 
-def _is_same(row: PutAside, doubt: Doubt) -> bool:
+def _is_same(row: PutAside, doubt: DoubtfulText) -> bool:
     """Whether a text is the same doubt again; one that waits is also the same when only its text moved on."""
     if (row.field, row.row) != (doubt.field, doubt.row[:300]):
         return False
@@ -97,12 +97,12 @@ def _is_same(row: PutAside, doubt: Doubt) -> bool:
 
 
 def _shortened(text: str) -> str:
-    text = clean(text)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    text = clean_text(text)
+    return text if len(text) <= MAX_STORED_CHARS else f"{text[: MAX_STORED_CHARS - 1]}…"
 
 
-def _make_room(session: Session, source_id: int) -> None:
+def _delete_oldest(session: Session, source_id: int) -> None:
     mine = select(PutAside.id).where(PutAside.source_id == source_id, PutAside.decision.is_(None))
-    oldest = mine.order_by(PutAside.at.desc(), PutAside.id.desc()).offset(MOST_WAITING)
+    oldest = mine.order_by(PutAside.at.desc(), PutAside.id.desc()).offset(MAX_PENDING_PER_SOURCE)
     if surplus := list(session.scalars(oldest.limit(1000))):
         session.execute(delete(PutAside).where(PutAside.id.in_(surplus)))

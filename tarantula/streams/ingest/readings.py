@@ -10,40 +10,47 @@ from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
 from tarantula.store.bulk import chunks
-from tarantula.streams.adapters.base import Doubt, Reading, Row
+from tarantula.streams.adapters.base import DoubtfulText, ReadRow, SourceReading
 from tarantula.streams.alerts import judge_all
-from tarantula.streams.history import NewEvent, series_of_many, store
+from tarantula.streams.history import NewEvent, series_of_many, store_events
 from tarantula.streams.ingest import memory, put_aside
-from tarantula.streams.ingest.failures import Standing
-from tarantula.streams.ingest.memory_part_remembered import Remembered
-from tarantula.streams.ingest.outcome import Kept, Made, New, NotMade, Unchanged, new_event
-from tarantula.streams.ingest.readings_part_news_rows import NewsRows
-from tarantula.streams.ingest.value_typing import clean, value_of, widened, with_kinds
+from tarantula.streams.ingest.failures import SourceStatusTracker
+from tarantula.streams.ingest.memory_part_remembered import SourceMemory
+from tarantula.streams.ingest.outcome import (
+    FailedReading,
+    IngestRequest,
+    IngestResult,
+    NewValues,
+    UnchangedReading,
+    new_event,
+)
+from tarantula.streams.ingest.readings_part_news_rows import EntryEvents
+from tarantula.streams.ingest.value_typing import clean_text, typed_value, widened_kind, with_guessed_kinds
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.config_part_source_field import SourceField
-from tarantula.streams.sources.config_part_state import Status
-from tarantula.streams.values.value import NotRead, Value
+from tarantula.streams.sources.config_part_state import SourceStatus
+from tarantula.streams.values.value import Value, ValueParseError
 from tarantula.tables.publications import Source, SourceState
 
-EMPTY = "The place where it should be is empty."
-NOT_THERE = "It was not there."
-NO_FIELDS = "The source has no field, so nothing of it is kept. Add one."
+EMPTY_SENTENCE = "The place where it should be is empty."
+MISSING_SENTENCE = "It was not there."
+NO_FIELDS_SENTENCE = "The source has no field, so nothing of it is kept. Add one."
 
 
-def keep(
+def ingest_reading(
     session: Session,
     source: Source,
     config: SourceConfig,
-    reading: Reading | NotMade | Unchanged,
+    reading: SourceReading | FailedReading | UnchangedReading,
     at: int,
     revision: int | None = None,
-) -> Kept:
+) -> IngestResult:
     """Keep one reading, made at that time in microseconds since 1970."""
-    return keep_all(session, [Made(source.id, config, reading, at, revision=revision)])[0]
+    return ingest_readings(session, [IngestRequest(source.id, config, reading, at, revision=revision)])[0]
 
 
-def keep_all(session: Session, made: Sequence[Made]) -> list[Kept]:
+def ingest_readings(session: Session, made: Sequence[IngestRequest]) -> list[IngestResult]:
     """Keep many; of sources that were removed or described anew meanwhile nothing is kept."""
     wanted = sorted({one.source_id for one in made})
     # In one order, so that two who keep the same sources wait for each other and not for ever.
@@ -52,19 +59,19 @@ def keep_all(session: Session, made: Sequence[Made]) -> list[Kept]:
     described = session.execute(select(Source.id, Source.revision).where(Source.id.in_(wanted)))
     revisions = dict(described.all())
     kept = [
-        _Keeping(session, states[one.source_id], one).keep()
+        _Ingestion(session, states[one.source_id], one).keep()
         if one.source_id in states and one.revision in (None, revisions[one.source_id])
-        else Kept(one.source_id, one.config)
+        else IngestResult(one.source_id, one.config)
         for one in made
     ]
     events = make_events(session, [(one.source_id, one.new) for one in kept])
     for one, made_of_it in zip(kept, events, strict=True):
         one.events += made_of_it
-    settle(session, {one.source_id: one.events for one in kept if one.events}, max(one.at for one in made))
+    store_and_judge(session, {one.source_id: one.events for one in kept if one.events}, max(one.at for one in made))
     return kept
 
 
-def make_events(session: Session, new: Sequence[tuple[int, New]]) -> list[list[NewEvent]]:
+def make_events(session: Session, new: Sequence[tuple[int, NewValues]]) -> list[list[NewEvent]]:
     """Return the events of new values, for each source; the series of all of them are looked for at once."""
     # In the order in which they were read, which is the one that people know them in.
     known = series_of_many(session, [(source_id, *place) for source_id, places in new for place in places])
@@ -74,42 +81,42 @@ def make_events(session: Session, new: Sequence[tuple[int, New]]) -> list[list[N
     ]
 
 
-def settle(session: Session, events: dict[int, list[NewEvent]], now: int) -> None:
+def store_and_judge(session: Session, events: dict[int, list[NewEvent]], now: int) -> None:
     """Store the events of sources, and judge who wants to be told."""
     if not events:
         return
     session.flush()
-    store(session, [event for some in events.values() for event in some])
+    store_events(session, [event for some in events.values() for event in some])
     for some in chunks(sorted(events)):
         judge_all(session, {source_id: events[source_id] for source_id in some}, now)
 
 
-class _Keeping:
+class _Ingestion:
     """Keeps one reading."""
 
-    def __init__(self, session: Session, state: SourceState, made: Made) -> None:
+    def __init__(self, session: Session, state: SourceState, made: IngestRequest) -> None:
         self._session = session
         self._state = state
         self._made = made
         self._config = made.config
-        self._remembered = Remembered.of(state.memory)
+        self._remembered = SourceMemory.of(state.memory)
         self._changed = self._moved = False
         self._moment = datetime.fromtimestamp(made.at / 1e6, UTC)
-        self._doubts: list[Doubt] = []
-        self._kept = Kept(made.source_id, made.config)
+        self._doubts: list[DoubtfulText] = []
+        self._kept = IngestResult(made.source_id, made.config)
 
-    def keep(self) -> Kept:
+    def keep(self) -> IngestResult:
         """Take in what came, and say how it went."""
         outcome, state, kept = self._made.outcome, self._state, self._kept
-        standing = Standing(state, self._config, self._made.at)
+        standing = SourceStatusTracker(state, self._config, self._made.at)
         if not self._config.fields:
-            standing.missed(Status.MISSING, NO_FIELDS)
-        elif isinstance(outcome, Reading):
+            standing.missed(SourceStatus.MISSING, NO_FIELDS_SENTENCE)
+        elif isinstance(outcome, SourceReading):
             self._read(outcome)
-            waiting = put_aside.note(self._session, state.source_id, self._doubts, self._made.at)
+            waiting = put_aside.record_doubts(self._session, state.source_id, self._doubts, self._made.at)
             kept.aside = self._doubts
             standing.read(kept.missing, self._doubts if waiting else [])
-        elif isinstance(outcome, NotMade):
+        elif isinstance(outcome, FailedReading):
             standing.missed(outcome.status, outcome.sentence)
         else:
             self._confirm()
@@ -117,12 +124,12 @@ class _Keeping:
         kept.config, kept.status, kept.sentence = self._config, standing.status, standing.sentence
         return kept
 
-    def _read(self, reading: Reading) -> None:
+    def _read(self, reading: SourceReading) -> None:
         remembered = self._remembered
         if remembered.adapter != reading.memory:
             remembered.adapter, self._changed = reading.memory, True
-        self._settle_kinds(with_kinds(self._config, reading.rows, remembered))
-        self._doubts += [doubt for doubt in reading.doubts if clean(doubt.text)]
+        self._settle_kinds(with_guessed_kinds(self._config, reading.rows, remembered))
+        self._doubts += [doubt for doubt in reading.doubts if clean_text(doubt.text)]
         self._kept.missing = dict(reading.missing)
         if reading.news:
             self._take_news(reading.rows)
@@ -131,13 +138,13 @@ class _Keeping:
         for row in reading.rows:
             for field in self._config.fields:
                 if field.key in row.texts:
-                    self._take(field, row.name[:300], clean(row.texts[field.key]))
+                    self._take(field, row.name[:300], clean_text(row.texts[field.key]))
         found = {key for key, _ in self._kept.values} | {doubt.field for doubt in self._doubts}
         for field in self._config.fields:
             if field.key not in found:
-                self._kept.missing.setdefault(field.key, NOT_THERE)
+                self._kept.missing.setdefault(field.key, MISSING_SENTENCE)
 
-    def _note_rows(self, reading: Reading) -> None:
+    def _note_rows(self, reading: SourceReading) -> None:
         """Remember which rows are there, and in which order; where nothing was found, those that were stay."""
         names = dict.fromkeys([*(row.name[:300] for row in reading.rows), *(doubt.row for doubt in reading.doubts)])
         there = [name for name in names if name]
@@ -146,12 +153,12 @@ class _Keeping:
 
     def _take(self, field: SourceField, row: str, text: str) -> None:
         if not text:
-            self._kept.missing.setdefault(field.key, EMPTY)
+            self._kept.missing.setdefault(field.key, EMPTY_SENTENCE)
             return
         try:
             value = self._typed(field, text)
-        except NotRead as error:
-            self._doubts.append(Doubt(field.key, text, str(error), row))
+        except ValueParseError as error:
+            self._doubts.append(DoubtfulText(field.key, text, str(error), row))
             return
         if self._is_usual(field, row, text, value):
             self._kept.values[field.key, row] = value
@@ -159,33 +166,33 @@ class _Keeping:
 
     def _typed(self, field: SourceField, text: str) -> Value:
         try:
-            return value_of(field, text, self._remembered, self._config.address_shown, self._moment)
-        except NotRead:
-            wider = widened(field, text, self._remembered)
+            return typed_value(field, text, self._remembered, self._config.address_shown, self._moment)
+        except ValueParseError:
+            wider = widened_kind(field, text, self._remembered)
             if wider is field:
                 raise
             fields = tuple(wider if one.key == wider.key else one for one in self._config.fields)
             self._settle_kinds(self._config.model_copy(update={"fields": fields}))
-            return value_of(wider, text, self._remembered, self._config.address_shown, self._moment)
+            return typed_value(wider, text, self._remembered, self._config.address_shown, self._moment)
 
     def _is_usual(self, field: SourceField, row: str, text: str, value: Value) -> bool:
         """Whether a value is what could be expected, or has been confirmed; otherwise it is put aside."""
-        if value.number is None or value.kind not in memory.KINDS:
+        if value.number is None or value.kind not in memory.RANGED_KINDS:
             return True
         number = float(value.number)
         ranges = self._remembered.usual.setdefault(field.key, {})
         runs = self._remembered.runs.setdefault(field.key, {})
-        if memory.is_far(number, ranges.get(row)):
-            run = memory.confirming(number, runs.get(row))
+        if memory.is_outlier(number, ranges.get(row)):
+            run = memory.extended_run(number, runs.get(row))
             self._changed = True
-            if run[1] < memory.CONFIRMED:
+            if run[1] < memory.CONFIRMING_READINGS:
                 runs[row] = run
-                self._doubts.append(Doubt(field.key, text, memory.sentence(number, ranges[row]), row))
+                self._doubts.append(DoubtfulText(field.key, text, memory.outlier_sentence(number, ranges[row]), row))
                 return False
-            put_aside.confirm(self._session, self._state.source_id, field.key, row, self._moment)
+            put_aside.confirm_doubts(self._session, self._state.source_id, field.key, row, self._moment)
             del ranges[row]
         self._changed |= runs.pop(row, None) is not None
-        learnt = memory.learnt(number, ranges.get(row))
+        learnt = memory.extended_range(number, ranges.get(row))
         if learnt != ranges.get(row):
             ranges[row], self._changed = learnt, True
         return True
@@ -201,18 +208,18 @@ class _Keeping:
             rows[row], self._changed = now, True
             self._remembered.note_text(key, text)
 
-    def _take_news(self, rows: list[Row]) -> None:
-        news = NewsRows(self._session, self._state.source_id, self._made.at)
+    def _take_news(self, rows: list[ReadRow]) -> None:
+        news = EntryEvents(self._session, self._state.source_id, self._made.at)
         self._remembered.news = True
         for row in sorted(rows, key=news.moment):
             values: dict[str, tuple[Value, str]] = {}
             for field in self._config.fields:
-                if text := clean(row.texts.get(field.key, "")):
+                if text := clean_text(row.texts.get(field.key, "")):
                     try:
                         values[field.key] = self._typed(field, text), text
                         self._remembered.note_text(field.key, text)
-                    except NotRead as error:
-                        self._doubts.append(Doubt(field.key, text, str(error)))
+                    except ValueParseError as error:
+                        self._doubts.append(DoubtfulText(field.key, text, str(error)))
             self._kept.events += news.events(row, values)
             self._kept.values |= {(key, ""): value for key, (value, _) in values.items()}
             self._changed = True
@@ -221,7 +228,7 @@ class _Keeping:
         """Take note that all is as it was: that, too, is something known of what is usual."""
         for ranges in self._remembered.usual.values():
             for known in ranges.values():
-                if known[0] < memory.ENOUGH:
+                if known[0] < memory.MIN_RANGE_READINGS:
                     known[0] += 1
                     self._changed = True
 

@@ -8,17 +8,17 @@ from itertools import count
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.streams.adapters.base import Row
+from tarantula.streams.adapters.base import ReadRow
 from tarantula.streams.history import NewEvent, series_of
 from tarantula.streams.ingest.outcome import new_event
 from tarantula.streams.values.value import Value
 from tarantula.tables.publications import Event
 
-ROOM = 10_000
+TIEBREAK_MICROSECONDS = 10_000
 """Microseconds within which an entry gives way to others of the same second."""
 
 
-class NewsRows:
+class EntryEvents:
     """Gives each a moment of its own."""
 
     def __init__(self, session: Session, source_id: int, at: int) -> None:
@@ -27,7 +27,7 @@ class NewsRows:
         self._at = at
         self._used: set[int] = set()
 
-    def events(self, row: Row, values: Mapping[str, tuple[Value, str]]) -> list[NewEvent]:
+    def events(self, row: ReadRow, values: Mapping[str, tuple[Value, str]]) -> list[NewEvent]:
         """Return a row's events, all at one moment that no other row has; none if it is stored already."""
         if not values:
             return []
@@ -36,7 +36,7 @@ class NewsRows:
         stored: dict[int, dict[int, str]] = {}
         for identity, at, value in self._session.execute(
             select(Event.series_id, Event.at, Event.value).where(
-                Event.series_id.in_(series.values()), Event.at.between(first, first + ROOM)
+                Event.series_id.in_(series.values()), Event.at.between(first, first + TIEBREAK_MICROSECONDS)
             )
         ):
             stored.setdefault(at, {})[identity] = value
@@ -47,6 +47,6 @@ class NewsRows:
         self._used.add(at)
         return [new_event(series[key, ""], at, value, text) for key, (value, text) in values.items()]
 
-    def moment(self, row: Row) -> int:
+    def moment(self, row: ReadRow) -> int:
         """When it happened; nothing is read before it happens, whatever it says of itself."""
         return self._at if row.at is None else min(int(row.at.timestamp() * 1e6), self._at)

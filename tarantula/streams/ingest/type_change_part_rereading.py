@@ -8,18 +8,18 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from tarantula.streams.history import NewEvent
-from tarantula.streams.ingest.memory_part_remembered import Remembered
+from tarantula.streams.ingest.memory_part_remembered import SourceMemory
 from tarantula.streams.ingest.outcome import new_event
-from tarantula.streams.ingest.type_change_part_rewriting import Conversion
-from tarantula.streams.ingest.value_typing import value_of
-from tarantula.streams.kinds import Kind
+from tarantula.streams.ingest.type_change_part_rewriting import UnitConversion
+from tarantula.streams.ingest.value_typing import typed_value
+from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources.config_part_source_field import SourceField
-from tarantula.streams.values import converted
-from tarantula.streams.values.value import NotRead, Value
+from tarantula.streams.values import convert_unit
+from tarantula.streams.values.value import Value, ValueParseError
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class ParsedTexts:
     """What texts say, if their field is this."""
 
     field: SourceField
@@ -31,10 +31,10 @@ class Understood:
         return (mine.key, mine.kind, mine.unit) == (other.key, other.kind, other.unit)
 
 
-class Rereading:
+class TextReparser:
     """Reads texts again; those that were understood before are not thought about twice."""
 
-    def __init__(self, understood: Understood, remembered: Remembered, url: str) -> None:
+    def __init__(self, understood: ParsedTexts, remembered: SourceMemory, url: str) -> None:
         self._field, self._understood = understood.field, understood.values
         self._remembered = remembered
         self._url = url
@@ -45,7 +45,7 @@ class Rereading:
         value = self._value(text, datetime.fromtimestamp(event.at / 1_000_000, UTC))
         return event if value is None else new_event(event.series_id, event.at, value, text)
 
-    def conversion_from(self, old: SourceField) -> Conversion | None:
+    def conversion_from(self, old: SourceField) -> UnitConversion | None:
         """Return how sums come from the old unit to the new one, if that is what became of the last value."""
         conversion = _conversion(old, self._field)
         for value, text in self._remembered.last.get(self._field.key, {}).values():
@@ -69,20 +69,20 @@ class Rereading:
 
     def _value(self, text: str, moment: datetime) -> Value | None:
         # Only what a moment is may depend on when it was read: “yesterday”.
-        key = (text, moment) if self._field.kind is Kind.MOMENT else text
+        key = (text, moment) if self._field.kind is ValueKind.MOMENT else text
         if key not in self._understood:
             try:
-                self._understood[key] = value_of(self._field, text, self._remembered, self._url, moment)
-            except NotRead:
+                self._understood[key] = typed_value(self._field, text, self._remembered, self._url, moment)
+            except ValueParseError:
                 self._understood[key] = None
         return self._understood[key]
 
 
-def _conversion(old: SourceField, new: SourceField) -> Conversion | None:
-    if old.kind is not Kind.QUANTITY or new.kind is not Kind.QUANTITY or not (old.unit and new.unit):
+def _conversion(old: SourceField, new: SourceField) -> UnitConversion | None:
+    if old.kind is not ValueKind.QUANTITY or new.kind is not ValueKind.QUANTITY or not (old.unit and new.unit):
         return None
     try:
-        converted(Decimal(0), old.unit, new.unit)
-    except NotRead:
+        convert_unit(Decimal(0), old.unit, new.unit)
+    except ValueParseError:
         return None
-    return Conversion(lambda number: converted(number, old.unit, new.unit))
+    return UnitConversion(lambda number: convert_unit(number, old.unit, new.unit))

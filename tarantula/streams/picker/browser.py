@@ -14,32 +14,32 @@ from tarantula.browser.chromium import browser_settings, check_browser
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import canonical, is_web, origin_of, redirect_target
 from tarantula.fetch.exchange import Exchange
-from tarantula.streams.adapters.base import Answer
-from tarantula.streams.picker.browser_part_stepping import settled, take_steps
-from tarantula.streams.picker.client import Visitor, Wanted
-from tarantula.streams.sources.config_part_steps import Step
-from tarantula.streams.sources.request import Sent
+from tarantula.streams.adapters.base import SourceResponse
+from tarantula.streams.picker.browser_part_stepping import take_steps, wait_until_settled
+from tarantula.streams.picker.client import PickerClient, PickerRequest
+from tarantula.streams.sources.config_part_steps import BrowserStep
+from tarantula.streams.sources.request import SourceRequest
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Route
 
-PATIENCE = 60.0
+RENDER_TIMEOUT_SECONDS = 60.0
 """Seconds for all of it."""
-LARGEST = 5_000_000
+LARGEST_BODY_BYTES = 5_000_000
 """Bytes of a page, and of each thing that it asks for."""
 MOST_REQUESTS = 200
 """That one page may make."""
-NONE: Mapping[str, str] = MappingProxyType({})
-NOT_NEEDED = frozenset({"image", "media", "font"})
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+SKIPPED_RESOURCES = frozenset({"image", "media", "font"})
 """Does not change what a page says."""
 _SENT_ON = ("cookie", "content-type", "referer", "origin", "x-requested-with", "authorization", "accept-language")
 _OURS = frozenset({b"content-encoding", b"content-length", b"transfer-encoding", b"connection", b"set-cookie"})
 
 
-class Rendering:
+class PickerBrowser:
     """Shows pages to a browser, one at a time."""
 
-    def __init__(self, visitor: Visitor, user_agent: str) -> None:
+    def __init__(self, visitor: PickerClient, user_agent: str) -> None:
         self._visitor = visitor
         self._user_agent = user_agent
         self._turn = asyncio.Lock()
@@ -47,26 +47,28 @@ class Rendering:
     async def render(
         self,
         url: str,
-        steps: Sequence[Step],
+        steps: Sequence[BrowserStep],
         variables: Mapping[str, str],
         *,
         allow_private: bool,
-        headers: Mapping[str, str] = NONE,
-    ) -> Answer:
+        headers: Mapping[str, str] = NO_HEADERS,
+    ) -> SourceResponse:
         """Return what a browser made of a page, or say why it could not; *headers* are for its own server alone."""
         from playwright.async_api import Error as PlaywrightError
 
         await asyncio.to_thread(check_browser)
         answering = _Answering(self._visitor, origin_of(url), headers, allow_private)
         try:
-            async with self._turn, asyncio.timeout(PATIENCE), self._page(answering) as page:
+            async with self._turn, asyncio.timeout(RENDER_TIMEOUT_SECONDS), self._page(answering) as page:
                 await page.goto(url)
-                await settled(page)
+                await wait_until_settled(page)
                 await take_steps(page, steps, variables)
                 body = (await page.content()).encode()
-                return Answer(page.url, body[:LARGEST], "text/html; charset=utf-8", datetime.now(UTC))
+                return SourceResponse(
+                    page.url, body[:LARGEST_BODY_BYTES], "text/html; charset=utf-8", datetime.now(UTC)
+                )
         except TimeoutError:
-            raise TarantulaError(f"It took longer than {PATIENCE:g} seconds. Try again later.") from None
+            raise TarantulaError(f"It took longer than {RENDER_TIMEOUT_SECONDS:g} seconds. Try again later.") from None
         except PlaywrightError as error:
             raise TarantulaError(f"The browser could not show the page: {_first_line(error)}") from error
 
@@ -96,7 +98,7 @@ class Rendering:
 class _Answering:
     """Asks servers for what one page wants, by the rules that hold for the page itself."""
 
-    def __init__(self, visitor: Visitor, origin: str, headers: Mapping[str, str], allow_private: bool) -> None:
+    def __init__(self, visitor: PickerClient, origin: str, headers: Mapping[str, str], allow_private: bool) -> None:
         self._visitor = visitor
         self._origin, self._headers = origin, headers
         self._allow_private = allow_private
@@ -111,7 +113,7 @@ class _Answering:
         with suppress(PlaywrightError):
             self._requests += 1
             url = canonical(route.request.url)
-            unwanted = route.request.resource_type in NOT_NEEDED or self._requests > MOST_REQUESTS
+            unwanted = route.request.resource_type in SKIPPED_RESOURCES or self._requests > MOST_REQUESTS
             if url is None or not is_web(url) or unwanted:
                 await route.abort()
                 return
@@ -129,12 +131,12 @@ class _Answering:
         told = {name: headers[name] for name in _SENT_ON if name in headers}
         if origin_of(url) == self._origin:
             told.update(self._headers)
-        sent = Sent(request.method, tuple(told.items()), request.post_data_buffer or b"")
+        sent = SourceRequest(request.method, tuple(told.items()), request.post_data_buffer or b"")
         return await self._visitor.get(
-            Wanted(
+            PickerRequest(
                 url,
                 self._allow_private,
-                LARGEST,
+                LARGEST_BODY_BYTES,
                 accept=headers.get("accept", "*/*"),
                 sent=sent,
                 redirects=0 if request.is_navigation_request() else 5,

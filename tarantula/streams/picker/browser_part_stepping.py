@@ -7,59 +7,59 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.sources.config_part_steps import Action, Step
-from tarantula.streams.sources.request_part_variables import filled
+from tarantula.streams.sources.config_part_steps import BrowserAction, BrowserStep
+from tarantula.streams.sources.request_part_variables import fill_variables
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-PATIENCE = 10.0
+STEP_TIMEOUT_SECONDS = 10.0
 """Seconds for one step."""
-SETTLE = 5.0
+SETTLE_SECONDS = 5.0
 """Seconds that scripts get to come to rest after a step."""
 
 
-async def take_steps(page: Page, steps: Sequence[Step], variables: Mapping[str, str]) -> None:
+async def take_steps(page: Page, steps: Sequence[BrowserStep], variables: Mapping[str, str]) -> None:
     """Do one after the other."""
     from playwright.async_api import Error as PlaywrightError
     from playwright.async_api import TimeoutError as TooLate
 
     for number, step in enumerate(steps, 1):
-        where, value = filled(step.where, variables), filled(step.value, variables)
+        where, value = fill_variables(step.where, variables), fill_variables(step.value, variables)
         try:
             await _take(page, step.action, where, value)
         except TooLate as error:
             raise TarantulaError(
                 f"Step {number} ({step.action} {step.where[:80]}) could not be done: "
-                f"nothing fits it within {PATIENCE:g} seconds."
+                f"nothing fits it within {STEP_TIMEOUT_SECONDS:g} seconds."
             ) from error
         except PlaywrightError as error:
             raise TarantulaError(
                 f"Step {number} ({step.action} {step.where[:80]}) could not be done: {_first_line(error)}"
             ) from error
-        await settled(page)
+        await wait_until_settled(page)
 
 
-async def settled(page: Page) -> None:
+async def wait_until_settled(page: Page) -> None:
     """Wait until a page has come to rest, but not for ever."""
     from playwright.async_api import Error as PlaywrightError
 
     with suppress(PlaywrightError):
-        await page.wait_for_load_state("networkidle", timeout=SETTLE * 1000)
+        await page.wait_for_load_state("networkidle", timeout=SETTLE_SECONDS * 1000)
 
 
-async def _take(page: Page, action: Action, where: str, value: str) -> None:
-    patience = PATIENCE * 1000
+async def _take(page: Page, action: BrowserAction, where: str, value: str) -> None:
+    patience = STEP_TIMEOUT_SECONDS * 1000
     match action:
-        case Action.GO:
+        case BrowserAction.GO:
             await page.goto(where, timeout=patience)
-        case Action.FILL:
+        case BrowserAction.FILL:
             await page.fill(where, value, timeout=patience)
-        case Action.CHOOSE:
+        case BrowserAction.CHOOSE:
             await page.select_option(where, value, timeout=patience)
-        case Action.CLICK:
+        case BrowserAction.CLICK:
             await page.click(where, timeout=patience)
-        case Action.WAIT:
+        case BrowserAction.WAIT:
             await page.wait_for_selector(where, timeout=patience)
 
 

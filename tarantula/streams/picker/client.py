@@ -7,27 +7,27 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 from tarantula.core.errors import TarantulaError
-from tarantula.core.states import NOT_REACHED
+from tarantula.core.states import UNREACHED_STATES
 from tarantula.core.urls import canonical, host_of, is_web, origin_of, redirect_target, server_of
-from tarantula.fetch.client import Client
+from tarantula.fetch.client import HttpClient
 from tarantula.fetch.errors import DownloadError
-from tarantula.fetch.exchange import Ask, Exchange
+from tarantula.fetch.exchange import Exchange, FetchRequest
 from tarantula.fetch.politeness import Politeness
 from tarantula.fetch.resolver import look_up
 from tarantula.fetch.resolver_part_addresses import is_public
-from tarantula.fetch.robots import MAX_READ, MAX_REDIRECTS, RobotsCache, RobotsRules, robots_url
-from tarantula.streams.sources.request import ASKED_FOR, NOT_FOR_OTHERS, Sent
+from tarantula.fetch.robots import MAX_ROBOTS_BYTES, MAX_ROBOTS_REDIRECTS, RobotsCache, RobotsRules, robots_url
+from tarantula.streams.sources.request import CROSS_ORIGIN_ERROR, PLAIN_GET, SourceRequest
 
-PAUSE = 0.25
+VISIT_PAUSE_SECONDS = 0.25
 """Seconds between two visits to a server, unless its robots.txt asks for more: somebody waits for the page."""
-LONGEST_PAUSE = 10.0
+LONGEST_WAIT_SECONDS = 10.0
 """Seconds that anybody waits for a server's turn; one that asks for longer pauses is not looked at by hand."""
-MOST_SERVERS = 1000
+MOST_REMEMBERED_SERVERS = 1000
 """Whose turns are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PickerRequest:
     """What is asked for, and within which limits."""
 
     url: str
@@ -36,8 +36,8 @@ class Wanted:
     timeout: float = 30.0
     robots: bool = True
     accept: str = "*/*"
-    sent: Sent = ASKED_FOR
-    redirects: int = MAX_REDIRECTS
+    sent: SourceRequest = PLAIN_GET
+    redirects: int = MAX_ROBOTS_REDIRECTS
     """How many are followed."""
 
 
@@ -47,19 +47,19 @@ class _Server:
     free_at: float = 0.0
 
 
-class Visitor:
+class PickerClient:
     """Visits servers one request at a time, with pauses; belongs to the event loop that it is first used on."""
 
     def __init__(self, user_agent: str) -> None:
         self._user_agent = user_agent.encode()
-        self._clients = {allow: Client(allow_private=allow, max_idle=16) for allow in (True, False)}
-        self._robots = RobotsCache(MOST_SERVERS)
-        self._politeness = Politeness(PAUSE, MOST_SERVERS)
+        self._clients = {allow: HttpClient(allow_private=allow, max_idle=16) for allow in (True, False)}
+        self._robots = RobotsCache(MOST_REMEMBERED_SERVERS)
+        self._politeness = Politeness(VISIT_PAUSE_SECONDS, MOST_REMEMBERED_SERVERS)
         self._servers: OrderedDict[str, _Server] = OrderedDict()
 
-    async def get(self, wanted: Wanted) -> Exchange:
+    async def get(self, wanted: PickerRequest) -> Exchange:
         """Return what a server answered, after redirects, or say why it could not be had."""
-        url = address_of(wanted.url)
+        url = parse_address(wanted.url)
         try:
             async with asyncio.timeout(wanted.timeout):
                 return await self._follow(url, wanted)
@@ -73,7 +73,7 @@ class Visitor:
         for client in self._clients.values():
             await client.close()
 
-    async def _follow(self, url: str, wanted: Wanted) -> Exchange:
+    async def _follow(self, url: str, wanted: PickerRequest) -> Exchange:
         for _ in range(1 + wanted.redirects):
             if wanted.robots:
                 await self._check_robots(url, wanted)
@@ -87,30 +87,30 @@ class Visitor:
             wanted, url = _led_on(wanted, exchange.status, url, target), target
         raise TarantulaError(f"{wanted.url} leads from one address to the next, more than {wanted.redirects} times.")
 
-    async def _check_robots(self, url: str, wanted: Wanted) -> None:
+    async def _check_robots(self, url: str, wanted: PickerRequest) -> None:
         rules = self._robots.get(url) or await self._ask_robots(url, wanted)
         if not rules.allowed(url):
             raise TarantulaError(rules.reason)
 
-    async def _ask_robots(self, url: str, wanted: Wanted) -> RobotsRules:
+    async def _ask_robots(self, url: str, wanted: PickerRequest) -> RobotsRules:
         robots = robots_url(url)
-        asked = Wanted(robots, wanted.allow_private, MAX_READ * 4, wanted.timeout, robots=False)
+        asked = PickerRequest(robots, wanted.allow_private, MAX_ROBOTS_BYTES * 4, wanted.timeout, robots=False)
         try:
             exchange = await self._follow(robots, asked)
             rules = RobotsRules(exchange.status, exchange.body, robots)
         except DownloadError as error:
-            rules = RobotsRules(error.state if error.state in NOT_REACHED else 404, b"", robots, error.reason)
+            rules = RobotsRules(error.state if error.state in UNREACHED_STATES else 404, b"", robots, error.reason)
         except TarantulaError:
             rules = RobotsRules(404, b"", robots)
         rules = self._robots.put(url, rules)
         self._politeness.ask_crawl_delay(server_of(url), rules.crawl_delay())
         return rules
 
-    async def _visit(self, url: str, wanted: Wanted) -> Exchange:
+    async def _visit(self, url: str, wanted: PickerRequest) -> Exchange:
         name = server_of(url)
         server = self._servers.setdefault(name, _Server(asyncio.Lock()))
         self._servers.move_to_end(name)
-        if len(self._servers) > MOST_SERVERS:
+        if len(self._servers) > MOST_REMEMBERED_SERVERS:
             self._servers.popitem(last=False)
         async with server.turn:
             await _wait(name, server.free_at - _now())
@@ -118,29 +118,29 @@ class Visitor:
                 exchange = await self._clients[wanted.allow_private].fetch(self._ask(url, wanted))
                 self._politeness.answered(name, exchange.status, exchange.get(b"retry-after"))
             except DownloadError as error:
-                if error.state in NOT_REACHED:
+                if error.state in UNREACHED_STATES:
                     self._politeness.failed(name)
                 raise
             finally:
                 server.free_at = _now() + self._politeness.pause(name)
         return exchange
 
-    def _ask(self, url: str, wanted: Wanted) -> Ask:
+    def _ask(self, url: str, wanted: PickerRequest) -> FetchRequest:
         sent = wanted.sent
         said = {"accept": ("Accept", wanted.accept), **{one[0].lower(): one for one in sent.headers}}
         headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in said.values()]
         headers.insert(0, (b"User-Agent", self._user_agent))
-        return Ask(url, headers, sent.method, sent.body, timeout=wanted.timeout, max_size=wanted.max_size)
+        return FetchRequest(url, headers, sent.method, sent.body, timeout=wanted.timeout, max_size=wanted.max_size)
 
 
-def _led_on(wanted: Wanted, status: int, url: str, target: str) -> Wanted:
+def _led_on(wanted: PickerRequest, status: int, url: str, target: str) -> PickerRequest:
     sent = wanted.sent.led_on(status, origin_of(url) == origin_of(target))
     if sent is None:
-        raise TarantulaError(NOT_FOR_OTHERS.format(server=server_of(target)))
+        raise TarantulaError(CROSS_ORIGIN_ERROR.format(server=server_of(target)))
     return replace(wanted, sent=sent)
 
 
-def address_of(written: str) -> str:
+def parse_address(written: str) -> str:
     """Return the address that somebody wrote, in one way of writing, or say how to write one."""
     text = written.strip()
     url = canonical(text if "://" in text else f"http://{text}") if text else None
@@ -149,13 +149,13 @@ def address_of(written: str) -> str:
     return url
 
 
-def is_private(url: str) -> bool:
+def is_private_address(url: str) -> bool:
     """Whether a server is at a private address; its name is looked up, which takes a moment."""
     return any(not is_public(address) for address in look_up(host_of(server_of(url))))
 
 
 async def _wait(server: str, seconds: float) -> None:
-    if seconds > LONGEST_PAUSE:
+    if seconds > LONGEST_WAIT_SECONDS:
         raise TarantulaError(
             f"The server {server} wants to be left alone for {seconds:.0f} more seconds. Try again later."
         )

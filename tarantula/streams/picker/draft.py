@@ -8,28 +8,28 @@ from typing import Any
 
 from tarantula.core.errors import TarantulaError
 from tarantula.streams.adapters import adapter_named
-from tarantula.streams.adapters.base import Answer, CannotRead, Reading
-from tarantula.streams.kinds import Aggregation, Kind
+from tarantula.streams.adapters.base import SourceReading, SourceResponse, UnreadableResponse
+from tarantula.streams.kinds import Aggregation, ValueKind
 from tarantula.streams.picker.draft_part_draft_field import DraftField
-from tarantula.streams.picker.follow_modes import Following, Way, ways_of
+from tarantula.streams.picker.follow_modes import FollowMode, FollowPlan, follow_plans
 from tarantula.streams.picker.page_part_tree import PageTree
-from tarantula.streams.picker.pick import Pick, picked, title_for
-from tarantula.streams.sources.config import MOST_FIELDS, SourceConfig, read
+from tarantula.streams.picker.pick import Pick, pick_element, title_for
+from tarantula.streams.sources.config import MOST_FIELDS, SourceConfig, parse_source
 from tarantula.streams.suggest import key_of
-from tarantula.streams.values import Guess, guess
+from tarantula.streams.values import FieldGuess, guess
 
-DRAFT = "draft"
+DRAFT_NAME = "draft"
 """What a source is called while it has no name."""
-UNSENT: Mapping[str, Any] = {"variables": {}, "method": "GET", "headers": {}, "body": ""}
+NO_REQUEST: Mapping[str, Any] = {"variables": {}, "method": "GET", "headers": {}, "body": ""}
 """What has been sent when a document is there."""
 
 
-class Draft:
+class SourceDraft:
     """What will be a source; threads take turns with it."""
 
     def __init__(
         self,
-        answer: Answer,
+        answer: SourceResponse,
         tree: PageTree | None = None,
         adapter: str = "page",
         options: Mapping[str, Any] | None = None,
@@ -42,19 +42,19 @@ class Draft:
         self._tree = tree
         self._adapter, self._options = adapter, dict(options or {})
         self._named_by = named_by
-        self._ways: list[Way] = []
-        self._following: Following | None = None
+        self._ways: list[FollowPlan] = []
+        self._following: FollowMode | None = None
 
     @classmethod
-    def prepared(cls, answer: Answer, values: Mapping[str, Any]) -> Draft:
+    def prepared(cls, answer: SourceResponse, values: Mapping[str, Any]) -> SourceDraft:
         """Begin with the values of a source that is ready to be read, as a category makes them."""
-        config = read({"name": DRAFT, **values, "url": answer.url, **UNSENT})
+        config = parse_source({"name": DRAFT_NAME, **values, "url": answer.url, **NO_REQUEST})
         draft = cls(answer, None, config.adapter, config.options)
         draft.fields = [
             DraftField(
                 one.title or one.key,
                 "",
-                Guess(one.kind or Kind.TEXT, one.unit, one.aggregation or Aggregation.LAST),
+                FieldGuess(one.kind or ValueKind.TEXT, one.unit, one.aggregation or Aggregation.LAST),
                 one.kind,
                 one.unit or None,
                 place=one.place,
@@ -71,7 +71,7 @@ class Draft:
         with self._turn:
             if self._tree is None:
                 raise TarantulaError("There is no page to point at.")
-            pick = picked(self._tree, number, part)
+            pick = pick_element(self._tree, number, part)
             same = [one for one in self.fields if one.pick is not None and _is_same(one.pick, pick)]
             if same:
                 raise TarantulaError(f"This was chosen already: {same[0].title}.")
@@ -103,16 +103,16 @@ class Draft:
             self._look()
 
     @property
-    def ways(self) -> list[Way]:
+    def ways(self) -> list[FollowPlan]:
         """How these values can be followed, the best guess first."""
         return self._ways
 
     @property
-    def way(self) -> Way | None:
+    def way(self) -> FollowPlan | None:
         """How they are followed."""
         return next((way for way in self._ways if way.following == self._following), next(iter(self._ways), None))
 
-    def follow(self, following: Following) -> None:
+    def follow(self, following: FollowMode) -> None:
         """Choose how they are followed."""
         with self._turn:
             self._following = following
@@ -149,7 +149,7 @@ class Draft:
             ]
             adapter = way.adapter if way is not None else self._adapter
             read_how = {"adapter": adapter, "options": options, "fields": fields}
-            return {"name": DRAFT, "url": self.answer.url, **about, **read_how}
+            return {"name": DRAFT_NAME, "url": self.answer.url, **about, **read_how}
 
     def _naming(self) -> int | None:
         """Return the field that names the rows, if one does."""
@@ -157,12 +157,12 @@ class Draft:
             return self.way.named_by
         return next((number for number, one in enumerate(self.fields) if one.place == self._named_by), None)
 
-    def reading(self, config: SourceConfig | None = None) -> Reading:
+    def reading(self, config: SourceConfig | None = None) -> SourceReading:
         """Read the document as it will be read from now on."""
-        config = config or read(self.configuration())
+        config = config or parse_source(self.configuration())
         try:
             return adapter_named(config.adapter).read(self.answer, config, {})
-        except CannotRead as error:
+        except UnreadableResponse as error:
             raise TarantulaError(str(error)) from error
 
     def _take(self, taken: DraftField) -> DraftField:
@@ -178,7 +178,7 @@ class Draft:
 
     def _look(self) -> None:
         picks = [one.pick for one in self.fields if one.pick is not None]
-        self._ways = ways_of(picks)
+        self._ways = follow_plans(picks)
         self._guess()
 
     def _guess(self) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tarantula.streams.kinds import Aggregation, Kind
+from tarantula.streams.kinds import Aggregation, ValueKind
 from tarantula.streams.picker.pick import Pick
-from tarantula.streams.values import Guess
+from tarantula.streams.values import FieldGuess
 
 
 @dataclass(slots=True)
@@ -17,8 +17,8 @@ class DraftField:
     title: str
     text: str
     """What it says now."""
-    guessed: Guess
-    kind: Kind | None = None
+    guessed: FieldGuess
+    kind: ValueKind | None = None
     """What somebody says it is; as guessed unless said."""
     unit: str | None = None
     """In which somebody wants it; as it is written unless said."""
@@ -33,7 +33,7 @@ class DraftField:
     """Which value stands for many; as usual for its kind unless said."""
 
     @property
-    def what(self) -> Kind:
+    def what(self) -> ValueKind:
         """What it is."""
         return self.kind or self.guessed.kind
 

@@ -6,8 +6,8 @@ import re
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from tarantula.streams.sources.config_part_names import OWN
-from tarantula.streams.texts_part_words import folded
+from tarantula.streams.sources.config_part_names import PERSONAL_PREFIX
+from tarantula.streams.texts_part_words import fold_text
 
 LONGEST_WORD = 40
 _OTHER = re.compile(r"[^a-z0-9]+")
@@ -16,7 +16,7 @@ _PART = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 def _word(text: str) -> str:
-    words = [word for word in _OTHER.split(folded(text)) if word]
+    words = [word for word in _OTHER.split(fold_text(text)) if word]
     return "-".join(words[:4])[:LONGEST_WORD].strip("-")
 
 
@@ -28,4 +28,4 @@ def source_name_for(person: str, title: str, url: str) -> str:
     named = (title, PurePosixPath(unquote(parts.path)).stem, "" if _FIGURES.fullmatch(host) else host.partition(".")[0])
     word = next(filter(None, map(_word, named)), "source")
     owner = person.lower()
-    return f"{OWN}.{owner}.{word}" if _PART.fullmatch(owner) else word
+    return f"{PERSONAL_PREFIX}.{owner}.{word}" if _PART.fullmatch(owner) else word

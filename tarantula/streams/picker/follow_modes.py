@@ -9,13 +9,13 @@ from typing import Any
 
 from turbohtml import Element
 
-from tarantula.streams.picker.follow_modes_part_alike import blocks_like
-from tarantula.streams.picker.follow_modes_part_rows import Cells, cells_of
+from tarantula.streams.picker.follow_modes_part_alike import find_similar_blocks
+from tarantula.streams.picker.follow_modes_part_rows import PickedCells, picked_cells
 from tarantula.streams.picker.pick import Pick
 from tarantula.streams.relocate.page_text import text_of
 
 
-class Following(StrEnum):
+class FollowMode(StrEnum):
     """What stays the same from one reading to the next."""
 
     PLACE = "place"
@@ -35,10 +35,10 @@ class Following(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class FollowPlan:
     """One of them, as an adapter has it."""
 
-    following: Following
+    following: FollowMode
     adapter: str
     places: list[dict[str, Any]]
     """One for each that was pointed at."""
@@ -51,40 +51,42 @@ class Way:
     """Which of those that were pointed at is the name of its block."""
 
 
-def ways_of(picks: Sequence[Pick]) -> list[Way]:
+def follow_plans(picks: Sequence[Pick]) -> list[FollowPlan]:
     """Return the ways in which these can be followed together, the best guess first."""
     if not picks:
         return []
-    placed = Way(Following.PLACE, "page", [pick.place() for pick in picks])
-    cells = cells_of(picks)
+    placed = FollowPlan(FollowMode.PLACE, "page", [pick.place() for pick in picks])
+    cells = picked_cells(picks)
     if cells is not None:
         return [*_by_titles(cells), placed]
     return [placed, *_blocks(picks)]
 
 
-def _by_titles(cells: Cells) -> Iterator[Way]:
+def _by_titles(cells: PickedCells) -> Iterator[FollowPlan]:
     table = {"table": cells.table}
     if len(set(cells.rows)) > 1:
         if all(cells.names):
             titles = [{**place, "row": name} for place, name in zip(cells.places, cells.names, strict=True)]
-            yield Way(Following.TITLES, "table", titles, table)
+            yield FollowPlan(FollowMode.TITLES, "table", titles, table)
     else:
         yield from _one_row(cells, table)
     like = [cell for row in cells.all_rows for column in cells.columns if column < len(row) and (cell := row[column])]
-    yield Way(Following.ALL_ROWS, "table", cells.places, table, like, str(len(cells.all_rows)))
+    yield FollowPlan(FollowMode.ALL_ROWS, "table", cells.places, table, like, str(len(cells.all_rows)))
 
 
-def _one_row(cells: Cells, table: dict[str, Any]) -> Iterator[Way]:
+def _one_row(cells: PickedCells, table: dict[str, Any]) -> Iterator[FollowPlan]:
     row, name = str(cells.rows[0]), cells.names[0]
-    by_place = Way(Following.ROW_PLACE, "table", cells.places, {**table, "rows": "places", "only": [row]}, [], row)
-    by_name = Way(Following.ROW_NAME, "table", cells.places, {**table, "only": [name]}, [], name)
+    by_place = FollowPlan(
+        FollowMode.ROW_PLACE, "table", cells.places, {**table, "rows": "places", "only": [row]}, [], row
+    )
+    by_name = FollowPlan(FollowMode.ROW_NAME, "table", cells.places, {**table, "only": [name]}, [], name)
     # Whoever follows the name of a row together with its values wants to know whose row it is by then.
     ways = [by_place, by_name] if cells.names_a_row else [by_name, by_place]
     return (way for way in ways if way is by_place or name)
 
 
-def _blocks(picks: Sequence[Pick]) -> Iterator[Way]:
-    alike = blocks_like([pick.element for pick in picks])
+def _blocks(picks: Sequence[Pick]) -> Iterator[FollowPlan]:
+    alike = find_similar_blocks([pick.element for pick in picks])
     if alike is None:
         return
     places = [{"css": way, **pick.taken()} for way, pick in zip(alike.within, picks, strict=True)]
@@ -93,8 +95,8 @@ def _blocks(picks: Sequence[Pick]) -> Iterator[Way]:
     options, count = {"block": alike.css}, str(len(alike.blocks))
     named_by = next((number for number, column in enumerate(texts) if len(picks) > 1 and _are_names(column)), None)
     if named_by is not None:
-        yield Way(Following.BLOCKS, "blocks", places, options, like, count, named_by)
-    yield Way(Following.NEWS, "blocks", places, options, like, count)
+        yield FollowPlan(FollowMode.BLOCKS, "blocks", places, options, like, count, named_by)
+    yield FollowPlan(FollowMode.NEWS, "blocks", places, options, like, count)
 
 
 def _found_in(block: Element, way: str) -> Element | None:

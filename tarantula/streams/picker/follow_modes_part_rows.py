@@ -10,11 +10,11 @@ from turbohtml import Element
 from tarantula.streams.picker.pick import Pick
 from tarantula.streams.picker.selector import selector_for
 from tarantula.streams.relocate.page_text import text_of
-from tarantula.streams.relocate.tables import Grid, grid_of
-from tarantula.streams.texts_part_words import folded
+from tarantula.streams.relocate.tables import TableGrid, grid_of
+from tarantula.streams.texts_part_words import fold_text
 
 
-class Cells(NamedTuple):
+class PickedCells(NamedTuple):
     """Where in one table everything is that was pointed at."""
 
     table: str
@@ -31,7 +31,7 @@ class Cells(NamedTuple):
     columns: list[int]
 
 
-def cells_of(picks: Sequence[Pick]) -> Cells | None:
+def picked_cells(picks: Sequence[Pick]) -> PickedCells | None:
     """Return where in a table all of these are, or nothing if they are not all cells of one table."""
     cells = [pick.element.closest("td, th") for pick in picks]
     tables = {cell.closest("table") if cell is not None else None for cell in cells}
@@ -49,7 +49,7 @@ def cells_of(picks: Sequence[Pick]) -> Cells | None:
         rows.append(row)
         columns.append(grid.places[cell][1])
     naming = [_naming(body[row - 1]) for row in rows]
-    return Cells(
+    return PickedCells(
         selector_for(table),
         [{**_column(grid, column), **pick.taken()} for column, pick in zip(columns, picks, strict=True)],
         rows,
@@ -60,8 +60,8 @@ def cells_of(picks: Sequence[Pick]) -> Cells | None:
     )
 
 
-def _column(grid: Grid, column: int) -> dict[str, Any]:
-    titles = [folded(title) for title in grid.titles()]
+def _column(grid: TableGrid, column: int) -> dict[str, Any]:
+    titles = [fold_text(title) for title in grid.titles()]
     if titles[column] and titles.count(titles[column]) == 1:
         return {"column": grid.title_of(column)}
     return {"number": column + 1} | ({"column": grid.title_of(column)} if titles[column] else {})

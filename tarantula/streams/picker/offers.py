@@ -9,16 +9,16 @@ from typing import Any
 
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.media_types import extension_of, media_type
-from tarantula.streams.adapters.base import Answer, CannotRead
+from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
 from tarantula.streams.adapters.feed import title_of_feed
-from tarantula.streams.suggest import Suggestion, Suggestions, suggest
+from tarantula.streams.suggest import FieldSuggestion, SuggestionGroup, suggest
 
-PAGES = ("text/html", "application/xhtml+xml")
-FEEDS = ("application/rss+xml", "application/atom+xml", "application/rdf+xml")
+PAGE_TYPES = ("text/html", "application/xhtml+xml")
+FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml")
 _ROOTS_OF_FEEDS = (b"<rss", b"<feed", b"<rdf:rdf")
 
 
-class Rows(StrEnum):
+class RowChoice(StrEnum):
     """Which rows of a document are followed."""
 
     ONE = "one"
@@ -34,14 +34,14 @@ class Rows(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class DocumentOffer:
     """One way of reading a document."""
 
     adapter: str
-    rows: Rows
-    values: list[Suggestion]
+    rows: RowChoice
+    values: list[FieldSuggestion]
     options: dict[str, Any] = field(default_factory=dict)
-    named_by: Suggestion | None = None
+    named_by: FieldSuggestion | None = None
     """The value that names the rows."""
 
     @property
@@ -50,25 +50,25 @@ class Offer:
         return str(self.options.get("rows", "")) if self.adapter == "json" else ""
 
 
-def is_page(answer: Answer) -> bool:
+def is_page(answer: SourceResponse) -> bool:
     """Whether an answer is a page that can be pointed at."""
-    return adapter_for(answer) == "page"
+    return adapter_for_response(answer) == "page"
 
 
-def adapter_for(answer: Answer) -> str:
+def adapter_for_response(answer: SourceResponse) -> str:
     """Return the adapter that reads documents of an answer's type; nothing if none does."""
     kind, start = media_type(answer.content_type), answer.body[:2000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     vague = kind in (None, "text/plain", "application/octet-stream")
     is_xml = (
         kind in ("application/xml", "text/xml") or (kind or "").endswith("+xml") or (vague and start[:5] == b"<?xml")
     )
-    if kind in PAGES or (vague and start[:1] == b"<" and not is_xml):
+    if kind in PAGE_TYPES or (vague and start[:1] == b"<" and not is_xml):
         return "page"
     if (kind or "").endswith(("/json", "+json")) or (vague and start[:1] in (b"{", b"[")):
         return "json"
     if kind == "text/calendar" or start.startswith(b"begin:vcalendar"):
         return "ical"
-    if kind in FEEDS or (is_xml and any(mark in start for mark in _ROOTS_OF_FEEDS)):
+    if kind in FEED_TYPES or (is_xml and any(mark in start for mark in _ROOTS_OF_FEEDS)):
         return "feed"
     if is_xml:
         return "xml"
@@ -76,50 +76,50 @@ def adapter_for(answer: Answer) -> str:
     return "csv" if is_table or vague else ""
 
 
-def offers_of(answer: Answer) -> list[Offer]:
+def offers_of(answer: SourceResponse) -> list[DocumentOffer]:
     """Return what can be followed in a document that is no page, or say that nothing can."""
-    adapter = adapter_for(answer)
+    adapter = adapter_for_response(answer)
     if not adapter:
         kind = media_type(answer.content_type)
         raise TarantulaError(f"This is {kind}, which nothing reads. Give the address of something else.")
     try:
         found = [offer for suggestions in suggest(answer, adapter) for offer in _offers(adapter, suggestions)]
-    except CannotRead as error:
+    except UnreadableResponse as error:
         raise TarantulaError(str(error)) from error
     if not found:
         raise TarantulaError("There is no value in this document that could be followed.")
     return found
 
 
-def title_of(answer: Answer) -> str:
+def document_title(answer: SourceResponse) -> str:
     """Return what a document that is no page calls itself; only feeds do."""
-    if adapter_for(answer) != "feed":
+    if adapter_for_response(answer) != "feed":
         return ""
     try:
         return title_of_feed(answer)[:200]
-    except CannotRead:
+    except UnreadableResponse:
         return ""
 
 
-def _offers(adapter: str, found: Suggestions) -> Iterator[Offer]:
+def _offers(adapter: str, found: SuggestionGroup) -> Iterator[DocumentOffer]:
     match adapter:
         case "csv":
-            for rows in (Rows.LAST, Rows.FIRST, Rows.NEWS):
-                yield Offer(adapter, rows, found.fields, {**found.options, "rows": str(rows)})
+            for rows in (RowChoice.LAST, RowChoice.FIRST, RowChoice.NEWS):
+                yield DocumentOffer(adapter, rows, found.fields, {**found.options, "rows": str(rows)})
         case "json" if found.options:
             naming = next(filter(_names, found.fields), None)
             if naming is not None:
-                yield Offer(adapter, Rows.NAMED, found.fields, found.options, naming)
-            yield Offer(adapter, Rows.NEWS, found.fields, found.options)
+                yield DocumentOffer(adapter, RowChoice.NAMED, found.fields, found.options, naming)
+            yield DocumentOffer(adapter, RowChoice.NEWS, found.fields, found.options)
         case "feed":
-            yield Offer(adapter, Rows.NEWS, found.fields, found.options)
+            yield DocumentOffer(adapter, RowChoice.NEWS, found.fields, found.options)
         case "ical":
-            yield Offer(adapter, Rows.NEXT, found.fields, found.options)
+            yield DocumentOffer(adapter, RowChoice.NEXT, found.fields, found.options)
         case _:
-            yield Offer(adapter, Rows.ONE, found.fields, found.options)
+            yield DocumentOffer(adapter, RowChoice.ONE, found.fields, found.options)
 
 
-def _names(suggestion: Suggestion) -> bool:
+def _names(suggestion: FieldSuggestion) -> bool:
     """Whether the words of a field tell rows apart."""
     texts = suggestion.samples
     return len(texts) > 1 and len(set(texts)) == len(texts) and all(text[:1].isalpha() for text in texts)

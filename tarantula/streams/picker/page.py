@@ -11,10 +11,10 @@ from turbohtml.clean import OnDisallowed, Policy, Sanitizer
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import is_web, resolve
-from tarantula.streams.picker.page_part_safe_css import PROPERTIES, safe_css
+from tarantula.streams.picker.page_part_safe_css import ALLOWED_PROPERTIES, safe_css
 from tarantula.streams.picker.page_part_tree import PageTree
 
-NUMBER = "data-tarantula"
+NUMBER_ATTRIBUTE = "data-tarantula"
 """The attribute that carries an element's number."""
 MOST_SHEETS, MOST_IMAGES = 20, 100
 """What else of a page is shown."""
@@ -27,7 +27,9 @@ _TAGS = frozenset(
     "details summary output meter progress center font big tt strike acronym nobr label fieldset legend".split()
 )
 _ATTRIBUTES = {
-    "*": frozenset({NUMBER, "class", "id", "style", "title", "lang", "dir", "hidden", "align", "valign", "width"})
+    "*": frozenset(
+        {NUMBER_ATTRIBUTE, "class", "id", "style", "title", "lang", "dir", "hidden", "align", "valign", "width"}
+    )
     | frozenset({"height", "bgcolor", "color", "size", "face", "nowrap", "role"}),
     "a": frozenset({"href", "tabindex"}),
     "img": frozenset({"src", "alt", "border"}),
@@ -57,7 +59,7 @@ _sanitizer = Sanitizer(
         url_schemes=frozenset({"data"}),
         on_disallowed_tag=OnDisallowed.STRIP,
         remove_with_content=_GONE,
-        css_properties=PROPERTIES,
+        css_properties=ALLOWED_PROPERTIES,
         transform_tags=_INERT,
         custom_element_check=lambda name: True,
         allow_svg=False,
@@ -66,7 +68,7 @@ _sanitizer = Sanitizer(
 )
 
 
-class Sheet(NamedTuple):
+class PageSheet(NamedTuple):
     """A stylesheet of a page."""
 
     url: str = ""
@@ -84,7 +86,7 @@ class SafePage:
     attributes: str
     """Of the html element."""
     doctype: str
-    sheets: list[Sheet] = field(default_factory=list)
+    sheets: list[PageSheet] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
 
     def document(self, nonce: str, script: str) -> str:
@@ -111,7 +113,7 @@ def safe_page(tree: PageTree, url: str) -> SafePage:
     for number, element in enumerate(tree.elements):
         if element.namespace == Namespace.HTML:
             _prepare(element, page, base)
-        element.attrs[NUMBER] = str(number)
+        element.attrs[NUMBER_ATTRIBUTE] = str(number)
     clean = _sanitizer.sanitize_node(document)
     body, root = clean.select_one("body"), clean.root
     page.body = body.html if body is not None else "<body></body>"
@@ -128,7 +130,7 @@ def _prepare(element: Element, page: SafePage, base: str) -> None:
         case "img":
             _image(element, page, base)
         case "style":
-            _sheet(page, Sheet(text=safe_css(element.text), media=element.attr("media") or ""))
+            _sheet(page, PageSheet(text=safe_css(element.text), media=element.attr("media") or ""))
         case "link":
             _linked_sheet(element, page, base)
         case "a" | "area":
@@ -159,10 +161,10 @@ def _linked_sheet(element: Element, page: SafePage, base: str) -> None:
     kinds = (element.attr("rel") or "").lower().split()
     url = resolve(base, element.attr("href") or "")
     if "stylesheet" in kinds and "alternate" not in kinds and url is not None and is_web(url):
-        _sheet(page, Sheet(url=url, media=element.attr("media") or ""))
+        _sheet(page, PageSheet(url=url, media=element.attr("media") or ""))
 
 
-def _sheet(page: SafePage, sheet: Sheet) -> None:
+def _sheet(page: SafePage, sheet: PageSheet) -> None:
     if len(page.sheets) < MOST_SHEETS and sheet.media.strip().lower() != "print":
         page.sheets.append(sheet)
 

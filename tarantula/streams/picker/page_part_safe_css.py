@@ -6,8 +6,8 @@ import re
 
 from tarantula.links.values_part_css import spans_in_css
 
-NOTHING = "data:,"
-LARGEST_SHEET = 1_000_000
+EMPTY_URL = "data:,"
+LONGEST_SHEET = 1_000_000
 """Letters of a stylesheet that is shown."""
 
 _SIDES = ("top", "right", "bottom", "left")
@@ -22,7 +22,7 @@ _PLAIN = """
     padding position right row-gap table-layout text-align text-decoration text-indent text-overflow text-transform
     top transform unicode-bidi vertical-align visibility white-space width word-break word-spacing z-index
 """
-PROPERTIES = frozenset(
+ALLOWED_PROPERTIES = frozenset(
     {
         *_PLAIN.split(),
         *(f"{part}-{side}" for part in ("margin", "padding", "border") for side in _SIDES),
@@ -39,11 +39,11 @@ _NAME = re.compile(rf"(?<![\w\\-])(?:[\w-]++|{_ESCAPE})++(?=\()|@(?:[\w-]++|{_ES
 
 def safe_css(text: str) -> str:
     """Return a stylesheet that refers to nothing; what the policy of the page forbids is not even asked for."""
-    text = _undisguised(text[:LARGEST_SHEET])
+    text = _undisguised(text[:LONGEST_SHEET])
     pieces: list[str] = []
     done = 0
     for start, end in spans_in_css(text):
-        pieces += (text[done:start], NOTHING)
+        pieces += (text[done:start], EMPTY_URL)
         done = end
     return "".join((*pieces, text[done:]))
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from turbohtml import Document, Element
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.adapters.base import Answer, CannotRead
-from tarantula.streams.adapters.documents import page_of
+from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
+from tarantula.streams.adapters.documents import parse_page
 
 MOST_ELEMENTS = 40_000
 """Elements of a page that is shown to be pointed at."""
@@ -27,11 +27,11 @@ class PageTree:
             )
 
     @classmethod
-    def of(cls, answer: Answer) -> PageTree:
+    def of(cls, answer: SourceResponse) -> PageTree:
         """Read what a server sent, as the adapters do."""
         try:
-            return cls(page_of(answer))
-        except CannotRead as error:
+            return cls(parse_page(answer))
+        except UnreadableResponse as error:
             raise TarantulaError(str(error)) from error
 
     @cached_property

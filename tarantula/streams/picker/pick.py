@@ -12,15 +12,15 @@ from tarantula.core.errors import TarantulaError
 from tarantula.streams.picker.page_part_tree import PageTree
 from tarantula.streams.picker.pick_part_part import pattern_for
 from tarantula.streams.picker.selector import selector_for, stable_classes
-from tarantula.streams.relocate.labels import Sight
+from tarantula.streams.relocate.labels import LabelledPage
 from tarantula.streams.relocate.page_text import as_label, text_of
 from tarantula.streams.relocate.tables_part_cells import row_title
 from tarantula.streams.selectors import LONGEST_SELECTOR
-from tarantula.streams.texts import tidy
+from tarantula.streams.texts import collapse_spaces
 
-NEAR = 150
+MOST_NEAR_NODES = 150
 """Parts of the page on each side, among which a label is looked for."""
-ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "data-value", "data-price")
+VALUE_ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "data-value", "data-price")
 """What an element may say beside its text."""
 _SURE, _PERHAPS = ("column", "term", "aria"), ("before", "row", "after", "group", "heading")
 """Labels: those that name a value, and those that only stand near it."""
@@ -41,7 +41,7 @@ class Pick:
     def whole(self) -> str:
         """All that the element says, or its attribute."""
         if self.attribute:
-            return tidy(self.element.attr(self.attribute) or "")
+            return collapse_spaces(self.element.attr(self.attribute) or "")
         return text_of(self.element)
 
     @property
@@ -52,7 +52,7 @@ class Pick:
     @property
     def attributes(self) -> dict[str, str]:
         """What else could be meant: the texts of its attributes."""
-        own = {name: self.element.attr(name) or "" for name in ATTRIBUTES}
+        own = {name: self.element.attr(name) or "" for name in VALUE_ATTRIBUTES}
         return {name: " ".join(value.split())[:200] for name, value in own.items() if value.strip()}
 
     def taken(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Pick:
         return {"xpath": path, **self.taken()}
 
 
-def picked(tree: PageTree, number: int, part: str = "") -> Pick:
+def pick_element(tree: PageTree, number: int, part: str = "") -> Pick:
     """Return what somebody pointed at, or say why it cannot be followed."""
     pick = Pick(number, tree.element(number))
     if not pick.whole:
@@ -83,7 +83,7 @@ def picked(tree: PageTree, number: int, part: str = "") -> Pick:
     if not pick.whole:
         raise TarantulaError("There is nothing to read in this element.")
     try:
-        tidy(pick.whole)
+        collapse_spaces(pick.whole)
     except ValueError as error:
         raise TarantulaError(str(error)) from error
     pick.part = " ".join(part.split())
@@ -95,7 +95,7 @@ def title_for(tree: PageTree, pick: Pick) -> str:
     """Return what people may call a value: the words beside it."""
     cell = pick.element.closest("td, th")
     table = cell.closest("table") if cell is not None else None
-    sight = Sight(tree.document)
+    sight = LabelledPage(tree.document)
     if cell is not None and table is not None:
         grid = sight.grid(table)
         if cell in grid.places and (title := grid.title_of(grid.places[cell][1])):
@@ -112,7 +112,7 @@ def title_for(tree: PageTree, pick: Pick) -> str:
 
 def _as_written(element: Element, label: str) -> str:
     """Return a label with its accents, from the text near an element."""
-    near = chain(islice(element.preceding, NEAR), islice(element.following, NEAR))
+    near = chain(islice(element.preceding, MOST_NEAR_NODES), islice(element.following, MOST_NEAR_NODES))
     for node in near:
         if isinstance(node, Text) and as_label(text := " ".join(node.data.split())) == label:
             return text.strip(" :·–-|")

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.texts_part_patterns import found_by
+from tarantula.streams.texts_part_patterns import search_pattern
 
-NUMBER = r"[-+−–]?\d(?:[\d.,'’   ]*\d)?"
+NUMBER_PATTERN = r"[-+−–]?\d(?:[\d.,'’   ]*\d)?"
 """A number, however it is written."""
 MOST_PARTS = 6
-AROUND = 24
+CONTEXT_CHARS = 24
 """Letters before and after a part by which it is known."""
 _NUMBERS = re.compile(
-    rf"(?<![\w.,]){NUMBER}(?:\s?(?:%|[€$£¥]|°[CF]|[A-Z]{{3}}\b|[a-zµ]{{1,3}}(?:/[a-z²³]{{1,3}})?\b))?"
+    rf"(?<![\w.,]){NUMBER_PATTERN}(?:\s?(?:%|[€$£¥]|°[CF]|[A-Z]{{3}}\b|[a-zµ]{{1,3}}(?:/[a-z²³]{{1,3}})?\b))?"
 )
 _PLAIN = r"\d(?:[\d.,:]*\d)?"
 
@@ -34,14 +34,14 @@ def pattern_for(text: str, part: str) -> str:
     if tidy == text:
         return ""
     for pattern in _patterns(text, start, start + len(tidy)):
-        if len(pattern) <= 500 and (found := found_by(pattern, text)) is not None and found[1].strip() == tidy:
+        if len(pattern) <= 500 and (found := search_pattern(pattern, text)) is not None and found[1].strip() == tidy:
             return pattern
     raise TarantulaError(f"{part[:80]!r} cannot be told from the rest of the text. Choose a longer part.")
 
 
 def _patterns(text: str, start: int, end: int) -> Iterator[str]:
     part = text[start:end]
-    before, after = _known(text[max(0, start - AROUND) : start]), _known(text[end : end + AROUND])
+    before, after = _known(text[max(0, start - CONTEXT_CHARS) : start]), _known(text[end : end + CONTEXT_CHARS])
     kinds = [_of_kind(part), ".+?" if after or not before else ".+"]
     for kind in kinds:
         if kind is None:
@@ -55,10 +55,10 @@ def _patterns(text: str, start: int, end: int) -> Iterator[str]:
 
 
 def _of_kind(part: str) -> str | None:
-    number = re.match(NUMBER, part)
+    number = re.match(NUMBER_PATTERN, part)
     if number is None:
         return None
-    return NUMBER + _known(part[number.end() :])
+    return NUMBER_PATTERN + _known(part[number.end() :])
 
 
 def _known(text: str) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from turbohtml import Document, Element, Namespace
 
-from tarantula.streams.picker.selector_part_stable import is_passing, is_stable
+from tarantula.streams.picker.selector_part_stable import is_stable, is_state_class
 
-MEANING = ("itemprop", "property", "data-field", "data-testid", "data-test", "data-name", "data-key")
+NAMING_ATTRIBUTES = ("itemprop", "property", "data-field", "data-testid", "data-test", "data-name", "data-key")
 """Attributes that say what an element is."""
 MOST_CLASSES = 3
-TELLING = frozenset({"main", "h1", "table", "time", "output", "meter"})
+UNIQUE_TAGS = frozenset({"main", "h1", "table", "time", "output", "meter"})
 """Elements of which a page may well have only one."""
 _TAG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _VALUE = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")
@@ -24,30 +24,30 @@ def selector_for(element: Element, within: Document | Element | None = None) -> 
     Names that will stay come first; then the place among siblings, seen from the nearest ancestor with such a name.
     """
     top = within if within is not None else _document(element)
-    own = list(names_of(element))
+    own = list(selectors_by_name(element))
     for name in own:
         if _is_only(top, name, element):
             return name
-    chain = placed(element)
+    chain = selector_by_position(element)
     for ancestor in element.ancestors:
         if not isinstance(ancestor, Element) or ancestor == top:
             break
-        for name in names_of(ancestor):
+        for name in selectors_by_name(ancestor):
             if not _is_only(top, name, ancestor):
                 continue
             for css in (*(f"{name} {one}" for one in own), f"{name} > {chain}"):
                 if _is_only(top, css, element):
                     return css
-        chain = f"{placed(ancestor)} > {chain}"
+        chain = f"{selector_by_position(ancestor)} > {chain}"
     return f":scope > {chain}" if isinstance(top, Element) else chain.removeprefix("html > ")
 
 
-def names_of(element: Element) -> Iterator[str]:
+def selectors_by_name(element: Element) -> Iterator[str]:
     """Yield an element by the names that it has and that will stay, the most telling first."""
     tag = _tag(element)
     if is_stable(name := element.attr("id") or ""):
         yield f"#{name}"
-    for attribute in MEANING:
+    for attribute in NAMING_ATTRIBUTES:
         if _VALUE.fullmatch(value := element.attr(attribute) or ""):
             yield f'{tag}[{attribute}="{value}"]'
     classes = stable_classes(element)
@@ -55,17 +55,17 @@ def names_of(element: Element) -> Iterator[str]:
         yield f"{tag}.{one}"
     if len(classes) > 1:
         yield f"{tag}.{'.'.join(classes)}"
-    if tag in TELLING:
+    if tag in UNIQUE_TAGS:
         yield tag
 
 
 def stable_classes(element: Element) -> list[str]:
     """Return the classes of an element that will stay."""
     own = dict.fromkeys((element.attr("class") or "").split())
-    return [name for name in own if is_stable(name) and not is_passing(name)][:MOST_CLASSES]
+    return [name for name in own if is_stable(name) and not is_state_class(name)][:MOST_CLASSES]
 
 
-def placed(element: Element) -> str:
+def selector_by_position(element: Element) -> str:
     """Return an element by its place among its siblings."""
     tag = _tag(element)
     siblings = [node for node in element.parent or () if isinstance(node, Element)]

@@ -13,7 +13,7 @@ _MADE_UP = re.compile(
     re.IGNORECASE,
 )
 _NO_VOWEL = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}", re.IGNORECASE)
-PASSING = frozenset(
+STATE_CLASSES = frozenset(
     "active selected current odd even first last open closed hover focus up down positive negative plus minus "
     "win loss winner loser new updated changed visible hidden show hide collapsed expanded loading loaded "
     "disabled enabled checked highlight green red".split()
@@ -31,6 +31,6 @@ def is_stable(name: str) -> bool:
     return not (len(parts) >= 4 and len(short) * 2 > len(parts))
 
 
-def is_passing(name: str) -> bool:
+def is_state_class(name: str) -> bool:
     """Whether a class comes and goes."""
-    return name.lower() in PASSING or name.lower().startswith(("is-", "has-", "js-"))
+    return name.lower() in STATE_CLASSES or name.lower().startswith(("is-", "has-", "js-"))

@@ -10,93 +10,97 @@ from http import HTTPStatus
 
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import redirect_target
-from tarantula.fetch.errors import DownloadError, PrivateAddress, Refused
+from tarantula.fetch.errors import DownloadError, PrivateAddress, RefusedByRule
 from tarantula.fetch.exchange import Exchange
 from tarantula.streams.adapters import adapter_named
-from tarantula.streams.adapters.base import Answer, CannotRead, Reading
-from tarantula.streams.ingest.outcome import NotMade, Unchanged
-from tarantula.streams.reading.visits import Followed, Visit
-from tarantula.streams.sources.config_part_state import Status
+from tarantula.streams.adapters.base import SourceReading, SourceResponse, UnreadableResponse
+from tarantula.streams.ingest.outcome import FailedReading, UnchangedReading
+from tarantula.streams.reading.visits import FollowedSource, StreamVisit
+from tarantula.streams.sources.config_part_state import SourceStatus
 
 logger = logging.getLogger(__name__)
 
-MOST_HOPS = 5
+MAX_REDIRECTS = 5
 """Redirects that are followed in a row."""
-LONGEST_VALIDATOR = 1000
+MAX_VALIDATOR_CHARS = 1000
 """Characters; a longer ETag is none."""
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
-TOO_MANY_HOPS = f"It was redirected more than {MOST_HOPS} times."
+REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
+TOO_MANY_REDIRECTS = f"It was redirected more than {MAX_REDIRECTS} times."
 
 
 @dataclass(slots=True)
-class Attempt:
+class ReadAttempt:
     """What came of one source that was visited: the item of the `streams` spider."""
 
-    visit: Visit
-    source: Followed
-    outcome: Reading | NotMade | Unchanged
+    visit: StreamVisit
+    source: FollowedSource
+    outcome: SourceReading | FailedReading | UnchangedReading
     at: int
     """When it was asked for, in microseconds since 1970."""
     validators: Mapping[str, str] | None = None
 
 
-def redirected(exchange: Exchange) -> str | None:
+def redirect_location(exchange: Exchange) -> str | None:
     """Return where an answer leads, if it leads somewhere else."""
-    location = exchange.get(b"location") if exchange.status in REDIRECTS else None
+    location = exchange.get(b"location") if exchange.status in REDIRECT_STATUSES else None
     return redirect_target(exchange.url, location.encode("latin-1")) if location else None
 
 
-def attempts(visit: Visit, exchange: Exchange, page: bytes | None = None) -> list[Attempt]:
+def attempts_from_exchange(visit: StreamVisit, exchange: Exchange, page: bytes | None = None) -> list[ReadAttempt]:
     """Read what came, for every source that wanted it; *page* is what a browser made of it."""
     at = int(exchange.started_at.timestamp() * 1_000_000)
     if exchange.status == HTTPStatus.NOT_MODIFIED:
-        return [Attempt(visit, source, Unchanged(), at) for source in visit.sources]
+        return [ReadAttempt(visit, source, UnchangedReading(), at) for source in visit.sources]
     if not 200 <= exchange.status < 300:
-        failed = NotMade(Status.UNREACHED, _said(exchange.status))
-        return [Attempt(visit, source, failed, at, {}) for source in visit.sources]
+        failed = FailedReading(SourceStatus.UNREACHED, _status_sentence(exchange.status))
+        return [ReadAttempt(visit, source, failed, at, {}) for source in visit.sources]
     validators = _validators(visit, exchange)
-    answer = Answer(
+    answer = SourceResponse(
         exchange.url,
         exchange.body if page is None else page,
         (exchange.get(b"content-type") or "") if page is None else "text/html; charset=utf-8",
         exchange.started_at,
     )
     return [
-        Attempt(visit, source, Unchanged(), at, validators)
+        ReadAttempt(visit, source, UnchangedReading(), at, validators)
         if page is None and source.validators.get("digest") == validators["digest"]
-        else Attempt(visit, source, read(source, answer), at, validators if page is None else {})
+        else ReadAttempt(visit, source, read_source(source, answer), at, validators if page is None else {})
         for source in visit.sources
     ]
 
 
-def failed_attempts(visit: Visit, error: Exception, at: int) -> list[Attempt]:
+def failed_attempts(visit: StreamVisit, error: Exception, at: int) -> list[ReadAttempt]:
     """Say of every source why nothing came."""
-    made = _not_made(error)
-    return [Attempt(visit, source, made.without_secrets(source.config.variables), at, {}) for source in visit.sources]
+    made = _failed_reading(error)
+    return [
+        ReadAttempt(visit, source, made.without_secrets(source.config.variables), at, {}) for source in visit.sources
+    ]
 
 
-def read(source: Followed, answer: Answer) -> Reading | NotMade:
+def read_source(source: FollowedSource, answer: SourceResponse) -> SourceReading | FailedReading:
     """Let a source's adapter read; what goes wrong there is said of this source, and harms no other."""
     try:
         return adapter_named(source.config.adapter).read(answer, source.config, source.memory)
-    except CannotRead as error:
-        return NotMade(Status.UNREACHED, str(error)).without_secrets(source.config.variables)
+    except UnreadableResponse as error:
+        return FailedReading(SourceStatus.UNREACHED, str(error)).without_secrets(source.config.variables)
     except Exception as error:
         logger.exception("The %s adapter failed on %s.", source.config.adapter, source.config.name)
-        return NotMade(Status.UNREACHED, f"It could not be read ({type(error).__name__}): the log has more.")
+        return FailedReading(
+            SourceStatus.UNREACHED, f"It could not be read ({type(error).__name__}): the log has more."
+        )
 
 
-def _not_made(error: Exception) -> NotMade:
-    if isinstance(error, Refused) and error.state == DocumentState.EXCLUDED_BY_ROBOTS:
-        return NotMade(Status.REFUSED, error.reason)
+def _failed_reading(error: Exception) -> FailedReading:
+    if isinstance(error, RefusedByRule) and error.state == DocumentState.EXCLUDED_BY_ROBOTS:
+        return FailedReading(SourceStatus.REFUSED, error.reason)
     if isinstance(error, PrivateAddress):
-        return NotMade(Status.REFUSED, error.reason)
+        return FailedReading(SourceStatus.REFUSED, error.reason)
     if isinstance(error, DownloadError):
-        return NotMade(Status.UNREACHED, error.reason)
-    return NotMade(Status.UNREACHED, f"It could not be had: {error}.")
+        return FailedReading(SourceStatus.UNREACHED, error.reason)
+    return FailedReading(SourceStatus.UNREACHED, f"It could not be had: {error}.")
 
 
-def _said(status: int) -> str:
+def _status_sentence(status: int) -> str:
     try:
         words = f" ({HTTPStatus(status).phrase})"
     except ValueError:
@@ -104,10 +108,10 @@ def _said(status: int) -> str:
     return f"Its server answered with {status}{words}."
 
 
-def _validators(visit: Visit, exchange: Exchange) -> dict[str, str]:
+def _validators(visit: StreamVisit, exchange: Exchange) -> dict[str, str]:
     known = {"digest": blake2b(exchange.body, digest_size=16).hexdigest()}
     for name, header in (("etag", b"etag"), ("last_modified", b"last-modified")):
         value = exchange.get(header)
-        if value and len(value) <= LONGEST_VALIDATOR:
+        if value and len(value) <= MAX_VALIDATOR_CHARS:
             known[name] = value
     return {"url": visit.url, **known}

@@ -21,26 +21,26 @@ from scrapy import Request
 from scrapy_playwright.page import PageMethod
 
 from tarantula.browser.chromium import page_settings
-from tarantula.browser.renderer import NOT_NEEDED, as_answer, refuse_socket, settle
+from tarantula.browser.renderer import SKIPPED_RESOURCES, browser_response, close_web_socket, wait_until_idle
 from tarantula.core.urls import canonical, is_web, origin_of, server_of
 from tarantula.engine.component import Component
 from tarantula.fetch.errors import DownloadError, InvalidResponse
 from tarantula.fetch.resolver_part_addresses import is_public
-from tarantula.streams.reading.answers import redirected
-from tarantula.streams.sources.config_part_steps import Action, Step
-from tarantula.streams.sources.request_part_secrets import covered
-from tarantula.streams.sources.request_part_variables import filled
+from tarantula.streams.reading.answers import redirect_location
+from tarantula.streams.sources.config_part_steps import BrowserAction, BrowserStep
+from tarantula.streams.sources.request_part_secrets import redact_secrets
+from tarantula.streams.sources.request_part_variables import fill_variables
 
 if TYPE_CHECKING:
     from tarantula.fetch.exchange import Exchange
-    from tarantula.streams.reading.reader import Reader
-    from tarantula.streams.reading.visits import Visit
+    from tarantula.streams.reading.reader import StreamReader
+    from tarantula.streams.reading.visits import StreamVisit
 
-ONWARD = '<meta http-equiv="refresh" content="0;url={url}">'
+REDIRECT_PAGE = '<meta http-equiv="refresh" content="0;url={url}">'
 """A redirect, as a page: the browser would follow a real one by itself."""
-MOST_REQUESTS = 200
+MAX_PAGE_REQUESTS = 200
 """That a page may make."""
-FORWARDED = frozenset({"content-type", "cookie", "origin", "referer", "x-requested-with"})
+FORWARDED_HEADERS = frozenset({"content-type", "cookie", "origin", "referer", "x-requested-with"})
 """What a form or a script says of itself, where a source has steps."""
 _names = count(1)
 
@@ -49,11 +49,11 @@ class SourceRenderer(Component):
     """Renders the pages of sources."""
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> StreamReader:
         """Whoever reads."""
-        return cast("Reader", self.collection)
+        return cast("StreamReader", self.collection)
 
-    async def render(self, visit: Visit, exchange: Exchange) -> bytes:
+    async def render(self, visit: StreamVisit, exchange: Exchange) -> bytes:
         """Return what the browser made of a page, once its steps are done."""
         opened = _Opened(self, visit, exchange)
         request = Request(
@@ -65,7 +65,7 @@ class SourceRenderer(Component):
                 "playwright_context": f"source-{next(_names)}",
                 "playwright_context_kwargs": page_settings(self.spider.settings["USER_AGENT"]),
                 "playwright_page_init_callback": opened.prepare,
-                "playwright_page_methods": [PageMethod(settle), PageMethod(opened.do_steps)],
+                "playwright_page_methods": [PageMethod(wait_until_idle), PageMethod(opened.do_steps)],
             },
         )
         try:
@@ -76,7 +76,7 @@ class SourceRenderer(Component):
             problem = (str(error).strip() or "it took too long").splitlines()[0]
             said = f"A browser could not show it: {opened.step}{problem}."
             self.count("render/failed_count")
-            raise InvalidResponse(covered(said, visit.config.variables)) from None
+            raise InvalidResponse(redact_secrets(said, visit.config.variables)) from None
         finally:
             await opened.close()
 
@@ -84,13 +84,13 @@ class SourceRenderer(Component):
 class _Opened:
     """One page, while it is open."""
 
-    def __init__(self, renderer: SourceRenderer, visit: Visit, exchange: Exchange) -> None:
+    def __init__(self, renderer: SourceRenderer, visit: StreamVisit, exchange: Exchange) -> None:
         self._renderer = renderer
         self._visit = visit
         self._exchange: Exchange | None = exchange
         self._may_be_private = visit.config.allow_private or not is_public(exchange.address)
         self._turn = asyncio.Lock()
-        self._left = MOST_REQUESTS
+        self._left = MAX_PAGE_REQUESTS
         self._page: Page | None = None
         self.step = ""
         """The step that is being done, for whoever says what went wrong."""
@@ -104,7 +104,7 @@ class _Opened:
                 await self._answer(route)
 
         await page.route("**", answer)
-        await page.route_web_socket("**", refuse_socket)
+        await page.route_web_socket("**", close_web_socket)
 
     async def close(self) -> None:
         """Forget the page, and all that its servers had it remember."""
@@ -119,22 +119,22 @@ class _Opened:
             await self._do(page, step)
         self.step = ""
 
-    async def _do(self, page: Page, step: Step) -> None:
+    async def _do(self, page: Page, step: BrowserStep) -> None:
         variables = self._visit.config.variables
         limit = self._visit.config.timeout * 1000
-        where, value = filled(step.where, variables), filled(step.value, variables)
-        if step.action is Action.GO:
+        where, value = fill_variables(step.where, variables), fill_variables(step.value, variables)
+        if step.action is BrowserAction.GO:
             await page.goto(urljoin(page.url, where), timeout=limit)
-        elif step.action is Action.FILL:
+        elif step.action is BrowserAction.FILL:
             await page.fill(where, value, timeout=limit)
-        elif step.action is Action.CHOOSE:
+        elif step.action is BrowserAction.CHOOSE:
             await page.select_option(where, value, timeout=limit)
-        elif step.action is Action.CLICK:
+        elif step.action is BrowserAction.CLICK:
             await page.click(where, timeout=limit)
         else:
             await page.wait_for_selector(where, timeout=limit)
-        if step.action in (Action.GO, Action.CLICK):
-            await settle(page)
+        if step.action in (BrowserAction.GO, BrowserAction.CLICK):
+            await wait_until_idle(page)
 
     async def _answer(self, route: Route) -> None:
         asked = route.request
@@ -142,8 +142,8 @@ class _Opened:
         exchange, has_steps = self._exchange, bool(self._visit.config.steps)
         if is_page and exchange is not None and canonical(asked.url) == self._visit.url and asked.method == "GET":
             self._exchange = None
-            await route.fulfill(**as_answer(exchange.status, exchange.headers, exchange.body))
-        elif asked.resource_type in NOT_NEEDED or (not has_steps and (is_page or asked.method != "GET")):
+            await route.fulfill(**browser_response(exchange.status, exchange.headers, exchange.body))
+        elif asked.resource_type in SKIPPED_RESOURCES or (not has_steps and (is_page or asked.method != "GET")):
             await route.abort()
         else:
             answer = await self._fetch(asked, is_page)
@@ -174,7 +174,7 @@ class _Opened:
             request.headers.update(self._visit.sent.fields)
         if self._visit.config.steps and server == self._visit.server:
             said = await asked.all_headers()
-            request.headers.update({name: value for name, value in said.items() if name.lower() in FORWARDED})
+            request.headers.update({name: value for name, value in said.items() if name.lower() in FORWARDED_HEADERS})
             if asked.method != "GET":
                 request = request.replace(method=asked.method, body=asked.post_data_buffer or b"")
         is_own = server == self._visit.server
@@ -192,11 +192,11 @@ class _Opened:
         except DownloadError as error:
             return {"status": 502, "body": error.reason}
         exchange: Exchange = request.meta["exchange"]
-        answer = as_answer(exchange.status, exchange.headers, exchange.body)
-        target = redirected(exchange)
+        answer = browser_response(exchange.status, exchange.headers, exchange.body)
+        target = redirect_location(exchange)
         if is_page and target is not None:
             answer["headers"].pop("location", None)
             cookies = {name: value for name, value in answer["headers"].items() if name.lower() == "set-cookie"}
-            page = ONWARD.format(url=target.replace("&", "&amp;").replace('"', "&quot;"))
+            page = REDIRECT_PAGE.format(url=target.replace("&", "&amp;").replace('"', "&quot;"))
             answer = {"status": 200, "headers": {"content-type": "text/html", **cookies}, "body": page.encode()}
         return answer

@@ -18,24 +18,24 @@ from tarantula.core.errors import TarantulaError
 from tarantula.fetch.politeness import Politeness
 from tarantula.scope.servers_part_server_settings import ServerSettings
 from tarantula.store.leases_part_reader_leases import ReaderLeases
-from tarantula.streams.adapters.base import Reading
-from tarantula.streams.ingest.outcome import Kept, Made, NotMade, Unchanged
-from tarantula.streams.reading.answers import Attempt
-from tarantula.streams.reading.servers import Turns
-from tarantula.streams.reading.servers_part_delays import Delays
-from tarantula.streams.reading.servers_part_servers_on_lease import ServersOnLease
-from tarantula.streams.reading.source_changes import Changes, Sources
-from tarantula.streams.reading.visits import Followed, Visit
-from tarantula.streams.reading.visits_part_due import SECOND, DueHeap, spread
-from tarantula.streams.reading.writer import Keeper, ReadingNews
-from tarantula.streams.sources.config_part_state import Status
+from tarantula.streams.adapters.base import SourceReading
+from tarantula.streams.ingest.outcome import FailedReading, IngestRequest, IngestResult, UnchangedReading
+from tarantula.streams.reading.answers import ReadAttempt
+from tarantula.streams.reading.servers import VisitQueue
+from tarantula.streams.reading.servers_part_delays import ServerDelays
+from tarantula.streams.reading.servers_part_servers_on_lease import ServerLeaseManager
+from tarantula.streams.reading.source_changes import SourceTable, SourceTableChanges
+from tarantula.streams.reading.visits import FollowedSource, StreamVisit
+from tarantula.streams.reading.visits_part_due import MICROSECONDS_PER_SECOND, DueHeap, spread_late
+from tarantula.streams.reading.writer import ReadingGroupResult, ReadingWriter
+from tarantula.streams.sources.config_part_state import SourceStatus
 
-LEAD = 2 * SECOND
+LEASE_LEAD_MICROSECONDS = 2 * MICROSECONDS_PER_SECOND
 """How long before a source is due its server is asked for."""
-EXCLUDED = "The server {server} is excluded: `tarantula server show {server}` says so."
+EXCLUDED_SENTENCE = "The server {server} is excluded: `tarantula server show {server}` says so."
 
 
-class Limits(NamedTuple):
+class ReaderLimits(NamedTuple):
     """What holds for requests beside those of sources: for a robots.txt, for what a browser asks for."""
 
     robots: bool = True
@@ -43,18 +43,18 @@ class Limits(NamedTuple):
     max_size: int = 5_000_000
 
 
-class Reader:
+class StreamReader:
     """What the Scrapy components share while streams are read."""
 
-    config = Limits()
+    config = ReaderLimits()
     is_done = False
     """Whether there is nothing left to read, ever."""
 
     def __init__(self, installation: Config, database: Database) -> None:
         self.installation = installation
         self.database = database
-        self.turns = self.frontier = Turns()
-        self._delays = Delays()
+        self.turns = self.frontier = VisitQueue()
+        self._delays = ServerDelays()
         self.politeness = Politeness(1.0)
         self.politeness.delays = self._delays
         self.counts: Counter[str] = Counter()
@@ -63,16 +63,16 @@ class Reader:
         """What stopped it, if something went wrong."""
         self.is_reading = False
         """Whether it is this process that reads, and not another."""
-        self._sources: dict[int, Followed] = {}
-        self._soon: DueHeap[Followed] = DueHeap()
-        self._due: DueHeap[Followed] = DueHeap()
+        self._sources: dict[int, FollowedSource] = {}
+        self._soon: DueHeap[FollowedSource] = DueHeap()
+        self._due: DueHeap[FollowedSource] = DueHeap()
         self._excluded: frozenset[str] = frozenset()
         self._leases = ReaderLeases()
-        self._keeper: Keeper | None = None
-        self._table = Sources()
+        self._keeper: ReadingWriter | None = None
+        self._table = SourceTable()
 
     @property
-    def keeper(self) -> Keeper:
+    def keeper(self) -> ReadingWriter:
         """The thread that stores what is read."""
         assert self._keeper is not None, "reading was not begun"
         return self._keeper
@@ -88,8 +88,8 @@ class Reader:
         self._on_work = on_work
         with self.database.session() as session:
             self._leases.join(session.connection())
-        self._keeper = Keeper(self.database.engine, self._leases, loop, self._hear, self._table)
-        self._servers = ServersOnLease(self.turns, self.politeness, self._keeper, loop, on_work)
+        self._keeper = ReadingWriter(self.database.engine, self._leases, loop, self._hear, self._table)
+        self._servers = ServerLeaseManager(self.turns, self.politeness, self._keeper, loop, on_work)
         self._keeper.start()
 
     def end(self) -> None:
@@ -102,9 +102,9 @@ class Reader:
 
     def now(self) -> int:
         """Return the time in microseconds since 1970."""
-        return int(time.time() * SECOND)
+        return int(time.time() * MICROSECONDS_PER_SECOND)
 
-    def next(self) -> Visit | None:
+    def next(self) -> StreamVisit | None:
         """Hand out the next visit that may be made now."""
         if not self.may_visit:
             return None
@@ -129,23 +129,26 @@ class Reader:
             return None
         now = self._loop.time()
         due = self._due.first()
-        moments = [self.turns.next_due(), None if due is None else now + max(due - self.now(), 0) / SECOND]
+        moments = [
+            self.turns.next_due(),
+            None if due is None else now + max(due - self.now(), 0) / MICROSECONDS_PER_SECOND,
+        ]
         return min((moment for moment in moments if moment is not None), default=None)
 
     def tick(self) -> None:
         """See which servers will be needed and which are not any more; to be called a few times a second."""
         if not self.is_reading:
             return
-        for source in self._soon.pop_until(self.now() + LEAD):
+        for source in self._soon.pop_until(self.now() + LEASE_LEAD_MICROSECONDS):
             if not source.is_gone:
                 self._expect(source)
         self._servers.look()
 
-    def holds(self, visit: Visit) -> bool:
+    def holds(self, visit: StreamVisit) -> bool:
         """Whether the server is kept until a browser is done with the page."""
         return visit.needs_browser
 
-    def release(self, visit: Visit) -> None:
+    def release(self, visit: StreamVisit) -> None:
         """Hear that a visit is over; the server is left alone for a while."""
         now = get_running_loop().time()
         self.turns.visited(visit.server, now)
@@ -154,7 +157,7 @@ class Reader:
     @asynccontextmanager
     async def borrowing(self, server: str) -> AsyncIterator[None]:
         """Have a server for one visit that is made by somebody else: wait for its turn, and leave it alone then."""
-        visit = Visit((object(),), "", server, ready=self._loop.create_future())
+        visit = StreamVisit((object(),), "", server, ready=self._loop.create_future())
         assert visit.ready is not None
         self.turns.expect(server)
         self.turns.put(visit)
@@ -167,7 +170,7 @@ class Reader:
             self.release(visit)
             self.turns.done(server, self._loop.time())
 
-    def go_on(self, visit: Visit, onward: Visit) -> None:
+    def go_on(self, visit: StreamVisit, onward: StreamVisit) -> None:
         """Let the visit wait that a redirect leads to, for the same sources."""
         for _ in visit.sources:
             self.turns.expect(onward.server)
@@ -175,21 +178,21 @@ class Reader:
         self.turns.put(onward)
         self._on_work()
 
-    async def keep(self, attempt: Attempt) -> Kept | None:
+    async def keep(self, attempt: ReadAttempt) -> IngestResult | None:
         """Keep what came of one source; it is due again when that is done for all sources of the visit."""
         source, outcome, at, visit = attempt.source, attempt.outcome, attempt.at, attempt.visit
         visit.over_at = visit.over_at or self.now()
         due = source.next_due(visit.over_at)
         kept = None
         if not source.is_gone:
-            made = Made(source.id, source.config, outcome, at, due, attempt.validators, source.revision)
+            made = IngestRequest(source.id, source.config, outcome, at, due, attempt.validators, source.revision)
             kept = await self.keeper.keep(made)
         self.turns.done(visit.server, self._loop.time())
         if kept is not None:
             self._count_reading(kept, outcome)
             source.config = kept.config
             source.revision = kept.revision or source.revision
-            if isinstance(outcome, Reading):
+            if isinstance(outcome, SourceReading):
                 source.memory = outcome.memory
             if kept.validators is not None:
                 source.validators = kept.validators
@@ -199,7 +202,7 @@ class Reader:
             self._go_on_with(visit)
         return kept
 
-    def _go_on_with(self, visit: Visit) -> None:
+    def _go_on_with(self, visit: StreamVisit) -> None:
         """Let the sources of a visit be due again, together: those of the same page are asked for by one visit."""
         for source, due in visit.kept:
             if not source.is_gone:
@@ -214,25 +217,25 @@ class Reader:
         """Whether nobody may visit a server."""
         return server in self._excluded
 
-    def _count_reading(self, kept: Kept, outcome: Reading | NotMade | Unchanged) -> None:
+    def _count_reading(self, kept: IngestResult, outcome: SourceReading | FailedReading | UnchangedReading) -> None:
         self.count("stream/reading_count")
         self.count(f"stream/status_count/{kept.status}")
         self.count("stream/event_count", len(kept.events))
-        if isinstance(outcome, Unchanged):
+        if isinstance(outcome, UnchangedReading):
             self.count("stream/unchanged_count")
 
-    def _hear(self, news: ReadingNews) -> None:
+    def _hear(self, news: ReadingGroupResult) -> None:
         """Take in what a group brought about."""
         if news.is_reading is not None and news.is_reading != self.is_reading:
             self.is_reading = news.is_reading
             if not self.is_reading:
-                self._apply(Changes(gone=list(self._sources)))
+                self._apply(SourceTableChanges(gone=list(self._sources)))
         self._servers.hear(news)
         if news.changes is not None:
             self._apply(news.changes)
             self._on_work()
 
-    def _apply(self, changes: Changes) -> None:
+    def _apply(self, changes: SourceTableChanges) -> None:
         for identity in changes.gone:
             source = self._sources.pop(identity, None)
             if source is not None:
@@ -247,34 +250,34 @@ class Reader:
             self._delays.note(source)
             due = self._first_due(source, now)
             if due <= now and source.read_at is not None and source.due_at:
-                due = spread(late.setdefault(source.url, len(late)), now, source.config.interval)
+                due = spread_late(late.setdefault(source.url, len(late)), now, source.config.interval)
             self._schedule(source, due)
 
-    def _first_due(self, source: Followed, now: int) -> int:
+    def _first_due(self, source: FollowedSource, now: int) -> int:
         """When a source is due that was not read by this process before: now, if its time passed meanwhile."""
         if not source.due_at or source.read_at is None:
             return now
         return min(source.due_at, source.next_due(now))
 
-    def _schedule(self, source: Followed, due: int) -> None:
+    def _schedule(self, source: FollowedSource, due: int) -> None:
         source.due_at = due
-        if due <= self.now() + LEAD:
+        if due <= self.now() + LEASE_LEAD_MICROSECONDS:
             self._expect(source)
         else:
             self._soon.push(due, source)
 
-    def _expect(self, source: Followed) -> None:
+    def _expect(self, source: FollowedSource) -> None:
         if self.is_excluded(source.server):
-            self._refuse(source, NotMade(Status.REFUSED, EXCLUDED.format(server=source.server)))
+            self._refuse(source, FailedReading(SourceStatus.REFUSED, EXCLUDED_SENTENCE.format(server=source.server)))
             return
         self.turns.expect(source.server)
         self._due.push(source.due_at, source)
 
-    def _refuse(self, source: Followed, why: NotMade) -> None:
+    def _refuse(self, source: FollowedSource, why: FailedReading) -> None:
         """Take note that a source cannot be read at all."""
         now = self.now()
-        due = max(source.next_due(now), now + LEAD + SECOND)
-        self.keeper.keep(Made(source.id, source.config, why, now, due))
+        due = max(source.next_due(now), now + LEASE_LEAD_MICROSECONDS + MICROSECONDS_PER_SECOND)
+        self.keeper.keep(IngestRequest(source.id, source.config, why, now, due))
         self._soon.push(due, source)
 
     def _go_by(self, settings: dict[str, ServerSettings]) -> None:

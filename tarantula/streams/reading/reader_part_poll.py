@@ -9,34 +9,34 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.publications.servers import in_force
-from tarantula.streams.ingest.outcome import Kept, NotMade
-from tarantula.streams.ingest.readings import keep
-from tarantula.streams.reading.answers import Attempt
-from tarantula.streams.reading.reader import Reader
-from tarantula.streams.reading.source_changes import NO_PUBLICATION, Changes, Sources, followed_from
-from tarantula.streams.reading.visits import Followed, Visit
-from tarantula.streams.reading.writer import ReadingNews
+from tarantula.publications.servers import effective_server_settings
+from tarantula.streams.ingest.outcome import FailedReading, IngestResult
+from tarantula.streams.ingest.readings import ingest_reading
+from tarantula.streams.reading.answers import ReadAttempt
+from tarantula.streams.reading.reader import StreamReader
+from tarantula.streams.reading.source_changes import NO_PUBLICATION, SourceTable, SourceTableChanges, followed_source
+from tarantula.streams.reading.visits import FollowedSource, StreamVisit
+from tarantula.streams.reading.writer import ReadingGroupResult
 from tarantula.streams.sources.registry import get
 from tarantula.tables.publications import Source, SourceState
 
 
-class _Nothing(Sources):
+class _StaticSourceTable(SourceTable):
     """A table in which nothing ever changes."""
 
-    def look(self, session: Session) -> Changes:
+    def look(self, session: Session) -> SourceTableChanges:
         """Nothing is new."""
-        return Changes()
+        return SourceTableChanges()
 
 
-class PollReader(Reader):
+class PollReader(StreamReader):
     """Reads one source, under the same rules as whoever reads them all, and leaves what came of it to be looked at."""
 
     def __init__(self, installation: Config, database: Database, name: str) -> None:
         super().__init__(installation, database)
         self._name = name
-        self._table = _Nothing()
-        self.attempt: Attempt | None = None
+        self._table = _StaticSourceTable()
+        self.attempt: ReadAttempt | None = None
         """What came of it."""
 
     def begin(self, loop: AbstractEventLoop, on_work: Callable[[], None]) -> None:
@@ -44,44 +44,44 @@ class PollReader(Reader):
         super().begin(loop, on_work)
         with self.database.reading() as session:
             source = get(session, self._name)
-            followed = followed_from(source, session.get_one(SourceState, source.id))
-            settings = in_force(session.connection(), NO_PUBLICATION)
+            followed = followed_source(source, session.get_one(SourceState, source.id))
+            settings = effective_server_settings(session.connection(), NO_PUBLICATION)
         self.is_reading, self.is_done = True, followed is None
         if followed is not None:
             followed.due_at, followed.validators = 0, {}
-            self._apply(Changes(new=[followed], settings=settings))
+            self._apply(SourceTableChanges(new=[followed], settings=settings))
             self.tick()
 
-    async def keep(self, attempt: Attempt) -> Kept | None:
+    async def keep(self, attempt: ReadAttempt) -> IngestResult | None:
         """Leave it to be looked at."""
         self.attempt, self.is_done = attempt, True
         return None
 
-    def _refuse(self, source: Followed, why: NotMade) -> None:
-        visit = Visit(source.key, source.url, source.server, [source])
-        self.attempt, self.is_done = Attempt(visit, source, why, self.now()), True
+    def _refuse(self, source: FollowedSource, why: FailedReading) -> None:
+        visit = StreamVisit(source.key, source.url, source.server, [source])
+        self.attempt, self.is_done = ReadAttempt(visit, source, why, self.now()), True
 
-    def _hear(self, news: ReadingNews) -> None:
+    def _hear(self, news: ReadingGroupResult) -> None:
         news.is_reading = news.changes = None
         super()._hear(news)
 
 
-class _Undone(Exception):
+class _DryRunRollback(Exception):
     """Nothing is to be kept."""
 
 
-def keep_polled(database: Database, attempt: Attempt, *, is_dry: bool) -> Kept:
+def ingest_polled(database: Database, attempt: ReadAttempt, *, is_dry: bool) -> IngestResult:
     """Keep what a poll read, or only say what would be kept."""
-    kept: list[Kept] = []
+    kept: list[IngestResult] = []
     try:
         with database.session() as session:
             source = session.get_one(Source, attempt.source.id)
             read = attempt.source
-            kept.append(keep(session, source, read.config, attempt.outcome, attempt.at, read.revision))
+            kept.append(ingest_reading(session, source, read.config, attempt.outcome, attempt.at, read.revision))
             # Whoever reads it has another memory of it, and looks anew.
             source.revision += 1
             if is_dry:
-                raise _Undone
-    except _Undone:
+                raise _DryRunRollback
+    except _DryRunRollback:
         pass
     return kept[0]

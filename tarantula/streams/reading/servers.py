@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from tarantula.streams.reading.visits import Followed, Key, Visit
+from tarantula.streams.reading.visits import FollowedSource, StreamVisit, VisitKey
 
-HOLD = 3.0
+IDLE_LEASE_SECONDS = 3.0
 """Seconds for which a server on lease is kept though nothing is expected there."""
-SHARE = 5.0
+CONTESTED_LEASE_SECONDS = 5.0
 """Seconds for which a server that others wait for is kept while there is something to read, and left to them then."""
 
 
 @dataclass(slots=True, eq=False)
-class ServerTurn:
+class ServerVisitQueue:
     """What waits at one server."""
 
     name: str
-    waiting: OrderedDict[Key, Visit] = field(default_factory=OrderedDict)
-    visiting: Visit | None = None
+    waiting: OrderedDict[VisitKey, StreamVisit] = field(default_factory=OrderedDict)
+    visiting: StreamVisit | None = None
     expected: int = 0
     """Sources that are due here soon, or wait, or are being read."""
     not_before: float = 0.0
@@ -40,41 +40,41 @@ class ServerTurn:
 
     def must_go(self, now: float) -> bool:
         """Whether others have waited long enough."""
-        return self.contested_at is not None and now - self.contested_at >= SHARE
+        return self.contested_at is not None and now - self.contested_at >= CONTESTED_LEASE_SECONDS
 
 
-class Turns:
+class VisitQueue:
     """Hands out visits."""
 
     def __init__(self) -> None:
-        self._servers: dict[str, ServerTurn] = {}
-        self._ready: list[tuple[float, int, ServerTurn]] = []
+        self._servers: dict[str, ServerVisitQueue] = {}
+        self._ready: list[tuple[float, int, ServerVisitQueue]] = []
         self._offers = 0
         self.in_flight = 0
 
-    def __iter__(self) -> Iterator[ServerTurn]:
+    def __iter__(self) -> Iterator[ServerVisitQueue]:
         return iter(list(self._servers.values()))
 
     def __len__(self) -> int:
         return len(self._servers)
 
-    def at(self, server: str) -> ServerTurn:
+    def at(self, server: str) -> ServerVisitQueue:
         """Return what waits at a server."""
         if server not in self._servers:
-            self._servers[server] = ServerTurn(server)
+            self._servers[server] = ServerVisitQueue(server)
         return self._servers[server]
 
-    def add(self, source: Followed) -> None:
+    def add(self, source: FollowedSource) -> None:
         """Let a source wait that is due, with others that want the same page."""
         turn = self.at(source.server)
         visit = turn.waiting.get(source.key)
         if visit is None:
-            visit = turn.waiting[source.key] = Visit(source.key, source.url, source.server, sent=source.sent)
+            visit = turn.waiting[source.key] = StreamVisit(source.key, source.url, source.server, sent=source.sent)
         if source not in visit.sources:
             visit.sources.append(source)
         self._offer(turn)
 
-    def put(self, visit: Visit) -> None:
+    def put(self, visit: StreamVisit) -> None:
         """Let a visit wait: one that a redirect leads to."""
         turn = self.at(visit.server)
         turn.waiting[visit.key] = visit
@@ -91,11 +91,11 @@ class Turns:
         """Hear that a server is not on lease any more."""
         turn = self.at(server)
         if turn.contested_at is not None:
-            turn.left_until = now + SHARE
+            turn.left_until = now + CONTESTED_LEASE_SECONDS
         turn.is_held, turn.contested_at = False, None
         self._forget(turn, now)
 
-    def next(self, now: float) -> Visit | None:
+    def next(self, now: float) -> StreamVisit | None:
         """Hand out the next visit to a server that may be visited now."""
         while self._ready and self._ready[0][0] <= now:
             turn = heappop(self._ready)[2]
@@ -121,7 +121,7 @@ class Turns:
         """When the first pause is over, if something waits for that."""
         return self._ready[0][0] if self._ready else None
 
-    def release(self, entry: Visit, not_before: float) -> None:
+    def release(self, entry: StreamVisit, not_before: float) -> None:
         """Hear that a visit is over, and when the server may be visited again; nothing of it was asked if that is 0."""
         turn = self.at(entry.server)
         if turn.visiting is not entry:
@@ -151,11 +151,11 @@ class Turns:
         turn.idle_since = now
         self._forget(turn, now)
 
-    def idle(self, now: float) -> list[ServerTurn]:
+    def idle(self, now: float) -> list[ServerVisitQueue]:
         """Return the servers on lease that are to be given back: nothing is expected there, or others wait for them."""
         return [turn for turn in self._servers.values() if turn.is_held and not turn.visiting and _is_idle(turn, now)]
 
-    def wanted(self, now: float) -> list[ServerTurn]:
+    def wanted(self, now: float) -> list[ServerVisitQueue]:
         """Return the servers for which a lease is to be asked."""
         return [
             turn
@@ -165,13 +165,13 @@ class Turns:
             and max(turn.ask_again, turn.left_until, turn.not_before - 1.0) <= now
         ]
 
-    def _offer(self, turn: ServerTurn) -> None:
+    def _offer(self, turn: ServerVisitQueue) -> None:
         if turn.is_held and turn.waiting and not (turn.offered or turn.visiting):
             turn.offered = True
             self._offers += 1
             heappush(self._ready, (turn.not_before, self._offers, turn))
 
-    def _forget(self, turn: ServerTurn, now: float) -> None:
+    def _forget(self, turn: ServerVisitQueue, now: float) -> None:
         if (
             not (turn.expected or turn.is_held or turn.is_asked or turn.visiting or turn.waiting)
             and max(turn.not_before, turn.left_until) <= now
@@ -179,9 +179,9 @@ class Turns:
             self._servers.pop(turn.name, None)
 
 
-def _is_idle(turn: ServerTurn, now: float) -> bool:
+def _is_idle(turn: ServerVisitQueue, now: float) -> bool:
     if turn.contested_at is not None and (not turn.waiting or turn.must_go(now)):
         return True
-    if turn.not_before - now > 2 * HOLD:
+    if turn.not_before - now > 2 * IDLE_LEASE_SECONDS:
         return True
-    return not turn.expected and not turn.waiting and now - turn.idle_since >= HOLD
+    return not turn.expected and not turn.waiting and now - turn.idle_since >= IDLE_LEASE_SECONDS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tarantula.streams.reading.visits import Followed
+from tarantula.streams.reading.visits import FollowedSource
 
 
-class Delays(Mapping[str, float]):
+class ServerDelays(Mapping[str, float]):
     """The longest that a source wants at each server, or what was decided for the server."""
 
     def __init__(self) -> None:
@@ -16,12 +16,12 @@ class Delays(Mapping[str, float]):
         self._wanted: dict[str, dict[int, float]] = {}
         self._longest: dict[str, float] = {}
 
-    def note(self, source: Followed) -> None:
+    def note(self, source: FollowedSource) -> None:
         """Take note of what a source wants."""
         self._wanted.setdefault(source.server, {})[source.id] = source.config.delay
         self._longest[source.server] = max(self._longest.get(source.server, 0.0), source.config.delay)
 
-    def forget(self, source: Followed) -> None:
+    def forget(self, source: FollowedSource) -> None:
         """Forget what a source wanted."""
         wanted = self._wanted.get(source.server, {})
         if wanted.pop(source.id, None) == self._longest.get(source.server):

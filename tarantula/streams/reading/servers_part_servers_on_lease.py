@@ -7,23 +7,23 @@ from collections.abc import Callable, Iterable
 
 from tarantula.fetch.politeness import Politeness
 from tarantula.store.leases_part_server_leases import Lease
-from tarantula.streams.reading.servers import ServerTurn, Turns
-from tarantula.streams.reading.writer import Keeper, ReadingNews
+from tarantula.streams.reading.servers import ServerVisitQueue, VisitQueue
+from tarantula.streams.reading.writer import ReadingGroupResult, ReadingWriter
 
-ASK_AGAIN = 0.5
+LEASE_RETRY_SECONDS = 0.5
 """Seconds between two tries at a server that others have."""
-WISH_AGAIN = 3.0
+LEASE_REQUEST_SECONDS = 3.0
 """Seconds between two words to them."""
 
 
-class ServersOnLease:
+class ServerLeaseManager:
     """Has each server on lease for as long as there is something to visit there, and no longer."""
 
     def __init__(
         self,
-        turns: Turns,
+        turns: VisitQueue,
         politeness: Politeness,
-        keeper: Keeper,
+        keeper: ReadingWriter,
         loop: AbstractEventLoop,
         on_work: Callable[[], None],
     ) -> None:
@@ -45,9 +45,11 @@ class ServersOnLease:
                 turn.wanted_since = turn.wanted_since or now
             asked = self._keeper.take({turn.name: self._politeness.pause(turn.name) for turn in wanted})
             asked.add_done_callback(lambda future: self._taken(wanted, future))
-        self._wish([turn for turn in wanted if turn.waiting and now - (turn.wanted_since or now) >= ASK_AGAIN], now)
+        self._wish(
+            [turn for turn in wanted if turn.waiting and now - (turn.wanted_since or now) >= LEASE_RETRY_SECONDS], now
+        )
 
-    def hear(self, news: ReadingNews) -> None:
+    def hear(self, news: ReadingGroupResult) -> None:
         """Take in which servers were lost, and which are wanted by others."""
         now = self._loop.time()
         for server in news.lost:
@@ -56,7 +58,7 @@ class ServersOnLease:
             turn = self._turns.at(server)
             turn.contested_at = turn.contested_at or now
 
-    def give_back(self, turns: Iterable[ServerTurn]) -> None:
+    def give_back(self, turns: Iterable[ServerVisitQueue]) -> None:
         """Let others have those that nobody is visiting."""
         now = self._loop.time()
         held = [turn for turn in turns if turn.is_held and turn.visiting is None]
@@ -68,19 +70,19 @@ class ServersOnLease:
             for turn in held:
                 self._turns.lose(turn.name, now)
 
-    def _taken(self, asked: list[ServerTurn], future: Future[list[Lease]]) -> None:
+    def _taken(self, asked: list[ServerVisitQueue], future: Future[list[Lease]]) -> None:
         now = self._loop.time()
         for turn in asked:
-            turn.is_asked, turn.ask_again = False, now + ASK_AGAIN
+            turn.is_asked, turn.ask_again = False, now + LEASE_RETRY_SECONDS
         if future.cancelled() or future.exception() is not None:
             return
         for lease in future.result():
             self._turns.hold(lease.server, now + lease.wait)
         self._on_work()
 
-    def _wish(self, turns: list[ServerTurn], now: float) -> None:
-        names = [turn.name for turn in turns if now - self._wished.get(turn.name, 0.0) >= WISH_AGAIN]
+    def _wish(self, turns: list[ServerVisitQueue], now: float) -> None:
+        names = [turn.name for turn in turns if now - self._wished.get(turn.name, 0.0) >= LEASE_REQUEST_SECONDS]
         if names:
-            self._wished = {name: at for name, at in self._wished.items() if now - at < WISH_AGAIN}
+            self._wished = {name: at for name, at in self._wished.items() if now - at < LEASE_REQUEST_SECONDS}
             self._wished.update(dict.fromkeys(names, now))
             self._keeper.wish(names)

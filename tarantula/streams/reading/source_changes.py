@@ -14,25 +14,25 @@ from tarantula.core.errors import TarantulaError
 from tarantula.publications import servers
 from tarantula.scope.servers_part_server_settings import ServerSettings
 from tarantula.store.bulk import chunks
-from tarantula.streams.ingest.memory_part_remembered import Remembered
-from tarantula.streams.ingest.outcome import Kept
-from tarantula.streams.reading.visits import Followed
-from tarantula.streams.sources.config_part_state import Status
-from tarantula.streams.sources.registry import checked
+from tarantula.streams.ingest.memory_part_remembered import SourceMemory
+from tarantula.streams.ingest.outcome import IngestResult
+from tarantula.streams.reading.visits import FollowedSource
+from tarantula.streams.sources.config_part_state import SourceStatus
+from tarantula.streams.sources.registry import validated_config
 from tarantula.tables.publications import Source, SourceState
 
 logger = logging.getLogger(__name__)
 
-WHOLE_LOOK = 60.0
+FULL_SCAN_SECONDS = 60.0
 """Seconds after which every source is looked at, whatever the sums say."""
 NO_PUBLICATION = 0
 
 
 @dataclass(slots=True)
-class Changes:
+class SourceTableChanges:
     """What is different."""
 
-    new: list[Followed] = field(default_factory=list)
+    new: list[FollowedSource] = field(default_factory=list)
     """Sources that were added or changed."""
     gone: list[int] = field(default_factory=list)
     """Those that were removed, paused or changed."""
@@ -40,7 +40,7 @@ class Changes:
     """What was decided for servers, if that changed."""
 
 
-class Sources:
+class SourceTable:
     """Looks at the table about once a second: at three sums, and only where they differ at its rows."""
 
     def __init__(self) -> None:
@@ -53,18 +53,18 @@ class Sources:
         """Look at everything anew: somebody else may have read meanwhile."""
         self._sums, self._revisions = (), {}
 
-    def note(self, kept: Kept) -> None:
+    def note(self, kept: IngestResult) -> None:
         """Take note of a change of our own: it is no news, unless somebody else changed something just before."""
         if kept.revision is not None and self._revisions.get(kept.source_id) == kept.revision - 1:
             self._revisions[kept.source_id] = kept.revision
 
-    def look(self, session: Session) -> Changes:
+    def look(self, session: Session) -> SourceTableChanges:
         """Return what changed."""
-        changes = Changes(settings=self._look_at_settings(session.connection()))
+        changes = SourceTableChanges(settings=self._look_at_settings(session.connection()))
         sums = tuple(session.execute(select(func.count(), func.sum(Source.id), func.sum(Source.revision))).one())
         if sums == self._sums and monotonic() < self._whole_look:
             return changes
-        self._sums, self._whole_look = sums, monotonic() + WHOLE_LOOK
+        self._sums, self._whole_look = sums, monotonic() + FULL_SCAN_SECONDS
         rows = session.execute(select(Source.id, Source.revision).where(Source.is_paused.is_(False)))
         now = dict(rows.all())
         changed = [identity for identity, revision in now.items() if self._revisions.get(identity) != revision]
@@ -74,35 +74,35 @@ class Sources:
         return changes
 
     def _look_at_settings(self, connection: Connection) -> dict[str, ServerSettings] | None:
-        settings = servers.in_force(connection, NO_PUBLICATION)
+        settings = servers.effective_server_settings(connection, NO_PUBLICATION)
         if settings == self._settings:
             return None
         self._settings = settings
         return settings
 
 
-def _load(session: Session, ids: Iterable[int]) -> Iterable[Followed]:
+def _load(session: Session, ids: Iterable[int]) -> Iterable[FollowedSource]:
     for some in chunks(sorted(ids)):
         chosen = select(Source, SourceState).join(SourceState, SourceState.source_id == Source.id)
         for source, state in session.execute(chosen.where(Source.id.in_(some))):
-            followed = followed_from(source, state)
+            followed = followed_source(source, state)
             if followed is not None:
                 yield followed
 
 
-def followed_from(source: Source, state: SourceState) -> Followed | None:
+def followed_source(source: Source, state: SourceState) -> FollowedSource | None:
     """Return a source as whoever reads has it in mind; nothing, and it is said of it, if nobody understands it."""
     try:
-        config = checked(source)
+        config = validated_config(source)
     except TarantulaError as error:
         logger.error("%s is not read: %s", source.name, error)
-        state.status, state.sentence = Status.REFUSED, str(error)
+        state.status, state.sentence = SourceStatus.REFUSED, str(error)
         return None
-    return Followed(
+    return FollowedSource(
         source.id,
         source.revision,
         config,
-        Remembered.of(state.memory).adapter,
+        SourceMemory.of(state.memory).adapter,
         state.validators,
         state.due_at,
         state.read_at,

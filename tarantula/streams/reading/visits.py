@@ -9,23 +9,23 @@ from typing import Any
 
 from tarantula.core.urls import origin_of, server_of
 from tarantula.fetch.errors import InvalidResponse
-from tarantula.streams.adapters.base import Memory
+from tarantula.streams.adapters.base import AdapterMemory
 from tarantula.streams.reading.visits_part_due import next_due
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.sources.request import ASKED_FOR, NOT_FOR_OTHERS, Method, Sent
+from tarantula.streams.sources.request import CROSS_ORIGIN_ERROR, PLAIN_GET, RequestMethod, SourceRequest
 
-Key = tuple[Any, ...]
+VisitKey = tuple[Any, ...]
 """What two sources must have in common to be read by one visit."""
 
 
 @dataclass(slots=True, eq=False)
-class Followed:
+class FollowedSource:
     """One source, as it was when it was last looked at."""
 
     id: int
     revision: int
     config: SourceConfig
-    memory: Memory = field(default_factory=dict)
+    memory: AdapterMemory = field(default_factory=dict)
     """The adapter's."""
     validators: Mapping[str, str] = field(default_factory=dict)
     due_at: int = 0
@@ -35,7 +35,7 @@ class Followed:
     """Whether it was changed, paused or removed since: another may stand for it now."""
     url: str = ""
     server: str = ""
-    sent: Sent = ASKED_FOR
+    sent: SourceRequest = PLAIN_GET
 
     def __post_init__(self) -> None:
         self.url, self.sent = self.config.canonical_url, self.config.sent
@@ -47,7 +47,7 @@ class Followed:
         return self.config.render
 
     @property
-    def key(self) -> Key:
+    def key(self) -> VisitKey:
         """Return what it must have in common with another to be read with it."""
         config = self.config
         if self.needs_browser:
@@ -60,24 +60,24 @@ class Followed:
 
 
 @dataclass(slots=True, eq=False)
-class Visit:
+class StreamVisit:
     """One request to one server, for one source or for several that want the same page."""
 
-    key: Key
+    key: VisitKey
     url: str
     server: str
-    sources: list[Followed] = field(default_factory=list)
+    sources: list[FollowedSource] = field(default_factory=list)
     hops: int = 0
     """Redirects that led here."""
     ready: Future[None] | None = None
     """Who waits for the server, and then visits it without us: a browser's page that needs something from there."""
     may_be_private: bool = True
     """Whether it may lead to a private address: a source's own server may be at one, others only if that one is."""
-    sent: Sent = ASKED_FOR
+    sent: SourceRequest = PLAIN_GET
     """How the server is asked."""
     over_at: int = 0
     """When it was over, in microseconds since 1970: one moment for all its sources, which stay together by that."""
-    kept: list[tuple[Followed, int]] = field(default_factory=list)
+    kept: list[tuple[FollowedSource, int]] = field(default_factory=list)
     """The sources of which is kept what came, with when each is due again."""
 
     @property
@@ -97,18 +97,18 @@ class Visit:
         RFC 9110, 13.1: to what is posted they would say something else.
         """
         known = self.sources[0].validators
-        if self.needs_browser or self.sent.method != Method.GET or known.get("url") != self.url:
+        if self.needs_browser or self.sent.method != RequestMethod.GET or known.get("url") != self.url:
             return {}
         if any(source.validators != known for source in self.sources):
             return {}
         names = (("etag", "If-None-Match"), ("last_modified", "If-Modified-Since"))
         return {header: known[name] for name, header in names if name in known}
 
-    def led_to(self, url: str, status: int, is_private: bool) -> Visit:
+    def led_to(self, url: str, status: int, is_private: bool) -> StreamVisit:
         """Return the visit that a redirect leads to, or say why nobody goes there."""
         sent = self.sent.led_on(status, origin_of(url) == origin_of(self.url))
         if sent is None:
-            raise InvalidResponse(NOT_FOR_OTHERS.format(server=server_of(url)))
+            raise InvalidResponse(CROSS_ORIGIN_ERROR.format(server=server_of(url)))
         server = server_of(url)
         may = self.config.allow_private or is_private or server == self.server
-        return Visit((*self.key, url), url, server, self.sources, self.hops + 1, may_be_private=may, sent=sent)
+        return StreamVisit((*self.key, url), url, server, self.sources, self.hops + 1, may_be_private=may, sent=sent)

@@ -12,9 +12,9 @@ from hashlib import blake2b
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
-SECOND = 1_000_000
+MICROSECONDS_PER_SECOND = 1_000_000
 """Microseconds."""
-ALL_AT_ONCE = 100
+LATE_READINGS_PER_SECOND = 100
 """Sources that are late at the start are read at this many a second, at most."""
 
 T = TypeVar("T")
@@ -22,14 +22,16 @@ T = TypeVar("T")
 
 def next_due(address: str, interval: float, after: int) -> int:
     """Return the first moment after another, in microseconds since 1970, at which a source is due."""
-    step = round(interval * SECOND)
+    step = round(interval * MICROSECONDS_PER_SECOND)
     offset = int.from_bytes(blake2b(address.encode(), digest_size=8).digest()) % step
     return after + step - (after - offset) % step
 
 
-def spread(number: int, now: int, interval: float) -> int:
+def spread_late(number: int, now: int, interval: float) -> int:
     """Return when the *number*-th of many late sources is read: soon, but not all of them in the same second."""
-    return now + min(number * SECOND // ALL_AT_ONCE, round(interval * SECOND))
+    return now + min(
+        number * MICROSECONDS_PER_SECOND // LATE_READINGS_PER_SECOND, round(interval * MICROSECONDS_PER_SECOND)
+    )
 
 
 class DueHeap(Generic[T]):

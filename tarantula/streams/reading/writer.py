@@ -17,31 +17,31 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from tarantula.store.commit_group import GroupThread, settle
-from tarantula.store.errors import is_away, is_lost_race
+from tarantula.store.commit_group import GroupCommitThread, resolve_future
+from tarantula.store.errors import is_database_away, is_lost_race
 from tarantula.store.leases_part_reader_leases import ReaderLeases
 from tarantula.store.leases_part_server_leases import Lease
-from tarantula.store.liveness_part_collectors import stay
-from tarantula.streams.ingest.outcome import Kept, Made
-from tarantula.streams.ingest.readings import keep_all
-from tarantula.streams.reading.source_changes import Changes, Sources
+from tarantula.store.liveness_part_collectors import lock_collector
+from tarantula.streams.ingest.outcome import IngestRequest, IngestResult
+from tarantula.streams.ingest.readings import ingest_readings
+from tarantula.streams.reading.source_changes import SourceTable, SourceTableChanges
 
 logger = logging.getLogger(__name__)
 
 
-class Take(NamedTuple):
+class TakeLeases(NamedTuple):
     """A wish for servers, with the pauses that are kept there."""
 
     pauses: dict[str, float]
 
 
-class Wish(NamedTuple):
+class RequestLeases(NamedTuple):
     """A word to those who have some servers."""
 
     names: list[str]
 
 
-class GiveBackRead(NamedTuple):
+class ReturnLeases(NamedTuple):
     """Servers to let go of: how long each must be left alone, and how long ago it was visited."""
 
     waits: dict[str, float]
@@ -52,22 +52,22 @@ class GiveBackRead(NamedTuple):
 class ReadingGroup:
     """Everything that arrived while the last group was being written."""
 
-    made: list[tuple[Made, Future[Kept | None]]] = field(default_factory=list)
-    takes: list[tuple[Take, Future[list[Lease]]]] = field(default_factory=list)
-    wishes: list[Wish] = field(default_factory=list)
-    given_back: list[GiveBackRead] = field(default_factory=list)
+    made: list[tuple[IngestRequest, Future[IngestResult | None]]] = field(default_factory=list)
+    takes: list[tuple[TakeLeases, Future[list[Lease]]]] = field(default_factory=list)
+    wishes: list[RequestLeases] = field(default_factory=list)
+    given_back: list[ReturnLeases] = field(default_factory=list)
     last: bool = False
 
     def add(self, work: Any) -> None:
         """Sort a piece of work into its place."""
         match work:
-            case (Made() as made, future):
+            case (IngestRequest() as made, future):
                 self.made.append((made, future))
-            case (Take() as take, future):
+            case (TakeLeases() as take, future):
                 self.takes.append((take, future))
-            case Wish():
+            case RequestLeases():
                 self.wishes.append(work)
-            case GiveBackRead():
+            case ReturnLeases():
                 self.given_back.append(work)
             case None:
                 self.last = True
@@ -78,20 +78,20 @@ class ReadingGroup:
 
 
 @dataclass(slots=True)
-class ReadingNews:
+class ReadingGroupResult:
     """What a group brought about."""
 
-    kept: list[Kept | None] = field(default_factory=list)
+    kept: list[IngestResult | None] = field(default_factory=list)
     """For each reading, in that order; ``None`` for what was not kept."""
     taken: list[list[Lease]] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     contested: list[str] = field(default_factory=list)
     is_reading: bool | None = None
     """Whether it is this process that reads, if that was asked."""
-    changes: Changes | None = None
+    changes: SourceTableChanges | None = None
 
 
-class Keeper(GroupThread[ReadingGroup, ReadingNews]):
+class ReadingWriter(GroupCommitThread[ReadingGroup, ReadingGroupResult]):
     """Takes readings from the event loop, and answers there."""
 
     def __init__(
@@ -99,8 +99,8 @@ class Keeper(GroupThread[ReadingGroup, ReadingNews]):
         engine: Engine,
         leases: ReaderLeases,
         loop: AbstractEventLoop,
-        listen: Callable[[ReadingNews], None],
-        sources: Sources,
+        listen: Callable[[ReadingGroupResult], None],
+        sources: SourceTable,
     ) -> None:
         super().__init__(engine, loop, "keeper")
         self._leases = leases
@@ -108,21 +108,21 @@ class Keeper(GroupThread[ReadingGroup, ReadingNews]):
         self._sources = sources
         self._was_reading = False
 
-    def keep(self, made: Made) -> Future[Kept | None]:
+    def keep(self, made: IngestRequest) -> Future[IngestResult | None]:
         """Keep a reading; the future is done when it is committed."""
         return self._ask(made)
 
     def take(self, pauses: dict[str, float]) -> Future[list[Lease]]:
         """Ask for servers."""
-        return self._ask(Take(pauses))
+        return self._ask(TakeLeases(pauses))
 
     def wish(self, names: list[str]) -> None:
         """Ask others for servers."""
-        self._work.put(Wish(names))
+        self._work.put(RequestLeases(names))
 
     def give_back(self, waits: dict[str, float], ago: dict[str, float]) -> None:
         """Let go of servers."""
-        self._work.put(GiveBackRead(waits, ago))
+        self._work.put(ReturnLeases(waits, ago))
 
     def _new_group(self) -> ReadingGroup:
         return ReadingGroup()
@@ -140,13 +140,13 @@ class Keeper(GroupThread[ReadingGroup, ReadingNews]):
     def _undoing(self) -> AbstractContextManager[None]:
         return self._undo()
 
-    def _write_rows(self, connection: Connection, group: ReadingGroup, beat: bool) -> ReadingNews:
-        news = ReadingNews()
+    def _write_rows(self, connection: Connection, group: ReadingGroup, beat: bool) -> ReadingGroupResult:
+        news = ReadingGroupResult()
         with Session(connection, expire_on_commit=False) as session:
             if beat:
                 self._beat(session, news)
             # Fewer than those who wait would hear of it: nothing is kept by one that others take for dead.
-            is_known = not group.made or stay(connection, self._leases.me)
+            is_known = not group.made or lock_collector(connection, self._leases.me)
             news.kept = self._keep(session, [made for made, _ in group.made]) if is_known else [None] * len(group.made)
             session.flush()
         for given in group.given_back:
@@ -156,7 +156,7 @@ class Keeper(GroupThread[ReadingGroup, ReadingNews]):
         news.taken = [self._leases.take_named(connection, take.pauses) for take, _ in group.takes]
         return news
 
-    def _beat(self, session: Session, news: ReadingNews) -> None:
+    def _beat(self, session: Session, news: ReadingGroupResult) -> None:
         connection = session.connection()
         news.lost = self._leases.beat(connection)
         news.is_reading = self._leases.is_reading(connection)
@@ -169,17 +169,17 @@ class Keeper(GroupThread[ReadingGroup, ReadingNews]):
         news.contested = self._leases.contested(connection)
         news.changes = self._sources.look(session)
 
-    def _keep(self, session: Session, made: list[Made]) -> list[Kept | None]:
+    def _keep(self, session: Session, made: list[IngestRequest]) -> list[IngestResult | None]:
         if not made:
             return []
         try:
             with session.begin_nested():
-                kept = keep_all(session, made)
+                kept = ingest_readings(session, made)
             for one in kept:
                 self._sources.note(one)
             return [*kept]
         except Exception as error:
-            if _is_nobodys_fault(error):
+            if _is_transient(error):
                 raise
             if len(made) == 1:
                 logger.exception("A reading of %s could not be kept.", made[0].config.name)
@@ -187,14 +187,14 @@ class Keeper(GroupThread[ReadingGroup, ReadingNews]):
         # One of them spoils the others: each by itself, then.
         return [kept for one in made for kept in self._keep(session, [one])]
 
-    def _deliver(self, group: ReadingGroup, news: ReadingNews) -> None:
+    def _deliver(self, group: ReadingGroup, news: ReadingGroupResult) -> None:
         self._listen(news)
         for (_, future), kept in zip(group.made, news.kept, strict=True):
-            settle(future, kept)
+            resolve_future(future, kept)
         for (_, waiter), leases in zip(group.takes, news.taken, strict=True):
-            settle(waiter, leases)
+            resolve_future(waiter, leases)
 
 
-def _is_nobodys_fault(error: Exception) -> bool:
+def _is_transient(error: Exception) -> bool:
     """Whether the database is away, or two wrote the same rows: then the whole group is tried again."""
-    return isinstance(error, DBAPIError) and (is_away(error) or is_lost_race(error))
+    return isinstance(error, DBAPIError) and (is_database_away(error) or is_lost_race(error))

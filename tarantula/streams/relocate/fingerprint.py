@@ -8,12 +8,12 @@ from itertools import islice
 from turbohtml import Document, Element, Node, Text
 from turbohtml.query import escape_identifier
 
-from tarantula.streams.relocate.fingerprint_part_known import Known, marks_in
+from tarantula.streams.relocate.fingerprint_part_known import ElementFingerprint, marks_in
 from tarantula.streams.relocate.fingerprint_part_shape import shape_of
-from tarantula.streams.relocate.labels import Labels, Sight
-from tarantula.streams.relocate.page_text import LONGEST_LABEL, UNSEEN, as_label, text_of
+from tarantula.streams.relocate.labels import ElementLabels, LabelledPage
+from tarantula.streams.relocate.page_text import INVISIBLE_TAGS, LONGEST_LABEL, as_label, text_of
 
-Read = Callable[[Element], str]
+TextReader = Callable[[Element], str]
 """How the text of an element is taken; nothing if there is none."""
 
 _NAMING = ("itemprop", "property", "name", "headers", "rel")
@@ -22,7 +22,7 @@ _MARGINS = "aside, nav, footer"
 _MOST_RIVALS = 8
 
 
-def own_of(element: Element) -> str:
+def own_names(element: Element) -> str:
     """Return the id, the classes and the names of an element, in an order of their own."""
     classes = sorted((element.attr("class") or "").split())
     named = sorted(f"{name}={value}" for name, value in _naming(element))
@@ -39,7 +39,7 @@ def _is_name(value: str) -> bool:
     return 2 <= len(value) <= 60 and value[0].isalpha() and not any(letter.isdigit() for letter in value)
 
 
-def names_of(document: Document, element: Element) -> list[str]:
+def unique_selectors(document: Document, element: Element) -> list[str]:
     """Return selectors by name that fit this element and no other."""
     wanted = []
     if _is_name(own_id := element.attr("id") or ""):
@@ -62,7 +62,7 @@ def named_path_of(document: Document, element: Element) -> list[str]:
     """Return the way to an element from the nearest above that has a name of its own, if there is one."""
     below = [element]
     for above in islice((one for one in element.ancestors if isinstance(one, Element)), 12):
-        if names := names_of(document, above):
+        if names := unique_selectors(document, above):
             return [" > ".join((names[0], *map(_step, reversed(below))))]
         below.append(above)
     return []
@@ -73,7 +73,7 @@ def _step(element: Element) -> str:
     return f"{escape_identifier(element.tag)}:nth-of-type({before + 1})"
 
 
-def near(element: Element) -> list[list[str]]:
+def nearby_labels(element: Element) -> list[list[str]]:
     """Return words before an element and words after it, the nearest first."""
     return [_labels(element.preceding), _labels(element.following)]
 
@@ -81,7 +81,7 @@ def near(element: Element) -> list[list[str]]:
 def _labels(nodes: Iterable[Node]) -> list[str]:
     labels: list[str] = []
     for node in islice(nodes, 150):
-        seen = isinstance(node, Text) and isinstance(node.parent, Element) and node.parent.tag not in UNSEEN
+        seen = isinstance(node, Text) and isinstance(node.parent, Element) and node.parent.tag not in INVISIBLE_TAGS
         if seen and (label := as_label(text_of(node))):
             labels.append(label)
             if len(labels) == _AROUND:
@@ -89,23 +89,23 @@ def _labels(nodes: Iterable[Node]) -> list[str]:
     return labels
 
 
-def core(element: Element) -> Element:
+def innermost_element(element: Element) -> Element:
     """Return the innermost element that has the whole text of this one."""
     while len(inside := [child for child in element.children if isinstance(child, Element)]) == 1:
-        if inside[0].tag in UNSEEN or text_of(inside[0]) != text_of(element):
+        if inside[0].tag in INVISIBLE_TAGS or text_of(inside[0]) != text_of(element):
             break
         element = inside[0]
     return element
 
 
-def twins(element: Element, shapes: Iterable[str]) -> int:
+def count_twins(element: Element, shapes: Iterable[str]) -> int:
     """Count the elements beside this one that look like it."""
     known = set(shapes)
     siblings = [*islice(element.previous_siblings, 30), *islice(element.next_siblings, 30)]
     return sum(1 for one in siblings if isinstance(one, Element) and shape_of(text_of(one)[:400]) in known)
 
 
-def rivals(element: Element, shapes: Iterable[str]) -> list[Element]:
+def find_rivals(element: Element, shapes: Iterable[str]) -> list[Element]:
     """Return other elements near whose texts have the same shape."""
     known, found = set(shapes), dict[Element, None]()
     for above in islice(element.ancestors, 3):
@@ -122,36 +122,38 @@ def texts_of(elements: Iterable[Element], but: str) -> list[str]:
     return [text for text in dict.fromkeys(text_of(element)[:60] for element in elements) if text != but]
 
 
-def landmark(element: Element) -> str:
+def landmark_of(element: Element) -> str:
     """Return the margin of the page that an element is in; nothing for the page itself."""
     margin = element.closest(_MARGINS)
     return margin.tag if margin is not None else ""
 
 
-def language(document: Document) -> str:
+def language_of(document: Document) -> str:
     """Return the language that a page says it has."""
     root = document.root
     return (root.attr("lang") or "").lower()[:2] if root is not None else ""
 
 
-def about(document: Document) -> list[str]:
+def page_topic(document: Document) -> list[str]:
     """Return what a page is about: its title, and its first heading."""
     found = (document.select_one(selector) for selector in ("head > title", "h1"))
     return [as_label(" ".join(one.text.split())[:LONGEST_LABEL]) if one is not None else "" for one in found]
 
 
-def learn(sight: Sight, known: Known, element: Element, text: str, labels: Labels, day: int) -> Known:
+def update_fingerprint(
+    sight: LabelledPage, known: ElementFingerprint, element: Element, text: str, labels: ElementLabels, day: int
+) -> ElementFingerprint:
     """Remember an element as it is now."""
     document = sight.document
     known.saw(text)
-    known.labels, known.tag, known.own = labels, element.tag, own_of(element)
-    known.names = names_of(document, element)
+    known.labels, known.tag, known.own = labels, element.tag, own_names(element)
+    known.names = unique_selectors(document, element)
     known.paths = [path_of(element), *named_path_of(document, element)]
-    known.near, known.twins = near(element), twins(element, known.shapes)
-    others = rivals(element, known.shapes)
+    known.near, known.twins = nearby_labels(element), count_twins(element, known.shapes)
+    others = find_rivals(element, known.shapes)
     known.rivals = texts_of(others, text)
     marks = known.marks
     known.shared = bool(marks) and any(marks_in(sight.labels(other)) == marks for other in others)
-    known.about, known.language = about(document), language(document)
-    known.landmark, known.day = landmark(element), day
+    known.about, known.language = page_topic(document), language_of(document)
+    known.landmark, known.day = landmark_of(element), day
     return known

@@ -6,23 +6,23 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from tarantula.streams.relocate.fingerprint_part_shape import number_in, shape_of
-from tarantula.streams.relocate.labels import Labels
+from tarantula.streams.relocate.labels import ElementLabels
 
 MOST_SHAPES = 4
 MOST_NUMBERS = 30
-BESIDE = ("term", "aria", "before", "after")
+MARK_POSITIONS = ("term", "aria", "before", "after")
 """Where words stand that say which value it is, the surest first."""
 
 
 @dataclass(slots=True)
-class Known:
+class ElementFingerprint:
     """One element, as it was when it was read last."""
 
     last: str = ""
     shapes: list[str] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
     """The last ones, to tell which are usual."""
-    labels: Labels = field(default_factory=dict)
+    labels: ElementLabels = field(default_factory=dict)
     tag: str = ""
     own: str = ""
     """Its id, classes and the names in its attributes, as one text."""
@@ -79,9 +79,9 @@ class Known:
         return [word for words in self.near for word in words]
 
 
-def marks_in(labels: Labels) -> list[str]:
+def marks_in(labels: ElementLabels) -> list[str]:
     """Return the words that say which value it is."""
     if "row" in labels:
         return [labels[where] for where in ("row", "column") if where in labels]
-    beside = next((labels[where] for where in BESIDE if where in labels), "")
+    beside = next((labels[where] for where in MARK_POSITIONS if where in labels), "")
     return list(dict.fromkeys(filter(None, (labels.get("column"), beside, labels.get("group")))))

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from tarantula.streams.texts_part_words import folded
+from tarantula.streams.texts_part_words import fold_text
 
-WORDS = "a"
+WORDS_SHAPE = "a"
 """The shape of a text without numbers, or with too much around them."""
 LONGEST_SHAPE = 40
-LONGEST_UNIT = 6
-FEW = 5
+LONGEST_UNIT_SHAPE = 6
+FEW_NUMBERS = 5
 """Numbers, of which nobody knows yet how far they go."""
 LEAST_SLACK = 1.0
 """By how much any number may differ from those before: small counts go up and down."""
@@ -26,28 +26,28 @@ def shape_of(text: str) -> str:
     if not text:
         return ""
     if len(text) > 10 * LONGEST_SHAPE:
-        return WORDS
+        return WORDS_SHAPE
     numbered = _NUMBERS.sub("9", _DATES.sub("9/9/9", text))
-    bare = _SIGNS.sub("", folded(numbered))
+    bare = _SIGNS.sub("", fold_text(numbered))
     if "9" not in bare:
-        return WORDS if any(letter.isalnum() for letter in bare) else bare[:LONGEST_SHAPE]
+        return WORDS_SHAPE if any(letter.isalnum() for letter in bare) else bare[:LONGEST_SHAPE]
     if bare.count("9") == 1:
         # A unit may stand on either side of its number.
         bare = "9" + bare.replace("9", "").lstrip("+-−–")
-    return bare if len(bare) <= LONGEST_SHAPE else WORDS
+    return bare if len(bare) <= LONGEST_SHAPE else WORDS_SHAPE
 
 
-def fits(shape: str, known: Iterable[str], *, loosely: bool) -> bool:
+def shape_fits(shape: str, known: Iterable[str], *, loosely: bool) -> bool:
     """Whether a text may be one of those that were there: its unit may come or go only where words agree.
 
     Where there were words, there may be anything.
     """
-    return any(one in (shape, WORDS) or (loosely and _differ_by_unit(shape, one)) for one in known)
+    return any(one in (shape, WORDS_SHAPE) or (loosely and _differ_by_unit(shape, one)) for one in known)
 
 
 def _differ_by_unit(first: str, second: str) -> bool:
     short, long = sorted((first, second), key=len)
-    is_unit = long.count("9") == 1 and len(long) <= LONGEST_UNIT and ":" not in long
+    is_unit = long.count("9") == 1 and len(long) <= LONGEST_UNIT_SHAPE and ":" not in long
     return short == "9" and long.startswith("9") and is_unit
 
 
@@ -77,5 +77,5 @@ def is_usual(number: float, past: Sequence[float], width: float = 1.0) -> bool:
     ordered = sorted(past)
     edge = len(ordered) // 20
     low, high, middle = ordered[edge], ordered[-1 - edge], median(ordered)
-    slack = width * max(3 * (high - low), abs(middle) * (0.5 if len(ordered) < FEW else 0.25), LEAST_SLACK)
+    slack = width * max(3 * (high - low), abs(middle) * (0.5 if len(ordered) < FEW_NUMBERS else 0.25), LEAST_SLACK)
     return low - slack <= number <= high + slack

@@ -8,17 +8,17 @@ from itertools import islice
 from turbohtml import Document, Element, Node, Text
 
 from tarantula.streams.relocate.page_text import LONGEST_LABEL, as_label, strings_of, text_of
-from tarantula.streams.relocate.tables import Grid, grid_of
-from tarantula.streams.relocate.tables_part_cells import column_titles, holds_one_of, row_title, title_above
+from tarantula.streams.relocate.tables import TableGrid, grid_of
+from tarantula.streams.relocate.tables_part_cells import column_titles, contains_any, row_title, title_above
 
-Labels = dict[str, str]
+ElementLabels = dict[str, str]
 """Words by where they stand: row, column, above (the column's title), term, aria, before, after, group, headings."""
-HEADING_MARKS = ("heading", "heading_2", "heading_3")
+HEADING_KEYS = ("heading", "heading_2", "heading_3")
 LONGEST_CELL = 150
 """Letters of a cell of a table that is one; what holds more is a part of a page that is laid out in cells."""
 
-RANKED = ("h1", "h2", "h3", "h4", "h5", "h6")
-HEADINGS = (*RANKED, "caption")
+RANKED_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+HEADINGS = (*RANKED_HEADINGS, "caption")
 _BORDERS = frozenset("td th tr li dd article section aside main body table form fieldset nav footer".split())
 _GROUPS = frozenset("li article section fieldset figure aside".split())
 _OWN_HEADINGS = frozenset("section article aside li nav footer table".split())
@@ -26,21 +26,21 @@ _LEVELS = 4
 _SIBLINGS = 12
 
 
-class Sight:
+class LabelledPage:
     """A page as it is looked at: each table is taken apart once, and what is followed is no label of anything."""
 
     def __init__(self, document: Document, values: frozenset[Element] = frozenset()) -> None:
         self.document = document
         self.values = values
-        self._grids: dict[Element, Grid] = {}
+        self._grids: dict[Element, TableGrid] = {}
 
-    def grid(self, table: Element) -> Grid:
+    def grid(self, table: Element) -> TableGrid:
         """Return the cells of a table."""
         if table not in self._grids:
             self._grids[table] = grid_of(table)
         return self._grids[table]
 
-    def labels(self, element: Element) -> Labels:
+    def labels(self, element: Element) -> ElementLabels:
         """Return the words by which an element is known."""
         labels = self._in_table(element)
         others = self.values - {element}
@@ -52,10 +52,10 @@ class Sight:
             labels["group"] = _group(element, known, others)
         labels["aria"] = as_label(element.attr("aria-label") or "")
         headings = [labels.pop("caption", ""), *_headings(element)]
-        labels.update(zip(HEADING_MARKS, (heading for heading in headings if heading), strict=False))
+        labels.update(zip(HEADING_KEYS, (heading for heading in headings if heading), strict=False))
         return {where: label for where, label in labels.items() if label}
 
-    def _in_table(self, element: Element) -> Labels:
+    def _in_table(self, element: Element) -> ElementLabels:
         cell = element.closest("td, th")
         table = cell.closest("table") if cell is not None else None
         if cell is None or table is None or len(text_of(cell)) > LONGEST_CELL:
@@ -73,7 +73,7 @@ class Sight:
         labels["caption"] = as_label(text_of(caption)) if caption is not None else ""
         return labels
 
-    def _beside(self, element: Element) -> Labels:
+    def _beside(self, element: Element) -> ElementLabels:
         node: Node = element
         for _ in range(_LEVELS):
             parent = node.parent
@@ -93,7 +93,7 @@ class Sight:
 
     def _nearest(self, siblings: Iterator[Node], end: int) -> str:
         for sibling in islice(siblings, _SIBLINGS):
-            if isinstance(sibling, Element) and holds_one_of(sibling, self.values):
+            if isinstance(sibling, Element) and contains_any(sibling, self.values):
                 continue
             strings = strings_of(sibling)
             if strings and (label := as_label(strings[end])):
@@ -147,7 +147,7 @@ def _headings(element: Element) -> list[str]:
             if heading is not None and heading.tag < rank and (label := as_label(text_of(heading))):
                 found.append(label)
                 rank = heading.tag
-                if rank == "h1" or len(found) == len(HEADING_MARKS):
+                if rank == "h1" or len(found) == len(HEADING_KEYS):
                     return found
         if not isinstance(node.parent, Element):
             break
@@ -156,11 +156,11 @@ def _headings(element: Element) -> list[str]:
 
 
 def _heading_in(element: Element) -> Element | None:
-    if element.tag in RANKED:
+    if element.tag in RANKED_HEADINGS:
         return element
     if element.tag in _OWN_HEADINGS or element.tag == "head":
         return None
-    inside = element.select(", ".join(RANKED))
+    inside = element.select(", ".join(RANKED_HEADINGS))
     if not inside:
         return None
     # A heading with more than a line of its own heads what it stands with, not what follows.

@@ -8,12 +8,12 @@ from functools import lru_cache
 
 from turbohtml import Element, Node, Text
 
-from tarantula.streams.texts_part_words import folded
+from tarantula.streams.texts_part_words import fold_text
 
-UNSEEN = frozenset({"script", "style", "template", "noscript", "head", "svg"})
+INVISIBLE_TAGS = frozenset({"script", "style", "template", "noscript", "head", "svg"})
 LONGEST_LABEL = 80
-MOST_WORDS = 10
-LONGEST_SEEN = 20_000
+MOST_LABEL_WORDS = 10
+LONGEST_ELEMENT_TEXT = 20_000
 """Letters of a part of a page: of what is longer, the beginning."""
 _IN_LINE = frozenset(
     "a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark meter output q s samp small span strike"
@@ -46,9 +46,9 @@ def as_title(text: str) -> str:
     """Return the words of a title, which may be a single letter."""
     if not text or len(text) > LONGEST_LABEL or _VALUES.match(text):
         return ""
-    if text.endswith(("?", "!")) or text.count(" ") >= MOST_WORDS:
+    if text.endswith(("?", "!")) or text.count(" ") >= MOST_LABEL_WORDS:
         return ""
-    bare = _CHANGING.sub("#", folded(text)).strip(_EDGES)
+    bare = _CHANGING.sub("#", fold_text(text)).strip(_EDGES)
     return bare if any(map(str.isalpha, bare)) else ""
 
 
@@ -58,26 +58,26 @@ def text_of(node: Node) -> str:
     What stands in lines, cells or blocks of its own is apart, and so is what is raised: 12<sup>50</sup> is not 1250.
     """
     if isinstance(node, Text):
-        return " ".join(node.data[:LONGEST_SEEN].split())
-    if not isinstance(node, Element) or node.tag in UNSEEN:
+        return " ".join(node.data[:LONGEST_ELEMENT_TEXT].split())
+    if not isinstance(node, Element) or node.tag in INVISIBLE_TAGS:
         return ""
     children = node.children
     if len(children) == 1 and isinstance(children[0], Text):
-        return " ".join(children[0].data[:LONGEST_SEEN].split())
+        return " ".join(children[0].data[:LONGEST_ELEMENT_TEXT].split())
     return " ".join("".join(_seen(node)).split())
 
 
 def _seen(element: Element) -> Iterator[str]:
     waiting: list[Node | str] = [*reversed(element.children)]
     letters = 0
-    while waiting and letters < LONGEST_SEEN:
+    while waiting and letters < LONGEST_ELEMENT_TEXT:
         node = waiting.pop()
         if isinstance(node, str):
             yield node
         elif isinstance(node, Text):
-            yield node.data[:LONGEST_SEEN]
+            yield node.data[:LONGEST_ELEMENT_TEXT]
             letters += len(node.data)
-        elif isinstance(node, Element) and node.tag not in UNSEEN:
+        elif isinstance(node, Element) and node.tag not in INVISIBLE_TAGS:
             if node.tag not in _IN_LINE:
                 yield " "
                 waiting.append(" ")
@@ -89,6 +89,6 @@ def strings_of(node: Node) -> list[str]:
     if isinstance(node, Text):
         text = " ".join(node.data[:2000].split())
         return [text] if text else []
-    if not isinstance(node, Element) or node.tag in UNSEEN:
+    if not isinstance(node, Element) or node.tag in INVISIBLE_TAGS:
         return []
     return [" ".join(one[:2000].split()) for one in node.stripped_strings]

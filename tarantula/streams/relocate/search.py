@@ -6,29 +6,29 @@ from collections.abc import Sequence
 
 from turbohtml import Element
 
-from tarantula.streams.relocate.fingerprint import Read, about, landmark, language, twins
-from tarantula.streams.relocate.fingerprint_part_known import Known
-from tarantula.streams.relocate.fingerprint_part_shape import fits, is_usual, number_in, shape_of
-from tarantula.streams.relocate.labels import HEADING_MARKS, Sight
-from tarantula.streams.relocate.search_part_candidates import Candidate, Candidates
-from tarantula.streams.relocate.search_part_outcome import Found, Gone, Outcome, Unsure
+from tarantula.streams.relocate.fingerprint import TextReader, count_twins, landmark_of, language_of, page_topic
+from tarantula.streams.relocate.fingerprint_part_known import ElementFingerprint
+from tarantula.streams.relocate.fingerprint_part_shape import is_usual, number_in, shape_fits, shape_of
+from tarantula.streams.relocate.labels import HEADING_KEYS, LabelledPage
+from tarantula.streams.relocate.search_part_candidates import ElementCandidate, ElementCandidates
+from tarantula.streams.relocate.search_part_outcome import Located, LocatedDoubtfully, LocateResult, NotLocated
 
-FAR_OUTSIDE = 10.0
+FAR_OUTSIDE_FACTOR = 10.0
 """How much wider than usual the range is of an element that is where it always was."""
 
 
-class Search:
+class ElementSearch:
     """Looks at all that any way leads to."""
 
-    def __init__(self, sight: Sight, known: Known, chosen: list[Element], read: Read) -> None:
+    def __init__(self, sight: LabelledPage, known: ElementFingerprint, chosen: list[Element], read: TextReader) -> None:
         self._sight, self._known, self._document = sight, known, sight.document
-        self._page = Candidates(sight, known, chosen, read)
+        self._page = ElementCandidates(sight, known, chosen, read)
         self._candidates = [candidate for candidate in self._page.all() if candidate.text]
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> LocateResult:
         """Say where the value is, if that is sure."""
         known = self._known
-        if is_about_something_else(known, about(self._document)) and not self._is_translated():
+        if has_other_topic(known, page_topic(self._document)) and not self._is_translated():
             return self._another_page()
         exactly, loosely = ([one for one in self._candidates if self._fits(one, loosely=way)] for way in (False, True))
         if not known.marks:
@@ -38,16 +38,16 @@ class Search:
                 return self._by_words(same)
         return self._with_other_words(loosely) if loosely else self._nothing_like_it()
 
-    def _fits(self, one: Candidate, *, loosely: bool) -> bool:
-        return fits(shape_of(one.text), self._known.shapes, loosely=loosely)
+    def _fits(self, one: ElementCandidate, *, loosely: bool) -> bool:
+        return shape_fits(shape_of(one.text), self._known.shapes, loosely=loosely)
 
-    def _another_page(self) -> Outcome:
+    def _another_page(self) -> LocateResult:
         there = [one for one in self._candidates if one.chosen or one.named]
-        now = _quoted([words for words in about(self._document) if words])
+        now = _quoted([words for words in page_topic(self._document) if words])
         why = f"The page was about {_quoted([words for words in self._known.about if words])}, and is now about {now}."
-        return _unsure(_best(there), why) if there else Gone(why)
+        return _unsure(_best(there), why) if there else NotLocated(why)
 
-    def _by_words(self, same: list[Candidate]) -> Outcome:
+    def _by_words(self, same: list[ElementCandidate]) -> LocateResult:
         one = self._the_only(same)
         if one is None:
             return _unsure(_best(same), f"{len(same)} values on the page have the same words beside them.")
@@ -55,28 +55,30 @@ class Search:
             return _unsure(one, complaint)
         if self._known.shared and not (one.chosen and one.on_path):
             return _unsure(one, "Other values had the same words beside them, and it is not in its place any more.")
-        headings = [self._known.labels[where] for where in HEADING_MARKS if where in self._known.labels]
+        headings = [self._known.labels[where] for where in HEADING_KEYS if where in self._known.labels]
         in_its_part = any(heading in one.labels.values() for heading in headings)
         if one.chosen or one.named or one.by_structure or in_its_part:
             return _found(one)
         return _unsure(one, "Only the words beside it are the same; all around it is new.")
 
-    def _with_other_words(self, like: list[Candidate]) -> Outcome:
+    def _with_other_words(self, like: list[ElementCandidate]) -> LocateResult:
         one = _best(like)
         there = set(one.labels.values())
         if self._is_translated() and all(mark in there or mark not in self._page.words for mark in self._known.marks):
             as_before = one.chosen and one.on_path and one.is_as_it_was
-            alone = twins(one.element, self._known.shapes) == self._known.twins
+            alone = count_twins(one.element, self._known.shapes) == self._known.twins
             if as_before and alone and not self._complaint(one):
                 return _found(one)
         if not (one.chosen or one.named):
-            return Gone(f"{_quoted(self._known.marks)} is not on the page, or nothing stands beside it that fits.")
+            return NotLocated(
+                f"{_quoted(self._known.marks)} is not on the page, or nothing stands beside it that fits."
+            )
         now = [label for label in one.labels.values() if label not in self._known.labels.values()]
         before = _quoted(self._known.marks)
         said = f"{before} stood beside it; now there is {_quoted(now)}." if now else f"{before} stood beside it."
         return _unsure(one, said)
 
-    def _by_place(self, like: list[Candidate]) -> Outcome:
+    def _by_place(self, like: list[ElementCandidate]) -> LocateResult:
         sure = [one for one in like if (one.chosen or one.named) and one.by_structure]
         one = self._the_only(sure)
         if one is None or one.elsewhere:
@@ -84,10 +86,10 @@ class Search:
         complaint = self._complaint(one)
         return _unsure(one, complaint) if complaint else _found(one)
 
-    def _the_only(self, candidates: list[Candidate]) -> Candidate | None:
+    def _the_only(self, candidates: list[ElementCandidate]) -> ElementCandidate | None:
         if len({one.text for one in candidates}) == 1:
             return _best(candidates)
-        twins_now = [one for one in candidates if twins(one.element, self._known.shapes) == self._known.twins]
+        twins_now = [one for one in candidates if count_twins(one.element, self._known.shapes) == self._known.twins]
         for narrowed in (
             [one for one in candidates if one.named],
             [one for one in candidates if one.is_as_it_was and self._known.own] if _are_beside(candidates) else [],
@@ -97,7 +99,7 @@ class Search:
                 return narrowed[0]
         return None
 
-    def _has_its_words(self, one: Candidate) -> bool:
+    def _has_its_words(self, one: ElementCandidate) -> bool:
         """Whether the words beside a candidate are those that were known, and none says that it is another one."""
         now = one.labels
         known, there = self._known.labels, set(now.values())
@@ -106,7 +108,7 @@ class Search:
         for where, label in known.items():
             if label in there:
                 continue
-            if label in self._page.headings if where in HEADING_MARKS else (where in now or label in self._page.words):
+            if label in self._page.headings if where in HEADING_KEYS else (where in now or label in self._page.words):
                 return False
         is_in_its_place = one.chosen and one.on_path and one.is_as_it_was
         if is_in_its_place or len(self._known.marks) > 1:
@@ -120,7 +122,7 @@ class Search:
         known = self._known
         return label is not None and label not in (*known.labels.values(), *known.around, *known.about)
 
-    def _complaint(self, one: Candidate) -> str:
+    def _complaint(self, one: ElementCandidate) -> str:
         known = self._known
         named = [other for other in self._candidates if other.named and other.text != one.text]
         if named and not one.named:
@@ -128,44 +130,44 @@ class Search:
         is_one_of_them = one.text != known.last and one.text in known.rivals and self._page.texts.count(one.text) == 1
         if is_one_of_them and known.last in self._page.texts:
             return "It is the text that stood beside it, and its own is elsewhere on the page."
-        if landmark(one.element) != known.landmark and not one.chosen:
+        if landmark_of(one.element) != known.landmark and not one.chosen:
             return "It stands in another part of the page."
-        width = FAR_OUTSIDE if one.chosen and one.is_as_it_was else 1.0
+        width = FAR_OUTSIDE_FACTOR if one.chosen and one.is_as_it_was else 1.0
         number = number_in(one.text) if shape_of(one.text).count("9") == 1 else None
         if number is not None and not is_usual(number, known.numbers, width):
             return f"The page has changed, and {one.text[:60]!r} is far from what was usual."
         return ""
 
-    def _nothing_like_it(self) -> Outcome:
+    def _nothing_like_it(self) -> LocateResult:
         there = [one for one in self._candidates if one.chosen or one.named]
         if not there:
-            return Gone("Nothing on the page fits its selector, nor anything else that is known of it.")
+            return NotLocated("Nothing on the page fits its selector, nor anything else that is known of it.")
         one = _best(there)
         return _unsure(one, f"Where there were texts as {self._known.last[:60]!r} there is now {one.text[:60]!r}.")
 
     def _is_translated(self) -> bool:
-        now = language(self._document)
+        now = language_of(self._document)
         return bool(now and self._known.language and now != self._known.language)
 
 
-def is_about_something_else(known: Known, now: list[str]) -> bool:
+def has_other_topic(known: ElementFingerprint, now: list[str]) -> bool:
     """Whether both the title and the first heading of a page are others than they were."""
     return all(before and after and before != after for before, after in zip(known.about, now, strict=False))
 
 
-def _are_beside(candidates: list[Candidate]) -> bool:
+def _are_beside(candidates: list[ElementCandidate]) -> bool:
     return len({one.element.parent for one in candidates}) == 1
 
 
-def _found(one: Candidate) -> Found:
-    return Found(one.element, one.text, one.labels, moved=True)
+def _found(one: ElementCandidate) -> Located:
+    return Located(one.element, one.text, one.labels, moved=True)
 
 
-def _unsure(one: Candidate, why: str) -> Unsure:
-    return Unsure(one.text, why, one.element)
+def _unsure(one: ElementCandidate, why: str) -> LocatedDoubtfully:
+    return LocatedDoubtfully(one.text, why, one.element)
 
 
-def _best(candidates: list[Candidate]) -> Candidate:
+def _best(candidates: list[ElementCandidate]) -> ElementCandidate:
     return max(candidates, key=lambda one: (one.chosen + one.named + one.on_path + one.near, one.chosen))
 
 

@@ -9,26 +9,26 @@ from itertools import islice
 
 from turbohtml import Element, Text
 
-from tarantula.streams.relocate.fingerprint import Read, core, near, own_of
-from tarantula.streams.relocate.fingerprint_part_known import Known
-from tarantula.streams.relocate.fingerprint_part_shape import fits, shape_of
-from tarantula.streams.relocate.labels import HEADINGS, Labels, Sight
-from tarantula.streams.relocate.page_text import UNSEEN, as_label, text_of
+from tarantula.streams.relocate.fingerprint import TextReader, innermost_element, nearby_labels, own_names
+from tarantula.streams.relocate.fingerprint_part_known import ElementFingerprint
+from tarantula.streams.relocate.fingerprint_part_shape import shape_fits, shape_of
+from tarantula.streams.relocate.labels import HEADINGS, ElementLabels, LabelledPage
+from tarantula.streams.relocate.page_text import INVISIBLE_TAGS, as_label, text_of
 
-MOST_LOOKED_AT = 2000
-CLOSE = 3
+MOST_CANDIDATES = 2000
+CLOSE_WORDS = 3
 """Words on each side of a value that are its company."""
-MOST_TEXTS = 30_000
+MOST_PAGE_TEXTS = 30_000
 """Of a page: what is further down is not looked at."""
 
 
 @dataclass(slots=True)
-class Candidate:
+class ElementCandidate:
     """One element, and which ways lead to it."""
 
     element: Element
     text: str
-    labels: Labels
+    labels: ElementLabels
     chosen: bool = False
     """By the selector that somebody gave."""
     named: bool = False
@@ -50,17 +50,17 @@ class Candidate:
         return self.on_path or self.near >= 0.5
 
 
-class Candidates:
+class ElementCandidates:
     """All of them on one page."""
 
-    def __init__(self, sight: Sight, known: Known, chosen: list[Element], read: Read) -> None:
+    def __init__(self, sight: LabelledPage, known: ElementFingerprint, chosen: list[Element], read: TextReader) -> None:
         self._sight, self._known, self._read = sight, known, read
         self._document = sight.document
-        self._chosen = {core(element) for element in chosen[:MOST_LOOKED_AT]}
-        self._named = {core(element) for name in known.names for element in self._only(name)}
-        self._on_path = {core(element) for path in known.paths for element in self._only(path)}
+        self._chosen = {innermost_element(element) for element in chosen[:MOST_CANDIDATES]}
+        self._named = {innermost_element(element) for name in known.names for element in self._only(name)}
+        self._on_path = {innermost_element(element) for path in known.paths for element in self._only(path)}
 
-    def all(self) -> Iterator[Candidate]:
+    def all(self) -> Iterator[ElementCandidate]:
         """Yield every candidate once."""
         seen = set[Element]()
         for element in (*self._chosen, *self._named, *self._on_path, *self._like_it()):
@@ -84,10 +84,10 @@ class Candidates:
         return {as_label(text_of(heading)) for heading in self._document.select(", ".join(HEADINGS))}
 
     def _nodes(self) -> Iterator[Text]:
-        for node in islice(self._document.descendants, 4 * MOST_TEXTS):
+        for node in islice(self._document.descendants, 4 * MOST_PAGE_TEXTS):
             if isinstance(node, Text) and node.data.strip():
                 parent = node.parent
-                if isinstance(parent, Element) and parent.tag not in UNSEEN and parent.tag != "title":
+                if isinstance(parent, Element) and parent.tag not in INVISIBLE_TAGS and parent.tag != "title":
                     yield node
 
     def _only(self, selector: str) -> list[Element]:
@@ -100,21 +100,21 @@ class Candidates:
             return ()
         parents = (node.parent for node in self._nodes())
         leaves = dict.fromkeys(parent for parent in parents if isinstance(parent, Element))
-        like = (core(leaf) for leaf in leaves if self._fits(self._read(leaf)))
-        return islice(like, MOST_LOOKED_AT)
+        like = (innermost_element(leaf) for leaf in leaves if self._fits(self._read(leaf)))
+        return islice(like, MOST_CANDIDATES)
 
     def _closest(self, around: list[list[str]]) -> set[str]:
-        return {word for words in around for word in words[:CLOSE]} - set(self._known.marks)
+        return {word for words in around for word in words[:CLOSE_WORDS]} - set(self._known.marks)
 
     def _fits(self, text: str) -> bool:
-        return bool(text) and fits(shape_of(text), self._known.shapes, loosely=True)
+        return bool(text) and shape_fits(shape_of(text), self._known.shapes, loosely=True)
 
-    def _judged(self, element: Element) -> Candidate:
+    def _judged(self, element: Element) -> ElementCandidate:
         known = self._known
-        around = near(element) if known.near else [[], []]
+        around = nearby_labels(element) if known.near else [[], []]
         words = {word for some in around for word in some}
         share = sum(1 for word in known.around if word in words) / len(known.around) if known.around else 0.0
-        return Candidate(
+        return ElementCandidate(
             element,
             self._read(element),
             self._sight.labels(element),
@@ -124,5 +124,5 @@ class Candidates:
             elsewhere=len(self._on_path) > 1,
             near=share,
             has_company=bool(self._closest(known.near) & self._closest(around)),
-            is_as_it_was=element.tag == known.tag and own_of(element) == known.own,
+            is_as_it_was=element.tag == known.tag and own_names(element) == known.own,
         )

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 from turbohtml import Element
 
-from tarantula.streams.relocate.labels import Labels
+from tarantula.streams.relocate.labels import ElementLabels
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Located:
     """The element, and its text."""
 
     element: Element
     text: str
-    labels: Labels
+    labels: ElementLabels
     moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Unsure:
+class LocatedDoubtfully:
     """A text that may be another one, and why."""
 
     text: str
@@ -29,10 +29,10 @@ class Unsure:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class NotLocated:
     """Nothing, and why."""
 
     why: str
 
 
-Outcome = Found | Unsure | Gone
+LocateResult = Located | LocatedDoubtfully | NotLocated

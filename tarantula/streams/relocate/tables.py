@@ -9,14 +9,14 @@ from turbohtml import Element
 
 from tarantula.streams.relocate.page_text import as_label, text_of
 
-CELLS = frozenset({"td", "th"})
-MOST_ROWS = 5000
-MOST_COLUMNS = 500
+CELL_TAGS = frozenset({"td", "th"})
+MOST_TABLE_ROWS = 5000
+MOST_TABLE_COLUMNS = 500
 """What is further right or below is not looked at: a cell may say that it is a thousand columns wide."""
 
 
 @dataclass(slots=True)
-class Grid:
+class TableGrid:
     """Cells by row and column; ``None`` where there is none."""
 
     rows: list[list[Element | None]] = field(default_factory=list)
@@ -43,11 +43,11 @@ class Grid:
         return [self.title_of(column) for column in range(max(map(len, self.rows), default=0))]
 
 
-def grid_of(table: Element) -> Grid:
+def grid_of(table: Element) -> TableGrid:
     """Return the cells of a table, without those of tables inside."""
-    grid = Grid()
+    grid = TableGrid()
     open_below: dict[int, tuple[int, Element]] = {}
-    written = list(islice(_rows_of(table), MOST_ROWS))
+    written = list(islice(_rows_of(table), MOST_TABLE_ROWS))
     for row in written:
         grid.rows.append(_placed(row, open_below))
         for column, cell in enumerate(grid.rows[-1]):
@@ -70,7 +70,7 @@ def _rows_of(table: Element) -> list[Element]:
 
 def cells_of(row: Element) -> list[Element]:
     """Return the cells of a row as they are written."""
-    return [cell for cell in row if isinstance(cell, Element) and cell.tag in CELLS]
+    return [cell for cell in row if isinstance(cell, Element) and cell.tag in CELL_TAGS]
 
 
 def _placed(row: Element, open_below: dict[int, tuple[int, Element]]) -> list[Element | None]:
@@ -86,12 +86,12 @@ def _placed(row: Element, open_below: dict[int, tuple[int, Element]]) -> list[El
     still_open: dict[int, tuple[int, Element]] = {}
     for cell in cells_of(row):
         fill_from_above()
-        width, height = _span(cell, "colspan", MOST_COLUMNS), _span(cell, "rowspan", MOST_ROWS)
-        for _ in range(min(width, MOST_COLUMNS - len(placed))):
+        width, height = _span(cell, "colspan", MOST_TABLE_COLUMNS), _span(cell, "rowspan", MOST_TABLE_ROWS)
+        for _ in range(min(width, MOST_TABLE_COLUMNS - len(placed))):
             if height > 1:
                 still_open[len(placed)] = (height - 1, cell)
             placed.append(cell)
-    while open_below and len(placed) < MOST_COLUMNS:
+    while open_below and len(placed) < MOST_TABLE_COLUMNS:
         if len(placed) not in open_below:
             placed.append(None)
         fill_from_above()

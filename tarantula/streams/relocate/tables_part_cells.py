@@ -5,17 +5,17 @@ from __future__ import annotations
 from turbohtml import Element
 
 from tarantula.streams.relocate.page_text import as_label, as_title, text_of
-from tarantula.streams.relocate.tables import CELLS, Grid
+from tarantula.streams.relocate.tables import CELL_TAGS, TableGrid
 
 
-def row_title(grid: Grid, cell: Element, values: frozenset[Element]) -> str:
+def row_title(grid: TableGrid, cell: Element, values: frozenset[Element]) -> str:
     """Return the words that a row begins with; its number, if it is only numbered; nothing if they are a value."""
     row, column = grid.places[cell]
     number = ""
     for other in grid.rows[row]:
         if other is None or other is cell:
             continue
-        if holds_one_of(other, values):
+        if contains_any(other, values):
             return number
         text = text_of(other)
         if title := as_label(text):
@@ -28,7 +28,7 @@ def row_title(grid: Grid, cell: Element, values: frozenset[Element]) -> str:
     return number if first is not None and first.tag == "th" else ""
 
 
-def column_titles(grid: Grid, cell: Element) -> tuple[str, str]:
+def column_titles(grid: TableGrid, cell: Element) -> tuple[str, str]:
     """Return the words right above a column, and those above them."""
     row, column = grid.places[cell]
     if row < grid.heads:
@@ -43,7 +43,12 @@ def title_above(element: Element) -> str:
     for _ in range(2):
         row = node.parent
         rows = row.parent if isinstance(row, Element) else None
-        if not isinstance(row, Element) or not isinstance(rows, Element) or row.tag in CELLS or rows.tag in CELLS:
+        if (
+            not isinstance(row, Element)
+            or not isinstance(rows, Element)
+            or row.tag in CELL_TAGS
+            or rows.tag in CELL_TAGS
+        ):
             return ""
         parts, first = _elements(row), next(iter(_elements(rows)), row)
         texts = [text_of(part) for part in _elements(first)] if first is not row else []
@@ -54,7 +59,7 @@ def title_above(element: Element) -> str:
     return ""
 
 
-def holds_one_of(element: Element, values: frozenset[Element]) -> bool:
+def contains_any(element: Element, values: frozenset[Element]) -> bool:
     """Whether one of some values is in an element, or is it."""
     return any(value is element or element in value.ancestors for value in values)
 

@@ -7,17 +7,17 @@ from collections.abc import Set as AbstractSet
 from turbohtml import Document, Element
 
 from tarantula.streams.relocate.page_text import text_of
-from tarantula.streams.relocate.tables import Grid, grid_of
-from tarantula.streams.selectors import by_css
-from tarantula.streams.texts_part_words import folded
+from tarantula.streams.relocate.tables import TableGrid, grid_of
+from tarantula.streams.selectors import select_css
+from tarantula.streams.texts_part_words import fold_text
 
 MOST_TABLES = 200
 """Of a page, among which the one with the titles is looked for."""
 
 
-def the_table(document: Document, selector: str, titles: AbstractSet[str], rows: AbstractSet[str]) -> Grid | str:
+def find_table(document: Document, selector: str, titles: AbstractSet[str], rows: AbstractSet[str]) -> TableGrid | str:
     """Return the table that a selector fits, or the only one with all the titles; or say why there is none."""
-    fitting = by_css(document, selector)[:MOST_TABLES] if selector else []
+    fitting = select_css(document, selector)[:MOST_TABLES] if selector else []
     chosen = [table for element in fitting if (table := _table_at(element)) is not None]
     if not titles and not rows:
         return grid_of(chosen[0]) if len(chosen) == 1 else f"The selector fits {len(chosen) or 'no'} tables, not one."
@@ -34,13 +34,13 @@ def _table_at(element: Element) -> Element | None:
     return element if element.tag == "table" else element.select_one("table") or element.closest("table")
 
 
-def _has(grid: Grid, titles: AbstractSet[str], rows: AbstractSet[str]) -> bool:
-    if not titles <= {folded(title) for title in grid.titles()}:
+def _has(grid: TableGrid, titles: AbstractSet[str], rows: AbstractSet[str]) -> bool:
+    if not titles <= {fold_text(title) for title in grid.titles()}:
         return False
-    return not rows or rows <= {folded(name_of(cells, None)) for cells in grid.rows}
+    return not rows or rows <= {fold_text(row_name(cells, None)) for cells in grid.rows}
 
 
-def name_of(cells: list[Element | None], column: int | None) -> str:
+def row_name(cells: list[Element | None], column: int | None) -> str:
     """Return the name of a row: what is in a column, or else its first words."""
     if column is not None:
         cell = cells[column] if column < len(cells) else None

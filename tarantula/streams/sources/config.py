@@ -19,14 +19,21 @@ from pydantic import (
 from tarantula.core import messages
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import canonical, is_web
-from tarantula.publications.fields import Addresses, Words, at_least, more_than_nothing
-from tarantula.streams.sources.config_part_interval import Interval
-from tarantula.streams.sources.config_part_names import check_name
-from tarantula.streams.sources.config_part_source_field import MODEL, SourceField
-from tarantula.streams.sources.config_part_steps import STORED, Step
-from tarantula.streams.sources.request import Method, Sent, check_body, check_headers, check_method, sent
-from tarantula.streams.sources.request_part_secrets import HIDDEN, is_secret
-from tarantula.streams.sources.request_part_variables import filled
+from tarantula.publications.fields import AddressesField, TextField, at_least, more_than_zero
+from tarantula.streams.sources.config_part_interval import IntervalSeconds
+from tarantula.streams.sources.config_part_names import check_source_name
+from tarantula.streams.sources.config_part_source_field import FROZEN_MODEL, SourceField
+from tarantula.streams.sources.config_part_steps import STORED_CONTEXT, BrowserStep
+from tarantula.streams.sources.request import (
+    RequestMethod,
+    SourceRequest,
+    build_request,
+    check_body,
+    check_headers,
+    check_method,
+)
+from tarantula.streams.sources.request_part_secrets import SECRET_PLACEHOLDER, is_secret
+from tarantula.streams.sources.request_part_variables import fill_variables
 from tarantula.streams.sources.retention import Retention
 
 MOST_FIELDS = 100
@@ -35,9 +42,9 @@ MOST_FIELDS = 100
 class SourceConfig(BaseModel):
     """What is read, from where, how often, and for whom."""
 
-    model_config = MODEL
+    model_config = FROZEN_MODEL
 
-    name: Annotated[str, AfterValidator(check_name)]
+    name: Annotated[str, AfterValidator(check_source_name)]
     """Words with dots between them: weather.lisboa."""
     url: str
     """Where it is read; {words} in braces stand for variables."""
@@ -49,21 +56,21 @@ class SourceConfig(BaseModel):
     """What else the adapter wants to know."""
     variables: dict[str, str] = Field(default_factory=dict)
     """What stands in the place of {words} in the URL, in what is sent and in the steps."""
-    method: Annotated[Method, BeforeValidator(check_method)] = Method.GET
+    method: Annotated[RequestMethod, BeforeValidator(check_method)] = RequestMethod.GET
     """How its server is asked: GET, or POST with what is sent."""
     headers: dict[str, str] = Field(default_factory=dict)
     """What its server is told beside, as an API key: {words} in braces stand for variables."""
     body: str = ""
     """What is sent, as JSON, a form or XML; {words} in braces stand for variables."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[BrowserStep, ...] = ()
     """What a browser does before the page is read."""
     render: bool = False
     """Whether the page is read as a browser shows it."""
-    interval: Interval = 300.0
+    interval: IntervalSeconds = 300.0
     """Seconds between two readings."""
-    title: Words = ""
+    title: TextField = ""
     """What people call it."""
-    description: Words = ""
+    description: TextField = ""
     """What it is, in words."""
     tags: tuple[str, ...] = ()
     """Words by which it is found."""
@@ -75,13 +82,13 @@ class SourceConfig(BaseModel):
     """Whether it is left alone for now."""
     misses: Annotated[int, AfterValidator(at_least(1, "The misses"))] = 3
     """After how many readings without a value somebody is told."""
-    notify: Addresses = Field(default_factory=list)
+    notify: AddressesField = Field(default_factory=list)
     """Whom to tell when it is not found any more: addresses of Apprise."""
     delay: Annotated[float, AfterValidator(at_least(0, "The delay"))] = 1.0
     """Seconds between two visits to its server."""
-    timeout: Annotated[float, AfterValidator(more_than_nothing("The timeout"))] = 30.0
+    timeout: Annotated[float, AfterValidator(more_than_zero("The timeout"))] = 30.0
     """Seconds for one reading."""
-    max_size: Annotated[int, AfterValidator(more_than_nothing("The largest size"))] = 5_000_000
+    max_size: Annotated[int, AfterValidator(more_than_zero("The largest size"))] = 5_000_000
     """Largest page, in bytes."""
     robots: bool = True
     """Whether robots.txt is obeyed."""
@@ -93,17 +100,19 @@ class SourceConfig(BaseModel):
     @property
     def address(self) -> str:
         """The URL that is asked for, with its variables filled in."""
-        return filled(self.url, self.variables)
+        return fill_variables(self.url, self.variables)
 
     @property
     def address_shown(self) -> str:
         """The same without its secrets, for whatever is kept."""
-        return filled(self.url, {name: HIDDEN if is_secret(name) else value for name, value in self.variables.items()})
+        return fill_variables(
+            self.url, {name: SECRET_PLACEHOLDER if is_secret(name) else value for name, value in self.variables.items()}
+        )
 
     @property
-    def sent(self) -> Sent:
+    def sent(self) -> SourceRequest:
         """How its server is asked, with its variables filled in."""
-        return sent(self.method, self.headers, self.body, self.variables)
+        return build_request(self.method, self.headers, self.body, self.variables)
 
     def field(self, key: str) -> SourceField:
         """Return the field of that key."""
@@ -122,21 +131,21 @@ class SourceConfig(BaseModel):
     @field_validator("headers")
     @classmethod
     def _can_be_said(cls, headers: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        if info.context != STORED and "variables" in info.data:
+        if info.context != STORED_CONTEXT and "variables" in info.data:
             check_headers(headers, info.data["variables"])
         return headers
 
     @field_validator("body")
     @classmethod
     def _can_be_sent(cls, body: str, info: ValidationInfo) -> str:
-        if info.context != STORED and {"variables", "method", "headers"} <= info.data.keys():
+        if info.context != STORED_CONTEXT and {"variables", "method", "headers"} <= info.data.keys():
             check_body(info.data["method"], info.data["headers"], body, info.data["variables"])
         return body
 
     @field_validator("render")
     @classmethod
     def _can_be_shown(cls, render: bool, info: ValidationInfo) -> bool:
-        if render and info.context != STORED and info.data.get("method") == Method.POST:
+        if render and info.context != STORED_CONTEXT and info.data.get("method") == RequestMethod.POST:
             raise ValueError("A browser asks for a page with GET: choose that, or read it without a browser.")
         return render
 
@@ -144,7 +153,7 @@ class SourceConfig(BaseModel):
     def _makes_sense(self, info: ValidationInfo) -> Self:
         from tarantula.streams.adapters import check_adapter
 
-        if info.context == STORED:
+        if info.context == STORED_CONTEXT:
             return self
         keys = [field.key for field in self.fields]
         if len(keys) > MOST_FIELDS:
@@ -164,23 +173,23 @@ def _check_addresses(source: SourceConfig) -> None:
     try:
         _ = source.canonical_url
         for step in source.steps:
-            filled(f"{step.where} {step.value}", source.variables)
+            fill_variables(f"{step.where} {step.value}", source.variables)
     except TarantulaError as error:
         raise ValueError(str(error)) from None
 
 
-def read(values: Mapping[str, Any]) -> SourceConfig:
+def parse_source(values: Mapping[str, Any]) -> SourceConfig:
     """Validate what a person wrote, or say what is wrong, one sentence a field."""
     return _validated(values)
 
 
-def read_stored(values: Mapping[str, Any]) -> SourceConfig:
+def load_stored_source(values: Mapping[str, Any]) -> SourceConfig:
     """Take what was stored as it is: whether it makes sense was asked then, and one that does not hinders no other."""
-    return _validated(values, STORED)
+    return _validated(values, STORED_CONTEXT)
 
 
 def _validated(values: Mapping[str, Any], context: Mapping[str, bool] | None = None) -> SourceConfig:
     try:
         return SourceConfig.model_validate(dict(values), context=context)
     except ValidationError as error:
-        raise messages.not_valid(error, SourceConfig.model_fields) from error
+        raise messages.validation_error(error, SourceConfig.model_fields) from error

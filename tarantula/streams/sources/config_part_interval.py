@@ -8,10 +8,10 @@ from pydantic import AfterValidator, BeforeValidator
 
 from tarantula.core.times import parse_duration
 
-SHORTEST = 1.0
+SHORTEST_INTERVAL_SECONDS = 1.0
 """Seconds."""
-LONGEST = 366 * 86400
-INTERVAL = "The interval has to be between a second and a year: write seconds, or 30s, 5m, 2h, 1d."
+LONGEST_INTERVAL_SECONDS = 366 * 86400
+INTERVAL_ERROR = "The interval has to be between a second and a year: write seconds, or 30s, 5m, 2h, 1d."
 
 
 def _read_interval(value: object) -> object:
@@ -26,13 +26,13 @@ def _duration(text: str) -> float:
     try:
         return float(parse_duration(text) or 0)
     except ValueError:
-        raise ValueError(INTERVAL) from None
+        raise ValueError(INTERVAL_ERROR) from None
 
 
 def _check_interval(seconds: float) -> float:
-    if not SHORTEST <= seconds <= LONGEST:
-        raise ValueError(INTERVAL)
+    if not SHORTEST_INTERVAL_SECONDS <= seconds <= LONGEST_INTERVAL_SECONDS:
+        raise ValueError(INTERVAL_ERROR)
     return seconds
 
 
-Interval = Annotated[float, BeforeValidator(_read_interval), AfterValidator(_check_interval)]
+IntervalSeconds = Annotated[float, BeforeValidator(_read_interval), AfterValidator(_check_interval)]

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
 from tarantula.core.errors import TarantulaError
-from tarantula.publications.fields import Words
-from tarantula.streams.kinds import Aggregation, Kind
-from tarantula.streams.sources.config_part_steps import STORED
+from tarantula.publications.fields import TextField
+from tarantula.streams.kinds import Aggregation, ValueKind
+from tarantula.streams.sources.config_part_steps import STORED_CONTEXT
 
-MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+FROZEN_MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
@@ -27,13 +27,13 @@ def _check_key(key: str) -> str:
 class SourceField(BaseModel):
     """One value that a source has, or that each of its rows has."""
 
-    model_config = MODEL
+    model_config = FROZEN_MODEL
 
     key: Annotated[str, AfterValidator(_check_key)]
     """By which it is known: small letters, digits and _."""
-    title: Words = ""
+    title: TextField = ""
     """What people call it."""
-    kind: Kind | None = None
+    kind: ValueKind | None = None
     """What it is; told from its texts unless said."""
     unit: str = ""
     """In which it is kept: a currency as EUR, a unit of measure as km/h."""
@@ -46,7 +46,7 @@ class SourceField(BaseModel):
     def _has_a_unit_that_is_known(self, info: ValidationInfo) -> Self:
         from tarantula.streams.values import check_unit
 
-        if self.unit and self.kind is not None and info.context != STORED:
+        if self.unit and self.kind is not None and info.context != STORED_CONTEXT:
             try:
                 check_unit(self.unit, self.kind)
             except TarantulaError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Status(StrEnum):
+class SourceStatus(StrEnum):
     """What became of the last readings."""
 
     NEW = "new"

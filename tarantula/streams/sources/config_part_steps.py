@@ -7,11 +7,11 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 
-STORED = {"stored": True}
+STORED_CONTEXT = {"stored": True}
 """The context in which what was stored is read: it is not asked again whether it makes sense."""
 
 
-class Action(StrEnum):
+class BrowserAction(StrEnum):
     """What can be done."""
 
     GO = "go"
@@ -25,12 +25,12 @@ class Action(StrEnum):
     """Until something is there."""
 
 
-class Step(BaseModel):
+class BrowserStep(BaseModel):
     """One of them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    action: Action
+    action: BrowserAction
     where: str = ""
     """A CSS selector, or an address to go to."""
     value: str = ""
@@ -38,7 +38,7 @@ class Step(BaseModel):
 
     @model_validator(mode="after")
     def _says_where(self, info: ValidationInfo) -> Self:
-        if not self.where.strip() and info.context != STORED:
-            what = "an address" if self.action is Action.GO else "a CSS selector"
+        if not self.where.strip() and info.context != STORED_CONTEXT:
+            what = "an address" if self.action is BrowserAction.GO else "a CSS selector"
             raise ValueError(f"A step that is to {self.action} has to say where: write {what} behind it.")
         return self

@@ -10,7 +10,7 @@ from typing import Any
 import tomli_w
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.sources.config import SourceConfig, read
+from tarantula.streams.sources.config import SourceConfig, parse_source
 from tarantula.streams.sources.request_part_secrets import is_secret
 
 KEY = "source"
@@ -36,7 +36,7 @@ def from_text(text: str) -> list[SourceConfig]:
         try:
             if not isinstance(table, Mapping):
                 raise TarantulaError("A source is a table.")
-            configs.append(read({**table, "name": name}))
+            configs.append(parse_source({**table, "name": name}))
         except TarantulaError as error:
             complaints += [f"{name}: {line}" for line in str(error).splitlines()]
     if complaints:

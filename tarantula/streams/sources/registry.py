@@ -11,57 +11,57 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, defer
 
 from tarantula.core import messages
-from tarantula.core.errors import NotNow, NotThere, TarantulaError
-from tarantula.streams.sources.config import SourceConfig, read, read_stored
-from tarantula.streams.sources.config_part_names import OWN
-from tarantula.streams.sources.config_part_state import Status
-from tarantula.streams.texts_part_words import folded
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.streams.sources.config import SourceConfig, load_stored_source, parse_source
+from tarantula.streams.sources.config_part_names import PERSONAL_PREFIX
+from tarantula.streams.sources.config_part_state import SourceStatus
+from tarantula.streams.texts_part_words import fold_text
 from tarantula.tables.publications import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
 
 if TYPE_CHECKING:
-    from tarantula.streams.ingest.type_change_part_rereading import Understood
+    from tarantula.streams.ingest.type_change_part_rereading import ParsedTexts
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Hears how many are done, and of how many."""
-AT_ONCE = 1000
+FETCH_BATCH_ROWS = 1000
 """Sources that are read from the table before they are handed on."""
 
 
 def config_of(source: Source) -> SourceConfig:
     """Return a stored source's configuration."""
-    return read_stored({"name": source.name, **source.configuration})
+    return load_stored_source({"name": source.name, **source.configuration})
 
 
-def checked(source: Source) -> SourceConfig:
+def validated_config(source: Source) -> SourceConfig:
     """Return the same, or say why it cannot be read by it: what makes sense may be another thing than it was."""
-    return read({"name": source.name, **source.configuration})
+    return parse_source({"name": source.name, **source.configuration})
 
 
-def seen_by(person: str | None) -> ColumnElement[bool]:
+def visible_to(person: str | None) -> ColumnElement[bool]:
     """Return the condition on sources that somebody sees; nobody in particular, as at a terminal, sees all."""
     return true() if person is None else or_(Source.is_private.is_(False), Source.owner == person)
 
 
 def get(session: Session, name: str, person: str | None = None) -> Source:
     """Return the source of that name, or say that there is none."""
-    chosen = select(Source).where(seen_by(person))
+    chosen = select(Source).where(visible_to(person))
     source = session.scalar(chosen.where(Source.name == name)) if name.isascii() else None
     if source is None:
-        known = session.scalars(select(Source.name).where(seen_by(person)))
+        known = session.scalars(select(Source.name).where(visible_to(person)))
         near = messages.did_you_mean(name, known)
         complaint = f"There is no source {name[:200]!r}.{near} `tarantula stream list` shows them."
-        raise NotThere(complaint, fields={"source": complaint})
+        raise NotFoundError(complaint, fields={"source": complaint})
     return source
 
 
-def below(session: Session, part: str = "", person: str | None = None) -> list[Source]:
+def list_under(session: Session, part: str = "", person: str | None = None) -> list[Source]:
     """Return the sources whose names begin with some parts, as ``weather``; all without any."""
-    return list(session.scalars(select(Source).where(seen_by(person), *_chosen(part)).order_by(Source.name)))
+    return list(session.scalars(select(Source).where(visible_to(person), *_chosen(part)).order_by(Source.name)))
 
 
 def find(session: Session, words: str, person: str | None = None, most: int = 50) -> list[Source]:
     """Return sources that have every word, or the beginning of it, in name, title, description or tags."""
-    chosen = select(Source).where(seen_by(person), *_chosen(words=words))
+    chosen = select(Source).where(visible_to(person), *_chosen(words=words))
     return list(session.scalars(chosen.order_by(Source.name).limit(most)))
 
 
@@ -70,11 +70,11 @@ def with_states(session: Session, words: str = "", part: str = "") -> Iterator[t
     chosen = select(Source, SourceState).join(SourceState, SourceState.source_id == Source.id)
     chosen = chosen.where(*_chosen(part, words)).order_by(Source.name)
     unread = (defer(SourceState.memory, raiseload=True), defer(SourceState.validators, raiseload=True))
-    for row in session.execute(chosen.options(*unread).execution_options(yield_per=AT_ONCE)):
+    for row in session.execute(chosen.options(*unread).execution_options(yield_per=FETCH_BATCH_ROWS)):
         yield row.Source, row.SourceState
 
 
-def is_there(session: Session, name: str) -> bool:
+def exists(session: Session, name: str) -> bool:
     """Whether there is a source of that name."""
     return session.scalar(select(Source.id).where(Source.name == name)) is not None
 
@@ -91,25 +91,25 @@ def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
             session.flush()
     except IntegrityError as error:
         complaint = f"There is a source {config.name} already. Give this one another name."
-        raise NotNow(complaint, fields={"name": complaint}) from error
+        raise ConflictError(complaint, fields={"name": complaint}) from error
     session.add(SourceState(source_id=source.id, **_UNREAD))
     session.flush()
     return source
 
 
-def understood(
-    session: Session, name: str, changes: Mapping[str, Any], person: str | None = None, **told: Progress
-) -> Sequence[Understood]:
+def reparse_history(
+    session: Session, name: str, changes: Mapping[str, Any], person: str | None = None, **told: ProgressCallback
+) -> Sequence[ParsedTexts]:
     """Return what the past says with these changes, so that to make them is quick; it may take a while."""
-    from tarantula.streams.ingest.type_change import understand
+    from tarantula.streams.ingest.type_change import parse_history
 
     source = get(session, name, person)
-    return understand(session, source, changed(source, changes), **told)
+    return parse_history(session, source, changed_config(source, changes), **told)
 
 
-def changed(source: Source, changes: Mapping[str, Any]) -> SourceConfig:
+def changed_config(source: Source, changes: Mapping[str, Any]) -> SourceConfig:
     """Return what a source would say with some changes, or say what is wrong with them."""
-    return read({**config_of(source).model_dump(mode="json"), **changes, "name": source.name})
+    return parse_source({**config_of(source).model_dump(mode="json"), **changes, "name": source.name})
 
 
 def edit(
@@ -117,21 +117,21 @@ def edit(
     name: str,
     changes: Mapping[str, Any],
     person: str | None = None,
-    past: Sequence[Understood] = (),
+    past: Sequence[ParsedTexts] = (),
 ) -> Source:
     """Change some of a source; its name stays, and so does its history, read anew where a field is something else.
 
     *past* is what `understood` says of the same changes: with much history, others wait less.
     """
-    from tarantula.streams.ingest.type_change import retype
+    from tarantula.streams.ingest.type_change import apply_type_change
 
     source = get(session, name, person)
     # Whoever keeps a reading of it waits until this is done.
     state = session.get_one(SourceState, source.id, with_for_update=True)
     session.refresh(source)
-    before, after = config_of(source), changed(source, changes)
+    before, after = config_of(source), changed_config(source, changes)
     _write(source, after, datetime.now(UTC))
-    retype(session, source, state, before, after, past)
+    apply_type_change(session, source, state, before, after, past)
     state.due_at, state.validators = 0, {}
     session.flush()
     return source
@@ -166,12 +166,12 @@ def _chosen(part: str = "", words: str = "") -> Iterator[ColumnElement[bool]]:
     """Yield the conditions on sources below a part of the hierarchy that have every word."""
     if part:
         yield or_(Source.name == part, Source.name.startswith(f"{part}.", autoescape=True))
-    for word in folded(words).split():
+    for word in fold_text(words).split():
         yield Source.words.contains(word, autoescape=True)
 
 
 _UNREAD: dict[str, Any] = {
-    "status": Status.NEW,
+    "status": SourceStatus.NEW,
     "sentence": "",
     "misses": 0,
     "due_at": 0,
@@ -184,14 +184,14 @@ _UNREAD: dict[str, Any] = {
 def _write(source: Source, config: SourceConfig, now: datetime) -> None:
     source.is_private, source.is_paused = config.private, config.paused
     source.configuration = config.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
-    source.words = folded(" ".join((config.name, config.title, config.description, *config.tags)))
+    source.words = fold_text(" ".join((config.name, config.title, config.description, *config.tags)))
     source.revision += 1
     source.changed_at = now
 
 
 def _check_owner(name: str, owner: str) -> None:
     parts = name.split(".")
-    if parts[0] == OWN and (len(parts) < 3 or (owner and parts[1] != owner.lower())):
-        own = f"{OWN}.{owner.lower() or 'ana'}.{parts[-1]}"
-        complaint = f"Names that begin with {OWN} are people's own, as {own}. Choose one."
+    if parts[0] == PERSONAL_PREFIX and (len(parts) < 3 or (owner and parts[1] != owner.lower())):
+        own = f"{PERSONAL_PREFIX}.{owner.lower() or 'ana'}.{parts[-1]}"
+        complaint = f"Names that begin with {PERSONAL_PREFIX} are people's own, as {own}. Choose one."
         raise TarantulaError(complaint, fields={"name": complaint})

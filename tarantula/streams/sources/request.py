@@ -11,21 +11,23 @@ from urllib.parse import parse_qsl, quote, quote_plus
 from xml.sax.saxutils import escape
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.sources.request_part_secrets import holds_secret, is_secret_header, is_secret_part
-from tarantula.streams.sources.request_part_variables import filled
+from tarantula.streams.sources.request_part_secrets import has_secret_variable, is_secret_body_field, is_secret_header
+from tarantula.streams.sources.request_part_variables import fill_variables
 
 MOST_HEADERS = 20
 LONGEST_HEADER = 4_000
 LONGEST_BODY = 20_000
-OURS = frozenset(
+RESERVED_HEADERS = frozenset(
     "accept-encoding connection content-encoding content-length expect from host if-match if-modified-since "
     "if-none-match if-range if-unmodified-since keep-alive proxy-authorization range te trailer transfer-encoding "
     "upgrade user-agent".split()
 )
 """What is said of us and of the connection, whatever a source wants."""
-NOT_FOR_OTHERS = "It was redirected to {server}, and what is sent is for its own server alone. Give the new address."
+CROSS_ORIGIN_ERROR = (
+    "It was redirected to {server}, and what is sent is for its own server alone. Give the new address."
+)
 JSON, FORM, XML = "application/json", "application/x-www-form-urlencoded", "text/xml; charset=utf-8"
-KEPT_BY = frozenset({307, 308})
+METHOD_KEEPING_REDIRECTS = frozenset({307, 308})
 """Redirects that keep how something was asked for: RFC 9110, 15.4."""
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
@@ -35,17 +37,17 @@ _NAMED = {
 }
 
 
-class Method(StrEnum):
+class RequestMethod(StrEnum):
     """How a server is asked."""
 
     GET = "GET"
     POST = "POST"
 
 
-class Sent(NamedTuple):
+class SourceRequest(NamedTuple):
     """What goes to a server, with its variables filled in."""
 
-    method: str = Method.GET
+    method: str = RequestMethod.GET
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
 
@@ -54,36 +56,36 @@ class Sent(NamedTuple):
         """The headers as they go: RFC 9110, 5.5, knows no other letters."""
         return {name: value.encode("latin-1", "replace") for name, value in self.headers}
 
-    def led_on(self, status: int, is_own: bool) -> Sent | None:
+    def led_on(self, status: int, is_own: bool) -> SourceRequest | None:
         """Return what is sent where a redirect leads; ``None`` where that is not for everybody to see.
 
         What a source sends is for its own server alone. As in a browser, what was posted is asked for
         with GET then, unless the redirect says that it is to be posted once more.
         """
-        if self.method == Method.GET or status not in KEPT_BY:
+        if self.method == RequestMethod.GET or status not in METHOD_KEEPING_REDIRECTS:
             told = tuple((name, value) for name, value in self.headers if name.lower() != "content-type")
-            return Sent(headers=told if is_own else ())
+            return SourceRequest(headers=told if is_own else ())
         return self if is_own else None
 
 
-ASKED_FOR = Sent()
+PLAIN_GET = SourceRequest()
 """Nothing but the address."""
 
 
-def sent(method: str, headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> Sent:
+def build_request(method: str, headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> SourceRequest:
     """Return what goes to a server."""
-    given = {name: filled(value, variables).strip() for name, value in headers.items()}
-    if method == Method.GET:
-        return Sent(headers=tuple(given.items()))
+    given = {name: fill_variables(value, variables).strip() for name, value in headers.items()}
+    if method == RequestMethod.GET:
+        return SourceRequest(headers=tuple(given.items()))
     if body and not any(name.lower() == "content-type" for name in given):
         given["Content-Type"] = _type_of(body)
-    return Sent(method, tuple(given.items()), _filled_body(headers, body, variables).encode())
+    return SourceRequest(method, tuple(given.items()), _filled_body(headers, body, variables).encode())
 
 
 def check_method(value: object) -> object:
     """Take it in small letters, too, or say which there are."""
     known = str(value).strip().upper()
-    if known not in Method.__members__:
+    if known not in RequestMethod.__members__:
         raise ValueError(f"{str(value)[:40]!r} is no way to ask a server here. Choose GET or POST.")
     return known
 
@@ -97,9 +99,9 @@ def check_headers(headers: Mapping[str, str], variables: Mapping[str, str]) -> N
     for name, template in headers.items():
         if not _TOKEN.fullmatch(name) or len(name) > 100:
             raise ValueError(f"{name[:40]!r} is not the name of a header. Write it as X-API-Key.")
-        if name.lower() in OURS:
+        if name.lower() in RESERVED_HEADERS:
             raise ValueError(f"The header {name} is not for a source to say. Leave it out.")
-        if is_secret_header(name) and not holds_secret(template):
+        if is_secret_header(name) and not has_secret_variable(template):
             raise ValueError(
                 f"The header {name} is a secret: write {{token}} for it, and give it as the variable token."
             )
@@ -112,7 +114,7 @@ def check_body(method: str, headers: Mapping[str, str], body: str, variables: Ma
     """Refuse a body that nobody takes, that is not what it says it is, or that says secrets to everybody."""
     if not body:
         return
-    if method == Method.GET:
+    if method == RequestMethod.GET:
         raise ValueError("What is sent to a server is sent with POST: choose that, or send nothing.")
     if len(body) > LONGEST_BODY:
         raise ValueError(f"What is sent has at most {LONGEST_BODY:,} letters.")
@@ -124,7 +126,7 @@ def check_body(method: str, headers: Mapping[str, str], body: str, variables: Ma
     if kind == "json":
         _check_json(whole)
     for name, value in _named(kind, body):
-        if value and is_secret_part(name) and not holds_secret(value):
+        if value and is_secret_body_field(name) and not has_secret_variable(value):
             raise ValueError(
                 f"The {name} in it is a secret: write {{token}} for it, and give it as the variable token."
             )
@@ -145,7 +147,7 @@ def _check_json(text: str) -> None:
 
 def _told(template: str, variables: Mapping[str, str]) -> str:
     try:
-        return filled(template, variables)
+        return fill_variables(template, variables)
     except TarantulaError as error:
         raise ValueError(str(error)) from None
 
@@ -175,7 +177,7 @@ _WRITTEN: dict[str, Callable[[str], str]] = {
 
 def _filled_body(headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> str:
     kind = _kind_of(headers, body)
-    whole = filled(body, variables, _WRITTEN.get(kind, str))
+    whole = fill_variables(body, variables, _WRITTEN.get(kind, str))
     return quote(whole.strip(), safe=_PRINTABLE) if kind == "form" else whole
 
 

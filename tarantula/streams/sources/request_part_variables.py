@@ -10,7 +10,7 @@ from tarantula.core.errors import TarantulaError
 VARIABLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
-def filled(template: str, variables: Mapping[str, str], written: Callable[[str], str] = str) -> str:
+def fill_variables(template: str, variables: Mapping[str, str], written: Callable[[str], str] = str) -> str:
     """Put variables into a text that has their names in braces, or say which one is missing.
 
     *written* makes of a value what means that value there.

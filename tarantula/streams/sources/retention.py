@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator, mod
 from tarantula.core.messages import did_you_mean
 from tarantula.core.times import format_duration, parse_duration
 
-FOR_GOOD = "forever"
-YEAR = 365 * 86_400
-MOST_ROWS = 10**12
+FOREVER = "forever"
+YEAR_SECONDS = 365 * 86_400
+MOST_KEPT_ROWS = 10**12
 _YEARS = re.compile(r"(\d{1,3})\s*y(?:ears?)?", re.IGNORECASE | re.ASCII)
 _ROWS = re.compile(r"(\d{1,13})\s*rows?", re.IGNORECASE | re.ASCII)
 _BETWEEN = re.compile(r"\s*(?:,|\+|\bor\b)\s*")
@@ -40,7 +40,7 @@ class Grain(IntEnum):
         return f"1 {self.name.lower()}" if number == 1 else f"{number:,} {self.plural}"
 
 
-class Limit(NamedTuple):
+class RetentionLimit(NamedTuple):
     """When the oldest are forgotten; ``None`` keeps them for good."""
 
     seconds: int | None = None
@@ -51,7 +51,7 @@ class Limit(NamedTuple):
     def __str__(self) -> str:
         parts = [] if self.seconds is None else [_written(self.seconds)]
         parts += [] if self.rows is None else [f"{self.rows}rows"]
-        return ",".join(parts) or FOR_GOOD
+        return ",".join(parts) or FOREVER
 
     @property
     def words(self) -> str:
@@ -61,21 +61,21 @@ class Limit(NamedTuple):
         return " and at most ".join(parts) or "for good"
 
 
-def read_limit(value: object) -> Limit:
+def parse_limit(value: object) -> RetentionLimit:
     """Read ``30d``, ``1y``, ``100000rows``, both with a comma between them, or ``forever``."""
-    if isinstance(value, Limit):
+    if isinstance(value, RetentionLimit):
         return value
     text = str(value).strip().lower()
-    limit = Limit()
-    for part in [] if text == FOR_GOOD else _BETWEEN.split(text):
+    limit = RetentionLimit()
+    for part in [] if text == FOREVER else _BETWEEN.split(text):
         limit = _with_part(limit, part, text)
     return limit
 
 
-def _with_part(limit: Limit, part: str, text: str) -> Limit:
+def _with_part(limit: RetentionLimit, part: str, text: str) -> RetentionLimit:
     if rows := _ROWS.fullmatch(part):
-        if not 0 < int(rows[1]) <= MOST_ROWS:
-            raise ValueError(f"{part!r}: keep one row at least, or write {FOR_GOOD}.")
+        if not 0 < int(rows[1]) <= MOST_KEPT_ROWS:
+            raise ValueError(f"{part!r}: keep one row at least, or write {FOREVER}.")
         return limit._replace(rows=int(rows[1]))
     years = _YEARS.fullmatch(part)
     try:
@@ -85,12 +85,12 @@ def _with_part(limit: Limit, part: str, text: str) -> Limit:
     if seconds is None:
         raise ValueError(
             f"{text[:40]!r} does not say how long something is kept. Write it as 30d, 1y, 100000rows, "
-            f"30d,100000rows or {FOR_GOOD}."
+            f"30d,100000rows or {FOREVER}."
         )
     return limit._replace(seconds=seconds)
 
 
-Kept = Annotated[Limit, PlainValidator(read_limit), PlainSerializer(str, return_type=str)]
+RetentionField = Annotated[RetentionLimit, PlainValidator(parse_limit), PlainSerializer(str, return_type=str)]
 
 
 class Retention(BaseModel):
@@ -98,22 +98,22 @@ class Retention(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    events: Kept = Limit(YEAR)
+    events: RetentionField = RetentionLimit(YEAR_SECONDS)
     """Single events."""
-    minutes: Kept = Limit(YEAR)
+    minutes: RetentionField = RetentionLimit(YEAR_SECONDS)
     """Minutes, summed up."""
-    hours: Kept = Limit()
+    hours: RetentionField = RetentionLimit()
     """Hours."""
-    days: Kept = Limit()
+    days: RetentionField = RetentionLimit()
     """Days."""
-    months: Kept = Limit()
+    months: RetentionField = RetentionLimit()
     """Months."""
-    years: Kept = Limit()
+    years: RetentionField = RetentionLimit()
     """Years."""
 
-    def of(self, grain: Grain) -> Limit:
+    def of(self, grain: Grain) -> RetentionLimit:
         """Return the limit of one grain."""
-        limit: Limit = getattr(self, grain.plural)
+        limit: RetentionLimit = getattr(self, grain.plural)
         return limit
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ class Retention(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, value: Any) -> Any:
-        return read_words(value) if isinstance(value, str) else value
+        return parse_retention(value) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
@@ -143,7 +143,7 @@ class Retention(BaseModel):
         return self
 
 
-def read_words(text: str) -> dict[str, str]:
+def parse_retention(text: str) -> dict[str, str]:
     """Read ``events=30d minutes=1y hours=forever``; what is not named stays as usual."""
     read, known = dict[str, str](), [grain.plural for grain in Grain]
     for word in text.replace(";", " ").split():
@@ -156,4 +156,4 @@ def read_words(text: str) -> dict[str, str]:
 
 
 def _written(seconds: int) -> str:
-    return f"{seconds // YEAR}y" if seconds % YEAR == 0 else format_duration(seconds)
+    return f"{seconds // YEAR_SECONDS}y" if seconds % YEAR_SECONDS == 0 else format_duration(seconds)

@@ -7,46 +7,46 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from tarantula.streams.adapters.base import Answer
-from tarantula.streams.adapters.documents_part_xml_trees import tree_of
-from tarantula.streams.adapters.json import as_text, json_of
+from tarantula.streams.adapters.base import SourceResponse
+from tarantula.streams.adapters.documents_part_xml_trees import parse_xml
+from tarantula.streams.adapters.json import as_text, parse_json
 from tarantula.streams.suggest.suggestions_part_suggestion import (
     LONGEST_SAMPLE,
-    MOST_FIELDS,
-    MOST_ROWS,
     MOST_SAMPLES,
-    Suggestion,
-    Suggestions,
+    MOST_SUGGESTED_FIELDS,
+    MOST_SUGGESTED_ROWS,
+    FieldSuggestion,
+    SuggestionGroup,
     key_of,
 )
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def of_json(answer: Answer) -> list[Suggestions]:
-    document = json_of(answer)
+def suggest_json(answer: SourceResponse) -> list[SuggestionGroup]:
+    document = parse_json(answer)
     suggestions = [
-        Suggestions({"rows": path or "@"}, fields, [])
+        SuggestionGroup({"rows": path or "@"}, fields, [])
         for path, rows in _lists(document, "")
         if (fields := _of_rows(rows))
     ]
     taken = set[str]()
     single = [
-        Suggestion(key_of(path, taken), path, {"path": path}, [as_text(value)[:LONGEST_SAMPLE]])
-        for path, value in islice(_values(document, ""), MOST_FIELDS)
+        FieldSuggestion(key_of(path, taken), path, {"path": path}, [as_text(value)[:LONGEST_SAMPLE]])
+        for path, value in islice(_values(document, ""), MOST_SUGGESTED_FIELDS)
     ]
-    return [Suggestions({}, single, []), *suggestions] if single else suggestions
+    return [SuggestionGroup({}, single, []), *suggestions] if single else suggestions
 
 
-def _of_rows(rows: list[dict[str, Any]]) -> list[Suggestion]:
+def _of_rows(rows: list[dict[str, Any]]) -> list[FieldSuggestion]:
     taken, samples = set[str](), dict[str, list[str]]()
-    for row in rows[:MOST_ROWS]:
-        for path, value in islice(_values(row, ""), MOST_FIELDS):
+    for row in rows[:MOST_SUGGESTED_ROWS]:
+        for path, value in islice(_values(row, ""), MOST_SUGGESTED_FIELDS):
             texts = samples.setdefault(path, [])
             if len(texts) < MOST_SAMPLES:
                 texts.append(as_text(value)[:LONGEST_SAMPLE])
-    named = list(samples.items())[:MOST_FIELDS]
-    return [Suggestion(key_of(path, taken), path, {"path": path}, texts) for path, texts in named]
+    named = list(samples.items())[:MOST_SUGGESTED_FIELDS]
+    return [FieldSuggestion(key_of(path, taken), path, {"path": path}, texts) for path, texts in named]
 
 
 def _values(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -76,21 +76,21 @@ def _quoted(key: str) -> str:
     return '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def of_xml(answer: Answer) -> list[Suggestions]:
-    root, taken, fields = tree_of(answer), set[str](), list[Suggestion]()
-    for element in islice(root.iter(), 10 * MOST_FIELDS):
-        if not isinstance(element.tag, str) or len(fields) >= MOST_FIELDS:
+def suggest_xml(answer: SourceResponse) -> list[SuggestionGroup]:
+    root, taken, fields = parse_xml(answer), set[str](), list[FieldSuggestion]()
+    for element in islice(root.iter(), 10 * MOST_SUGGESTED_FIELDS):
+        if not isinstance(element.tag, str) or len(fields) >= MOST_SUGGESTED_FIELDS:
             continue
         path = root.getroottree().getpath(element)
         name = element.tag.rpartition("}")[2]
         if len(element) == 0 and (text := " ".join((element.text or "").split())[:LONGEST_SAMPLE]):
-            fields.append(Suggestion(key_of(name, taken), name, {"xpath": path}, [text]))
+            fields.append(FieldSuggestion(key_of(name, taken), name, {"xpath": path}, [text]))
         for attribute, value in element.attrib.items():
             plain = attribute.rpartition("}")[2]
             title = f"{name} {plain}"
             if value and plain == attribute:
                 place = {"xpath": f"{path}/@{plain}"}
-                fields.append(Suggestion(key_of(title, taken), title, place, [value[:LONGEST_SAMPLE]]))
+                fields.append(FieldSuggestion(key_of(title, taken), title, place, [value[:LONGEST_SAMPLE]]))
     spaces = {prefix: space for prefix, space in root.nsmap.items() if prefix}
     options = {"namespaces": spaces} if spaces else {}
-    return [Suggestions(options, fields[:MOST_FIELDS], [])] if fields else []
+    return [SuggestionGroup(options, fields[:MOST_SUGGESTED_FIELDS], [])] if fields else []

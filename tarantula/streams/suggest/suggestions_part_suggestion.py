@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from tarantula.streams.texts_part_words import folded
+from tarantula.streams.texts_part_words import fold_text
 
-MOST_FIELDS = 100
+MOST_SUGGESTED_FIELDS = 100
 MOST_SAMPLES = 5
-MOST_ROWS = 50
+MOST_SUGGESTED_ROWS = 50
 LONGEST_SAMPLE = 200
 _NOT_IN_KEYS = re.compile(r"[^a-z0-9]+")
 
 
-class Suggestion(NamedTuple):
+class FieldSuggestion(NamedTuple):
     """A field that could be followed."""
 
     key: str
@@ -24,19 +24,19 @@ class Suggestion(NamedTuple):
     """A few of its texts, from which its kind is guessed."""
 
 
-class Suggestions(NamedTuple):
+class SuggestionGroup(NamedTuple):
     """What one table, list or document offers."""
 
     options: dict[str, Any]
     """For the adapter, so that these fields are found."""
-    fields: list[Suggestion]
+    fields: list[FieldSuggestion]
     rows: list[str]
     """Names of rows that could be followed; none if there is one only."""
 
 
 def key_of(title: str, taken: set[str]) -> str:
     """Return a key for a title that no other field has."""
-    plain = _NOT_IN_KEYS.sub("_", folded(title)).strip("_")[:50]
+    plain = _NOT_IN_KEYS.sub("_", fold_text(title)).strip("_")[:50]
     stem = plain if plain[:1].isalpha() else f"field_{plain}".rstrip("_")
     key, number = stem, 1
     while key in taken:

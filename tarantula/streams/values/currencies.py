@@ -6,12 +6,12 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-DOLLARS = ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "ARS", "CLP", "COP", "UYU", "BRL", "CVE")
+DOLLAR_CODES = ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "ARS", "CLP", "COP", "UYU", "BRL", "CVE")
 _SIGNS: dict[str, tuple[str, ...]] = {
     "€": ("EUR",), "£": ("GBP", "GIP", "EGP"), "R$": ("BRL",), "US$": ("USD",), "$US": ("USD",), "U$S": ("USD",),
     "£GB": ("GBP",), "UK£": ("GBP",), "BR$": ("BRL",), "$CA": ("CAD",), "$AU": ("AUD",), "$NZ": ("NZD",),
     "$MX": ("MXN",), "щ.д.": ("USD",), "лв.": ("BGN",),
-    "$": DOLLARS, "C$": ("CAD",), "CA$": ("CAD",), "A$": ("AUD",), "AU$": ("AUD",), "NZ$": ("NZD",), "HK$": ("HKD",),
+    "$": DOLLAR_CODES, "C$": ("CAD",), "CA$": ("CAD",), "A$": ("AUD",), "AU$": ("AUD",), "NZ$": ("NZD",), "HK$": ("HKD",),
     "S$": ("SGD",), "NT$": ("TWD",), "MX$": ("MXN",), "¥": ("JPY", "CNY"), "円": ("JPY",), "元": ("CNY",),
     "₹": ("INR",), "Rs": ("INR", "PKR", "LKR"), "Rs.": ("INR", "PKR", "LKR"), "₽": ("RUB",), "₺": ("TRY",),
     "₩": ("KRW",), "₪": ("ILS",), "฿": ("THB",), "₫": ("VND",), "₱": ("PHP",), "₴": ("UAH",), "₦": ("NGN",),
@@ -21,7 +21,7 @@ _SIGNS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _WORDS: dict[str, tuple[str, ...]] = {
     "euro": ("EUR",), "euros": ("EUR",), "eur": ("EUR",), "usd": ("USD",), "gbp": ("GBP",), "chf": ("CHF",),
-    "brl": ("BRL",), "dólar": DOLLARS, "dólares": DOLLARS, "dolares": DOLLARS, "dollar": DOLLARS, "dollars": DOLLARS,
+    "brl": ("BRL",), "dólar": DOLLAR_CODES, "dólares": DOLLAR_CODES, "dolares": DOLLAR_CODES, "dollar": DOLLAR_CODES, "dollars": DOLLAR_CODES,
     "libra": ("GBP",), "libras": ("GBP",), "pound": ("GBP",), "pounds": ("GBP",), "pfund": ("GBP",), "livres": ("GBP",),
     "real": ("BRL",), "reais": ("BRL",), "franken": ("CHF",), "francs": ("CHF", "XOF", "XAF"), "francos": ("CHF",),
     "yen": ("JPY",), "iene": ("JPY",), "ienes": ("JPY",), "yuan": ("CNY",), "rupees": ("INR", "PKR"),
@@ -29,10 +29,10 @@ _WORDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _HUNDREDTHS: dict[str, tuple[str, ...]] = {
     "cêntimo": ("EUR",), "cêntimos": ("EUR",), "centimos": ("EUR",), "centimes": ("EUR", "CHF"), "pence": ("GBP",),
-    "centavo": ("BRL", "MXN"), "centavos": ("BRL", "MXN"), "rappen": ("CHF",), "cent": ("EUR", *DOLLARS),
-    "cents": ("EUR", *DOLLARS), "¢": ("USD", "EUR", *DOLLARS), "ct": ("EUR",),
+    "centavo": ("BRL", "MXN"), "centavos": ("BRL", "MXN"), "rappen": ("CHF",), "cent": ("EUR", *DOLLAR_CODES),
+    "cents": ("EUR", *DOLLAR_CODES), "¢": ("USD", "EUR", *DOLLAR_CODES), "ct": ("EUR",),
 }  # fmt: skip
-CODES = frozenset(
+CURRENCY_CODES = frozenset(
     "EUR USD GBP CHF BRL JPY CNY CAD AUD NZD HKD SGD TWD MXN ARS CLP COP UYU CVE AOA MZN PTE INR PKR LKR RUB TRY KRW "
     "ILS THB VND PHP UAH NGN BTC ETH CZK PLN HUF SEK NOK DKK ISK RON BGN HRK RSD MDL ZAR EGP MAD TND DZD KWD BHD OMR "
     "JOD SAR AED QAR IDR MYR PEN BOB PYG VES CRC KES GHS XOF XAF GIP XAU XAG".split()
@@ -40,7 +40,7 @@ CODES = frozenset(
 THREE_DECIMALS = frozenset("BHD IQD JOD KWD LYD OMR TND".split())
 _COMMA = frozenset("BRL CZK PLN HUF SEK NOK DKK RUB TRY UAH RON AOA ARS CLP COP UYU PTE CVE".split())
 _POINT = frozenset("USD GBP CHF CAD AUD NZD HKD SGD MXN JPY CNY INR ILS KRW THB PHP".split())
-_ALL = {code: (code,) for code in CODES} | _SIGNS
+_ALL = {code: (code,) for code in CURRENCY_CODES} | _SIGNS
 _LETTERS_ONLY = sorted((*_ALL, *_WORDS, *_HUNDREDTHS), key=len, reverse=True)
 _AT_END = re.compile(
     r"(?:^|(?<=[\W\d_]))(" + "|".join(map(re.escape, _LETTERS_ONLY)) + r")\s*$",
@@ -58,12 +58,12 @@ class Currency(NamedTuple):
     hundredths: bool = False
 
 
-def before(text: str) -> tuple[Currency | None, str]:
+def currency_at_end(text: str) -> tuple[Currency | None, str]:
     """Return the currency at the end of what stands before a number, and the rest."""
     return _found(_AT_END.search(text), text, at_end=True)
 
 
-def after(text: str) -> tuple[Currency | None, str]:
+def currency_at_start(text: str) -> tuple[Currency | None, str]:
     """Return the currency at the begin of what stands after a number, and the rest."""
     return _found(_AT_BEGIN.match(text), text, at_end=False)
 
@@ -86,24 +86,24 @@ def _of(written: str) -> Currency | None:
     return None
 
 
-def usual_decimal_mark(code: str) -> str:
+def currency_decimal_mark(code: str) -> str:
     """Return the mark that stands before decimals where this is paid with, if it is one alone."""
     return "," if code in _COMMA else "." if code in _POINT else ""
 
 
 @lru_cache(1)
-def all_codes() -> frozenset[str]:
+def all_currency_codes() -> frozenset[str]:
     """Return every code that a field may have as its unit."""
     from babel.core import get_global
 
-    return CODES | frozenset(get_global("all_currencies"))
+    return CURRENCY_CODES | frozenset(get_global("all_currencies"))
 
 
 @lru_cache(1024)
-def usual_code(written: str) -> str | None:
+def currency_code(written: str) -> str | None:
     """Return the code of a currency that a person wrote as a sign, a code or a word."""
-    named, rest = after(written)
+    named, rest = currency_at_start(written)
     if named is not None and not rest and not named.hundredths:
         return named.codes[0]
     code = written.strip().upper()
-    return code if code in all_codes() else None
+    return code if code in all_currency_codes() else None

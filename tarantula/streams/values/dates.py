@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 
-from tarantula.streams.values.normalization import quoted
-from tarantula.streams.values.time_words import DAYS, FILLERS, MONTHS, WEEKDAYS
-from tarantula.streams.values.value import NotRead
+from tarantula.streams.values.normalization import quote_text
+from tarantula.streams.values.time_words import DATE_FILLERS, MONTHS, RELATIVE_DAYS, WEEKDAYS
+from tarantula.streams.values.value import ValueParseError
 
 _YEAR_FIRST = re.compile(r"(\d{4})([-./])(\d{1,2})\2(\d{1,2})")
 _YEAR_LAST = re.compile(r"(\d{1,2})\s?([-./])\s?(\d{1,2})\s?\2\s?(\d{4}|\d{2})\.?")
@@ -19,20 +19,20 @@ _WORD = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*|\d+|\S")
 _SUFFIXES = frozenset("st nd rd th er º ª ° . , - / ( )".split())
 
 
-def read_date(text: str, history: Sequence[str], today: date, *, month_first: bool = False) -> date | None:
+def parse_date(text: str, history: Sequence[str], today: date, *, month_first: bool = False) -> date | None:
     """Return the date that a text without a time of day says; None if it says none.
 
     ``month_first`` is what is believed of digits that the history does not tell.
     """
     words = _WORD.findall(text.casefold())
     weekday = _weekday(words)
-    left_out = FILLERS if weekday is None else {*FILLERS, *WEEKDAYS}
+    left_out = DATE_FILLERS if weekday is None else {*DATE_FILLERS, *WEEKDAYS}
     bare = " ".join(word for word in text.split() if word.casefold().strip(",.") not in left_out)
     found = _in_digits(bare.strip(" ,"), history, today, weekday, month_first=month_first)
     if found is None:
         found = _in_words(words, today)
     if found is not None and weekday is not None and found[1] and found[0].weekday() != weekday:
-        raise NotRead(f"{quoted(text)} is not the day of the week that it says.")
+        raise ValueParseError(f"{quote_text(text)} is not the day of the week that it says.")
     return found[0] if found else None
 
 
@@ -40,7 +40,7 @@ def _weekday(words: list[str]) -> int | None:
     if len(words) > 1 and words[0] in WEEKDAYS and words[1] in (",", "."):
         return WEEKDAYS[words[0]]
     return next(
-        (WEEKDAYS[word] for word in words if word in WEEKDAYS and not (word in FILLERS or word in MONTHS)), None
+        (WEEKDAYS[word] for word in words if word in WEEKDAYS and not (word in DATE_FILLERS or word in MONTHS)), None
     )
 
 
@@ -78,7 +78,9 @@ def _by_weekday(first: int, second: int, year: int, weekday: int) -> tuple[int, 
 def _month_first(text: str, history: Sequence[str], usual: bool) -> bool:
     orders = {order for order in map(_order, history) if order}
     if len(orders) > 1:
-        raise NotRead(f"{quoted(text)} may be two dates, and those before it are written in more than one order.")
+        raise ValueParseError(
+            f"{quote_text(text)} may be two dates, and those before it are written in more than one order."
+        )
     return orders == {"month"} if orders else usual
 
 
@@ -92,10 +94,12 @@ def _order(text: str) -> str:
 
 
 def _in_words(words: list[str], today: date) -> tuple[date, bool] | None:
-    if len(known := [word for word in words if word in DAYS]) == 1:
-        rest = [word for word in words if word not in DAYS and word not in FILLERS and word not in _SUFFIXES]
-        return (today + timedelta(days=DAYS[known[0]]), True) if not rest else None
-    parts = [word for word in words if not (word in _SUFFIXES or word in FILLERS or _is_weekday(word, words))]
+    if len(known := [word for word in words if word in RELATIVE_DAYS]) == 1:
+        rest = [
+            word for word in words if word not in RELATIVE_DAYS and word not in DATE_FILLERS and word not in _SUFFIXES
+        ]
+        return (today + timedelta(days=RELATIVE_DAYS[known[0]]), True) if not rest else None
+    parts = [word for word in words if not (word in _SUFFIXES or word in DATE_FILLERS or _is_weekday(word, words))]
     numbers = [(place, word) for place, word in enumerate(parts) if word.isdigit()]
     names = [(place, MONTHS[word]) for place, word in enumerate(parts) if word in MONTHS]
     if len(names) != 1 or len(numbers) + 1 != len(parts) or not 1 <= len(numbers) <= 2:
@@ -127,7 +131,7 @@ def _date(year: int, month: int, day: int) -> date:
     try:
         return date(year, month, day)
     except ValueError:
-        raise NotRead(f"There is no day {day} in month {month} of {year}.") from None
+        raise ValueParseError(f"There is no day {day} in month {month} of {year}.") from None
 
 
 def _nearest(month: int, day: int, today: date) -> date:
@@ -139,5 +143,5 @@ def _nearest(month: int, day: int, today: date) -> date:
         except ValueError:
             continue
     if not possible:
-        raise NotRead(f"There is no day {day} in month {month}.")
+        raise ValueParseError(f"There is no day {day} in month {month}.")
     return min(possible, key=lambda one: abs(one - today))

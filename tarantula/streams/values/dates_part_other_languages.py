@@ -15,7 +15,7 @@ _LIKE_A_DATE = re.compile(r"(?=.*(?<!\d)\d{1,2}(?!\d))(?=.*(?<!\d)(?:19|20)\d\d(
 """A day, a year and a word: less than that is a guess, and dateparser guesses gladly."""
 
 
-def read_elsewhere(text: str, now: datetime) -> datetime | None:
+def parse_other_language(text: str, now: datetime) -> datetime | None:
     """Return the moment that a text in another language says; None if none can be told."""
     if not _LIKE_A_DATE.fullmatch(text):
         return None

@@ -7,8 +7,8 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tarantula.streams.kinds import Kind
-from tarantula.streams.values.numbers import plain
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.values.numbers import canonical_number
 
 if TYPE_CHECKING:
     from babel import Locale
@@ -20,11 +20,11 @@ _MINUS = "−"
 _PARTS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
-def format_value(text: str, kind: Kind, unit: str, language: str, *, zone: tzinfo | None = None) -> str:
+def format_value(text: str, kind: ValueKind, unit: str, language: str, *, zone: tzinfo | None = None) -> str:
     """Return a kept value as a reader of a language writes it; what is not of its kind is shown as it is."""
-    if kind in (Kind.TEXT, Kind.URL):
+    if kind in (ValueKind.TEXT, ValueKind.URL):
         return text
-    if kind is Kind.MOMENT:
+    if kind is ValueKind.MOMENT:
         return _moment(text, zone)
     try:
         number = Decimal(text)
@@ -35,18 +35,18 @@ def format_value(text: str, kind: Kind, unit: str, language: str, *, zone: tzinf
     return _number(_rounded(number), kind, unit, _locale(language))
 
 
-def _number(number: Decimal, kind: Kind, unit: str, locale: Locale) -> str:
+def _number(number: Decimal, kind: ValueKind, unit: str, locale: Locale) -> str:
     from babel.numbers import format_currency, format_decimal
 
-    from tarantula.streams.values.currencies import all_codes
+    from tarantula.streams.values.currencies import all_currency_codes
 
-    if kind is Kind.DURATION:
+    if kind is ValueKind.DURATION:
         return _duration(number, locale)
-    if kind is Kind.MONEY and unit in all_codes():
+    if kind is ValueKind.MONEY and unit in all_currency_codes():
         written = format_currency(number, unit, locale=locale, decimal_quantization=_decimals(number) <= 2)
         return _signed(written)
     written = _signed(format_decimal(number, locale=locale, decimal_quantization=False))
-    unit = "%" if kind is Kind.PERCENTAGE else unit if kind in (Kind.QUANTITY, Kind.MONEY) else ""
+    unit = "%" if kind is ValueKind.PERCENTAGE else unit if kind in (ValueKind.QUANTITY, ValueKind.MONEY) else ""
     return f"{written}{_NO_BREAK}{unit}" if unit else written
 
 
@@ -85,7 +85,7 @@ def _rounded(number: Decimal) -> Decimal:
     """Leave out the decimals of an average that nobody reads."""
     if _decimals(number) > MOST_DECIMALS:
         number = round(number, max(MOST_DECIMALS, -number.adjusted() + 3))
-    return Decimal(plain(number))
+    return Decimal(canonical_number(number))
 
 
 @lru_cache(16)

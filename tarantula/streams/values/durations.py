@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from tarantula.streams.kinds import Kind
-from tarantula.streams.values.normalization import quoted
-from tarantula.streams.values.numbers import number_of, plain
-from tarantula.streams.values.numbers_part_multipliers import multiplied
-from tarantula.streams.values.numerals import numeral
-from tarantula.streams.values.time_words import COUNTS, MONTHS_LONG, SECONDS
-from tarantula.streams.values.value import NotRead, Value
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.values.normalization import quote_text
+from tarantula.streams.values.numbers import canonical_number, numeral_value
+from tarantula.streams.values.numbers_part_multipliers import shift_decimal
+from tarantula.streams.values.numerals import find_numeral
+from tarantula.streams.values.time_words import COUNT_WORDS, UNIT_MONTHS, UNIT_SECONDS
+from tarantula.streams.values.value import Value, ValueParseError
 
 _ISO = re.compile(
     r"([-+])?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?)?(?<![PT])", re.IGNORECASE
@@ -28,25 +28,27 @@ _NEXT = {604800: 86400, 86400: 3600, 3600: 60, 60: 1}
 _SIGNS = {"'": 60, "''": 1, '"': 1}
 
 
-def read_duration(text: str, unit: str, history: Sequence[str]) -> Value:
+def parse_duration_text(text: str, unit: str, history: Sequence[str]) -> Value:
     """Read how long it is; a number alone is in the unit of the field."""
-    text = with_digits(_TITLE.sub("", text))
+    text = count_to_digits(_TITLE.sub("", text))
     seconds = _iso(text)
     if seconds is None:
         seconds = _clock(text, unit)
     if seconds is None:
         seconds = _one(text, unit, history)
     if seconds is None:
-        seconds = parts(text)
+        seconds = sum_duration_parts(text)
     if seconds is None:
-        raise NotRead(f"{quoted(text)} does not say how long something is. Write it as 1:23:45, 2h 5m or 3 days.")
-    return Value(Kind.DURATION, plain(seconds), seconds)
+        raise ValueParseError(
+            f"{quote_text(text)} does not say how long something is. Write it as 1:23:45, 2h 5m or 3 days."
+        )
+    return Value(ValueKind.DURATION, canonical_number(seconds), seconds)
 
 
-def with_digits(text: str) -> str:
+def count_to_digits(text: str) -> str:
     """Write a number that is the first word of a text in digits: two hours."""
     first, space, rest = text.partition(" ")
-    return f"{COUNTS[first.casefold()]} {rest}" if space and first.casefold() in COUNTS else text
+    return f"{COUNT_WORDS[first.casefold()]} {rest}" if space and first.casefold() in COUNT_WORDS else text
 
 
 def _iso(text: str) -> Decimal | None:
@@ -74,26 +76,26 @@ def _clock(text: str, unit: str) -> Decimal | None:
 
 
 def _is_hours(unit: str) -> bool:
-    return SECONDS.get(unit.casefold()) == 3600
+    return UNIT_SECONDS.get(unit.casefold()) == 3600
 
 
 def _one(text: str, unit: str, history: Sequence[str]) -> Decimal | None:
     """Read one number with one unit: 1,5 h."""
     try:
-        found = numeral(text)
-    except NotRead:
+        found = find_numeral(text)
+    except ValueParseError:
         return None
     word = found.after.strip(" .").casefold() or unit.casefold()
     if word in ("ms", "milissegundos", "milliseconds", "millisekunden", "millisecondes"):
-        return multiplied(number_of(found, Kind.QUANTITY, history), -3)
-    if word in MONTHS_LONG:
-        raise NotRead(f"{quoted(text)} has no fixed length: months and years differ.")
-    if found.before or word not in SECONDS:
+        return shift_decimal(numeral_value(found, ValueKind.QUANTITY, history), -3)
+    if word in UNIT_MONTHS:
+        raise ValueParseError(f"{quote_text(text)} has no fixed length: months and years differ.")
+    if found.before or word not in UNIT_SECONDS:
         return None
-    return number_of(found, Kind.QUANTITY, history) * SECONDS[word]
+    return numeral_value(found, ValueKind.QUANTITY, history) * UNIT_SECONDS[word]
 
 
-def parts(text: str) -> Decimal | None:
+def sum_duration_parts(text: str) -> Decimal | None:
     """Read hours, minutes and so on, the larger before the smaller: 1 hora e 20 minutos, 2h05."""
     negative, rest = text.startswith("-"), text.lstrip("-+ ")
     total, smallest, place = Decimal(0), 0, 0
@@ -110,4 +112,4 @@ def parts(text: str) -> Decimal | None:
 def _size(written: str, before: int) -> int | None:
     if not written:
         return _NEXT.get(before)
-    return _SIGNS.get(written) or SECONDS.get(written.rstrip(".").casefold())
+    return _SIGNS.get(written) or UNIT_SECONDS.get(written.rstrip(".").casefold())

@@ -7,19 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tarantula.streams.kinds import Aggregation, Kind, usual_aggregation
+from tarantula.streams.kinds import Aggregation, ValueKind, default_aggregation
 from tarantula.streams.values import currencies
 from tarantula.streams.values.money import common_currency
-from tarantula.streams.values.normalization import LONGEST_RAW, tidy
-from tarantula.streams.values.numbers_part_multipliers import multiplier
-from tarantula.streams.values.numerals import numeral
-from tarantula.streams.values.parser import read_text
-from tarantula.streams.values.parser_part_urls import is_address
-from tarantula.streams.values.quantities_part_measures import measure
-from tarantula.streams.values.unit_table import GROUPS
-from tarantula.streams.values.value import NotRead, Value
+from tarantula.streams.values.normalization import LONGEST_RAW_TEXT, normalize_text
+from tarantula.streams.values.numbers_part_multipliers import split_multiplier
+from tarantula.streams.values.numerals import find_numeral
+from tarantula.streams.values.parser import parse_value
+from tarantula.streams.values.parser_part_urls import is_url_text
+from tarantula.streams.values.quantities_part_measures import measure_beside
+from tarantula.streams.values.unit_table import UNIT_GROUPS
+from tarantula.streams.values.value import Value, ValueParseError
 
-MOST_TEXTS = 50
+MOST_GUESS_TEXTS = 50
 """Of more texts the last ones are looked at."""
 _CODE = re.compile(r"0\d+|\+?\d{3}( \d{3}){3,}|\d{4}-\d{3}|\(?\+\d[\d ()-]{8,}|\(\d+\)")
 """What is written with digits and counts nothing: codes, telephone numbers, notes."""
@@ -30,51 +30,51 @@ _FEW_WORDS = re.compile(r"(?:\S+ ){0,4}\S*|[▲▼↑↓%~≈]")
 _TITLE = re.compile(r"|(?:[^\W\d_][^\s:]* ){0,4}[^\W\d_][^\s:]*:|[▲▼↑↓~≈]")
 
 
-class Guess(NamedTuple):
+class FieldGuess(NamedTuple):
     """What a field seems to be."""
 
-    kind: Kind
+    kind: ValueKind
     unit: str
     aggregation: Aggregation
 
 
-def guess(texts: Sequence[str]) -> Guess:
+def guess_field(texts: Sequence[str]) -> FieldGuess:
     """Return what texts of one field have in common; words if nothing else."""
-    there = [tidied for text in texts[-MOST_TEXTS:] if (tidied := _tidied(text))]
-    kind, unit = _guess(list(dict.fromkeys(there))) if there else (Kind.TEXT, "")
-    return Guess(kind, unit, usual_aggregation(kind))
+    there = [tidied for text in texts[-MOST_GUESS_TEXTS:] if (tidied := _tidied(text))]
+    kind, unit = _guess(list(dict.fromkeys(there))) if there else (ValueKind.TEXT, "")
+    return FieldGuess(kind, unit, default_aggregation(kind))
 
 
 def _tidied(text: str) -> str:
-    if is_address(text.strip()[:LONGEST_RAW]):
+    if is_url_text(text.strip()[:LONGEST_RAW_TEXT]):
         return text.strip()
     try:
-        return tidy(text)
-    except NotRead:
+        return normalize_text(text)
+    except ValueParseError:
         # Too long is words; nothing there says nothing.
-        return "…" if len(text) > LONGEST_RAW or len(" ".join(text.split())) > 300 else ""
+        return "…" if len(text) > LONGEST_RAW_TEXT or len(" ".join(text.split())) > 300 else ""
 
 
-def _guess(texts: list[str]) -> tuple[Kind, str]:
-    if all(map(is_address, texts)):
-        return Kind.URL, ""
+def _guess(texts: list[str]) -> tuple[ValueKind, str]:
+    if all(map(is_url_text, texts)):
+        return ValueKind.URL, ""
     if any(_CODE.fullmatch(text) for text in texts):
-        return Kind.TEXT, ""
+        return ValueKind.TEXT, ""
     for kind, fits in _TESTS.items():
         unit = fits(texts)
         if unit is not None and _all_read(texts, kind, unit):
             return kind, unit
-    return Kind.TEXT, ""
+    return ValueKind.TEXT, ""
 
 
-def _all_read(texts: list[str], kind: Kind, unit: str) -> bool:
+def _all_read(texts: list[str], kind: ValueKind, unit: str) -> bool:
     return all(_value(text, kind, unit, texts) is not None for text in texts)
 
 
-def _value(text: str, kind: Kind, unit: str, history: Sequence[str]) -> Value | None:
+def _value(text: str, kind: ValueKind, unit: str, history: Sequence[str]) -> Value | None:
     try:
-        return read_text(text, kind, unit, history)
-    except NotRead:
+        return parse_value(text, kind, unit, history)
+    except ValueParseError:
         return None
 
 
@@ -83,11 +83,11 @@ def _measures(texts: list[str]) -> list[str] | None:
     named = []
     for text in texts:
         try:
-            found = numeral(text)
-        except NotRead:
+            found = find_numeral(text)
+        except ValueParseError:
             return None
-        before = currencies.before(found.before)[1].strip()
-        named.append(measure(found))
+        before = currencies.currency_at_end(found.before)[1].strip()
+        named.append(measure_beside(found))
         if not (_FEW_WORDS if named[-1] else _TITLE).fullmatch(before):
             return None
     return named
@@ -105,9 +105,9 @@ def _quantity(texts: list[str]) -> str | None:
     units = _measures(texts) or []
     if not units or not all(units):
         return None
-    known = Counter(unit for unit in units if unit not in currencies.CODES)
+    known = Counter(unit for unit in units if unit not in currencies.CURRENCY_CODES)
     unit = known.most_common(1)[0][0] if known else None
-    return None if unit in GROUPS["time"] else unit
+    return None if unit in UNIT_GROUPS["time"] else unit
 
 
 def _duration(texts: list[str]) -> str | None:
@@ -123,19 +123,19 @@ def _plain(texts: list[str]) -> str | None:
     if measures is None or len(set(filter(None, measures))) > 1:
         return None
     for text in texts:
-        _, rest = multiplier(numeral(text).after, Kind.DECIMAL)
+        _, rest = split_multiplier(find_numeral(text).after, ValueKind.DECIMAL)
         if len(rest.split()) > 2:
             return None
     return ""
 
 
-_TESTS: dict[Kind, Callable[[list[str]], str | None]] = {
-    Kind.PERCENTAGE: _percentage,
-    Kind.MONEY: _money,
-    Kind.QUANTITY: _quantity,
-    Kind.DURATION: _duration,
-    Kind.MOMENT: lambda texts: None if all(map(_NO_DATE.fullmatch, texts)) else "",
-    Kind.INTEGER: _plain,
-    Kind.DECIMAL: _plain,
+_TESTS: dict[ValueKind, Callable[[list[str]], str | None]] = {
+    ValueKind.PERCENTAGE: _percentage,
+    ValueKind.MONEY: _money,
+    ValueKind.QUANTITY: _quantity,
+    ValueKind.DURATION: _duration,
+    ValueKind.MOMENT: lambda texts: None if all(map(_NO_DATE.fullmatch, texts)) else "",
+    ValueKind.INTEGER: _plain,
+    ValueKind.DECIMAL: _plain,
 }
 """For each kind what its unit would be, or None; in the order in which they are tried."""

@@ -8,15 +8,15 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from datetime import time as time_of_day
 from decimal import Decimal
 
-from tarantula.streams.kinds import Kind
-from tarantula.streams.values.dates import read_date
-from tarantula.streams.values.dates_part_other_languages import read_elsewhere
-from tarantula.streams.values.moments_part_clocks import Clock, clock
-from tarantula.streams.values.moments_part_relative import read_relative
-from tarantula.streams.values.normalization import quoted
-from tarantula.streams.values.numbers import plain
-from tarantula.streams.values.time_words import LABELS, NOW
-from tarantula.streams.values.value import NotRead, Value
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.values.dates import parse_date
+from tarantula.streams.values.dates_part_other_languages import parse_other_language
+from tarantula.streams.values.moments_part_clocks import TimeOfDay, find_time_of_day
+from tarantula.streams.values.moments_part_relative import parse_relative
+from tarantula.streams.values.normalization import quote_text
+from tarantula.streams.values.numbers import canonical_number
+from tarantula.streams.values.time_words import DATE_LABELS, NOW_WORDS
+from tarantula.streams.values.value import Value, ValueParseError
 
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)\s?(Z|[+-]\d\d(?::?\d\d)?)?)?", re.IGNORECASE
@@ -27,7 +27,7 @@ _FIRST_EPOCH, _LAST_EPOCH = 315532800, 4102444800
 """From 1980 to 2100: other numbers of as many digits are no moments."""
 
 
-def read_moment(text: str, history: Sequence[str], now: datetime | None) -> Value:
+def parse_moment(text: str, history: Sequence[str], now: datetime | None) -> Value:
     """Read a date, a time, or both, as somebody whose clock shows ``now`` would."""
     at = now or datetime.now(UTC)
     if at.tzinfo is None:
@@ -36,19 +36,19 @@ def read_moment(text: str, history: Sequence[str], now: datetime | None) -> Valu
         found = _epoch(text) or _iso(text, at.tzinfo) or _said(text, history, at)
         seconds = found.astimezone(UTC) if found else None
     except (OverflowError, ValueError) as error:
-        if isinstance(error, NotRead):
+        if isinstance(error, ValueParseError):
             raise
-        raise NotRead(f"{quoted(text)} is not a moment that calendars have.") from None
+        raise ValueParseError(f"{quote_text(text)} is not a moment that calendars have.") from None
     if seconds is None:
-        raise NotRead(f"{quoted(text)} is neither a date nor a time that can be told.")
-    return moment(seconds)
+        raise ValueParseError(f"{quote_text(text)} is neither a date nor a time that can be told.")
+    return moment_value(seconds)
 
 
-def moment(at: datetime) -> Value:
+def moment_value(at: datetime) -> Value:
     """Return a moment as it is kept."""
     since = at.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
     number = Decimal(since.days * 86400 + since.seconds) + Decimal(since.microseconds).scaleb(-6)
-    return Value(Kind.MOMENT, at.astimezone(UTC).isoformat(), Decimal(plain(number)))
+    return Value(ValueKind.MOMENT, at.astimezone(UTC).isoformat(), Decimal(canonical_number(number)))
 
 
 def _epoch(text: str) -> datetime | None:
@@ -75,29 +75,29 @@ def _iso(text: str, zone: tzinfo | None) -> datetime | None:
 
 
 def _said(text: str, history: Sequence[str], now: datetime) -> datetime | None:
-    text = LABELS.sub("", text, count=1) if LABELS.match(text) else text
-    if text.casefold().strip(" .!") in NOW:
+    text = DATE_LABELS.sub("", text, count=1) if DATE_LABELS.match(text) else text
+    if text.casefold().strip(" .!") in NOW_WORDS:
         return now
-    if (found := read_relative(text, now)) is not None:
+    if (found := parse_relative(text, now)) is not None:
         return found
-    time = clock(text)
+    time = find_time_of_day(text)
     if time is None:
-        day = read_date(text, history, now.date())
-        return _at(day, None, now) if day else read_elsewhere(text, now)
+        day = parse_date(text, history, now.date())
+        return _at(day, None, now) if day else parse_other_language(text, now)
     if not time.rest:
         return _today(time, now)
     zoned = now.astimezone(time.zone) if time.zone else now
-    day = read_date(time.rest, history, zoned.date(), month_first=time.halves)
-    return _at(day, time, now) if day else read_elsewhere(text, now)
+    day = parse_date(time.rest, history, zoned.date(), month_first=time.halves)
+    return _at(day, time, now) if day else parse_other_language(text, now)
 
 
-def _at(day: date, time: Clock | None, now: datetime) -> datetime:
+def _at(day: date, time: TimeOfDay | None, now: datetime) -> datetime:
     midnight = time_of_day()
     zone = (time.zone if time else None) or now.tzinfo
     return datetime.combine(day, time.time if time else midnight, tzinfo=zone)
 
 
-def _today(time: Clock, now: datetime) -> datetime:
+def _today(time: TimeOfDay, now: datetime) -> datetime:
     """Return the moment nearest to now at which clocks show this time."""
     local = now.astimezone(time.zone or now.tzinfo)
     possible = [

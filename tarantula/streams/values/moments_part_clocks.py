@@ -6,11 +6,11 @@ import re
 from datetime import time, timedelta, timezone, tzinfo
 from typing import NamedTuple
 
-from tarantula.streams.values.time_words import ZONES
+from tarantula.streams.values.time_words import ZONE_MINUTES
 
 _ZONE = (
     r"(?:\s?\(?(?P<zone>(?:utc|gmt)\s?[+-]\d{1,2}(?::?\d\d)?|[+-]\d\d:?\d\d|"
-    + "|".join(sorted(ZONES, key=len, reverse=True))
+    + "|".join(sorted(ZONE_MINUTES, key=len, reverse=True))
     + r")\)?(?![^\W_]))?"
 )
 _BEGIN = r"(?:(?<=\s)|^|(?<=\dt)|(?<=,)|(?<=\())(?:(?:às|as|at|à|um|pelas|a)\s)?"
@@ -27,7 +27,7 @@ _PATTERNS = tuple(
 _OFFSET = re.compile(r"(?:utc|gmt)?\s?([+-])(\d{1,2}):?(\d\d)?", re.IGNORECASE)
 
 
-class Clock(NamedTuple):
+class TimeOfDay(NamedTuple):
     """A time of day."""
 
     time: time
@@ -38,7 +38,7 @@ class Clock(NamedTuple):
     """Whether it is written with am or pm."""
 
 
-def clock(text: str) -> Clock | None:
+def find_time_of_day(text: str) -> TimeOfDay | None:
     """Return the time of day that a text has, or nothing; a time that does not exist is none."""
     for pattern in _PATTERNS:
         if match := pattern.search(text):
@@ -46,7 +46,9 @@ def clock(text: str) -> Clock | None:
             if found is None:
                 return None
             rest = f"{text[: match.start()]} {text[match.end() :]}"
-            return Clock(found, zone(match["zone"]), rest.strip(" ,;-()|·•"), bool(match.groupdict().get("half")))
+            return TimeOfDay(
+                found, parse_zone(match["zone"]), rest.strip(" ,;-()|·•"), bool(match.groupdict().get("half"))
+            )
     return None
 
 
@@ -62,11 +64,11 @@ def _time(parts: dict[str, str | None]) -> time | None:
     return time(hour, int(parts.get("minute") or 0), int(parts.get("second") or 0), int(fraction))
 
 
-def zone(written: str | None) -> tzinfo | None:
+def parse_zone(written: str | None) -> tzinfo | None:
     """Return the time zone of a writing: WEST, +01:00, UTC-3."""
     if not written:
         return None
-    if (minutes := ZONES.get(written.casefold())) is not None:
+    if (minutes := ZONE_MINUTES.get(written.casefold())) is not None:
         return timezone(timedelta(minutes=minutes))
     match = _OFFSET.fullmatch(written)
     if match is None:

@@ -7,7 +7,7 @@ from calendar import monthrange
 from datetime import datetime, timedelta
 
 from tarantula.streams.values import durations
-from tarantula.streams.values.time_words import MONTHS_LONG
+from tarantula.streams.values.time_words import UNIT_MONTHS
 
 _ABOUT = r"(?:cerca de|aproximadamente|about|around|approximately|etwa|environ|quase)?\s*"
 _PAST = re.compile(rf"(?:há|ha|faz|vor|il y a)\s+{_ABOUT}(.+)|{_ABOUT}(.+?)\s+(?:atrás|atras|ago)", re.IGNORECASE)
@@ -15,7 +15,7 @@ _FUTURE = re.compile(rf"(?:daqui a|dentro de|in|em|dans)\s+{_ABOUT}(.+)", re.IGN
 _MONTHS = re.compile(r"(\d{1,4})\s?([^\W\d_]+)")
 
 
-def read_relative(text: str, now: datetime) -> datetime | None:
+def parse_relative(text: str, now: datetime) -> datetime | None:
     """Return the moment that a text tells from now; None if it does not do so."""
     text = text.strip(" .")
     if match := _PAST.fullmatch(text):
@@ -27,10 +27,10 @@ def read_relative(text: str, now: datetime) -> datetime | None:
 
 def _moved(amount: str, now: datetime, direction: int) -> datetime | None:
     amount = re.sub(r"\s(?:atrás|atras)$", "", amount)
-    amount = durations.with_digits(amount)
-    if (match := _MONTHS.fullmatch(amount)) and match[2].casefold() in MONTHS_LONG:
-        return _months(now, direction * int(match[1]) * MONTHS_LONG[match[2].casefold()])
-    seconds = durations.parts(amount)
+    amount = durations.count_to_digits(amount)
+    if (match := _MONTHS.fullmatch(amount)) and match[2].casefold() in UNIT_MONTHS:
+        return _months(now, direction * int(match[1]) * UNIT_MONTHS[match[2].casefold()])
+    seconds = durations.sum_duration_parts(amount)
     if seconds is None or seconds < 0:
         return None
     return now + direction * timedelta(microseconds=int(seconds * 1_000_000))

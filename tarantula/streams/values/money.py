@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.kinds import ValueKind
 from tarantula.streams.values import currencies
 from tarantula.streams.values.currencies import Currency
-from tarantula.streams.values.normalization import after_word, quoted, tidy
-from tarantula.streams.values.numbers import number_of, plain
-from tarantula.streams.values.numbers_part_multipliers import Multiplier, multiplied, multiplier
-from tarantula.streams.values.numerals import Numeral, numeral
+from tarantula.streams.values.normalization import normalize_text, quote_text, text_after_word
+from tarantula.streams.values.numbers import canonical_number, numeral_value
+from tarantula.streams.values.numbers_part_multipliers import Multiplier, shift_decimal, split_multiplier
+from tarantula.streams.values.numerals import Numeral, find_numeral
 from tarantula.streams.values.quantities_part_measures import check_no_ordinal
-from tarantula.streams.values.units import leading
-from tarantula.streams.values.value import NotRead, Value
+from tarantula.streams.values.units import split_unit
+from tarantula.streams.values.value import Value, ValueParseError
 
 _EURO_AS_MARK = re.compile(r"(\d)€(\d\d)(?![\d.,])")
 _ESCUDO_AS_MARK = re.compile(r"(\d)\$(\d\d)(?![\d.,])")
@@ -36,37 +36,37 @@ class _Sum(NamedTuple):
     rest: str
 
 
-def read_money(text: str, unit: str, history: Sequence[str]) -> Value:
+def parse_money(text: str, unit: str, history: Sequence[str]) -> Value:
     """Read a sum, or say that it is in another currency than the field."""
-    if unit and unit not in currencies.CODES:
-        unit = currencies.usual_code(unit) or unit
+    if unit and unit not in currencies.CURRENCY_CODES:
+        unit = currencies.currency_code(unit) or unit
     found = _parts(text, unit)
     check_no_ordinal(found.numeral)
     if found.currency is None:
         _check_no_other_unit(text, found)
     code = _code(text, found.currency, unit, history)
     if found.per and any(earlier and earlier.per and earlier.per != found.per for earlier in map(_parts_of, history)):
-        raise NotRead(f"{quoted(text)} is for another amount than the prices before it.")
+        raise ValueParseError(f"{quote_text(text)} is for another amount than the prices before it.")
     decimals = found.per in _BY_THE_THOUSANDTH or code in currencies.THREE_DECIMALS
-    mark = currencies.usual_decimal_mark(code)
-    number = number_of(found.numeral, Kind.MONEY, history, found.times, mark=mark, decimals=decimals)
+    mark = currencies.currency_decimal_mark(code)
+    number = numeral_value(found.numeral, ValueKind.MONEY, history, found.times, mark=mark, decimals=decimals)
     if found.currency and found.currency.hundredths:
-        number = multiplied(number, -2)
-    return Value(Kind.MONEY, plain(number), number, code if found.currency else "")
+        number = shift_decimal(number, -2)
+    return Value(ValueKind.MONEY, canonical_number(number), number, code if found.currency else "")
 
 
 def _parts(text: str, unit: str) -> _Sum:
     text = _EURO_AS_MARK.sub(r"\1,\2 €", text)
     if unit in ("CVE", "PTE"):
         text = _ESCUDO_AS_MARK.sub(r"\1,\2 $", text)
-    found = numeral(text)
-    first, _ = currencies.before(found.before)
-    times, rest = multiplier(found.after, Kind.MONEY)
-    second, after = currencies.after(rest)
-    if second is None and unit and (left := after_word(rest, unit)) is not None:
+    found = find_numeral(text)
+    first, _ = currencies.currency_at_end(found.before)
+    times, rest = split_multiplier(found.after, ValueKind.MONEY)
+    second, after = currencies.currency_at_start(rest)
+    if second is None and unit and (left := text_after_word(rest, unit)) is not None:
         second, after = Currency((unit,)), left
     if first and second and not set(first.codes) & set(second.codes):
-        raise NotRead(f"{quoted(text)} names two currencies.")
+        raise ValueParseError(f"{quote_text(text)} names two currencies.")
     codes = tuple(code for code in (first or second or Currency(())).codes if second is None or code in second.codes)
     currency = Currency(codes, (second or first or Currency(())).hundredths) if first or second else None
     per = _PER.match(after)
@@ -82,16 +82,16 @@ def common_currency(texts: Sequence[str]) -> str:
 @lru_cache(16384)
 def _parts_of(text: str) -> _Sum | None:
     try:
-        return _parts(tidy(text), "")
-    except NotRead:
+        return _parts(normalize_text(text), "")
+    except ValueParseError:
         return None
 
 
 def _check_no_other_unit(text: str, found: _Sum) -> None:
-    named, _ = leading(found.rest)
+    named, _ = split_unit(found.rest)
     words = (named or found.rest.lstrip()[:1].isalpha()) and not found.per
     if words or _UNKNOWN_SIGN.search(found.numeral.before) or _has_sign(found.numeral.before + found.rest):
-        raise NotRead(f"{quoted(text)} is not a sum in a currency that is known.")
+        raise ValueParseError(f"{quote_text(text)} is not a sum in a currency that is known.")
 
 
 def _has_sign(text: str) -> bool:
@@ -102,9 +102,11 @@ def _code(text: str, currency: Currency | None, unit: str, history: Sequence[str
     if currency is None or unit in currency.codes:
         return unit
     if unit:
-        raise NotRead(f"{quoted(text)} is in {currency.codes[0]}, and the field is in {unit}.")
+        raise ValueParseError(f"{quote_text(text)} is in {currency.codes[0]}, and the field is in {unit}.")
     before = [earlier.currency.codes for earlier in map(_parts_of, history) if earlier and earlier.currency]
     possible = [code for code in currency.codes if all(code in codes for codes in before)]
     if not possible:
-        raise NotRead(f"{quoted(text)} is in {currency.codes[0]}, and those before it are in another currency.")
+        raise ValueParseError(
+            f"{quote_text(text)} is in {currency.codes[0]}, and those before it are in another currency."
+        )
     return possible[0]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from tarantula.streams.values.value import NotRead
+from tarantula.streams.values.value import ValueParseError
 
-LONGEST_RAW = 20_000
+LONGEST_RAW_TEXT = 20_000
 """Characters, with all the spaces that a page has around a value."""
-LONGEST = 300
+LONGEST_VALUE_TEXT = 300
 """Characters of a text that is anything but words."""
 _INVISIBLE = dict.fromkeys(
     [0xAD, 0x61C, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)]
@@ -32,20 +32,20 @@ _APART = re.compile(r"(?<=\d)(?=\s*[\n\t\r\f\v]|\s\s)\s+(?=\d)")
 """Between digits that do not belong to one number: lines of their own, or more than one space."""
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return a text as sentences show it: short, between quotation marks."""
     short = " ".join(text[:200].split())
     return f"“{short[:60]}…”" if len(short) > 60 else f"“{short}”"
 
 
-def tidy(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Return a text with plain digits, spaces, dashes and quotation marks, or say that it is too long or not there.
 
     Digits on two lines stay on two lines: they are not one number.
     """
-    if len(text) > LONGEST_RAW:
-        raise NotRead(
-            f"The text is {len(text)} characters long: {quoted(text)} A value is short. Choose a smaller part."
+    if len(text) > LONGEST_RAW_TEXT:
+        raise ValueParseError(
+            f"The text is {len(text)} characters long: {quote_text(text)} A value is short. Choose a smaller part."
         )
     if not text.isascii():
         text = "".join(map(_plain, text.translate(_SIGNS)))
@@ -54,16 +54,18 @@ def tidy(text: str) -> str:
         text = "\n".join(" ".join(part.split()) for part in _APART.split(text))
     else:
         text = " ".join(parts)
-    if len(text) > LONGEST:
-        raise NotRead(
-            f"The text is {len(text)} characters long: {quoted(text)} A value is short. Choose a smaller part."
+    if len(text) > LONGEST_VALUE_TEXT:
+        raise ValueParseError(
+            f"The text is {len(text)} characters long: {quote_text(text)} A value is short. Choose a smaller part."
         )
     if is_missing(text):
-        raise NotRead(f"No value is there: {quoted(text)}." if text else "No value is there: the text is empty.")
+        raise ValueParseError(
+            f"No value is there: {quote_text(text)}." if text else "No value is there: the text is empty."
+        )
     return text
 
 
-def after_word(text: str, word: str) -> str | None:
+def text_after_word(text: str, word: str) -> str | None:
     """Return what follows a word at the begin of a text; None if it does not begin with it."""
     text = text.lstrip()
     rest = text[len(word) :]

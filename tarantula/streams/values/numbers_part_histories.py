@@ -7,26 +7,32 @@ from functools import lru_cache
 from math import log10
 from typing import NamedTuple
 
-from tarantula.streams.values.normalization import tidy
-from tarantula.streams.values.numerals import numeral
-from tarantula.streams.values.numerals_part_formats import ANY, decimal_marks, has_decimals, marks_in, readings
-from tarantula.streams.values.value import NotRead
+from tarantula.streams.values.normalization import normalize_text
+from tarantula.streams.values.numerals import find_numeral
+from tarantula.streams.values.numerals_part_formats import (
+    ANY_FORMAT,
+    decimal_marks,
+    has_decimals,
+    numeral_readings,
+    separators_in,
+)
+from tarantula.streams.values.value import ValueParseError
 
-MOST_TEXTS = 200
+MOST_HISTORY_TEXTS = 200
 """Of a longer history the last ones are looked at."""
-WORTH_KEEPING = 12
+MOST_REMEMBERED_TEXTS = 12
 
 
-class Told(NamedTuple):
+class NumberStyle(NamedTuple):
     """What a history tells."""
 
-    formats: int = ANY
+    formats: int = ANY_FORMAT
     """In which formats all its numbers may be, as bits; none if it contradicts itself."""
     wholes: tuple[float, float] | None = None
     """Of how many digits, as logarithms, its numbers without any mark are: the fewest and the most."""
 
 
-NOTHING_TOLD = Told()
+UNKNOWN_STYLE = NumberStyle()
 
 
 class _Proof(NamedTuple):
@@ -36,39 +42,39 @@ class _Proof(NamedTuple):
     """The logarithm of a number without marks."""
 
 
-def told(history: Sequence[str]) -> Told:
+def number_style(history: Sequence[str]) -> NumberStyle:
     """Return what a history tells of the format of numbers."""
-    return _told(tuple(history[-MOST_TEXTS:])) if history else NOTHING_TOLD
+    return _told(tuple(history[-MOST_HISTORY_TEXTS:])) if history else UNKNOWN_STYLE
 
 
 @lru_cache(4096)
-def _told(history: tuple[str, ...]) -> Told:
+def _told(history: tuple[str, ...]) -> NumberStyle:
     proofs = [proof for proof in map(_proof, history) if proof is not None]
-    loosely = strictly = ANY
+    loosely = strictly = ANY_FORMAT
     for proof in proofs:
         loosely &= proof.formats
         strictly &= proof.strictly
     sizes = [proof.size for proof in proofs if proof.size is not None]
-    return Told(strictly or loosely, (min(sizes), max(sizes)) if sizes else None)
+    return NumberStyle(strictly or loosely, (min(sizes), max(sizes)) if sizes else None)
 
 
 @lru_cache(16384)
 def _proof(text: str) -> _Proof | None:
     try:
-        found = numeral(tidy(text))
-    except NotRead:
+        found = find_numeral(normalize_text(text))
+    except ValueParseError:
         return None
     formats = strictly = 0
-    for reading in readings(found.body):
+    for reading in numeral_readings(found.body):
         if found.exponent is not None and not has_decimals(reading, found.body):
             continue  # No number with marks of thousands stands before an exponent.
         formats |= reading.formats
         strictly |= reading.strictly
-    whole = not marks_in(found.body) and int(found.body)
+    whole = not separators_in(found.body) and int(found.body)
     return _Proof(formats, strictly, log10(whole) if whole else None) if formats else None
 
 
-def remembered(history: Sequence[str], text: str, most: int = WORTH_KEEPING) -> list[str]:
+def informative_texts(history: Sequence[str], text: str, most: int = MOST_REMEMBERED_TEXTS) -> list[str]:
     """Return the few texts that tell as much as the whole history: the oldest that proves nothing is forgotten first.
 
     Where all prove something the oldest is forgotten, so that a page may change its ways.

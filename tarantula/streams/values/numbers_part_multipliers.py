@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import NamedTuple
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.kinds import ValueKind
 
 
 class Multiplier(NamedTuple):
@@ -50,21 +50,21 @@ _WORD = re.compile("|".join(rf"({word})(?![^\W\d_])" for word in _WORDS), re.IGN
 _LETTER = re.compile(r"([kKM]|[Bb]n|BN|B|mn?|tn|T|Cr)(?=$|[\s€$£¥).,;]|EUR\b|USD\b|CHF\b)")
 
 
-def multiplier(after: str, kind: Kind) -> tuple[Multiplier | None, str]:
+def split_multiplier(after: str, kind: ValueKind) -> tuple[Multiplier | None, str]:
     """Return what multiplies a number, by what stands after it, and the rest."""
     if not after:
         return None, after
     text = after.lstrip()
     if match := _WORD.match(text):
         return _EACH[(match.lastindex or 1) - 1], text[match.end() :]
-    if kind is not Kind.QUANTITY and (match := _LETTER.match(text)):
-        letters = _LETTERS | _LETTERS_OF_MONEY if kind is Kind.MONEY else _LETTERS
+    if kind is not ValueKind.QUANTITY and (match := _LETTER.match(text)):
+        letters = _LETTERS | _LETTERS_OF_MONEY if kind is ValueKind.MONEY else _LETTERS
         if match[1] in letters:
             return letters[match[1]], text[match.end() :]
     return None, after
 
 
-def multiplied(number: Decimal, zeros: int) -> Decimal:
+def shift_decimal(number: Decimal, zeros: int) -> Decimal:
     """Move the decimal mark, exactly."""
     sign, digits, exponent = number.as_tuple()
     return Decimal((sign, digits, int(exponent) + zeros))

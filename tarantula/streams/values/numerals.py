@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tarantula.streams.values import currencies
-from tarantula.streams.values.normalization import quoted
+from tarantula.streams.values.normalization import quote_text
 from tarantula.streams.values.numerals_part_formats import MOST_DIGITS
-from tarantula.streams.values.value import NotRead
+from tarantula.streams.values.value import ValueParseError
 
 LARGEST_EXPONENT = 99
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
@@ -23,7 +23,7 @@ _ARROWS = "▲▼↑↓"
 _NO_ARROWS = str.maketrans(_ARROWS, " " * len(_ARROWS))
 _BARE = re.compile(r"([-+]?)(\d+(?:[.,']\d+)*)")
 """What most numbers are: nothing but a sign, digits and marks."""
-_CODES = "|".join(sorted(currencies.CODES))
+_CODES = "|".join(sorted(currencies.CURRENCY_CODES))
 _GLUED_CODE = re.compile(rf"(?<![^\W\d_])({_CODES}|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-+]?\d)")
 _PARENTHESES = re.compile(r"(?P<before>[^()\d]*)\((?P<inside>[^()]*\d[^()]*)\)(?P<after>[^()\d]*)")
 _NO_CENTS = re.compile(r"\s?([.,])\s?-{1,2}(?![\d-])")
@@ -58,11 +58,11 @@ class Numeral:
     """Whether it is below zero because accountants write it so."""
 
 
-def numeral(text: str) -> Numeral:
+def find_numeral(text: str) -> Numeral:
     """Return the only number in a tidy text, or say why there is none."""
     found = _numeral(text)
     if isinstance(found, str):
-        raise NotRead(f"{quoted(text)} {found}")
+        raise ValueParseError(f"{quote_text(text)} {found}")
     return found
 
 
@@ -72,7 +72,7 @@ def _numeral(text: str) -> Numeral | str:
         return Numeral(bare[2], "", "", bare[1] == "-")
     try:
         return _found(_GLUED_CODE.sub(r"\1 ", text))
-    except NotRead as why:
+    except ValueParseError as why:
         return str(why)
 
 
@@ -80,21 +80,21 @@ def _found(text: str) -> Numeral:
     text, in_parentheses = _without_parentheses(text)
     match = _NUMERAL.search(text)
     if match is None:
-        raise NotRead("is no number.")
+        raise ValueParseError("is no number.")
     before, body, after = text[: match.start()], match["body"], text[match.end() :]
     if sum(map(str.isdigit, body)) > MOST_DIGITS:
-        raise NotRead(f"has a number of more than {MOST_DIGITS} digits.")
+        raise ValueParseError(f"has a number of more than {MOST_DIGITS} digits.")
     _check_around(before, after)
     if cents := _NO_CENTS.match(after):
         body, after = f"{body}{cents[1]}00", after[cents.end() :]
     sign, before = _leading_sign(before)
     if minus := _TRAILING_MINUS.match(after):
         if sign:
-            raise NotRead("has two signs.")
+            raise ValueParseError("has two signs.")
         sign, after = "-", after[minus.end() :]
     arrow = next((letter for letter in before if letter in _ARROWS), "")
     if arrow in ("▲", "↑") and sign == "-":
-        raise NotRead("has an arrow that says the contrary of its sign.")
+        raise ValueParseError("has an arrow that says the contrary of its sign.")
     return Numeral(
         body,
         before.translate(_NO_ARROWS).strip(),
@@ -109,7 +109,7 @@ def _found(text: str) -> Numeral:
 def _exponent(match: re.Match[str]) -> int | None:
     written = match["e"] or match["caret"] or (match["raised"] or "").translate(_SUPERSCRIPT)
     if written and abs(int(written)) > LARGEST_EXPONENT:
-        raise NotRead("is too large or too small a number.")
+        raise ValueParseError("is too large or too small a number.")
     return int(written) if written else None
 
 
@@ -119,22 +119,22 @@ def _without_parentheses(text: str) -> tuple[str, bool]:
     if match is None:
         return text, False
     around = f"{match['before']} {match['after']}".strip()
-    rest = currencies.after(around)[1].strip() if around else ""
+    rest = currencies.currency_at_start(around)[1].strip() if around else ""
     if rest and rest not in ("%", "‰", "-", "+"):
-        raise NotRead("has a number in parentheses, which may be below zero or not. Choose the number alone.")
+        raise ValueParseError("has a number in parentheses, which may be below zero or not. Choose the number alone.")
     return f"{match['before']}{match['inside']}{match['after']}", True
 
 
 def _check_around(before: str, after: str) -> None:
     """Say that the digits are no number by themselves, if what stands around them says so."""
     if _FRACTION.search(before):
-        raise NotRead("has a fraction beside its digits.")
+        raise ValueParseError("has a fraction beside its digits.")
     if any(sign in before for sign in "<>≤≥±") or after.startswith("+"):
-        raise NotRead("says only about how much it is.")
+        raise ValueParseError("says only about how much it is.")
     if after:
         for pattern, why in _NO_NUMBER.items():
             if pattern.search(after):
-                raise NotRead(why)
+                raise ValueParseError(why)
 
 
 def _leading_sign(before: str) -> tuple[str, str]:
@@ -143,16 +143,16 @@ def _leading_sign(before: str) -> tuple[str, str]:
     if stripped.endswith(("-", "+")):
         sign, rest = stripped[-1], stripped[:-1]
         words = rest.rstrip()
-        if words and not words.endswith(("(", ":", *_ARROWS)) and currencies.before(words)[0] is None:
+        if words and not words.endswith(("(", ":", *_ARROWS)) and currencies.currency_at_end(words)[0] is None:
             if stripped != before:
-                raise NotRead("has a dash before its number, which may be a minus or not.")
+                raise ValueParseError("has a dash before its number, which may be a minus or not.")
             if rest == words:
-                raise NotRead("is a word with a number in it.")
+                raise ValueParseError("is a word with a number in it.")
         if words.startswith(("-", "+")):
-            raise NotRead("has two signs.")
+            raise ValueParseError("has two signs.")
         return sign, rest
     if stripped.startswith(("-", "+")):
-        if currencies.before(stripped[1:])[1].strip(" %‰"):
-            raise NotRead("has a dash before its words, which may be a minus or not.")
+        if currencies.currency_at_end(stripped[1:])[1].strip(" %‰"):
+            raise ValueParseError("has a dash before its words, which may be a minus or not.")
         return stripped[0], stripped[1:]
     return "", before

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from tarantula.streams.kinds import Kind
-from tarantula.streams.values.durations import read_duration
-from tarantula.streams.values.moments import read_moment
-from tarantula.streams.values.money import read_money
-from tarantula.streams.values.normalization import quoted, tidy
-from tarantula.streams.values.parser_part_urls import read_url
-from tarantula.streams.values.quantities import read_percentage, read_plain
-from tarantula.streams.values.quantities_part_quantities import read_quantity
-from tarantula.streams.values.value import NotRead, Value
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.values.durations import parse_duration_text
+from tarantula.streams.values.moments import parse_moment
+from tarantula.streams.values.money import parse_money
+from tarantula.streams.values.normalization import normalize_text, quote_text
+from tarantula.streams.values.parser_part_urls import parse_url
+from tarantula.streams.values.quantities import parse_number, parse_percentage
+from tarantula.streams.values.quantities_part_quantities import parse_quantity
+from tarantula.streams.values.value import Value, ValueParseError
 
-LONGEST_WORDS = 20_000
+LONGEST_WORDS_TEXT = 20_000
 """Characters of a text that is words."""
 
 
-def read_text(
+def parse_value(
     text: str,
-    kind: Kind,
+    kind: ValueKind,
     unit: str,
     history: Sequence[str] = (),
     *,
@@ -32,29 +32,29 @@ def read_text(
 
     A text that does not say it, or says it in a way that could mean two things, raises `NotRead`.
     """
-    if kind is Kind.TEXT:
+    if kind is ValueKind.TEXT:
         return _read_words(text)
-    if kind is Kind.URL:
-        return read_url(text, base_url)
-    tidied = tidy(text)
-    if kind in (Kind.INTEGER, Kind.DECIMAL):
-        return read_plain(tidied, kind, history)
-    if kind is Kind.PERCENTAGE:
-        return read_percentage(tidied, history)
-    if kind is Kind.MONEY:
-        return read_money(tidied, unit, history)
-    if kind is Kind.QUANTITY:
-        return read_quantity(tidied, unit, history)
+    if kind is ValueKind.URL:
+        return parse_url(text, base_url)
+    tidied = normalize_text(text)
+    if kind in (ValueKind.INTEGER, ValueKind.DECIMAL):
+        return parse_number(tidied, kind, history)
+    if kind is ValueKind.PERCENTAGE:
+        return parse_percentage(tidied, history)
+    if kind is ValueKind.MONEY:
+        return parse_money(tidied, unit, history)
+    if kind is ValueKind.QUANTITY:
+        return parse_quantity(tidied, unit, history)
     in_a_line = tidied.replace("\n", " ")
-    if kind is Kind.DURATION:
-        return read_duration(in_a_line, unit, history)
-    return read_moment(in_a_line, history, now)
+    if kind is ValueKind.DURATION:
+        return parse_duration_text(in_a_line, unit, history)
+    return parse_moment(in_a_line, history, now)
 
 
 def _read_words(text: str) -> Value:
-    if len(text) > LONGEST_WORDS:
-        raise NotRead(f"The text is {len(text)} characters long: {quoted(text)} Choose a smaller part.")
+    if len(text) > LONGEST_WORDS_TEXT:
+        raise ValueParseError(f"The text is {len(text)} characters long: {quote_text(text)} Choose a smaller part.")
     words = " ".join(text.split())
     if not words:
-        raise NotRead("No value is there: the text is empty.")
-    return Value(Kind.TEXT, words)
+        raise ValueParseError("No value is there: the text is empty.")
+    return Value(ValueKind.TEXT, words)

@@ -29,23 +29,25 @@ _WEEKDAYS = (
     "domingo dom sunday sun sonntag so dimanche dim",
 )
 WEEKDAYS = {name: number for number, names in enumerate(_WEEKDAYS) for name in names.split()}
-FILLERS = frozenset("de do da dos of the le den der am em no on dia at às as à um pelas pela a the this".split())
+DATE_FILLERS = frozenset("de do da dos of the le den der am em no on dia at às as à um pelas pela a the this".split())
 """Words between the parts of a date; `mar` and `do` are a month and a weekday too, by their place."""
-LABELS = re.compile(
+DATE_LABELS = re.compile(
     r"(?:(?:última|ultima|last|letzte|dernière)\s+)?"
     r"(?:a[c]?tualiza(?:do|da|ção|cao)|modifica(?:do|da|ção)|publica(?:do|da|ção)|criado|updated?|modified|published|"
     r"posted|created|stand|aktualisiert|aktualisierung|veröffentlicht|mise?\s+à\s+jour|publiée?|data|date|datum|hora)"
     r"\s*(?:a|em|on|at|am|le|vom|de)?\s*:?\s+",
     re.IGNORECASE,
 )
-DAYS = {
+RELATIVE_DAYS = {
     **dict.fromkeys(("hoje", "today", "heute", "aujourd'hui"), 0),
     **dict.fromkeys(("ontem", "yesterday", "gestern", "hier"), -1),
     **dict.fromkeys(("anteontem", "vorgestern", "avant-hier"), -2),
     **dict.fromkeys(("amanhã", "amanha", "tomorrow", "demain", "morgen"), 1),
 }
-NOW = frozenset(("agora", "agora mesmo", "neste momento", "now", "just now", "jetzt", "gerade eben", "maintenant"))
-SECONDS = {
+NOW_WORDS = frozenset(
+    ("agora", "agora mesmo", "neste momento", "now", "just now", "jetzt", "gerade eben", "maintenant")
+)
+UNIT_SECONDS = {
     **dict.fromkeys(
         "s sec secs seg segs segundo segundos second seconds sek sekunde sekunden seconde secondes".split(), 1
     ),
@@ -54,7 +56,7 @@ SECONDS = {
     **dict.fromkeys("d dia dias day days tag tage tagen jour jours j".split(), 86400),
     **dict.fromkeys("w wk week weeks semana semanas woche wochen semaine semaines".split(), 604800),
 }
-MONTHS_LONG = {
+UNIT_MONTHS = {
     **dict.fromkeys("mês mes meses month months mo monat monate monaten mois".split(), 1),
     **dict.fromkeys("ano anos year years yr yrs y jahr jahre jahren an ans année années".split(), 12),
 }
@@ -70,8 +72,8 @@ _COUNTS = (
     "nove nine neun neuf",
     "dez ten zehn dix",
 )
-COUNTS = {word: number for number, words in enumerate(_COUNTS, 1) for word in words.split()}
-ZONES = {
+COUNT_WORDS = {word: number for number, words in enumerate(_COUNTS, 1) for word in words.split()}
+ZONE_MINUTES = {
     "z": 0, "utc": 0, "gmt": 0, "ut": 0, "wet": 0, "west": 60, "cet": 60, "cest": 120, "mez": 60, "mesz": 120,
     "bst": 60, "eet": 120, "eest": 180, "msk": 180, "est": -300, "edt": -240, "cst": -360, "cdt": -300, "mst": -420,
     "mdt": -360, "pst": -480, "pdt": -420, "brt": -180, "azot": -60, "azost": 0, "cvt": -60, "wat": 60, "cat": 120,

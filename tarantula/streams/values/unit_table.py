@@ -5,7 +5,7 @@ The units of one group are what a person may choose between.
 
 from __future__ import annotations
 
-GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+UNIT_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "temperature": {
         "°C": (
             "degC",
@@ -228,8 +228,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "g/kWh": ("gram/(kilowatt*hour)", "gCO2/kWh; gCO₂eq/kWh; gCO2eq/kWh; g CO2/kWh"),
     },
 }
-TEMPERATURES = frozenset(GROUPS["temperature"])
-ALONE: dict[str, str] = {
+TEMPERATURE_UNITS = frozenset(UNIT_GROUPS["temperature"])
+UNCONVERTIBLE_UNITS: dict[str, str] = {
     "dB": "db; decibel; decibéis; decibels; dezibel",
     "dB(A)": "dBA; db(A); dBa",
     "rpm": "RPM; rot/min; r/min; U/min",

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import did_you_mean
-from tarantula.streams.values.currencies import usual_code
-from tarantula.streams.values.unit_table import ALONE, GROUPS
-from tarantula.streams.values.value import NotRead
+from tarantula.streams.values.currencies import currency_code
+from tarantula.streams.values.unit_table import UNCONVERTIBLE_UNITS, UNIT_GROUPS
+from tarantula.streams.values.value import ValueParseError
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
 LONGEST_UNIT = 40
-DIGITS = 18
+SIGNIFICANT_DIGITS = 18
 """How many are kept of a number that has no end in the other unit: a third of a metre."""
 _SAFE = re.compile(r"[A-Za-zµΩÅ°%/·*^() ²³0-9_-]+")
 _POWERS = str.maketrans({"²": "**2", "³": "**3", "·": "*", "^": "**", "µ": "u"})
@@ -27,8 +27,8 @@ _POWERS = str.maketrans({"²": "**2", "³": "**3", "·": "*", "^": "**", "µ": "
 def _writings() -> tuple[dict[str, str], dict[str, str]]:
     exact: dict[str, str] = {}
     words: dict[str, str] = {}
-    listed = [(unit, others) for group in GROUPS.values() for unit, (_, others) in group.items()]
-    for unit, others in (*listed, *ALONE.items()):
+    listed = [(unit, others) for group in UNIT_GROUPS.values() for unit, (_, others) in group.items()]
+    for unit, others in (*listed, *UNCONVERTIBLE_UNITS.items()):
         for written in (unit, *others.split("; ")):
             exact.setdefault(written, unit)
             if len(written) > 3:
@@ -38,27 +38,27 @@ def _writings() -> tuple[dict[str, str], dict[str, str]]:
 
 
 _EXACT, _WORDS = _writings()
-_NAMES = {unit: name for group in GROUPS.values() for unit, (name, _) in group.items()}
+_NAMES = {unit: name for group in UNIT_GROUPS.values() for unit, (name, _) in group.items()}
 _ANY = "|".join(re.escape(written) for written in sorted({*_EXACT, *_WORDS}, key=len, reverse=True))
 _LEADING = re.compile(rf"\s*(?:de |of )?({_ANY})(?![^\W_]|[/²³](?=\w))\.?", re.IGNORECASE)
 
 
-def named(written: str) -> str | None:
+def unit_named(written: str) -> str | None:
     """Return the unit that a writing stands for, if it is one of the usual."""
     return _EXACT.get(written) or (_WORDS.get(written.casefold()) if len(written) > 3 else None)
 
 
-def leading(after: str) -> tuple[str, str]:
+def split_unit(after: str) -> tuple[str, str]:
     """Return the unit that stands at the begin of a text, and the rest; nothing if there is none."""
     match = _LEADING.match(after)
-    unit = named(match[1]) if match else None
+    unit = unit_named(match[1]) if match else None
     return (unit, after[match.end() :]) if match and unit else ("", after)
 
 
-def usual_unit(unit: str) -> str:
+def canonical_unit(unit: str) -> str:
     """Return a unit in its usual writing, or say that it does not exist, and which ones are near."""
     written = " ".join(unit.split())
-    if (usual := named(written)) is not None:
+    if (usual := unit_named(written)) is not None:
         return usual
     if not written or len(written) > LONGEST_UNIT or _dimension(written) is None:
         near = did_you_mean(written[:LONGEST_UNIT], {*_EXACT, *_WORDS})
@@ -66,32 +66,32 @@ def usual_unit(unit: str) -> str:
     return written
 
 
-def convertible(unit: str) -> list[str]:
+def convertible_units(unit: str) -> list[str]:
     """Return the usual units that a value in this one can be converted to, this one among them."""
-    if unit not in _EXACT and (code := usual_code(unit)) is not None:
+    if unit not in _EXACT and (code := currency_code(unit)) is not None:
         return [code]  # What money is worth elsewhere is a source of its own.
-    usual = usual_unit(unit)
-    group = next((list(group) for group in GROUPS.values() if usual in group), None)
-    if usual in ALONE:
+    usual = canonical_unit(unit)
+    group = next((list(group) for group in UNIT_GROUPS.values() if usual in group), None)
+    if usual in UNCONVERTIBLE_UNITS:
         return [usual]
     dimension = _dimension(usual)
     if group is None or len(group) == 1:
-        fitting = [unit for units in GROUPS.values() for unit in units if _dimension(unit) == dimension]
+        fitting = [unit for units in UNIT_GROUPS.values() for unit in units if _dimension(unit) == dimension]
         return list(dict.fromkeys((usual, *fitting)))
     return group
 
 
-def converted(number: Decimal, from_: str, to: str) -> Decimal:
+def convert_unit(number: Decimal, from_: str, to: str) -> Decimal:
     """Return a number of one unit as a number of another, exactly if it has an end, or say why that cannot be."""
     try:
-        begin, end = usual_unit(from_), usual_unit(to)
+        begin, end = canonical_unit(from_), canonical_unit(to)
     except TarantulaError as error:
-        raise NotRead(str(error)) from None
+        raise ValueParseError(str(error)) from None
     if begin == end:
         return number
     way = _way(begin, end)
     if way is None:
-        raise NotRead(f"{begin} cannot be converted to {end}: they do not measure the same.")
+        raise ValueParseError(f"{begin} cannot be converted to {end}: they do not measure the same.")
     factor, offset = way
     return _decimal(Fraction(number) * factor + offset)
 
@@ -109,7 +109,11 @@ def _way(begin: str, end: str) -> tuple[Fraction, Fraction] | None:
 @lru_cache(2048)
 def _dimension(unit: str) -> frozenset[tuple[str, Any]] | None:
     """Return what a unit measures, as powers of dimensions; None for what is no unit, or is converted to none."""
-    if unit in ALONE or not _SAFE.fullmatch(_name(unit)) or re.search(r"\d{2}|\*\*\s*\*|\(.*\(", _name(unit)):
+    if (
+        unit in UNCONVERTIBLE_UNITS
+        or not _SAFE.fullmatch(_name(unit))
+        or re.search(r"\d{2}|\*\*\s*\*|\(.*\(", _name(unit))
+    ):
         return None
     try:
         parsed: Any = _registry().parse_units(_name(unit))
@@ -140,5 +144,5 @@ def _decimal(number: Fraction) -> Decimal:
     for factor in (2, 5):
         while rest % factor == 0:
             rest //= factor
-    context = Context(prec=400 if rest == 1 else DIGITS)
+    context = Context(prec=400 if rest == 1 else SIGNIFICANT_DIGITS)
     return context.divide(Decimal(number.numerator), Decimal(number.denominator))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.kinds import ValueKind
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
     """What a text on a page means."""
 
-    kind: Kind
+    kind: ValueKind
     text: str
     """In one way of writing for each: ``-3.5``, ``2026-06-12T22:00:00+00:00``, an absolute URL, words."""
     number: Decimal | None = None
@@ -21,5 +21,5 @@ class Value:
     """The unit that the text itself named: ``EUR``, ``km/h``, ``%``."""
 
 
-class NotRead(ValueError):
+class ValueParseError(ValueError):
     """A text that does not say what was expected: a sentence that says why."""

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tarantula.streams.kinds import Kind
-from tarantula.streams.views.cells_part_summary import Summary
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.views.cells_part_summary import WindowSummary
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ViewColumn:
     """A part of a view, or what is worked out of parts."""
 
     letter: str
     title: str
     """The words of whoever described the source: anybody's."""
-    kind: Kind
+    kind: ValueKind
     unit: str = ""
     source: str = ""
     """Nothing for what is worked out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ViewCell:
     """One value."""
 
     text: str
@@ -34,33 +34,33 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ViewRecord:
     """Values that belong together: a row of a table as it is now, or what happened at a moment."""
 
     row: str
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, ViewCell]
     """By the letters of their columns; what is missing is not there."""
     at: int | None = None
     """Microseconds since 1970, of what happened."""
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class TrackPoint:
     """The values of a stretch of time."""
 
     at: int
     value: float
     """The one that stands for all of them."""
-    summary: Summary
+    summary: WindowSummary
 
 
 @dataclass(frozen=True, slots=True)
-class Track:
+class ViewTrack:
     """The values of one row of a column, in time."""
 
-    column: Column
+    column: ViewColumn
     row: str
-    points: list[Point] = field(default_factory=list)
+    points: list[TrackPoint] = field(default_factory=list)
 
     @property
     def title(self) -> str:
@@ -68,14 +68,14 @@ class Track:
         return f"{self.column.title} · {self.row}" if self.row else self.column.title
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> WindowSummary:
         """What all its values come to."""
-        found = Summary()
+        found = WindowSummary()
         for point in self.points:
             found = found.with_later(point.summary)
         return found
 
 
-def written(number: float) -> str:
+def format_result(number: float) -> str:
     """Return a number that was worked out as text, without the noise of its last digits."""
     return f"{number:.12g}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class WindowSummary:
     """What the values of a window come to; numbers are missing where there are none."""
 
     count: int = 0
@@ -28,9 +28,9 @@ class Summary:
         """From the first to the last."""
         return self.last - self.first if self.last is not None and self.first is not None else None
 
-    def with_later(self, other: Summary) -> Summary:
+    def with_later(self, other: WindowSummary) -> WindowSummary:
         """Return what these values and those of *other*, which came later, come to together."""
-        return Summary(
+        return WindowSummary(
             self.count + other.count,
             _of(operator.add, self.sum, other.sum),
             _of(min, self.minimum, other.minimum),

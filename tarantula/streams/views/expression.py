@@ -18,19 +18,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tarantula.streams.views.cells_part_summary import Summary
+from tarantula.streams.views.cells_part_summary import WindowSummary
 
-LONGEST = 500
-DEEPEST = 40
+MAX_FORMULA_CHARS = 500
+MAX_FORMULA_DEPTH = 40
 _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?|\.\d+)|([A-Za-z]+)|([-+*/^(),×÷·−]))")
 _SAME = {"×": "*", "·": "*", "÷": "/", "−": "-"}
 
-Numbers = Mapping[str, float | None]
-Summaries = Mapping[str, Summary]
-Work = Callable[[Numbers, Summaries], float | None]
+PartValues = Mapping[str, float | None]
+PartSummaries = Mapping[str, WindowSummary]
+Evaluator = Callable[[PartValues, PartSummaries], float | None]
 
 
-class NotAnExpression(ValueError):
+class ExpressionError(ValueError):
     """Why a text cannot be worked out: a sentence."""
 
 
@@ -42,9 +42,9 @@ class Expression:
     letters: frozenset[str]
     windowed: frozenset[str]
     """Those of which all values of the window are wanted."""
-    _work: Work
+    _work: Evaluator
 
-    def value(self, numbers: Numbers, summaries: Summaries) -> float | None:
+    def value(self, numbers: PartValues, summaries: PartSummaries) -> float | None:
         """Return what it comes to; nothing where a value is missing, or there is no such number."""
         try:
             found = self._work(numbers, summaries)
@@ -54,14 +54,14 @@ class Expression:
 
 
 @lru_cache(maxsize=1000)
-def parsed(text: str) -> Expression:
+def parse_expression(text: str) -> Expression:
     """Read an expression, or say what is wrong with it."""
-    if len(text) > LONGEST:
-        raise NotAnExpression(f"A formula has at most {LONGEST} signs.")
-    return _Reader(text).read()
+    if len(text) > MAX_FORMULA_CHARS:
+        raise ExpressionError(f"A formula has at most {MAX_FORMULA_CHARS} signs.")
+    return _ExpressionParser(text).read()
 
 
-OF_VALUES: Mapping[str, tuple[range, Callable[..., float]]] = {
+SCALAR_FUNCTIONS: Mapping[str, tuple[range, Callable[..., float]]] = {
     "abs": (range(1, 2), abs),
     "round": (range(1, 3), lambda value, places=0: round(value, max(-15, min(int(places), 15)))),
     "sqrt": (range(1, 2), math.sqrt),
@@ -70,7 +70,7 @@ OF_VALUES: Mapping[str, tuple[range, Callable[..., float]]] = {
     "max": (range(2, 20), max),
 }
 """What can be worked out of numbers, with how many it takes."""
-OF_WINDOWS: Mapping[str, Callable[[Summary], float | None]] = {
+WINDOW_FUNCTIONS: Mapping[str, Callable[[WindowSummary], float | None]] = {
     "count": lambda summary: summary.count,
     "sum": lambda summary: summary.sum,
     "mean": lambda summary: summary.mean,
@@ -81,10 +81,10 @@ OF_WINDOWS: Mapping[str, Callable[[Summary], float | None]] = {
     "change": lambda summary: summary.change,
 }
 """What can be worked out of all values of the window."""
-NAMES = sorted({*OF_VALUES, *OF_WINDOWS})
+FUNCTION_NAMES = sorted({*SCALAR_FUNCTIONS, *WINDOW_FUNCTIONS})
 
 
-class _Reader:
+class _ExpressionParser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = _tokens(text)
@@ -96,43 +96,43 @@ class _Reader:
     def read(self) -> Expression:
         work = self._sum()
         if self._peek():
-            raise NotAnExpression(f"The formula {self._text!r} cannot be understood from {self._peek()!r} on.")
+            raise ExpressionError(f"The formula {self._text!r} cannot be understood from {self._peek()!r} on.")
         return Expression(self._text, frozenset(self._letters), frozenset(self._windowed), work)
 
-    def _sum(self) -> Work:
+    def _sum(self) -> Evaluator:
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise NotAnExpression("The formula has too many brackets within brackets.")
+        if self._depth > MAX_FORMULA_DEPTH:
+            raise ExpressionError("The formula has too many brackets within brackets.")
         work = self._product()
         while sign := self._take("+", "-"):
             work = _both(work, self._product(), operator.add if sign == "+" else operator.sub)
         self._depth -= 1
         return work
 
-    def _product(self) -> Work:
+    def _product(self) -> Evaluator:
         work = self._signed()
         while sign := self._take("*", "/"):
             work = _both(work, self._signed(), operator.mul if sign == "*" else operator.truediv)
         return work
 
-    def _signed(self) -> Work:
+    def _signed(self) -> Evaluator:
         negative = False
         while self._take("-"):
             negative = not negative
         work = self._power()
         return _applied(lambda value: -value, [work]) if negative else work
 
-    def _power(self) -> Work:
+    def _power(self) -> Evaluator:
         work = self._atom()
         if self._take("^"):
             self._depth += 1
-            if self._depth > DEEPEST:
-                raise NotAnExpression("The formula has too many powers of powers.")
+            if self._depth > MAX_FORMULA_DEPTH:
+                raise ExpressionError("The formula has too many powers of powers.")
             work = _both(work, self._signed(), math.pow)
             self._depth -= 1
         return work
 
-    def _atom(self) -> Work:
+    def _atom(self) -> Evaluator:
         token = self._next()
         if token.isalpha() and self._take("("):
             return self._called(token.lower())
@@ -147,9 +147,9 @@ class _Reader:
             letter = token.lower()
             self._letters.add(letter)
             return lambda numbers, _summaries: numbers.get(letter)
-        raise NotAnExpression(f"{token[:40]!r} stands in the formula where a number or a letter should.")
+        raise ExpressionError(f"{token[:40]!r} stands in the formula where a number or a letter should.")
 
-    def _called(self, name: str) -> Work:
+    def _called(self, name: str) -> Evaluator:
         began = self._place
         arguments = [self._sum()]
         while self._take(","):
@@ -157,15 +157,15 @@ class _Reader:
         of_letter = len(arguments) == 1 and self._place == began + 1 and self._tokens[began].isalpha()
         letter = self._tokens[began].lower()
         self._expect(")")
-        if of_letter and name in OF_WINDOWS:
-            summed = OF_WINDOWS[name]
+        if of_letter and name in WINDOW_FUNCTIONS:
+            summed = WINDOW_FUNCTIONS[name]
             self._windowed.add(letter)
             return lambda _numbers, summaries: summed(summaries[letter]) if letter in summaries else None
-        if name in OF_VALUES and len(arguments) in OF_VALUES[name][0]:
-            return _applied(OF_VALUES[name][1], arguments)
-        if name in NAMES:
-            raise NotAnExpression(f"{name} is not worked out of this. Write it as {name}(a).")
-        raise NotAnExpression(f"There is no function {name[:40]!r}. There are: {', '.join(NAMES)}.")
+        if name in SCALAR_FUNCTIONS and len(arguments) in SCALAR_FUNCTIONS[name][0]:
+            return _applied(SCALAR_FUNCTIONS[name][1], arguments)
+        if name in FUNCTION_NAMES:
+            raise ExpressionError(f"{name} is not worked out of this. Write it as {name}(a).")
+        raise ExpressionError(f"There is no function {name[:40]!r}. There are: {', '.join(FUNCTION_NAMES)}.")
 
     def _peek(self) -> str:
         return self._tokens[self._place] if self._place < len(self._tokens) else ""
@@ -173,7 +173,7 @@ class _Reader:
     def _next(self) -> str:
         token = self._peek()
         if not token:
-            raise NotAnExpression(f"The formula {self._text!r} ends too early.")
+            raise ExpressionError(f"The formula {self._text!r} ends too early.")
         self._place += 1
         return token
 
@@ -186,7 +186,7 @@ class _Reader:
 
     def _expect(self, wanted: str) -> None:
         if not self._take(wanted):
-            raise NotAnExpression(f"A {wanted!r} is missing in the formula {self._text!r}.")
+            raise ExpressionError(f"A {wanted!r} is missing in the formula {self._text!r}.")
 
 
 def _tokens(text: str) -> list[str]:
@@ -194,18 +194,18 @@ def _tokens(text: str) -> list[str]:
     while place < end:
         found = _TOKEN.match(text, place)
         if found is None:
-            raise NotAnExpression(f"The sign {text[place:].strip()[:1]!r} has no place in a formula.")
+            raise ExpressionError(f"The sign {text[place:].strip()[:1]!r} has no place in a formula.")
         tokens.append(_SAME.get(found[0].strip(), found[0].strip()))
         place = found.end()
     return tokens
 
 
-def _both(one: Work, other: Work, work: Callable[[float, float], float]) -> Work:
+def _both(one: Evaluator, other: Evaluator, work: Callable[[float, float], float]) -> Evaluator:
     return _applied(work, [one, other])
 
 
-def _applied(work: Callable[..., float], arguments: list[Work]) -> Work:
-    def worked(numbers: Numbers, summaries: Summaries) -> float | None:
+def _applied(work: Callable[..., float], arguments: list[Evaluator]) -> Evaluator:
+    def worked(numbers: PartValues, summaries: PartSummaries) -> float | None:
         values = [argument(numbers, summaries) for argument in arguments]
         return None if any(value is None for value in values) else work(*values)
 

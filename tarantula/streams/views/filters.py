@@ -6,24 +6,24 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tarantula.streams.texts_part_words import folded
-from tarantula.streams.views.cells import Cell, Record, Track
-from tarantula.streams.views.config import AT, ROW, Condition, Operator, ViewConfig
+from tarantula.streams.texts_part_words import fold_text
+from tarantula.streams.views.cells import ViewCell, ViewRecord, ViewTrack
+from tarantula.streams.views.config import AT, ROW, ViewCondition, ViewConfig, ViewOperator
 
-_COMPARING: Mapping[Operator, Callable[[Any, Any], bool]] = {
-    Operator.EQUAL: operator.eq,
-    Operator.UNEQUAL: operator.ne,
-    Operator.LESS: operator.lt,
-    Operator.AT_MOST: operator.le,
-    Operator.MORE: operator.gt,
-    Operator.AT_LEAST: operator.ge,
-    Operator.CONTAINS: lambda text, word: word in text,
-    Operator.CONTAINS_NOT: lambda text, word: word not in text,
+_COMPARING: Mapping[ViewOperator, Callable[[Any, Any], bool]] = {
+    ViewOperator.EQUAL: operator.eq,
+    ViewOperator.UNEQUAL: operator.ne,
+    ViewOperator.LESS: operator.lt,
+    ViewOperator.AT_MOST: operator.le,
+    ViewOperator.MORE: operator.gt,
+    ViewOperator.AT_LEAST: operator.ge,
+    ViewOperator.CONTAINS: lambda text, word: word in text,
+    ViewOperator.CONTAINS_NOT: lambda text, word: word not in text,
 }
-_OF_WORDS = (Operator.CONTAINS, Operator.CONTAINS_NOT)
+_OF_WORDS = (ViewOperator.CONTAINS, ViewOperator.CONTAINS_NOT)
 
 
-def fulfils(cell: Cell | None, condition: Condition) -> bool:
+def meets_condition(cell: ViewCell | None, condition: ViewCondition) -> bool:
     """Whether a value is as a condition wants it; numbers are compared as numbers. What is missing fulfils nothing."""
     if cell is None:
         return False
@@ -31,12 +31,12 @@ def fulfils(cell: Cell | None, condition: Condition) -> bool:
     compare = _COMPARING[condition.operator]
     if condition.operator not in _OF_WORDS and cell.number is not None and wanted is not None:
         return compare(cell.number, wanted)
-    return compare(folded(cell.text), folded(condition.value))
+    return compare(fold_text(cell.text), fold_text(condition.value))
 
 
-def chosen(records: Iterable[Record], view: ViewConfig) -> list[Record]:
+def filter_records(records: Iterable[ViewRecord], view: ViewConfig) -> list[ViewRecord]:
     """Return the rows that fulfil every condition, in the order that is wanted; what has no value comes last."""
-    kept = [one for one in records if all(fulfils(_of(one, wanted.of), wanted) for wanted in view.conditions)]
+    kept = [one for one in records if all(meets_condition(_of(one, wanted.of), wanted) for wanted in view.conditions)]
     if not view.order:
         return kept
     there = [one for one in kept if _of(one, view.order) is not None]
@@ -44,37 +44,37 @@ def chosen(records: Iterable[Record], view: ViewConfig) -> list[Record]:
     return [*sorted(there, key=lambda one: _key(_of(one, view.order)), reverse=view.descending), *without]
 
 
-def chosen_points(tracks: Iterable[Track], view: ViewConfig) -> list[Track]:
+def filter_tracks(tracks: Iterable[ViewTrack], view: ViewConfig) -> list[ViewTrack]:
     """Return tracks of the rows that are wanted, with the points whose values are."""
     kept = [
         track
         for track in tracks
-        if all(fulfils(Cell(track.row), wanted) for wanted in view.conditions if wanted.of == ROW)
+        if all(meets_condition(ViewCell(track.row), wanted) for wanted in view.conditions if wanted.of == ROW)
     ]
     return [_chosen_points(track, [one for one in view.conditions if one.of == track.column.letter]) for track in kept]
 
 
-def _chosen_points(track: Track, conditions: list[Condition]) -> Track:
+def _chosen_points(track: ViewTrack, conditions: list[ViewCondition]) -> ViewTrack:
     points = [
         point
         for point in track.points
-        if all(fulfils(Cell(str(point.value), point.value), wanted) for wanted in conditions)
+        if all(meets_condition(ViewCell(str(point.value), point.value), wanted) for wanted in conditions)
     ]
-    return Track(track.column, track.row, points) if conditions else track
+    return ViewTrack(track.column, track.row, points) if conditions else track
 
 
-def _of(record: Record, name: str) -> Cell | None:
+def _of(record: ViewRecord, name: str) -> ViewCell | None:
     if name == ROW:
-        return Cell(record.row)
+        return ViewCell(record.row)
     if name == AT:
         at = record.at if record.at is not None else max((cell.at or 0 for cell in record.cells.values()), default=0)
-        return Cell(str(at), float(at))
+        return ViewCell(str(at), float(at))
     return record.cells.get(name)
 
 
-def _key(cell: Cell | None) -> tuple[bool, float, str]:
+def _key(cell: ViewCell | None) -> tuple[bool, float, str]:
     assert cell is not None
-    return (cell.number is None, cell.number or 0.0, folded(cell.text))
+    return (cell.number is None, cell.number or 0.0, fold_text(cell.text))
 
 
 def _number(text: str) -> float | None:

@@ -10,16 +10,16 @@ from sqlalchemy.orm import Session
 
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.config_part_source_field import SourceField
-from tarantula.streams.views.cells import Column
-from tarantula.streams.views.config import Part, ViewConfig
+from tarantula.streams.views.cells import ViewColumn
+from tarantula.streams.views.config import ViewConfig, ViewPart
 from tarantula.tables.publications import Series, Source, SourceState
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SeriesLine:
     """One row of one column, as it is kept."""
 
-    column: Column
+    column: ViewColumn
     field: SourceField
     row: str
     series: int
@@ -27,28 +27,28 @@ class Line:
     """Whether the row was not there any more when its source was read last: it has a past, and no present."""
 
 
-def lines_of(
+def load_lines(
     session: Session,
     view: ViewConfig,
     found: Mapping[str, tuple[Source, SourceState]],
     configs: Mapping[str, SourceConfig],
-    columns: Mapping[int, Column],
-) -> list[Line]:
+    columns: Mapping[int, ViewColumn],
+) -> list[SeriesLine]:
     """Return the lines of a view; *columns* are those of its parts, by their place."""
     ids = {source.id: name for name, (source, _state) in found.items()}
     kept = dict[tuple[str, str], list[tuple[str, int]]]()
     for series in session.scalars(select(Series).where(Series.source_id.in_(ids)).order_by(Series.id)):
         kept.setdefault((ids[series.source_id], series.field), []).append((series.row, series.id))
     places = {name: _places(state) for name, (_source, state) in found.items()}
-    lines = list[Line]()
+    lines = list[SeriesLine]()
     for place, column in columns.items():
         part = view.parts[place]
         config, there = configs[part.source], places[part.source]
-        field, leaves = config.field(part.field), _leaves(part, config, there)
+        field, leaves = config.field(part.field), _drops_missing_rows(part, config, there)
         rows = [one for one in kept.get((part.source, part.field), ()) if part.row in (None, one[0])]
         # Those that are there, as they stand there; others, as they were met.
         rows.sort(key=lambda one: there.get(one[0], len(there)))
-        lines += [Line(column, field, row, number, leaves and row not in there) for row, number in rows]
+        lines += [SeriesLine(column, field, row, number, leaves and row not in there) for row, number in rows]
     return lines
 
 
@@ -57,6 +57,6 @@ def _places(state: SourceState) -> dict[str, int]:
     return {row: place for place, row in enumerate(state.memory.get("rows", ()))}
 
 
-def _leaves(part: Part, config: SourceConfig, there: Mapping[str, int]) -> bool:
+def _drops_missing_rows(part: ViewPart, config: SourceConfig, there: Mapping[str, int]) -> bool:
     """Whether a row that is not there any more is of no interest: nobody asked for it by its name."""
     return bool(there) and part.row is None and not config.options.get("only")

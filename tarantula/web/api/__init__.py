@@ -20,12 +20,12 @@ from tarantula.web.api import (
     types,
     views,
 )
-from tarantula.web.api.common import GUARDS, REFUSALS
+from tarantula.web.api.common import API_DEPENDENCIES, ERROR_RESPONSES
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/api", dependencies=GUARDS, responses=REFUSALS)
-NOUNS = (
+router = APIRouter(prefix="/api", dependencies=API_DEPENDENCIES, responses=ERROR_RESPONSES)
+RESOURCES = (
     *(
         publications,
         types,
@@ -40,5 +40,5 @@ NOUNS = (
     ),
     *(streams, streams_part_stream_exports, views, alerts),
 )
-for noun in NOUNS:
+for noun in RESOURCES:
     router.include_router(noun.router)

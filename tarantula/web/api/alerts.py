@@ -8,61 +8,61 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from tarantula.services.pagination import Page
+from tarantula.services.pagination import ResultPage
 from tarantula.services.streams import alerts
-from tarantula.services.streams.alerts import AlertRow, Checked, DryRun, FiringRow
-from tarantula.streams.alerts.condition import LONGEST, Rule
-from tarantula.streams.alerts.config_part_alert import LONGEST_NAME
-from tarantula.web.api.common import AskedDesk, Cursor, Limit, Number
+from tarantula.services.streams.alerts import AlertRow, CheckedCondition, DryRun, FiringRow
+from tarantula.streams.alerts.condition import MAX_CONDITION_CHARS, AlertRule
+from tarantula.streams.alerts.config_part_alert import MAX_ALERT_NAME_CHARS
+from tarantula.web.api.common import Cursor, Limit, Number, RequestContext
 
 router = APIRouter()
 
 SourceName = Annotated[str, Field(max_length=200)]
-Time = Annotated[int | str | None, Field(description="Seconds, or 10m, 2h, 1d.")]
-Identity = Annotated[int, Field(ge=1, le=2**53 - 1)]
+Duration = Annotated[int | str | None, Field(description="Seconds, or 10m, 2h, 1d.")]
+FiringId = Annotated[int, Field(ge=1, le=2**53 - 1)]
 
 
 class AlertChanges(BaseModel, extra="forbid"):
     """What is told changes, and the rest stays."""
 
-    name: Annotated[str, Field(max_length=LONGEST_NAME)] | None = None
-    condition: Annotated[str, Field(max_length=LONGEST)] | Rule | None = Field(
+    name: Annotated[str, Field(max_length=MAX_ALERT_NAME_CHARS)] | None = None
+    condition: Annotated[str, Field(max_length=MAX_CONDITION_CHARS)] | AlertRule | None = Field(
         default=None, description="In words, as temperature > 30 and not wind > 50; or as a tree."
     )
     margin: Annotated[str, Field(max_length=40)] | None = None
-    hold: Time = None
-    pause: Time = None
+    hold: Duration = None
+    pause: Duration = None
     at_first: bool | None = None
     notify: Annotated[list[Annotated[str, Field(max_length=2000)]], Field(max_length=10)] | None = None
     on: bool | None = None
 
 
-class AlertToAdd(AlertChanges):
+class NewAlert(AlertChanges):
     """Something to be told of from now on."""
 
     source: SourceName
-    condition: Annotated[str, Field(max_length=LONGEST)] | Rule = Field(
+    condition: Annotated[str, Field(max_length=MAX_CONDITION_CHARS)] | AlertRule = Field(
         description="In words, as temperature > 30 and not wind > 50; or as a tree."
     )
 
 
-class AlertToTry(AlertToAdd):
+class AlertTrial(NewAlert):
     """An alert that is not stored, and a stretch of the past."""
 
     begin: datetime | None = None
     end: datetime | None = None
 
 
-class Dismissed(BaseModel):
+class DismissResponse(BaseModel):
     """How many firings were dismissed."""
 
     count: int
 
 
-class ToDismiss(BaseModel, extra="forbid"):
+class DismissRequest(BaseModel, extra="forbid"):
     """Which firings."""
 
-    firings: Annotated[list[Identity], Field(max_length=1000)] | None = Field(
+    firings: Annotated[list[FiringId], Field(max_length=1000)] | None = Field(
         default=None, description="Their numbers; all of them unless told."
     )
 
@@ -75,73 +75,73 @@ def _fields(body: AlertChanges) -> dict[str, Any]:
 
 @router.get("/alerts", summary="One's own alerts", tags=["alerts"])
 def list_alerts(
-    desk: AskedDesk,
+    desk: RequestContext,
     source: Annotated[str | None, Query(max_length=200, description="Only those on this source.")] = None,
 ) -> list[AlertRow]:
     """Return one's own alerts, by source."""
-    return alerts.alerts(desk, source)
+    return alerts.list_alerts(desk, source)
 
 
 @router.post("/alerts", summary="Be told of something", status_code=201, tags=["alerts"])
-def add_alert(desk: AskedDesk, body: AlertToAdd) -> AlertRow:
+def add_alert(desk: RequestContext, body: NewAlert) -> AlertRow:
     """Store an alert on a source that one may see; it is watched from now on."""
-    return alerts.add(desk, body.source, _fields(body))
+    return alerts.add_alert(desk, body.source, _fields(body))
 
 
 @router.post("/checks/alert", summary="How a condition is understood", tags=["alerts"])
-def check_alert(desk: AskedDesk, body: AlertToAdd) -> Checked:
+def check_alert(desk: RequestContext, body: NewAlert) -> CheckedCondition:
     """Say how a condition is understood, or what is wrong with it; nothing is stored."""
-    return alerts.checked(desk, body.source, _fields(body))
+    return alerts.check_condition(desk, body.source, _fields(body))
 
 
 @router.post("/checks/alert/past", summary="When it would have fired", tags=["alerts"])
-def try_alert(desk: AskedDesk, body: AlertToTry) -> DryRun:
+def try_alert(desk: RequestContext, body: AlertTrial) -> DryRun:
     """Say when an alert would have fired in the past, the last thirty days unless told; nothing is stored."""
-    return alerts.tried(desk, body.source, _fields(body), body.begin, body.end)
+    return alerts.dry_run(desk, body.source, _fields(body), body.begin, body.end)
 
 
 @router.get("/alerts/{number}", summary="One alert", tags=["alerts"])
-def show_alert(desk: AskedDesk, number: Number) -> AlertRow:
+def show_alert(desk: RequestContext, number: Number) -> AlertRow:
     """Return one of one's own alerts."""
-    return alerts.shown(desk, number)
+    return alerts.get_alert(desk, number)
 
 
 @router.patch("/alerts/{number}", summary="Change an alert", tags=["alerts"])
-def edit_alert(desk: AskedDesk, number: Number, body: AlertChanges) -> AlertRow:
+def edit_alert(desk: RequestContext, number: Number, body: AlertChanges) -> AlertRow:
     """Change some fields; if it looks for something else, it begins anew."""
-    return alerts.edit(desk, number, _fields(body))
+    return alerts.edit_alert(desk, number, _fields(body))
 
 
 @router.delete("/alerts/{number}", summary="Remove an alert", status_code=204, tags=["alerts"])
-def remove_alert(desk: AskedDesk, number: Number) -> None:
+def remove_alert(desk: RequestContext, number: Number) -> None:
     """Forget an alert, with what it fired."""
-    alerts.remove(desk, number)
+    alerts.remove_alert(desk, number)
 
 
 @router.get("/alerts/{number}/past", summary="When an alert would have fired", tags=["alerts"])
 def replay_alert(
-    desk: AskedDesk,
+    desk: RequestContext,
     number: Number,
     begin: Annotated[datetime | None, Query(description="Thirty days before the end unless told.")] = None,
     end: Annotated[datetime | None, Query(description="Now unless told.")] = None,
 ) -> DryRun:
     """Go through the events of the past, and say when one's alert would have fired."""
-    return alerts.replayed(desk, number, begin, end)
+    return alerts.dry_run_alert(desk, number, begin, end)
 
 
 @router.get("/firings", summary="What fired", tags=["alerts"])
 def list_firings(
-    desk: AskedDesk,
+    desk: RequestContext,
     limit: Limit = 50,
     before: Cursor = None,
     alert: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Only of this alert.")] = None,
     unseen: Annotated[bool | None, Query(description="Only those that were not dismissed, or only those.")] = None,
-) -> Page[FiringRow]:
+) -> ResultPage[FiringRow]:
     """Return what one's own alerts fired, the latest first, and why."""
-    return alerts.fired(desk, limit, before, alert=alert, unseen=unseen)
+    return alerts.list_firings(desk, limit, before, alert=alert, unseen=unseen)
 
 
 @router.post("/firings/dismiss", summary="Dismiss what fired", tags=["alerts"])
-def dismiss_firings(desk: AskedDesk, body: ToDismiss) -> Dismissed:
+def dismiss_firings(desk: RequestContext, body: DismissRequest) -> DismissResponse:
     """Dismiss some firings of one's own alerts, or all of them."""
-    return Dismissed(count=alerts.dismiss(desk, body.firings))
+    return DismissResponse(count=alerts.dismiss_firings(desk, body.firings))

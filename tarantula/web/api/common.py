@@ -11,44 +11,44 @@ from fastapi.security import APIKeyCookie, HTTPBearer
 from pydantic import BaseModel
 
 from tarantula.core.errors import TarantulaError
-from tarantula.services.context import Desk
-from tarantula.services.pagination import MOST, Page, read_cursor, write_cursor
-from tarantula.web.auth_part_gate import SESSION_COOKIE, Gate
+from tarantula.services.context import ServiceContext
+from tarantula.services.pagination import MAX_PAGE_ROWS, ResultPage, read_cursor, write_cursor
+from tarantula.web.auth_part_gate import SESSION_COOKIE, Authenticator
 
 T = TypeVar("T")
 
-LARGEST = 2**53 - 1
+MAX_JSON_NUMBER = 2**53 - 1
 """A number that every program reads alike."""
 
 _token = HTTPBearer(auto_error=False, scheme_name="token", description="A token: see docs/people.md.")
 _session = APIKeyCookie(name=SESSION_COOKIE, auto_error=False, scheme_name="session", description="Of a browser.")
 
 
-class Complaint(BaseModel):
+class ApiError(BaseModel):
     """Why it was refused."""
 
     detail: str
     """A sentence that says what was wrong and what to do."""
 
 
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Complaint, "description": "What was told cannot be used."},
-    401: {"model": Complaint, "description": "Nobody has logged in, and no token was shown."},
-    403: {"model": Complaint, "description": "The role is not enough, or another site is behind it."},
-    404: {"model": Complaint, "description": "There is no such thing."},
-    409: {"model": Complaint, "description": "It cannot be done as things are: a name is taken, an item is busy."},
-    413: {"model": Complaint, "description": "The request is too large."},
-    422: {"model": Complaint, "description": "A value is missing, or is not what it should be."},
-    503: {"model": Complaint, "description": "The database cannot be used at the moment."},
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    400: {"model": ApiError, "description": "What was told cannot be used."},
+    401: {"model": ApiError, "description": "Nobody has logged in, and no token was shown."},
+    403: {"model": ApiError, "description": "The role is not enough, or another site is behind it."},
+    404: {"model": ApiError, "description": "There is no such thing."},
+    409: {"model": ApiError, "description": "It cannot be done as things are: a name is taken, an item is busy."},
+    413: {"model": ApiError, "description": "The request is too large."},
+    422: {"model": ApiError, "description": "A value is missing, or is not what it should be."},
+    503: {"model": ApiError, "description": "The database cannot be used at the moment."},
 }
 
 
-def asked_desk(request: Request) -> Desk:
+def request_context(request: Request) -> ServiceContext:
     """Return the desk of whoever asks."""
     person = request.state.person
     if person is None:
         raise HTTPException(401, "Show a token that is valid, or log in.", {"WWW-Authenticate": "Bearer"})
-    gate: Gate = request.state.gate
+    gate: Authenticator = request.state.gate
     return gate.desk(person)
 
 
@@ -71,8 +71,8 @@ def _check(body: Any) -> None:
             if not _is_text(value):
                 raise TarantulaError(f"{value[:40]!r} holds a zero byte or half a character, which is no text.")
         elif isinstance(value, int | float):
-            if not math.isfinite(value) or abs(value) > LARGEST:
-                raise TarantulaError(f"A number is at most {LARGEST}, and {str(value)[:40]} is not.")
+            if not math.isfinite(value) or abs(value) > MAX_JSON_NUMBER:
+                raise TarantulaError(f"A number is at most {MAX_JSON_NUMBER}, and {str(value)[:40]} is not.")
         elif isinstance(value, dict):
             left += [*value.keys(), *value.values()]
         elif isinstance(value, list):
@@ -83,19 +83,19 @@ def _is_text(value: str) -> bool:
     return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
-def paged(rows: Sequence[T], limit: int, after: str | None) -> Page[T]:
+def page_of(rows: Sequence[T], limit: int, after: str | None) -> ResultPage[T]:
     """Return some rows of a list that was asked for in whole."""
     began = read_cursor(after) or 0
     more = began + limit < len(rows)
-    return Page(rows=list(rows[began : began + limit]), next=write_cursor(began + limit) if more else None)
+    return ResultPage(rows=list(rows[began : began + limit]), next=write_cursor(began + limit) if more else None)
 
 
-AskedDesk = Annotated[Desk, Depends(asked_desk)]
+RequestContext = Annotated[ServiceContext, Depends(request_context)]
 """The first argument of every function of the API."""
-GUARDS = [Security(_token), Security(_session), Depends(check_body)]
+API_DEPENDENCIES = [Security(_token), Security(_session), Depends(check_body)]
 """The first two say in the OpenAPI document how to come in; who comes in has been seen at the door."""
 
-Limit = Annotated[int, Query(ge=1, le=MOST, description="How many rows.")]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE_ROWS, description="How many rows.")]
 Cursor = Annotated[
     str | None, Query(max_length=100, description="Where to go on: the `next` of the page before, as it is.")
 ]

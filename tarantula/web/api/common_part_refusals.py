@@ -11,27 +11,27 @@ from starlette.routing import Match, Mount
 from starlette.types import Scope
 
 from tarantula.accounts.roles import NotAllowed
-from tarantula.core.errors import NotNow, NotReached, NotThere, NotUsable, TarantulaError
-from tarantula.core.messages import of_details
+from tarantula.core.errors import ConflictError, DatabaseUnavailableError, NotFoundError, TarantulaError, UnusableError
+from tarantula.core.messages import detail_messages
 
-STATUS = (
-    *((NotAllowed, 403), (NotThere, 404), (NotNow, 409)),
-    *((NotReached, 503), (NotUsable, 503), (TarantulaError, 400)),
+ERROR_STATUS = (
+    *((NotAllowed, 403), (NotFoundError, 404), (ConflictError, 409)),
+    *((DatabaseUnavailableError, 503), (UnusableError, 503), (TarantulaError, 400)),
 )
 """The first that fits."""
-METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 
 
-def refuse_in_sentences(app: FastAPI) -> None:
+def add_error_handlers(app: FastAPI) -> None:
     """Make every refusal a sentence."""
     app.add_exception_handler(TarantulaError, _refused)
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(HTTPException, _other)
-    app.add_api_route("/api/{rest:path}", _nowhere, methods=METHODS, include_in_schema=False)
+    app.add_api_route("/api/{rest:path}", _nowhere, methods=HTTP_METHODS, include_in_schema=False)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    status = next(status for kind, status in STATUS if isinstance(error, kind))
+    status = next(status for kind, status in ERROR_STATUS if isinstance(error, kind))
     fields = {place: sentence for place, sentence in getattr(error, "fields", {}).items() if place}
     return JSONResponse({"detail": str(error), **({"fields": fields} if fields else {})}, status)
 
@@ -39,8 +39,8 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _unreadable(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     complaints = [_without_place(details) for details in error.errors()]
-    fields = {".".join(map(str, one["loc"])): of_details([one], ())[0] for one in reversed(complaints)}
-    return JSONResponse({"detail": " ".join(of_details(complaints, ())), "fields": fields}, 422)
+    fields = {".".join(map(str, one["loc"])): detail_messages([one], ())[0] for one in reversed(complaints)}
+    return JSONResponse({"detail": " ".join(detail_messages(complaints, ())), "fields": fields}, 422)
 
 
 async def _other(request: Request, error: Exception) -> Response:
@@ -50,7 +50,7 @@ async def _other(request: Request, error: Exception) -> Response:
 
 async def _nowhere(request: Request) -> Response:
     """Say that nothing is at an address, or not for what was wanted of it; the pages never see it."""
-    allowed = [method for method in METHODS if _is_somewhere({**request.scope, "method": method})]
+    allowed = [method for method in HTTP_METHODS if _is_somewhere({**request.scope, "method": method})]
     if allowed:
         sentence = f"{request.method} cannot be done here; {', '.join(allowed)} can."
         return JSONResponse({"detail": sentence}, 405, {"Allow": ", ".join(allowed)})

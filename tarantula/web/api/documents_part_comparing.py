@@ -8,14 +8,14 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
 
 from tarantula.services import walkthrough
-from tarantula.services.diff import Differences, differences
-from tarantula.web.api.common import AskedDesk, Cursor, Limit, Urn
+from tarantula.services.diff import ItemDifferences, compare_items
+from tarantula.web.api.common import Cursor, Limit, RequestContext, Urn
 from tarantula.web.api.documents import DocumentNumber
 
-router = APIRouter(tags=["differences"])
+differences_router = APIRouter(tags=["differences"])
 
 
-class Piece(BaseModel):
+class DiffPieceRow(BaseModel):
     """A part of a line: same, gone or new."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -24,7 +24,7 @@ class Piece(BaseModel):
     text: str
 
 
-class Line(BaseModel):
+class DiffLineRow(BaseModel):
     """A line of one text or of both: same, gone, new, or changed."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -32,32 +32,32 @@ class Line(BaseModel):
     change: str
     before: int | None
     after: int | None
-    pieces: list[Piece]
+    pieces: list[DiffPieceRow]
 
 
-class TextDifference(BaseModel):
+class TextDiffRow(BaseModel):
     """The changed places of a text, or why there are none to show."""
 
     model_config = ConfigDict(from_attributes=True)
 
-    hunks: list[list[Line]]
+    hunks: list[list[DiffLineRow]]
     note: str
 
 
-@router.get("/items/{urn}/differences", summary="What changed since another item")
+@differences_router.get("/items/{urn}/differences", summary="What changed since another item")
 def list_differences(
-    desk: AskedDesk,
+    desk: RequestContext,
     urn: Urn,
     before: Annotated[str, Query(max_length=200, description="The earlier item.")],
     same: Annotated[bool, Query(description="Also what is the same.")] = False,
     limit: Limit = 50,
     after: Cursor = None,
-) -> Differences:
+) -> ItemDifferences:
     """Return what is new, changed and gone between an earlier item and this one."""
-    return differences(desk, before, urn, same=same, limit=limit, place=after)
+    return compare_items(desk, before, urn, same=same, limit=limit, place=after)
 
 
-@router.get("/items/{urn}/documents/{number}/difference", summary="What changed in a text")
-def show_difference(desk: AskedDesk, urn: Urn, number: DocumentNumber) -> TextDifference:
+@differences_router.get("/items/{urn}/documents/{number}/difference", summary="What changed in a text")
+def show_difference(desk: RequestContext, urn: Urn, number: DocumentNumber) -> TextDiffRow:
     """Return what changed in the text of a document since the item before."""
-    return TextDifference.model_validate(walkthrough.compared(desk, urn, number))
+    return TextDiffRow.model_validate(walkthrough.compare_with_previous(desk, urn, number))

@@ -11,21 +11,21 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarantula import __version__
-from tarantula.services.context import Desk
-from tarantula.services.overview_part_figures import Figures, figures
-from tarantula.streams.export.prometheus import LABELS, WORDS
+from tarantula.services.context import ServiceContext
+from tarantula.services.overview_part_figures import InstallationMetrics, collect_metrics
+from tarantula.streams.export.prometheus import METRIC_HELP, METRIC_LABELS
 
 REGISTRY = CollectorRegistry()
 REQUESTS = Counter(
     "tarantula_requests", "Requests that were answered.", ["method", "route", "status"], registry=REGISTRY
 )
 SECONDS = Histogram("tarantula_request_seconds", "How long answers took.", ["route"], registry=REGISTRY)
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+COUNTED_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 ProcessCollector(registry=REGISTRY)
 
 
-class Measured:
+class MetricsMiddleware:
     """Counts requests by the name of what they ask for, as OpenAPI has it: addresses are without number."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -48,22 +48,22 @@ class Measured:
             await self._app(scope, receive, sending)
         finally:
             route = str(getattr(scope.get("route"), "name", None) or "other")
-            method = scope["method"] if scope["method"] in METHODS else "other"
+            method = scope["method"] if scope["method"] in COUNTED_METHODS else "other"
             REQUESTS.labels(method, route, status).inc()
             SECONDS.labels(route).observe(perf_counter() - began)
 
 
-def written(desk: Desk) -> bytes:
+def metrics_text(desk: ServiceContext) -> bytes:
     """Return every figure, in the text format of Prometheus."""
     own = CollectorRegistry(auto_describe=False)
-    own.register(_Counted(figures(desk)))
+    own.register(_Counted(collect_metrics(desk)))
     return generate_latest(own) + generate_latest(REGISTRY)
 
 
 class _Counted:
     """The figures of an installation, as Prometheus has them."""
 
-    def __init__(self, counted: Figures) -> None:
+    def __init__(self, counted: InstallationMetrics) -> None:
         self._counted = counted
 
     def collect(self) -> Iterator[Metric]:
@@ -79,7 +79,7 @@ class _Counted:
             yield _gauge(f"item_{field}", f"Of an item under way: {field}.", ["publication", "item"], values)
         finished = {(name,): moment.timestamp() for name, moment in counted.finished.items()}
         yield _gauge("last_item_finished_timestamp_seconds", "When an item last ended.", ["publication"], finished)
-        yield _gauge("stream_value", WORDS, list(LABELS), counted.streams)
+        yield _gauge("stream_value", METRIC_HELP, list(METRIC_LABELS), counted.streams)
 
 
 def _gauge(name: str, words: str, labels: list[str], values: Mapping[Any, float]) -> GaugeMetricFamily:

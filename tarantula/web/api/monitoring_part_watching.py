@@ -12,9 +12,9 @@ from sqlalchemy import text
 from starlette.responses import Response
 
 from tarantula.core.errors import TarantulaError
-from tarantula.web.api.common import GUARDS, REFUSALS, AskedDesk
-from tarantula.web.api.monitoring import written
-from tarantula.web.auth_part_gate import Gate
+from tarantula.web.api.common import API_DEPENDENCIES, ERROR_RESPONSES, RequestContext
+from tarantula.web.api.monitoring import metrics_text
+from tarantula.web.auth_part_gate import Authenticator
 
 router = APIRouter(tags=["watching"])
 
@@ -32,21 +32,21 @@ class Health(BaseModel):
 @router.get("/health", summary="Whether it is well", responses={503: {"model": Health}})
 def health(request: Request, response: Response) -> Health:
     """Say whether the database answers and the home can be written. Anybody may ask."""
-    gate: Gate = request.state.gate
+    gate: Authenticator = request.state.gate
     database, home = _answers(gate), os.access(gate.installation.home, os.W_OK)
     is_well = database and home
     response.status_code = 200 if is_well else 503
     return Health(status="well" if is_well else "unwell", database=database, home=home)
 
 
-@router.get("/metrics", summary="Figures for Prometheus", dependencies=GUARDS, response_class=Response,
-            responses={**REFUSALS, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})  # fmt: skip
-def metrics(desk: AskedDesk) -> Response:
+@router.get("/metrics", summary="Figures for Prometheus", dependencies=API_DEPENDENCIES, response_class=Response,
+            responses={**ERROR_RESPONSES, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})  # fmt: skip
+def metrics(desk: RequestContext) -> Response:
     """Return every figure in the text format of Prometheus. For readers."""
-    return Response(written(desk), media_type=CONTENT_TYPE_LATEST)
+    return Response(metrics_text(desk), media_type=CONTENT_TYPE_LATEST)
 
 
-def _answers(gate: Gate) -> bool:
+def _answers(gate: Authenticator) -> bool:
     try:
         with gate.database.reading() as session:
             return bool(session.scalar(text("SELECT 1")))

@@ -7,22 +7,22 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from tarantula.accounts.credentials import LONGEST, SHORTEST
+from tarantula.accounts.credentials import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH
 from tarantula.accounts.roles import Role
 from tarantula.services import accounts, tokens
 from tarantula.services import accounts_part_audit as log
 from tarantula.services.accounts import AccountRow
 from tarantula.services.accounts_part_audit import AuditRow
-from tarantula.services.pagination import Page
+from tarantula.services.pagination import ResultPage
 from tarantula.services.tokens import NewToken, TokenRow
-from tarantula.web.api.common import AskedDesk, Cursor, Limit, Name, Number
+from tarantula.web.api.common import Cursor, Limit, Name, Number, RequestContext
 
 router = APIRouter()
 
-Password = Annotated[str, Field(min_length=SHORTEST, max_length=LONGEST)]
+Password = Annotated[str, Field(min_length=MIN_PASSWORD_LENGTH, max_length=MAX_PASSWORD_LENGTH)]
 
 
-class Me(BaseModel):
+class CurrentAccount(BaseModel):
     """Whoever asks."""
 
     name: str
@@ -31,7 +31,7 @@ class Me(BaseModel):
     """The name of the token that was shown."""
 
 
-class AccountToAdd(BaseModel, extra="forbid"):
+class NewAccount(BaseModel, extra="forbid"):
     """Somebody who may log in from now on."""
 
     name: str = Field(max_length=100)
@@ -47,7 +47,7 @@ class AccountChanges(BaseModel, extra="forbid"):
     disabled: bool | None = None
 
 
-class TokenToAdd(BaseModel, extra="forbid"):
+class TokenRequest(BaseModel, extra="forbid"):
     """A token for a program."""
 
     name: str = Field(max_length=100, description="What it is for.")
@@ -57,66 +57,66 @@ class TokenToAdd(BaseModel, extra="forbid"):
 
 
 @router.get("/me", summary="Who one is", tags=["people"])
-def me(desk: AskedDesk) -> Me:
+def me(desk: RequestContext) -> CurrentAccount:
     """Say who asks, and with which role."""
-    return Me(name=desk.person.name, role=desk.person.role, token=desk.person.token)
+    return CurrentAccount(name=desk.person.name, role=desk.person.role, token=desk.person.token)
 
 
 @router.get("/people", summary="Every account", tags=["people"])
-def list_accounts(desk: AskedDesk) -> list[AccountRow]:
+def list_accounts(desk: RequestContext) -> list[AccountRow]:
     """Return every account, by name. For administrators."""
-    return accounts.accounts(desk)
+    return accounts.list_accounts(desk)
 
 
 @router.post("/people", summary="Make an account", status_code=201, tags=["people"])
-def add_account(desk: AskedDesk, body: AccountToAdd) -> AccountRow:
+def add_account(desk: RequestContext, body: NewAccount) -> AccountRow:
     """Make an account. For administrators; the first account is an administrator's."""
-    return accounts.add(desk, body.name, body.role, body.password)
+    return accounts.add_account(desk, body.name, body.role, body.password)
 
 
 @router.get("/people/{name}", summary="One account", tags=["people"])
-def show_account(desk: AskedDesk, name: Name) -> AccountRow:
+def show_account(desk: RequestContext, name: Name) -> AccountRow:
     """Return one account. For administrators."""
-    return accounts.shown(desk, name)
+    return accounts.get_account(desk, name)
 
 
 @router.patch("/people/{name}", summary="Change an account", tags=["people"])
-def edit_account(desk: AskedDesk, name: Name, body: AccountChanges) -> AccountRow:
+def edit_account(desk: RequestContext, name: Name, body: AccountChanges) -> AccountRow:
     """Change a role, a password, or whether it is disabled. For administrators."""
-    return accounts.edit(desk, name, role=body.role, password=body.password, disabled=body.disabled)
+    return accounts.edit_account(desk, name, role=body.role, password=body.password, disabled=body.disabled)
 
 
 @router.delete("/people/{name}", summary="Remove an account", status_code=204, tags=["people"])
-def remove_account(desk: AskedDesk, name: Name) -> None:
+def remove_account(desk: RequestContext, name: Name) -> None:
     """Remove an account with its sessions and tokens. For administrators."""
-    accounts.remove(desk, name)
+    accounts.remove_account(desk, name)
 
 
 @router.get("/tokens", summary="Tokens", tags=["people"])
-def list_tokens(desk: AskedDesk) -> list[TokenRow]:
+def list_tokens(desk: RequestContext) -> list[TokenRow]:
     """Return one's own tokens; to administrators, those of all."""
-    return tokens.tokens(desk)
+    return tokens.list_tokens(desk)
 
 
 @router.post("/tokens", summary="Make a token", status_code=201, tags=["people"])
-def add_token(desk: AskedDesk, body: TokenToAdd) -> NewToken:
+def add_token(desk: RequestContext, body: TokenRequest) -> NewToken:
     """Make a token. Its secret is in the answer, and nowhere after."""
-    return tokens.new_token(desk, body.name, body.role, body.days, body.account)
+    return tokens.add_token(desk, body.name, body.role, body.days, body.account)
 
 
 @router.delete("/tokens/{number}", summary="Remove a token", status_code=204, tags=["people"])
-def remove_token(desk: AskedDesk, number: Number) -> None:
+def remove_token(desk: RequestContext, number: Number) -> None:
     """Make a token useless."""
     tokens.remove_token(desk, number)
 
 
 @router.get("/audit", summary="Who changed what", tags=["people"])
 def list_changes(
-    desk: AskedDesk,
+    desk: RequestContext,
     limit: Limit = 50,
     before: Cursor = None,
     who: Annotated[str | None, Query(max_length=100, description="Only what this person changed.")] = None,
     subject: Annotated[str | None, Query(max_length=300, description="Only what was done to this.")] = None,
-) -> Page[AuditRow]:
+) -> ResultPage[AuditRow]:
     """Return what was changed, the latest first. For administrators."""
-    return log.audit(desk, limit, before, who, subject)
+    return log.list_audit(desk, limit, before, who, subject)

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tarantula.streams.views.cells import Column, Track
-from tarantula.streams.views.projection_part_sight import Sight
-from tarantula.web.charts.base_part_common import measured
+from tarantula.streams.views.cells import ViewColumn, ViewTrack
+from tarantula.streams.views.projection_part_sight import ViewProjection
+from tarantula.web.charts.base_part_common import column_label
 
 LEGEND = {"type": "scroll", "bottom": 0}
-BESIDE = 2
+MAX_SHARED_UNITS = 2
 """Units that share a panel, one on the left and one on the right; more have a panel each."""
 HIGH, PANEL, HEAD, FOOT, GAP = 288, 112, 30, 62, 34
 """Pixels: of a chart, of a panel, of what is above and below them, and between two."""
 LEFT, RIGHT = 52, 16
 
 
-class Scales(NamedTuple):
+class ChartScales(NamedTuple):
     """The units of a chart."""
 
     units: list[str]
-    columns: list[Column]
+    columns: list[ViewColumn]
 
     @property
     def panels(self) -> int:
         """How many there are, one below the other."""
-        return 1 if len(self.units) <= BESIDE else len(self.units)
+        return 1 if len(self.units) <= MAX_SHARED_UNITS else len(self.units)
 
     @property
     def height(self) -> int:
@@ -55,12 +55,12 @@ class Scales(NamedTuple):
             for place, unit in enumerate(self.units)
         ]
 
-    def place(self, track: Track) -> dict[str, int]:
+    def place(self, track: ViewTrack) -> dict[str, int]:
         """Return where a track is drawn."""
         place = self.units.index(track.column.unit)
         return {"xAxisIndex": place if self.panels > 1 else 0, "yAxisIndex": place}
 
-    def name(self, track: Track) -> str:
+    def name(self, track: ViewTrack) -> str:
         """Return what a track is called: as little as tells it from the others."""
         if track.row and len(self.columns) == 1:
             return track.row
@@ -68,10 +68,10 @@ class Scales(NamedTuple):
 
     def _measures(self, unit: str) -> str:
         own = [column for column in self.columns if column.unit == unit]
-        return measured(own[0]) if len(own) == 1 else unit
+        return column_label(own[0]) if len(own) == 1 else unit
 
 
-def scales_of(sight: Sight) -> Scales:
+def scales_of(sight: ViewProjection) -> ChartScales:
     """Return the scales of what is drawn."""
     columns = list(dict.fromkeys(track.column for track in sight.tracks))
-    return Scales(list(dict.fromkeys(column.unit for column in columns)) or [""], columns)
+    return ChartScales(list(dict.fromkeys(column.unit for column in columns)) or [""], columns)

@@ -4,53 +4,53 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tarantula.streams.kinds import Kind
-from tarantula.streams.views.projection_part_sight import Sight
-from tarantula.web.charts.base_part_common import base
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.views.projection_part_sight import ViewProjection
+from tarantula.web.charts.base_part_common import chart_options
 
-MOST = 60
+MAX_RECORDS = 60
 SMALLEST, LARGEST = 10.0, 36.0
-ROOMY = 40
+FULL_SIZE_NODES = 40
 """Nodes that have room on a card; more of them are smaller."""
-LABELLED = 90
+MAX_LABELLED_NODES = 90
 """Nodes whose names can be read beside one another; those of more are seen when they are pointed at."""
-Key = tuple[str, ...]
+NodeKey = tuple[str, ...]
 
 
-class Node(NamedTuple):
+class NetworkNode(NamedTuple):
     """Something that belongs to something; two may have the same name."""
 
-    key: Key
+    key: NodeKey
     name: str
 
 
-class Link(NamedTuple):
+class NetworkLink(NamedTuple):
     """That it does."""
 
-    start: Node
-    end: Node
+    start: NetworkNode
+    end: NetworkNode
     weight: float
 
 
-def network(sight: Sight) -> dict[str, Any]:
+def network_chart(sight: ViewProjection) -> dict[str, Any]:
     """Return what two columns of words lead from and to; with fewer, the sources with their rows and values."""
-    words = [column for column in sight.telling if column.kind in (Kind.TEXT, Kind.URL)]
+    words = [column for column in sight.telling if column.kind in (ValueKind.TEXT, ValueKind.URL)]
     led = len(words) > 1
     links = _between(sight, words[0].letter, words[1].letter) if led else _around(sight)
-    sizes, names = dict[Key, float](), dict[Key, str]()
+    sizes, names = dict[NodeKey, float](), dict[NodeKey, str]()
     for link in links:
         names[link.start.key], names[link.end.key] = link.start.name, link.end.name
         sizes.setdefault(link.start.key, 0.0)
         sizes[link.end.key] = sizes.get(link.end.key, 0.0) + abs(link.weight)
     largest = max(sizes.values(), default=0.0) or 1.0
-    shrunk = min(1.0, ROOMY / max(len(sizes), 1)) ** 0.5
+    shrunk = min(1.0, FULL_SIZE_NODES / max(len(sizes), 1)) ** 0.5
     places = {key: str(place) for place, key in enumerate(sizes)}
     nodes = [
         {"id": places[key], "name": names[key], "symbolSize": shrunk * _size(size / largest)}
         for key, size in sizes.items()
     ]
     drawn = [{"source": places[link.start.key], "target": places[link.end.key], "value": link.weight} for link in links]
-    return base(
+    return chart_options(
         tooltip={"trigger": "item"},
         series=[
             {
@@ -66,7 +66,7 @@ def network(sight: Sight) -> dict[str, Any]:
                 "edgeSymbolSize": 7,
                 "lineStyle": {"color": "#64748b", "curveness": 0.1 if led else 0},
                 "label": {
-                    "show": len(nodes) <= LABELLED,
+                    "show": len(nodes) <= MAX_LABELLED_NODES,
                     "position": "right",
                     "width": 110,
                     "overflow": "truncate",
@@ -91,38 +91,40 @@ def _forces(nodes: int) -> dict[str, float]:
     return {"repulsion": min(160.0, 520 / crowd), "edgeLength": min(60.0, 200 / crowd), "gravity": 0.15}
 
 
-def _between(sight: Sight, start: str, end: str) -> list[Link]:
-    numbers = [column.letter for column in sight.columns if column.kind.is_number and column.kind != Kind.MOMENT]
-    found = list[Link]()
-    for record in sight.records[:MOST]:
+def _between(sight: ViewProjection, start: str, end: str) -> list[NetworkLink]:
+    numbers = [column.letter for column in sight.columns if column.kind.is_number and column.kind != ValueKind.MOMENT]
+    found = list[NetworkLink]()
+    for record in sight.records[:MAX_RECORDS]:
         if start in record.cells and end in record.cells:
             weight = record.cells.get(numbers[0]) if numbers else None
             number = weight.number if weight is not None and weight.number is not None else 1.0
-            found.append(Link(_word(record.cells[start].text), _word(record.cells[end].text), number))
+            found.append(NetworkLink(_word(record.cells[start].text), _word(record.cells[end].text), number))
     return found
 
 
-def _around(sight: Sight) -> list[Link]:
+def _around(sight: ViewProjection) -> list[NetworkLink]:
     """Return every source with its rows, and these with their values."""
     titles = {seen.name: seen.title for seen in sight.sources}
-    found = list[Link]()
-    for record in sight.records[:MOST]:
+    found = list[NetworkLink]()
+    for record in sight.records[:MAX_RECORDS]:
         for column in sight.telling:
             cell = record.cells.get(column.letter)
             if cell is not None:
-                middle = Node(("source", column.source), titles.get(column.source, sight.title))
+                middle = NetworkNode(("source", column.source), titles.get(column.source, sight.title))
                 weight = cell.number if cell.number is not None else 1.0
                 if record.row:
-                    row = Node((*middle.key, record.row), record.row)
+                    row = NetworkNode((*middle.key, record.row), record.row)
                     # One value alone is as large as its row.
                     alone = len(sight.telling) == 1
-                    found.append(Link(middle, row, weight if alone else 0.0))
+                    found.append(NetworkLink(middle, row, weight if alone else 0.0))
                     if alone:
                         continue
                     middle = row
-                found.append(Link(middle, Node((*middle.key, "value", column.letter), column.title), weight))
+                found.append(
+                    NetworkLink(middle, NetworkNode((*middle.key, "value", column.letter), column.title), weight)
+                )
     return list(dict.fromkeys(found))
 
 
-def _word(text: str) -> Node:
-    return Node((text,), text)
+def _word(text: str) -> NetworkNode:
+    return NetworkNode((text,), text)

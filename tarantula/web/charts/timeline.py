@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tarantula.streams.views.cells import Point, Track
+from tarantula.streams.views.cells import TrackPoint, ViewTrack
 from tarantula.streams.views.config import ViewKind
-from tarantula.streams.views.projection_part_sight import Sight
-from tarantula.web.charts.base import LEGEND, Scales, scales_of
-from tarantula.web.charts.base_part_common import base, measured, value_axis
+from tarantula.streams.views.projection_part_sight import ViewProjection
+from tarantula.web.charts.base import LEGEND, ChartScales, scales_of
+from tarantula.web.charts.base_part_common import chart_options, column_label, value_axis
 
 # Moments in figures alone: ECharts knows the names of months in English only.
-MOMENTS = {
+TIME_FORMATS = {
     "year": "{yyyy}",
     "month": "{yyyy}-{MM}",
     "day": "{MM}-{dd}",
@@ -21,11 +21,11 @@ MOMENTS = {
     "second": "{HH}:{mm}:{ss}",
     "millisecond": "{HH}:{mm}:{ss}",
 }
-ROOM = 10
+DRAG_WINDOWS = 10
 """Windows before and after the one that is seen, through which it can be dragged at once."""
 
 
-def in_time(sight: Sight) -> dict[str, Any]:
+def timeline_chart(sight: ViewProjection) -> dict[str, Any]:
     """Return the chart of a view's tracks."""
     scattered = scatter_pairs(sight) if sight.view.kind == ViewKind.SCATTER else None
     if scattered is not None:
@@ -33,25 +33,25 @@ def in_time(sight: Sight) -> dict[str, Any]:
     scales = scales_of(sight)
     # A panel of one track has its name above it.
     several = len(sight.tracks) > scales.panels
-    return base(
+    return chart_options(
         grid=scales.grids(legend=several),
         legend={**LEGEND, "show": several},
         tooltip={"trigger": "axis"},
         axisPointer={"link": [{"xAxisIndex": "all"}]},
         xAxis=[_time_axis(sight, panel, scales.panels) for panel in range(scales.panels)],
         yAxis=[value_axis(**axis) for axis in scales.axes()],
-        dataZoom=[{**zoom(sight), "xAxisIndex": list(range(scales.panels))}],
-        series=series(sight),
+        dataZoom=[{**zoom_options(sight), "xAxisIndex": list(range(scales.panels))}],
+        series=timeline_series(sight),
     )
 
 
-def series(sight: Sight) -> list[dict[str, Any]]:
+def timeline_series(sight: ViewProjection) -> list[dict[str, Any]]:
     """Return the data alone, for a chart that is there."""
     scales = scales_of(sight)
     return [_one(sight, track, scales) for track in sight.tracks]
 
 
-def zoom(sight: Sight) -> dict[str, Any]:
+def zoom_options(sight: ViewProjection) -> dict[str, Any]:
     """Return the window, which is dragged, and zoomed with the wheel and Ctrl or with two fingers."""
     return {
         "type": "inside",
@@ -64,8 +64,8 @@ def zoom(sight: Sight) -> dict[str, Any]:
     }
 
 
-def _time_axis(sight: Sight, panel: int, panels: int) -> dict[str, Any]:
-    label = {"formatter": MOMENTS, "hideOverlap": True, "show": panel == panels - 1}
+def _time_axis(sight: ViewProjection, panel: int, panels: int) -> dict[str, Any]:
+    label = {"formatter": TIME_FORMATS, "hideOverlap": True, "show": panel == panels - 1}
     return {
         "type": "time",
         "gridIndex": panel,
@@ -76,11 +76,11 @@ def _time_axis(sight: Sight, panel: int, panels: int) -> dict[str, Any]:
 
 def time_limits(begin: int, end: int) -> dict[str, int]:
     """Return how far a window can be dragged."""
-    room = (end - begin) * ROOM
+    room = (end - begin) * DRAG_WINDOWS
     return {"min": (begin - room) // 1000, "max": (end + room) // 1000}
 
 
-def _one(sight: Sight, track: Track, scales: Scales) -> dict[str, Any]:
+def _one(sight: ViewProjection, track: ViewTrack, scales: ChartScales) -> dict[str, Any]:
     kind = sight.view.kind
     drawn: dict[str, Any] = {
         "name": scales.name(track),
@@ -98,13 +98,13 @@ def _one(sight: Sight, track: Track, scales: Scales) -> dict[str, Any]:
     return drawn
 
 
-def scatter_pairs(sight: Sight) -> tuple[str, str, list[tuple[str, list[list[float]]]]] | None:
+def scatter_pairs(sight: ViewProjection) -> tuple[str, str, list[tuple[str, list[list[float]]]]] | None:
     """Return two columns held against each other, row by row; nothing if there is only one."""
     columns = list(dict.fromkeys(track.column for track in sight.tracks))
     if len(columns) < 2:
         return None
     across, up = columns[0], columns[1]
-    rows = dict[str, dict[str, list[Point]]]()
+    rows = dict[str, dict[str, list[TrackPoint]]]()
     for track in sight.tracks:
         rows.setdefault(track.row, {})[track.column.letter] = track.points
     shared = rows.get("", {})
@@ -113,10 +113,10 @@ def scatter_pairs(sight: Sight) -> tuple[str, str, list[tuple[str, list[list[flo
         both = {**shared, **tracks}
         if across.letter in both and up.letter in both:
             found.append((row, _paired(both[across.letter], both[up.letter])))
-    return measured(across), measured(up), found
+    return column_label(across), column_label(up), found
 
 
-def _paired(across: Sequence[Point], up: Sequence[Point]) -> list[list[float]]:
+def _paired(across: Sequence[TrackPoint], up: Sequence[TrackPoint]) -> list[list[float]]:
     changes = sorted([(point.at, 0, point.value) for point in across] + [(point.at, 1, point.value) for point in up])
     latest: list[float | None] = [None, None]
     found = dict[int, list[float]]()
@@ -127,9 +127,11 @@ def _paired(across: Sequence[Point], up: Sequence[Point]) -> list[list[float]]:
     return list(found.values())
 
 
-def _against(sight: Sight, across: str, up: str, rows: Sequence[tuple[str, list[list[float]]]]) -> dict[str, Any]:
+def _against(
+    sight: ViewProjection, across: str, up: str, rows: Sequence[tuple[str, list[list[float]]]]
+) -> dict[str, Any]:
     several = len(rows) > 1
-    return base(
+    return chart_options(
         grid={"left": 8, "right": 24, "top": 32, "bottom": 60 if several else 32, "containLabel": True},
         legend={**LEGEND, "show": several},
         tooltip={"trigger": "item"},

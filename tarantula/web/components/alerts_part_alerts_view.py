@@ -7,25 +7,25 @@ from typing import Any
 
 from nicegui import events, ui
 
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import alerts
 from tarantula.services.streams.alerts import AlertRow, FiringRow
 from tarantula.web.components.alerts import AlertForm
-from tarantula.web.components.background import away, told
-from tarantula.web.components.elements_part_style import subheading, tagged
-from tarantula.web.components.tables import Column, listing
-from tarantula.web.format_part_figures import moment
-from tarantula.web.i18n import _, language, use
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.components.background import notify_errors, run_in_thread
+from tarantula.web.components.elements_part_style import subheading, text_element
+from tarantula.web.components.tables import TableColumn, data_table
+from tarantula.web.format_part_figures import format_moment
+from tarantula.web.i18n import _, language, set_language
+from tarantula.web.i18n_part_retelling import translate_sentence
 
-LOOKED_AT = 50
+MAX_FIRINGS = 50
 """Firings that are counted, and shown on a page of their own."""
 
 
 class AlertsView:
     """Somebody's alerts: a part of a page, which is drawn anew when something fired."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ServiceContext) -> None:
         self._desk = desk
         self._language = language()
         self._fired = FiringsView(desk)
@@ -36,44 +36,44 @@ class AlertsView:
 
     def refresh(self) -> None:
         """Show what is there by now."""
-        use(self._language)
+        set_language(self._language)
         self._fired.refresh()
         self._draw()
 
     def _draw(self) -> None:
-        rows = alerts.alerts(self._desk)
+        rows = alerts.list_alerts(self._desk)
         self._alerts.clear()
         with self._alerts:
             columns = [
-                Column("source", _("Source")),
-                Column("name", _("Name")),
-                Column("condition", _("Condition")),
-                Column("on", _("Watched")),
-                Column("do", _("Change")),
+                TableColumn("source", _("Source")),
+                TableColumn("name", _("Name")),
+                TableColumn("condition", _("Condition")),
+                TableColumn("on", _("Watched")),
+                TableColumn("do", _("Change")),
             ]
-            table = listing(columns, [_alert_row(row) for row in rows], _("Alerts"), key="id")
+            table = data_table(columns, [_alert_row(row) for row in rows], _("Alerts"), key="id")
             by_number = {row.id: row for row in rows}
             table.on("edit", lambda event: self._write(by_number[event.args["id"]]))
             table.on("switch", lambda event: self._change(event, self._switch))
-            table.on("remove", lambda event: self._change(event, alerts.remove))
+            table.on("remove", lambda event: self._change(event, alerts.remove_alert))
 
     def _write(self, row: AlertRow | None) -> None:
         AlertForm(self._desk, row, self.refresh).open()
 
-    def _switch(self, desk: Desk, number: int) -> None:
-        alerts.edit(desk, number, {"on": not alerts.shown(desk, number).on})
+    def _switch(self, desk: ServiceContext, number: int) -> None:
+        alerts.edit_alert(desk, number, {"on": not alerts.get_alert(desk, number).on})
 
-    async def _change(self, event: events.GenericEventArguments, call: Callable[[Desk, int], None]) -> None:
-        use(self._language)
-        with told():
-            await away(call, self._desk, int(event.args["id"]))
+    async def _change(self, event: events.GenericEventArguments, call: Callable[[ServiceContext, int], None]) -> None:
+        set_language(self._language)
+        with notify_errors():
+            await run_in_thread(call, self._desk, int(event.args["id"]))
             self.refresh()
 
 
 class FiringsView:
     """What somebody's alerts fired, those first that were not dismissed; or only those, as long as there are any."""
 
-    def __init__(self, desk: Desk, most: int = LOOKED_AT, *, only_unseen: bool = False) -> None:
+    def __init__(self, desk: ServiceContext, most: int = MAX_FIRINGS, *, only_unseen: bool = False) -> None:
         self._desk, self._most, self._only_unseen = desk, most, only_unseen
         self._language = language()
         self.newest = 0
@@ -83,8 +83,8 @@ class FiringsView:
 
     def refresh(self) -> None:
         """Show what has fired by now."""
-        use(self._language)
-        rows = alerts.latest(self._desk, LOOKED_AT)
+        set_language(self._language)
+        rows = alerts.latest_firings(self._desk, MAX_FIRINGS)
         self.newest = max((row.id for row in rows), default=self.newest)
         unseen = [row for row in rows if row.dismissed_at is None]
         self._place.clear()
@@ -105,7 +105,7 @@ class FiringsView:
                 for row in rows[: self._most]:
                     self._firing(row)
             if self._only_unseen and more > 0:
-                ui.link(_("{number} more", number=more if len(rows) < LOOKED_AT else f"{more}+"), "/alerts")
+                ui.link(_("{number} more", number=more if len(rows) < MAX_FIRINGS else f"{more}+"), "/alerts")
 
     def _firing(self, row: FiringRow) -> None:
         unseen = row.dismissed_at is None
@@ -113,12 +113,12 @@ class FiringsView:
             ui.icon("notifications_active" if unseen else "notifications_none", size="sm").props('aria-hidden="true"')
             with ui.element("div").classes("min-w-0 grow"):
                 title = " · ".join(part for part in (row.source, row.row, row.name) if part)
-                tagged("p", title, "m-0 break-words" + (" font-bold" if unseen else ""))
+                text_element("p", title, "m-0 break-words" + (" font-bold" if unseen else ""))
                 for sentence in row.why.split("\n"):
-                    tagged("p", retold(sentence), "m-0 break-words")
-                tagged("p", moment(row.at), "help m-0")
+                    text_element("p", translate_sentence(sentence), "m-0 break-words")
+                text_element("p", format_moment(row.at), "help m-0")
                 if row.untold:
-                    tagged("p", retold(row.untold), "m-0 text-sm text-amber-900 break-words")
+                    text_element("p", translate_sentence(row.untold), "m-0 text-sm text-amber-900 break-words")
             if unseen:
                 button = ui.button(icon="done", on_click=lambda number=row.id: self._dismiss([number])).props(
                     "flat dense"
@@ -126,9 +126,9 @@ class FiringsView:
                 button.props["aria-label"] = _("Dismiss {name}", name=title)
 
     async def _dismiss(self, numbers: list[int] | None) -> None:
-        use(self._language)
-        with told():
-            await away(alerts.dismiss, self._desk, numbers)
+        set_language(self._language)
+        with notify_errors():
+            await run_in_thread(alerts.dismiss_firings, self._desk, numbers)
             self.refresh()
 
 

@@ -10,27 +10,29 @@ from typing import ParamSpec, TypeVar
 from nicegui import ui
 
 from tarantula.core.errors import TarantulaError
-from tarantula.web.i18n import _, language, use
-from tarantula.web.i18n_part_retelling import retold
-from tarantula.web.layout import complain
+from tarantula.web.i18n import _, language, set_language
+from tarantula.web.i18n_part_retelling import translate_sentence
+from tarantula.web.layout import show_error
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-async def away(call: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+async def run_in_thread(
+    call: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
+) -> Result:
     """Do something that takes a while, and let others be served meanwhile."""
     return await asyncio.to_thread(call, *args, **kwargs)
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def notify_errors() -> Iterator[None]:
     """Show why something could not be done, and go on."""
     try:
         yield
     except TarantulaError as error:
         ui.notify(
-            retold(str(error)),
+            translate_sentence(str(error)),
             color="red-10",
             text_color="white",
             icon="error",
@@ -40,25 +42,25 @@ def told() -> Iterator[None]:
         )
 
 
-def say(sentence: str) -> None:
+def notify_done(sentence: str) -> None:
     """Show that something was done."""
     ui.notify(sentence, color="green-10", text_color="white", icon="check")
 
 
-def later(ask: Callable[[], Result], show: Callable[[Result], None]) -> None:
+def show_when_loaded(ask: Callable[[], Result], show: Callable[[Result], None]) -> None:
     """Show something that takes a while to be counted, as soon as it is there."""
     spoken = language()
     with ui.element("div").classes("w-full") as place:
         ui.spinner(size="lg").props["aria-label"] = _("One moment …")
 
     async def fill() -> None:
-        use(spoken)
+        set_language(spoken)
         try:
-            found = await away(ask)
+            found = await run_in_thread(ask)
         except TarantulaError as error:
             place.clear()
             with place:
-                complain(str(error))
+                show_error(str(error))
             return
         place.clear()
         with place:

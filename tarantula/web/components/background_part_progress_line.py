@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
-LOOK_AGAIN = 0.3
+PROGRESS_POLL_SECONDS = 0.3
 """Seconds: what is done sooner shows no line at all."""
 
 
-class ProgressLine:
+class ProgressBar:
     """A line that grows while something is done, and is seen only then."""
 
     def __init__(self, label: str) -> None:
@@ -24,7 +24,7 @@ class ProgressLine:
     def shown(self) -> Iterator[Callable[[int, int], None]]:
         """Give what hears how many are done, and of how many; it may be told so in a thread."""
         self._far = 0.0
-        looking = ui.timer(LOOK_AGAIN, self._look)
+        looking = ui.timer(PROGRESS_POLL_SECONDS, self._look)
         try:
             yield self._hear
         finally:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from nicegui import ui
 
 from tarantula.core.urls import is_web
-from tarantula.web.components.elements_part_style import subheading, tagged
+from tarantula.web.components.elements_part_style import subheading, text_element
 
 
 @contextmanager
@@ -19,11 +19,11 @@ def section(title: str) -> Iterator[None]:
         yield
 
 
-class Address(str):
+class AddressText(str):
     """A text that is an address, and leads there."""
 
 
-def few_rows(
+def small_table(
     label: str,
     headings: Sequence[str],
     rows: Iterable[Sequence[str]],
@@ -39,7 +39,7 @@ def few_rows(
     with around, ui.element("table").classes("few-rows w-full text-left text-sm"):
         with ui.element("thead"), ui.element("tr"):
             for place, heading in enumerate(headings):
-                tagged("th", heading, _aligned(place in numbers)).props('scope="col"')
+                text_element("th", heading, _aligned(place in numbers)).props('scope="col"')
         with ui.element("tbody"):
             for row in rows:
                 with ui.element("tr"):
@@ -48,19 +48,19 @@ def few_rows(
 
 
 def _cell(value: str, is_number: bool) -> None:
-    if not isinstance(value, Address):
-        tagged("td", value, _aligned(is_number))
+    if not isinstance(value, AddressText):
+        text_element("td", value, _aligned(is_number))
         return
     with ui.element("td").classes(_aligned(False)):
-        address_link(value)
+        external_link(value)
 
 
-def address_link(address: str) -> None:
+def external_link(address: str) -> None:
     """Show an address of anybody's; only one of the web leads there, and does not learn from where."""
     if is_web(address):
         ui.link(address, address, new_tab=True).classes("break-all").props('rel="noopener noreferrer nofollow"')
     else:
-        tagged("span", address, "break-all")
+        text_element("span", address, "break-all")
 
 
 def _aligned(is_number: bool) -> str:

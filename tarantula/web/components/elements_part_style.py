@@ -42,14 +42,14 @@ ui.add_css(CSS, shared=True)
 app.config.quasar_config["loadingBar"]["skipHijack"] = True
 
 
-def tagged(tag: str, text: str, classes: str = "") -> TextElement:
+def text_element(tag: str, text: str, classes: str = "") -> TextElement:
     """Show a text in an element of HTML: a heading, a legend, a paragraph."""
     return TextElement(tag=tag, text=text).classes(classes)
 
 
 def subheading(text: str) -> TextElement:
     """Show the title of a part of a page."""
-    return tagged("h2", text, "text-lg font-bold mt-4 mb-2")
+    return text_element("h2", text, "text-lg font-bold mt-4 mb-2")
 
 
 def icon_button(icon: str, words: str) -> ui.button:

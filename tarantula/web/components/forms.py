@@ -10,19 +10,19 @@ from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
 
 from tarantula.core.errors import TarantulaError
-from tarantula.web.components.elements_part_style import tagged
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.components.elements_part_style import text_element
+from tarantula.web.i18n_part_retelling import translate_sentence
 
-Control = ValidationElement[Any]
-Controls = Mapping[str, Control]
+FormControl = ValidationElement[Any]
+FormControls = Mapping[str, FormControl]
 
 
-class Complaints:
+class FormErrors:
     """The complaints of a form: below the field that they are about, and otherwise where this was made."""
 
-    def __init__(self, controls: Callable[[], Controls]) -> None:
+    def __init__(self, controls: Callable[[], FormControls]) -> None:
         self._controls = controls
-        self._rest = tagged("p", "", "m-0 my-1 text-red-900 font-bold whitespace-pre-line break-words")
+        self._rest = text_element("p", "", "m-0 my-1 text-red-900 font-bold whitespace-pre-line break-words")
         self._rest.props('role="alert"')
 
     @contextmanager
@@ -42,31 +42,31 @@ class Complaints:
 
     def show(self, error: TarantulaError) -> None:
         """Say what is wrong, and lead to the first place where it is."""
-        controls, said = self._controls(), list[Control]()
+        controls, said = self._controls(), list[FormControl]()
         rest = dict.fromkeys(str(error).split("\n"))
         for place, sentence in error.fields.items():
             control = _nearest(controls, place)
             if control is not None:
-                control.error = retold(sentence)
+                control.error = translate_sentence(sentence)
                 _unfold(control)
                 said.append(control)
                 for line in sentence.split("\n"):
                     rest.pop(line, None)
-        self._rest.text = retold("\n".join(rest))
+        self._rest.text = translate_sentence("\n".join(rest))
         if said:
             said[0].run_method("focus")
         elif rest:
             ui.run_javascript(f"getHtmlElement({self._rest.id})?.scrollIntoView({{block: 'nearest'}})")
 
 
-def _unfold(control: Control) -> None:
+def _unfold(control: FormControl) -> None:
     """Open what a control is folded away in: what is wrong is to be seen."""
     for around in control.ancestors():
         if isinstance(around, ui.expansion):
             around.open()
 
 
-def _nearest(controls: Controls, place: str) -> Control | None:
+def _nearest(controls: FormControls, place: str) -> FormControl | None:
     """Return the control of a place, or of what the place is a part of: fields.0.unit, fields.0, fields."""
     while place:
         if place in controls:

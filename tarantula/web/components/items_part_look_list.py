@@ -6,33 +6,33 @@ from collections.abc import Iterable
 
 from nicegui import ui
 
-from tarantula.archive.quality.review_list import Look, LookKind
-from tarantula.web.components.items_part_common import address
+from tarantula.archive.quality.review_list import ReviewEntry, ReviewReason
+from tarantula.web.components.items_part_common import item_path
 from tarantula.web.i18n import _, mark
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.i18n_part_retelling import translate_sentence
 
-KINDS = {
-    LookKind.BASE_MISSING: mark("The base document was not collected"),
-    LookKind.BASE_CHANGED: mark("The base document changed"),
-    LookKind.INCOMPLETE: mark("The page lacks something"),
-    LookKind.FAILED: mark("Could not be had"),
-    LookKind.CHANGED: mark("Changed"),
-    LookKind.NEW: mark("New"),
-    LookKind.GONE: mark("Gone"),
+REVIEW_LABELS = {
+    ReviewReason.BASE_MISSING: mark("The base document was not collected"),
+    ReviewReason.BASE_CHANGED: mark("The base document changed"),
+    ReviewReason.INCOMPLETE: mark("The page lacks something"),
+    ReviewReason.FAILED: mark("Could not be had"),
+    ReviewReason.CHANGED: mark("Changed"),
+    ReviewReason.NEW: mark("New"),
+    ReviewReason.GONE: mark("Gone"),
 }
 
 
-def browse_address(urn: str, document_id: int) -> str:
+def browse_path(urn: str, document_id: int) -> str:
     """Return where a document is looked at."""
-    return address(urn, f"/browse?document={document_id}")
+    return item_path(urn, f"/browse?document={document_id}")
 
 
-def draw_looks(looks: Iterable[Look]) -> None:
+def review_list(looks: Iterable[ReviewEntry]) -> None:
     """Show what needs a look first, each with a link to it."""
     with ui.element("ol").classes("w-full m-0 p-0 list-none text-sm").props(f'aria-label="{_("To look at first")}"'):
         for look in looks:
             with ui.element("li").classes("mb-2"):
-                ui.label(_(KINDS[look.kind])).classes("font-medium")
-                ui.link(look.url, browse_address(look.urn, look.document_id)).classes("break-all")
+                ui.label(_(REVIEW_LABELS[look.kind])).classes("font-medium")
+                ui.link(look.url, browse_path(look.urn, look.document_id)).classes("break-all")
                 if look.reason:
-                    ui.label(retold(look.reason)).classes("break-all")
+                    ui.label(translate_sentence(look.reason)).classes("break-all")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tarantula.streams.views.config import DAY, HOUR, MINUTE, Function, Operator, ViewKind
+from tarantula.streams.views.config import DAY, HOUR, MINUTE, ViewKind, ViewOperator, WindowFunction
 from tarantula.web.i18n import mark
 
-KINDS: Mapping[ViewKind, str] = {
+VIEW_KIND_LABELS: Mapping[ViewKind, str] = {
     ViewKind.TEXT: mark("Text"),
     ViewKind.ONE_LINE: mark("One line"),
     ViewKind.TABLE: mark("Table"),
@@ -22,7 +22,7 @@ KINDS: Mapping[ViewKind, str] = {
     ViewKind.MAP: mark("Map"),
     ViewKind.NETWORK: mark("Network"),
 }
-ICONS: Mapping[ViewKind, str] = {
+VIEW_KIND_ICONS: Mapping[ViewKind, str] = {
     ViewKind.TEXT: "notes",
     ViewKind.ONE_LINE: "short_text",
     ViewKind.TABLE: "table_rows",
@@ -37,22 +37,22 @@ ICONS: Mapping[ViewKind, str] = {
     ViewKind.MAP: "place",
     ViewKind.NETWORK: "hub",
 }
-FUNCTIONS: Mapping[Function, str] = {
-    Function.LAST: mark("the last value"),
-    Function.FIRST: mark("the first value of the window"),
-    Function.COUNT: mark("the number of values"),
-    Function.SUM: mark("their sum"),
-    Function.MEAN: mark("their mean"),
-    Function.MINIMUM: mark("the smallest"),
-    Function.MAXIMUM: mark("the largest"),
-    Function.CHANGE: mark("the change from first to last"),
+FUNCTION_LABELS: Mapping[WindowFunction, str] = {
+    WindowFunction.LAST: mark("the last value"),
+    WindowFunction.FIRST: mark("the first value of the window"),
+    WindowFunction.COUNT: mark("the number of values"),
+    WindowFunction.SUM: mark("their sum"),
+    WindowFunction.MEAN: mark("their mean"),
+    WindowFunction.MINIMUM: mark("the smallest"),
+    WindowFunction.MAXIMUM: mark("the largest"),
+    WindowFunction.CHANGE: mark("the change from first to last"),
 }
-OPERATORS: Mapping[Operator, str] = {
-    **{operator: operator.value for operator in Operator},
-    Operator.CONTAINS: mark("contains"),
-    Operator.CONTAINS_NOT: mark("does not contain"),
+OPERATOR_LABELS: Mapping[ViewOperator, str] = {
+    **{operator: operator.value for operator in ViewOperator},
+    ViewOperator.CONTAINS: mark("contains"),
+    ViewOperator.CONTAINS_NOT: mark("does not contain"),
 }
-WINDOWS: Mapping[float, str] = {
+WINDOW_LABELS: Mapping[float, str] = {
     5 * MINUTE: mark("5 minutes"),
     HOUR: mark("1 hour"),
     6 * HOUR: mark("6 hours"),

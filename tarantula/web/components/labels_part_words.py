@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tarantula.streams.kinds import Aggregation, Kind
+from tarantula.streams.kinds import Aggregation, ValueKind
 from tarantula.web.i18n import mark
 
-VALUE_KINDS: Mapping[Kind, str] = {
-    Kind.INTEGER: mark("whole number"),
-    Kind.DECIMAL: mark("number"),
-    Kind.PERCENTAGE: mark("percentage"),
-    Kind.MONEY: mark("money"),
-    Kind.QUANTITY: mark("quantity"),
-    Kind.MOMENT: mark("date or time"),
-    Kind.DURATION: mark("duration"),
-    Kind.URL: mark("address"),
-    Kind.TEXT: mark("text"),
+VALUE_KIND_LABELS: Mapping[ValueKind, str] = {
+    ValueKind.INTEGER: mark("whole number"),
+    ValueKind.DECIMAL: mark("number"),
+    ValueKind.PERCENTAGE: mark("percentage"),
+    ValueKind.MONEY: mark("money"),
+    ValueKind.QUANTITY: mark("quantity"),
+    ValueKind.MOMENT: mark("date or time"),
+    ValueKind.DURATION: mark("duration"),
+    ValueKind.URL: mark("address"),
+    ValueKind.TEXT: mark("text"),
 }
-AGGREGATIONS: Mapping[Aggregation, str] = {
+AGGREGATION_LABELS: Mapping[Aggregation, str] = {
     Aggregation.AVERAGE: mark("average"),
     Aggregation.SUM: mark("sum"),
     Aggregation.MINIMUM: mark("smallest"),

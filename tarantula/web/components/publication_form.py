@@ -12,7 +12,7 @@ from tarantula.publications.config import PublicationConfig
 from tarantula.publications.toml import read_setting, setting_line
 from tarantula.web.i18n import mark
 
-GROUPS: Mapping[str, tuple[str, ...]] = {
+FIELD_GROUPS: Mapping[str, tuple[str, ...]] = {
     mark("The publication"): ("name", "base_url", "description"),
     mark("Which part of the web"): ("depth", "accept", "exclude", "allow_private"),
     mark("When"): ("every", "start", "zone", "max_duration", "refresh", "refresh_visits"),
@@ -23,7 +23,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     mark("For those who know Scrapy"): ("settings",),
 }
 
-LABELS: Mapping[str, str] = {
+FIELD_LABELS: Mapping[str, str] = {
     "name": mark("Name"),
     "base_url": mark("Base document"),
     "description": mark("Description"),
@@ -56,31 +56,31 @@ LABELS: Mapping[str, str] = {
     "settings": mark("Scrapy settings"),
 }
 
-BETWEEN = "; "
+LIST_SEPARATOR = "; "
 
 
-def help_of(field: str) -> str:
+def publication_field_help(field: str) -> str:
     """Return the sentence that the model has for a field."""
     return str(PublicationConfig.model_fields[field].description)
 
 
-def is_choice(field: str) -> bool:
+def is_boolean_field(field: str) -> bool:
     """Whether a field is answered by yes or no."""
     return PublicationConfig.model_fields[field].annotation is bool
 
 
-def is_list(field: str) -> bool:
+def is_list_field(field: str) -> bool:
     """Whether a field has many values."""
     return get_origin(PublicationConfig.model_fields[field].annotation) is list
 
 
-def defaults() -> dict[str, Any]:
+def default_values() -> dict[str, Any]:
     """Return the fields of a publication of which nothing is said yet, as JSON has them."""
     empty = PublicationConfig.model_construct(name="", base_url="")
     return empty.model_dump(mode="json", warnings=False)
 
 
-def written(field: str, value: Any, zone: str = "") -> Any:
+def field_text(field: str, value: Any, zone: str = "") -> Any:
     """Return what stands in a field of the form: lists with semicolons, a start on the clocks of its zone."""
     if value is None:
         return ""
@@ -91,11 +91,11 @@ def written(field: str, value: Any, zone: str = "") -> Any:
     if field == "settings":
         return "\n".join(setting_line(key, part) for key, part in value.items())
     if isinstance(value, list):
-        return list(value) if field.endswith("_types") else BETWEEN.join(value)
+        return list(value) if field.endswith("_types") else LIST_SEPARATOR.join(value)
     return value if isinstance(value, bool | list) else _plain(value)
 
 
-def read_back(texts: Mapping[str, Any]) -> dict[str, Any]:
+def parse_fields(texts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields as the model reads them."""
     fields = dict(texts)
     lines = str(fields.get("settings", "")).splitlines()

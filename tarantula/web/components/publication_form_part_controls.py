@@ -10,36 +10,37 @@ from nicegui import ui
 from tarantula.core.times import PERIODS
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.services import document_types
-from tarantula.services.context import Desk
-from tarantula.web.components.publication_form import LABELS, is_choice
+from tarantula.services.context import ServiceContext
+from tarantula.web.components.publication_form import FIELD_LABELS, is_boolean_field
 from tarantula.web.i18n import _
 
-DEBOUNCE = 300
+DEBOUNCE_MILLISECONDS = 300
 """Milliseconds after the last key before the model is asked."""
-LONG = ("description", "settings", "notify", "attention", "incomplete")
+MULTILINE_FIELDS = ("description", "settings", "notify", "attention", "incomplete")
 
 
-class Choices(NamedTuple):
+class FieldChoices(NamedTuple):
     """What there is to choose from."""
 
     profiles: dict[str, str]
     types: list[str]
 
     @classmethod
-    def of(cls, desk: Desk) -> Choices:
+    def of(cls, desk: ServiceContext) -> FieldChoices:
         """Return the profiles, with their types, and the known types."""
         profiles = {
-            row.name: f"{row.name}: {row.description or ', '.join(row.types)}" for row in document_types.profiles(desk)
+            row.name: f"{row.name}: {row.description or ', '.join(row.types)}"
+            for row in document_types.list_profiles(desk)
         }
-        known = [row.mime for row in document_types.types(desk)]
+        known = [row.mime for row in document_types.list_types(desk)]
         kinds = sorted({f"{mime.partition('/')[0]}/*" for mime in known})
         return cls(profiles, [*kinds, *known])
 
 
-def control_for(field: str, text: Any, choices: Choices) -> Any:
+def field_control(field: str, text: Any, choices: FieldChoices) -> Any:
     """Make the control of a field, with what stands in it."""
-    label = _(LABELS[field])
-    if is_choice(field):
+    label = _(FIELD_LABELS[field])
+    if is_boolean_field(field):
         return ui.checkbox(label, value=text)
     if field == "profile":
         # A profile that is no longer there is shown, and complained about.
@@ -51,10 +52,10 @@ def control_for(field: str, text: Any, choices: Choices) -> Any:
         control = _one(label, text, list(PERIODS if field == "every" else STRATEGIES))
     elif field == "zone":
         control = _one(label, text, ["", *sorted(available_timezones())])
-    elif field in LONG:
-        control = ui.textarea(label, value=text).props(f"autogrow debounce={DEBOUNCE}")
+    elif field in MULTILINE_FIELDS:
+        control = ui.textarea(label, value=text).props(f"autogrow debounce={DEBOUNCE_MILLISECONDS}")
     else:
-        control = ui.input(label, value=text).props(f"debounce={DEBOUNCE}")
+        control = ui.input(label, value=text).props(f"debounce={DEBOUNCE_MILLISECONDS}")
         if field == "start":
             control.props("type=datetime-local stack-label")
     return control.classes("w-full").props("outlined dense")

@@ -6,25 +6,25 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import sources as streams
 from tarantula.services.streams.sources_part_rows import SourceRow
-from tarantula.web.components.background import away, told
-from tarantula.web.components.elements_part_style import tagged
+from tarantula.web.components.background import notify_errors, run_in_thread
+from tarantula.web.components.elements_part_style import text_element
 from tarantula.web.i18n import _
 
 
 class SourceFinder:
     """Suggests sources that whoever types may see; one that is chosen is handed over."""
 
-    def __init__(self, desk: Desk, label: str, choose: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(self, desk: ServiceContext, label: str, choose: Callable[[str], Awaitable[None]]) -> None:
         self._desk = desk
         self._choose = choose
         self._round = 0
         with ui.element("div").classes("w-full relative"):
             self._line = ui.input(label).classes("w-full").props('outlined dense clearable debounce="150"')
             self._line.props("autocomplete=off maxlength=200 type=search")
-            self._said = tagged("p", "", "sr-only").props('role="status"')
+            self._said = text_element("p", "", "sr-only").props('role="status"')
             self._list = ui.element("ul").classes("w-full m-0 p-0 list-none max-h-80 overflow-y-auto")
             self._list.props["aria-label"] = _("Sources that were found")
         self._line.on_value_change(self._changed)
@@ -35,8 +35,8 @@ class SourceFinder:
     async def _changed(self) -> None:
         self._round += 1
         asked, words = self._round, str(self._line.value or "")
-        with told():
-            rows = await away(streams.suggested, self._desk, words)
+        with notify_errors():
+            rows = await run_in_thread(streams.suggest_sources, self._desk, words)
             # Somebody typed on meanwhile: another answer is on its way.
             if asked == self._round:
                 self._show(rows, bool(words.strip()))
@@ -59,8 +59,10 @@ class SourceFinder:
 
         button = ui.button(on_click=choose).props("flat no-caps align=left color=blue-10").classes("w-full text-left")
         with button, ui.element("span").classes("w-full min-w-0 text-left"):
-            tagged("span", row.title or row.name, "font-bold break-words")
-            tagged("span", f" {row.name}" + (" · " + ", ".join(row.tags) if row.tags else ""), "text-sm break-all")
+            text_element("span", row.title or row.name, "font-bold break-words")
+            text_element(
+                "span", f" {row.name}" + (" · " + ", ".join(row.tags) if row.tags else ""), "text-sm break-all"
+            )
 
     async def _first(self) -> None:
         if self._names:

@@ -7,12 +7,12 @@ from typing import Any
 
 from nicegui import ui
 
-from tarantula.web.components.elements_part_style import tagged
-from tarantula.web.components.forms import Complaints, Control, Controls
-from tarantula.web.components.forms_part_dialogs import choice
+from tarantula.web.components.elements_part_style import text_element
+from tarantula.web.components.forms import FormControl, FormControls, FormErrors
+from tarantula.web.components.forms_part_dialogs import select_field
 from tarantula.web.i18n import _, mark
 
-INTERVALS = {
+INTERVAL_LABELS = {
     "1": mark("every second"),
     "10": mark("every 10 seconds"),
     "60": mark("every minute"),
@@ -22,13 +22,13 @@ INTERVALS = {
     "21600": mark("every 6 hours"),
     "86400": mark("every day"),
 }
-USUAL = "300"
+DEFAULT_INTERVAL = "300"
 
 
 class NewSourceForm:
     """The form beside what was chosen; what nobody touched follows the page."""
 
-    def __init__(self, save: Callable[[], Awaitable[None]], others: Callable[[], Controls]) -> None:
+    def __init__(self, save: Callable[[], Awaitable[None]], others: Callable[[], FormControls]) -> None:
         self._suggested: dict[str, str] = {}
         self._others = others
         with ui.element("div").classes("grid grid-cols-1 gap-3 w-full"):
@@ -36,14 +36,14 @@ class NewSourceForm:
             self._name = _line(_("Name of the source"), _("Words with dots between them, as weather.lisboa."))
             self._description = _line(_("Description"), _("What it is, in words."))
             self._tags = _line(_("Tags"), _("Words by which it is found, with commas between them."))
-            self._interval = choice(
-                _("How often it is read"), {key: _(words) for key, words in INTERVALS.items()}, USUAL
+            self._interval = select_field(
+                _("How often it is read"), {key: _(words) for key, words in INTERVAL_LABELS.items()}, DEFAULT_INTERVAL
             )
             self._private = ui.checkbox(_("Only I see it"))
-        self.complaints = Complaints(self._controls)
+        self.complaints = FormErrors(self._controls)
         ui.button(_("Save"), icon="save", on_click=save).classes("mt-2")
 
-    def _controls(self) -> dict[str, Control]:
+    def _controls(self) -> dict[str, FormControl]:
         lines = {"title": self._title, "name": self._name, "description": self._description, "tags": self._tags}
         return {**lines, "interval": self._interval, **self._others()}
 
@@ -58,8 +58,8 @@ class NewSourceForm:
 
     def suggest_interval(self, seconds: float) -> None:
         """Choose the interval that is usual for a source, or the next longer one."""
-        fitting = [key for key in INTERVALS if float(key) >= seconds]
-        self._interval.value = fitting[0] if fitting else list(INTERVALS)[-1]
+        fitting = [key for key in INTERVAL_LABELS if float(key) >= seconds]
+        self._interval.value = fitting[0] if fitting else list(INTERVAL_LABELS)[-1]
 
     def values(self) -> dict[str, Any]:
         """Return what stands there, as the model reads it."""
@@ -76,5 +76,5 @@ class NewSourceForm:
 def _line(label: str, help_: str) -> ui.input:
     with ui.element("div").classes("min-w-0"):
         line = ui.input(label).classes("w-full").props("outlined dense maxlength=300")
-        tagged("p", help_, "help m-0")
+        text_element("p", help_, "help m-0")
     return line

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tarantula.core.errors import TarantulaError
-from tarantula.web.components.elements_part_style import tagged
-from tarantula.web.components.forms_part_dialogs import lines_box
+from tarantula.web.components.elements_part_style import text_element
+from tarantula.web.components.forms_part_dialogs import text_area
 from tarantula.web.i18n import _
 
 
-class PairsBox:
+class PairsField:
     """Lines such as ``name=value``, for one field of a source."""
 
     def __init__(self, field: str, label: str, help_: str, sign: str, values: Mapping[str, str]) -> None:
         self._field, self._sign = field, sign
         written = "\n".join(f"{name}{sign}{value}" for name, value in values.items())
-        self.control = lines_box(label, written).props(f'aria-describedby="help-{field}"')
-        tagged("p", help_, "help").props(f'id="help-{field}"')
+        self.control = text_area(label, written).props(f'aria-describedby="help-{field}"')
+        text_element("p", help_, "help").props(f'id="help-{field}"')
 
     def values(self) -> dict[str, str]:
         """Return what stands there, or say which line is none."""
@@ -33,7 +33,7 @@ class PairsBox:
         return found
 
 
-def variables_box(values: Mapping[str, str]) -> PairsBox:
+def variables_field(values: Mapping[str, str]) -> PairsField:
     """Return where variables are written."""
     words = _("They stand where the address, a step or what is sent has {name}. Only you and administrators see them.")
-    return PairsBox("variables", _("Variables, one on each line: name=value"), words, "=", values)
+    return PairsField("variables", _("Variables, one on each line: name=value"), words, "=", values)

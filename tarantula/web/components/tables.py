@@ -9,10 +9,10 @@ from nicegui import ui
 
 from tarantula.web.i18n import _
 
-AT_A_TIME = 25
+ROWS_PER_PAGE = 25
 
 # Vue escapes what stands in {{ }}; addresses are made by us, of quoted names.
-BODY = """
+BODY_SLOT = """
 <q-tr :props="props">
   <q-td v-for="column in props.cols" :key="column.name" :props="props" :data-label="column.label">
     <span>
@@ -27,7 +27,7 @@ BODY = """
 """
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column: the key of its values, and what stands above them."""
 
     name: str
@@ -37,14 +37,14 @@ class Column(NamedTuple):
     """The key of what is shown, if it is not what rows are sorted by."""
 
 
-def listing(
-    columns: Sequence[Column], rows: Sequence[dict[str, Any]], name: str, *, key: str, search: bool = True
+def data_table(
+    columns: Sequence[TableColumn], rows: Sequence[dict[str, Any]], name: str, *, key: str, search: bool = True
 ) -> ui.table:
     """Show rows; ``<column>_to`` makes a value a link, ``<column>_buttons`` puts buttons behind it."""
     searched = None
-    if search and len(rows) > AT_A_TIME // 2:
+    if search and len(rows) > ROWS_PER_PAGE // 2:
         searched = ui.input(_("Search")).props('type=search dense outlined clearable debounce="200"')
-    pages = {"rowsPerPage": AT_A_TIME} if len(rows) > AT_A_TIME else None
+    pages = {"rowsPerPage": ROWS_PER_PAGE} if len(rows) > ROWS_PER_PAGE else None
     table = ui.table(columns=[_column(one) for one in columns], rows=list(rows), row_key=key, pagination=pages)
     table.classes("listing w-full").props("flat bordered wrap-cells")
     table.props["table-header-class"] = "bg-slate-100"
@@ -52,15 +52,15 @@ def listing(
     table.props["no-data-label"] = _("There are none.")
     table.props["no-results-label"] = _("Nothing fits.")
     table.props["rows-per-page-label"] = _("Rows on a page")
-    table.props["rows-per-page-options"] = [AT_A_TIME, 4 * AT_A_TIME, 0]
+    table.props["rows-per-page-options"] = [ROWS_PER_PAGE, 4 * ROWS_PER_PAGE, 0]
     table.props[":pagination-label"] = "(first, last, all) => `${first}–${last} / ${all}`"
-    table.add_slot("body", BODY)
+    table.add_slot("body", BODY_SLOT)
     if searched is not None:
         table.bind_filter_from(searched, "value", backward=lambda words: words or "")
     return table
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: TableColumn) -> dict[str, Any]:
     return {
         "name": column.name,
         "label": column.label,

@@ -8,46 +8,48 @@ from typing import Any
 from nicegui import background_tasks, ui
 
 from tarantula.accounts.roles import Role
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import views
 from tarantula.services.streams.views import ViewRow
 from tarantula.streams.views.config import ViewKind
 from tarantula.web.components.alerts import AlertForm
-from tarantula.web.components.background import away, say, told
-from tarantula.web.components.elements_part_style import tagged
-from tarantula.web.components.forms_part_dialogs import buttons, dialog
-from tarantula.web.dashboard.board_part_card import HANDLE, Acts, ViewCard
+from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
+from tarantula.web.components.elements_part_style import text_element
+from tarantula.web.components.forms_part_dialogs import dialog, dialog_buttons
+from tarantula.web.dashboard.board_part_card import HANDLE_CLASS, CardActions, ViewCard
 from tarantula.web.dashboard.view_form_part_form import ViewForm
-from tarantula.web.i18n import _, language, use
-from tarantula.web.live_part_streams_live import Listener, News, lookout
+from tarantula.web.i18n import _, language, set_language
+from tarantula.web.live_part_streams_live import SourceChanges, SourceListener, source_watcher
 
-TICK = 5.0
+WINDOW_MOVE_SECONDS = 5.0
 """Seconds after which windows that follow the present have moved, though nothing was read."""
 
 
 class Board:
     """The cards of a dashboard, in their order."""
 
-    def __init__(self, desk: Desk, fired: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(self, desk: ServiceContext, fired: Callable[[], Awaitable[None]] | None = None) -> None:
         self._desk, self._spoken, self._fired = desk, language(), fired
         self._cards: list[ViewCard] = []
-        self._listener = Listener(self._hear)
+        self._listener = SourceListener(self._hear)
         empty = _("Nothing is here yet. Type a word above to find a source.")
         if desk.person.role.allows(Role.CURATOR):
             empty += " " + _("Or follow a value on a page that you know: give its address and point at it.")
-        self._empty = tagged("p", empty, "")
+        self._empty = text_element("p", empty, "")
         self._empty.set_visibility(False)
         self._grid = ui.grid().classes("w-full grid-cols-1 md:grid-cols-2 gap-3 items-start")
-        self._grid.make_sortable(handle=f".{HANDLE}", on_end=self._moved)
-        self._acts = Acts(self._move, self._show_as, self._edit, self._alert, self._fold, self._share, self._remove)
+        self._grid.make_sortable(handle=f".{HANDLE_CLASS}", on_end=self._moved)
+        self._acts = CardActions(
+            self._move, self._show_as, self._edit, self._alert, self._fold, self._share, self._remove
+        )
         self._client = ui.context.client
-        self._client.on_delete(lambda: lookout(desk.database).remove(self._listener))
+        self._client.on_delete(lambda: source_watcher(desk.database).remove(self._listener))
         ui.timer(0.01, self._begin, once=True)
-        ui.timer(TICK, self._tick)
+        ui.timer(WINDOW_MOVE_SECONDS, self._tick)
 
     async def add(self, row: ViewRow) -> None:
         """Show a new view, before the others."""
-        use(self._spoken)
+        set_language(self._spoken)
         card = self._card(row)
         card.element.move(self._grid, 0)
         self._cards.insert(0, card)
@@ -55,12 +57,12 @@ class Board:
         await card.refresh()
 
     async def _begin(self) -> None:
-        use(self._spoken)
-        with told():
-            rows = await away(views.dashboard, self._desk)
+        set_language(self._spoken)
+        with notify_errors():
+            rows = await run_in_thread(views.list_dashboard, self._desk)
             self._cards = [self._card(row) for row in rows]
             self._empty.set_visibility(not rows)
-            lookout(self._desk.database).add(self._listener)
+            source_watcher(self._desk.database).add(self._listener)
             # Those on top are seen first.
             for card in self._cards:
                 await card.refresh()
@@ -78,7 +80,7 @@ class Board:
                 stamps[number] = min(stamp, stamps.get(number, stamp))
         self._listener.stamps = stamps
 
-    def _hear(self, news: News) -> None:
+    def _hear(self, news: SourceChanges) -> None:
         changed = [card for card in self._cards if card.sight is not None and news.sources & card.sight.stamps.keys()]
         with self._client:
             for card in changed:
@@ -87,7 +89,7 @@ class Board:
                 background_tasks.create(self._told_fired())
 
     async def _told_fired(self) -> None:
-        use(self._spoken)
+        set_language(self._spoken)
         assert self._fired is not None
         await self._fired()
 
@@ -111,62 +113,64 @@ class Board:
             ui.run_javascript(f"setTimeout(() => getHtmlElement({card.handle.id})?.focus(), 50)")
 
     async def _keep_order(self) -> None:
-        with told():
-            await away(views.arrange, self._desk, [card.row.id for card in self._cards])
+        with notify_errors():
+            await run_in_thread(views.arrange_views, self._desk, [card.row.id for card in self._cards])
 
     async def _edit(self, card: ViewCard) -> None:
         async def store(fields: dict[str, Any]) -> None:
             async with card.turn:
-                card.change(await away(views.edit, self._desk, card.row.id, fields))
+                card.change(await run_in_thread(views.edit_view, self._desk, card.row.id, fields))
             await card.refresh()
 
-        use(self._spoken)
+        set_language(self._spoken)
         with self._client.content:
             await ViewForm(self._desk, card.row.view, store).open()
 
     async def _alert(self, card: ViewCard, source: str) -> None:
-        use(self._spoken)
+        set_language(self._spoken)
         with self._client.content:
-            AlertForm(self._desk, None, lambda: say(_("It is watched from now on.")), source).open()
+            AlertForm(self._desk, None, lambda: notify_done(_("It is watched from now on.")), source).open()
 
     async def _show_as(self, card: ViewCard, kind: ViewKind) -> None:
-        use(self._spoken)
-        with told():
+        set_language(self._spoken)
+        with notify_errors():
             async with card.turn:
-                card.change(await away(views.edit, self._desk, card.row.id, {"kind": kind}))
+                card.change(await run_in_thread(views.edit_view, self._desk, card.row.id, {"kind": kind}))
             await card.refresh()
 
     async def _fold(self, card: ViewCard) -> None:
-        use(self._spoken)
-        with told():
+        set_language(self._spoken)
+        with notify_errors():
             async with card.turn:
                 folded = not card.row.view.folded
-                await away(views.fold, self._desk, card.row.id, folded)
+                await run_in_thread(views.fold_view, self._desk, card.row.id, folded)
                 view = card.row.view.model_copy(update={"folded": folded})
                 card.change(card.row.model_copy(update={"view": view}))
             await card.refresh()
 
     async def _share(self, card: ViewCard) -> None:
-        use(self._spoken)
-        with told():
+        set_language(self._spoken)
+        with notify_errors():
             async with card.turn:
-                row = await away(views.share, self._desk, card.row.id, not card.row.shared)
+                row = await run_in_thread(views.share_view, self._desk, card.row.id, not card.row.shared)
                 card.change(row)
             await card.refresh()
-            say(_("Others can take this view over now.") if row.shared else _("This view is yours alone again."))
+            notify_done(
+                _("Others can take this view over now.") if row.shared else _("This view is yours alone again.")
+            )
 
     async def _remove(self, card: ViewCard) -> None:
         async def remove() -> None:
             asked.close()
-            with told():
-                await away(views.remove, self._desk, card.row.id)
+            with notify_errors():
+                await run_in_thread(views.remove_view, self._desk, card.row.id)
                 self._cards.remove(card)
                 card.element.delete()
                 self._empty.set_visibility(not self._cards)
                 self._watch()
 
-        use(self._spoken)
+        set_language(self._spoken)
         with self._client.content, dialog(_("Remove")) as asked:
-            tagged("p", _("Take this view from your dashboard? Its source and what was read of it stay."))
-            buttons(asked, _("Remove"), remove, icon="delete")
+            text_element("p", _("Take this view from your dashboard? Its source and what was read of it stay."))
+            dialog_buttons(asked, _("Remove"), remove, icon="delete")
         asked.open()

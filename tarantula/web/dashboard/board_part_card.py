@@ -10,37 +10,37 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams.views import ViewRow
 from tarantula.streams.views.config import ViewKind
-from tarantula.streams.views.projection_part_sight import Sight
-from tarantula.web.components.elements_part_style import icon_button, tagged
-from tarantula.web.components.labels import ICONS, KINDS
+from tarantula.streams.views.projection_part_sight import ViewProjection
+from tarantula.web.components.elements_part_style import icon_button, text_element
+from tarantula.web.components.labels import VIEW_KIND_ICONS, VIEW_KIND_LABELS
 from tarantula.web.dashboard.pane import ViewPane
-from tarantula.web.i18n import _, language, use
+from tarantula.web.i18n import _, language, set_language
 
-HANDLE = "card-handle"
+HANDLE_CLASS = "card-handle"
 """By which a card is dragged."""
 
-Act = Callable[["ViewCard"], Awaitable[None]]
+CardAction = Callable[["ViewCard"], Awaitable[None]]
 
 
-class Acts(NamedTuple):
+class CardActions(NamedTuple):
     """What whoever has the dashboard does with a card."""
 
     move: Callable[[ViewCard, int], Awaitable[None]]
     show_as: Callable[[ViewCard, ViewKind], Awaitable[None]]
-    edit: Act
+    edit: CardAction
     watch: Callable[[ViewCard, str], Awaitable[None]]
-    fold: Act
-    share: Act
-    remove: Act
+    fold: CardAction
+    share: CardAction
+    remove: CardAction
 
 
 class ViewCard:
     """One view on a dashboard."""
 
-    def __init__(self, desk: Desk, row: ViewRow, acts: Acts, seen: Callable[[], None]) -> None:
+    def __init__(self, desk: ServiceContext, row: ViewRow, acts: CardActions, seen: Callable[[], None]) -> None:
         self.row = row
         self._acts, self._seen, self._spoken = acts, seen, language()
         self.turn = Lock()
@@ -52,7 +52,7 @@ class ViewCard:
         self.pane.element.set_visibility(not row.view.folded)
 
     @property
-    def sight(self) -> Sight | None:
+    def sight(self) -> ViewProjection | None:
         """What it shows."""
         return self.pane.sight
 
@@ -72,7 +72,7 @@ class ViewCard:
         if not self.row.view.folded:
             await self.pane.tick()
 
-    def _show(self, sight: Sight) -> None:
+    def _show(self, sight: ViewProjection) -> None:
         self._title.text = sight.title
         self.element.props["aria-label"] = sight.title
         self._seen()
@@ -81,10 +81,10 @@ class ViewCard:
         acts = self._acts
         with ui.row().classes("w-full items-center gap-0 flex-nowrap bg-slate-100 pl-1"):
             self.handle = icon_button("drag_indicator", _("Move: drag it, or use the arrow keys"))
-            self.handle.classes(f"{HANDLE} cursor-move")
+            self.handle.classes(f"{HANDLE_CLASS} cursor-move")
             for key, by in (("left", -1), ("up", -1), ("right", 1), ("down", 1)):
                 self.handle.on(f"keydown.{key}.prevent", partial(acts.move, self, by))
-            self._title = tagged(
+            self._title = text_element(
                 "h2", ", ".join(self.row.view.sources), "text-base font-bold m-0 grow min-w-0 truncate"
             )
             self._menu("insert_chart", _("Show as"), self._kinds, lambda: None)
@@ -101,7 +101,7 @@ class ViewCard:
         made: list[object] = []
 
         def open_it() -> None:
-            use(self._spoken)
+            set_language(self._spoken)
             if made != [about()]:
                 made[:] = [about()]
                 menu.clear()
@@ -113,9 +113,9 @@ class ViewCard:
             menu = ui.menu().props("auto-close no-parent-event role=menu")
 
     def _kinds(self) -> None:
-        for kind, words in KINDS.items():
+        for kind, words in VIEW_KIND_LABELS.items():
             with _item(partial(self._acts.show_as, self, kind)), ui.row().classes("items-center gap-2"):
-                ui.icon(ICONS[kind])
+                ui.icon(VIEW_KIND_ICONS[kind])
                 ui.label(_(words))
 
     def _more(self) -> None:

@@ -9,40 +9,40 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from tarantula.streams.views.config import ViewKind
-from tarantula.streams.views.config_part_fitting import IN_TIME
-from tarantula.streams.views.projection_part_sight import Sight
+from tarantula.streams.views.config_part_fitting import TIME_KINDS
+from tarantula.streams.views.projection_part_sight import ViewProjection
 from tarantula.web.charts.base import HIGH, scales_of
-from tarantula.web.charts.categories import bar, pie, treemap
-from tarantula.web.charts.categories_part_gauges import gauge
-from tarantula.web.charts.network import network
-from tarantula.web.charts.timeline import in_time, scatter_pairs, series, time_limits
+from tarantula.web.charts.categories import bar_chart, pie_chart, treemap_chart
+from tarantula.web.charts.categories_part_gauges import gauge_chart
+from tarantula.web.charts.network import network_chart
+from tarantula.web.charts.timeline import scatter_pairs, time_limits, timeline_chart, timeline_series
 from tarantula.web.i18n import _
 
-Dragged = Callable[[int, int], Awaitable[None]]
+DragHandler = Callable[[int, int], Awaitable[None]]
 # Only what somebody drags has a batch; what the server asked for is no news to it.
-DRAGGED = """(event) => {{
+DRAG_SCRIPT = """(event) => {{
   const shown = event.batch && getElement({0}).chart?.getOption().dataZoom?.[0];
   if (shown) emit([shown.startValue, shown.endValue]);
 }}"""
-AT_MOST_EVERY = 0.12
+DRAG_THROTTLE_SECONDS = 0.12
 """Seconds between two places to which a window is dragged."""
-SHARES: Mapping[ViewKind, Callable[[Sight], dict[str, Any]]] = {
-    ViewKind.BAR: bar,
-    ViewKind.PIE: pie,
-    ViewKind.GAUGE: gauge,
-    ViewKind.TREEMAP: treemap,
-    ViewKind.NETWORK: network,
+CATEGORY_CHARTS: Mapping[ViewKind, Callable[[ViewProjection], dict[str, Any]]] = {
+    ViewKind.BAR: bar_chart,
+    ViewKind.PIE: pie_chart,
+    ViewKind.GAUGE: gauge_chart,
+    ViewKind.TREEMAP: treemap_chart,
+    ViewKind.NETWORK: network_chart,
 }
 
 
-class Chart:
+class ChartBody:
     """A chart that is drawn once, and then changed."""
 
-    def __init__(self, dragged: Dragged) -> None:
+    def __init__(self, dragged: DragHandler) -> None:
         self._dragged = dragged
         self._chart: ui.echart | None = None
 
-    def show(self, sight: Sight) -> None:
+    def show(self, sight: ViewProjection) -> None:
         """Show a view, in the chart that is there or in a new one."""
         options = self._options(sight)
         if self._chart is not None and _shape(self._chart.options) == _shape(options):
@@ -56,16 +56,16 @@ class Chart:
         self._chart.props('role="img"')
         self._chart.props["aria-label"] = _("{title}: the same as a table is below.", title=sight.title)
         if "dataZoom" in options:
-            moved = DRAGGED.format(self._chart.id)
-            self._chart.on("chart:datazoom", self._drag, js_handler=moved, throttle=AT_MOST_EVERY)
+            moved = DRAG_SCRIPT.format(self._chart.id)
+            self._chart.on("chart:datazoom", self._drag, js_handler=moved, throttle=DRAG_THROTTLE_SECONDS)
 
-    def fill(self, sight: Sight) -> None:
+    def fill(self, sight: ViewProjection) -> None:
         """Put data into the window that somebody is dragging, and leave the window to them."""
         if self._chart is None or len(self._chart.options["series"]) != len(sight.tracks):
             self.show(sight)
             return
         # The options stay as they are: to change them would send the window along.
-        self._chart.run_chart_method("setOption", {"series": series(sight)})
+        self._chart.run_chart_method("setOption", {"series": timeline_series(sight)})
 
     def move(self, begin: int, end: int) -> None:
         """Show another window of the same data."""
@@ -79,13 +79,13 @@ class Chart:
         begin, end = event.args
         await self._dragged(int(begin * 1000), int(end * 1000))
 
-    def _options(self, sight: Sight) -> dict[str, Any]:
-        return in_time(sight) if sight.view.kind in IN_TIME else SHARES[sight.view.kind](sight)
+    def _options(self, sight: ViewProjection) -> dict[str, Any]:
+        return timeline_chart(sight) if sight.view.kind in TIME_KINDS else CATEGORY_CHARTS[sight.view.kind](sight)
 
 
-def is_draggable(sight: Sight) -> bool:
+def is_draggable(sight: ViewProjection) -> bool:
     """Whether a view shows time from left to right."""
-    return sight.view.kind in IN_TIME and (sight.view.kind != ViewKind.SCATTER or scatter_pairs(sight) is None)
+    return sight.view.kind in TIME_KINDS and (sight.view.kind != ViewKind.SCATTER or scatter_pairs(sight) is None)
 
 
 def _shape(options: Mapping[str, Any]) -> tuple[int, int]:
@@ -94,5 +94,5 @@ def _shape(options: Mapping[str, Any]) -> tuple[int, int]:
     return len(options["series"]), len(grids) if isinstance(grids, list) else 1
 
 
-def _height(sight: Sight) -> int:
+def _height(sight: ViewProjection) -> int:
     return scales_of(sight).height if is_draggable(sight) else HIGH

@@ -5,46 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tarantula.streams.views.config import ViewKind
-from tarantula.streams.views.config_part_fitting import IN_TIME, coordinates, is_told_by_names
-from tarantula.streams.views.projection_part_sight import Sight
+from tarantula.streams.views.config_part_fitting import TIME_KINDS, coordinate_columns, has_named_coordinates
+from tarantula.streams.views.projection_part_sight import ViewProjection
 from tarantula.web.charts import categories, categories_part_gauges, map_part_places, network
-from tarantula.web.dashboard.bodies import MOST_ROWS
+from tarantula.web.dashboard.bodies import MAX_ROWS
 from tarantula.web.i18n import _
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.i18n_part_retelling import translate_sentence
 
-MOST_RECORDS: Mapping[ViewKind, int] = {
-    ViewKind.TEXT: MOST_ROWS,
-    ViewKind.ONE_LINE: MOST_ROWS,
-    ViewKind.TABLE: MOST_ROWS,
-    ViewKind.BAR: categories.MOST,
-    ViewKind.NETWORK: network.MOST,
-    ViewKind.MAP: map_part_places.MOST,
+MAX_RECORDS_BY_KIND: Mapping[ViewKind, int] = {
+    ViewKind.TEXT: MAX_ROWS,
+    ViewKind.ONE_LINE: MAX_ROWS,
+    ViewKind.TABLE: MAX_ROWS,
+    ViewKind.BAR: categories.MAX_SLICES,
+    ViewKind.NETWORK: network.MAX_RECORDS,
+    ViewKind.MAP: map_part_places.MAX_PLACES,
 }
-MOST_SLICES: Mapping[ViewKind, int] = {
-    ViewKind.GAUGE: categories_part_gauges.MOST,
-    ViewKind.PIE: categories.MOST,
-    ViewKind.TREEMAP: categories.MOST,
+MAX_SLICES_BY_KIND: Mapping[ViewKind, int] = {
+    ViewKind.GAUGE: categories_part_gauges.MAX_GAUGES,
+    ViewKind.PIE: categories.MAX_SLICES,
+    ViewKind.TREEMAP: categories.MAX_SLICES,
 }
 
 
-def trouble(sight: Sight) -> str:
+def warning_text(sight: ViewProjection) -> str:
     """Say what is wrong with the sources of a view, or with how it is to be shown."""
     said = [seen.sentence for seen in sight.sources if seen.sentence]
-    words = [retold(sentence) for sentence in dict.fromkeys(said)]
+    words = [translate_sentence(sentence) for sentence in dict.fromkeys(said)]
     if sight.complaint:
-        words.append(retold(sight.complaint))
+        words.append(translate_sentence(sight.complaint))
     if sight.hidden:
         words.append(_("A source of this view is no longer there, or not for you."))
     return "\n".join(words)
 
 
-def note(sight: Sight) -> str:
+def note_text(sight: ViewProjection) -> str:
     """Say why nothing is seen, or not all of it."""
     return "" if sight.complaint else " ".join(_notes(sight))
 
 
-def _notes(sight: Sight) -> Iterator[str]:
-    if sight.view.kind in IN_TIME:
+def _notes(sight: ViewProjection) -> Iterator[str]:
+    if sight.view.kind in TIME_KINDS:
         within = (sight.begin <= point.at < sight.end for track in sight.tracks for point in track.points)
         if not any(within):
             yield _("Nothing was read in this window.")
@@ -53,28 +53,28 @@ def _notes(sight: Sight) -> Iterator[str]:
     shown, there = _counted(sight)
     if shown < there:
         yield _("{shown} of {there} are shown.", shown=shown, there=there)
-    unfit = len(categories.slices(sight)) - len(categories.shares(sight))
+    unfit = len(categories.named_numbers(sight)) - len(categories.positive_numbers(sight))
     if sight.view.kind in (ViewKind.PIE, ViewKind.TREEMAP) and unfit:
         yield _("Only what is above zero has a part of the whole: {number} values have none.", number=unfit)
-    if sight.view.kind == ViewKind.MAP and not is_told_by_names(sight.columns):
-        found = coordinates(sight.columns)
+    if sight.view.kind == ViewKind.MAP and not has_named_coordinates(sight.columns):
+        found = coordinate_columns(sight.columns)
         names = [column.title for column in found] if found else []
         yield _("No value is called latitude or longitude; taken for them: {names}.", names=", ".join(names))
 
 
-def _nothing(sight: Sight) -> str:
+def _nothing(sight: ViewProjection) -> str:
     if sight.view.conditions:
         return _("Nothing fulfils the conditions of this view.")
     return _("Nothing was read in this window.") if sight.view.events else _("Nothing was read yet.")
 
 
-def _counted(sight: Sight) -> tuple[int, int]:
+def _counted(sight: ViewProjection) -> tuple[int, int]:
     """Return how many are shown, and how many there are."""
     kind = sight.view.kind
-    if kind in IN_TIME:
+    if kind in TIME_KINDS:
         return len(sight.tracks), len(sight.tracks) + sight.untracked
-    if kind in MOST_SLICES:
-        there = len(categories.slices(sight) if kind == ViewKind.GAUGE else categories.shares(sight))
-        return min(there, MOST_SLICES[kind]), there
-    shown = min(len(sight.records), MOST_RECORDS.get(kind, len(sight.records)))
+    if kind in MAX_SLICES_BY_KIND:
+        there = len(categories.named_numbers(sight) if kind == ViewKind.GAUGE else categories.positive_numbers(sight))
+        return min(there, MAX_SLICES_BY_KIND[kind]), there
+    shown = min(len(sight.records), MAX_RECORDS_BY_KIND.get(kind, len(sight.records)))
     return shown, len(sight.records) + sight.unlisted

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from tarantula.streams.views.cells import Column, Track
-from tarantula.streams.views.projection_part_sight import Sight
-from tarantula.web.components.elements import few_rows
-from tarantula.web.dashboard.bodies import Table
-from tarantula.web.format import NOTHING, at_shown, number_shown
+from tarantula.streams.views.cells import ViewColumn, ViewTrack
+from tarantula.streams.views.projection_part_sight import ViewProjection
+from tarantula.web.components.elements import small_table
+from tarantula.web.dashboard.bodies import TableBody
+from tarantula.web.format import NO_VALUE, format_cell_number, format_timestamp
 from tarantula.web.i18n import _
 
-MOST_POINTS = 50
+MAX_POINTS = 50
 
 
-def same_as_table(sight: Sight) -> None:
+def data_as_table(sight: ViewProjection) -> None:
     """Show what a chart has in figures: rows, or the window summed up and its latest values."""
     if not sight.tracks:
-        Table().show(sight)
+        TableBody().show(sight)
         return
     headings = [_("Values"), _("Number"), _("First"), _("Last"), _("Smallest"), _("Largest"), _("Mean")]
-    few_rows(_("The window, summed up"), headings, [_summed(track, sight) for track in sight.tracks])
+    small_table(_("The window, summed up"), headings, [_summed(track, sight) for track in sight.tracks])
     latest = sorted(
         (
             (point.at, track, point.value)
@@ -29,16 +29,19 @@ def same_as_table(sight: Sight) -> None:
         ),
         key=lambda one: -one[0],
     )
-    rows = [[at_shown(at), track.title, number_shown(value, track.column)] for at, track, value in latest[:MOST_POINTS]]
-    few_rows(_("The latest values"), [_("When"), _("Values"), _("Value")], rows)
+    rows = [
+        [format_timestamp(at), track.title, format_cell_number(value, track.column)]
+        for at, track, value in latest[:MAX_POINTS]
+    ]
+    small_table(_("The latest values"), [_("When"), _("Values"), _("Value")], rows)
 
 
-def _summed(track: Track, sight: Sight) -> list[str]:
-    within = Track(track.column, track.row, [one for one in track.points if sight.begin <= one.at < sight.end])
+def _summed(track: ViewTrack, sight: ViewProjection) -> list[str]:
+    within = ViewTrack(track.column, track.row, [one for one in track.points if sight.begin <= one.at < sight.end])
     found = within.summary
     numbers = (found.first, found.last, found.minimum, found.maximum, found.mean)
     return [track.title, str(found.count), *(_number(number, track.column) for number in numbers)]
 
 
-def _number(number: float | None, column: Column) -> str:
-    return NOTHING if number is None else number_shown(number, column)
+def _number(number: float | None, column: ViewColumn) -> str:
+    return NO_VALUE if number is None else format_cell_number(number, column)

@@ -8,57 +8,57 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from tarantula.core.errors import TarantulaError
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import views
 from tarantula.streams.views.config import ViewConfig, ViewKind
-from tarantula.streams.views.projection_part_sight import Sight
-from tarantula.web.components.background import away
-from tarantula.web.components.elements_part_style import icon_button, tagged
-from tarantula.web.dashboard.bodies import Body, body_for, has_window
-from tarantula.web.dashboard.bodies_part_chart import Chart, is_draggable
-from tarantula.web.dashboard.bodies_part_notes import note, trouble
-from tarantula.web.dashboard.bodies_part_table import same_as_table
-from tarantula.web.dashboard.pane_part_window import GROW, STEP, Window
-from tarantula.web.format import at_shown
-from tarantula.web.i18n import _, language, use
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.streams.views.projection_part_sight import ViewProjection
+from tarantula.web.components.background import run_in_thread
+from tarantula.web.components.elements_part_style import icon_button, text_element
+from tarantula.web.dashboard.bodies import ViewBody, body_for, has_window
+from tarantula.web.dashboard.bodies_part_chart import ChartBody, is_draggable
+from tarantula.web.dashboard.bodies_part_notes import note_text, warning_text
+from tarantula.web.dashboard.bodies_part_table import data_as_table
+from tarantula.web.dashboard.pane_part_window import MOVE_FRACTION, ZOOM_FACTOR, TimeWindow
+from tarantula.web.format import format_timestamp
+from tarantula.web.i18n import _, language, set_language
+from tarantula.web.i18n_part_retelling import translate_sentence
 
-MARGIN = 1.0
+MARGIN_WINDOWS = 1.0
 """Windows on both sides of the one that is seen, so that dragging it finds something there."""
 AT_MOST, AT_LEAST = 1200, 150
 """Points of a track, with the margins."""
-TOGETHER = 3600
+MAX_POINTS_TOGETHER = 3600
 """Points of all tracks: many of them share the room on the screen, and the way to it."""
-PIXELS = 400
+CHART_WIDTH_PIXELS = 400
 """Of a chart on a telephone: a window that has moved by less than one looks the same."""
-FRESH = 20
+RELOADS_PER_WINDOW = 20
 """How many times in its own length a window that follows the present is looked at anew; between, it only moves."""
-REST = 0.7
+DRAG_END_SECONDS = 0.7
 """Seconds without dragging."""
-IN_WORDS = frozenset({ViewKind.TEXT, ViewKind.ONE_LINE, ViewKind.TABLE, ViewKind.TAG_CLOUD})
+KINDS_WITHOUT_TABLE = frozenset({ViewKind.TEXT, ViewKind.ONE_LINE, ViewKind.TABLE, ViewKind.TAG_CLOUD})
 """What needs no table beside it."""
 
 
 class ViewPane:
     """The inside of a view."""
 
-    def __init__(self, desk: Desk, view: ViewConfig, seen: Callable[[Sight], None]) -> None:
+    def __init__(self, desk: ServiceContext, view: ViewConfig, seen: Callable[[ViewProjection], None]) -> None:
         self.view = view
-        self.sight: Sight | None = None
+        self.sight: ViewProjection | None = None
         self._desk, self._spoken, self._seen = desk, language(), seen
-        self._window = Window(view.window)
-        self._body: Body | None = None
+        self._window = TimeWindow(view.window)
+        self._body: ViewBody | None = None
         self._busy = self._again = False
         self._moved_to = 0
         with ui.element("div").classes("w-full p-3 min-w-0") as self.element:
-            self._trouble = tagged("p", "", "m-0 text-amber-900 text-sm break-words whitespace-pre-line").props(
+            self._trouble = text_element("p", "", "m-0 text-amber-900 text-sm break-words whitespace-pre-line").props(
                 'role="status"'
             )
             self._place = ui.element("div").classes("w-full min-w-0 overflow-hidden")
-            self._note = tagged("p", "", "m-0 text-sm text-slate-600 break-words")
+            self._note = text_element("p", "", "m-0 text-sm text-slate-600 break-words")
             with ui.row().classes("w-full items-center gap-1 mt-1") as self._bar:
                 self._window_controls()
-            self._read = tagged("p", "", "m-0 text-xs text-slate-600")
+            self._read = text_element("p", "", "m-0 text-xs text-slate-600")
             self._table = ui.expansion(_("As a table"), on_value_change=self._show_table).props("dense")
             self._table.classes("w-full").set_visibility(False)
         self._bar.set_visibility(False)
@@ -71,7 +71,7 @@ class ViewPane:
 
     def change(self, view: ViewConfig) -> None:
         """Show something else in the same place."""
-        self._window = Window(view.window) if view.window != self.view.window else self._window
+        self._window = TimeWindow(view.window) if view.window != self.view.window else self._window
         self.view, self._body = view, None
         self._place.clear()
 
@@ -94,10 +94,10 @@ class ViewPane:
         if not self.moves_by_itself or self.sight is None:
             return
         begin, end = self._window.span
-        if (end - self._moved_to) * PIXELS < end - begin:
+        if (end - self._moved_to) * CHART_WIDTH_PIXELS < end - begin:
             return
-        is_fresh = (end - self.sight.end) * FRESH < end - begin
-        if is_fresh and isinstance(self._body, Chart) and is_draggable(self.sight) and not self._is_dragged:
+        is_fresh = (end - self.sight.end) * RELOADS_PER_WINDOW < end - begin
+        if is_fresh and isinstance(self._body, ChartBody) and is_draggable(self.sight) and not self._is_dragged:
             self._moved_to = end
             self._body.move(begin, end)
         else:
@@ -105,30 +105,30 @@ class ViewPane:
 
     def _points(self) -> int:
         tracks = len(self.sight.tracks) if self.sight is not None else 0
-        return min(AT_MOST, max(AT_LEAST, TOGETHER // max(tracks, 1)))
+        return min(AT_MOST, max(AT_LEAST, MAX_POINTS_TOGETHER // max(tracks, 1)))
 
     async def _look(self) -> None:
-        use(self._spoken)
+        set_language(self._spoken)
         asked = self.view
         begin, end = self._window.span
         try:
-            sight = await away(views.look, self._desk, asked, begin, end, self._points(), MARGIN)
+            sight = await run_in_thread(views.view_data, self._desk, asked, begin, end, self._points(), MARGIN_WINDOWS)
         except TarantulaError as error:
-            self._trouble.text = retold(str(error))
+            self._trouble.text = translate_sentence(str(error))
             return
         # Somebody may have changed or removed it meanwhile.
         if self.view is asked and not self.element.is_deleted:
             self._show(sight)
 
-    def _show(self, sight: Sight) -> None:
+    def _show(self, sight: ViewProjection) -> None:
         is_news = self.sight is None or _without_window(self.sight) != _without_window(sight)
         self.sight, self._moved_to = sight, sight.end
         self._seen(sight)
-        self._trouble.text = trouble(sight)
-        self._note.text = note(sight)
+        self._trouble.text = warning_text(sight)
+        self._note.text = note_text(sight)
         self._read.text = self._when(sight)
         self._bar.set_visibility(has_window(sight.view))
-        self._table.set_visibility(sight.view.kind not in IN_WORDS and not sight.complaint)
+        self._table.set_visibility(sight.view.kind not in KINDS_WITHOUT_TABLE and not sight.complaint)
         if sight.complaint:
             self._place.clear()
             self._body = None
@@ -138,11 +138,11 @@ class ViewPane:
         if self._table.value:
             self._fill_table(sight)
 
-    def _draw(self, sight: Sight, is_news: bool) -> None:
+    def _draw(self, sight: ViewProjection, is_news: bool) -> None:
         if self._body is None:
             self._place.clear()
             self._body, is_news = body_for(sight.view.kind, self._dragged), True
-        if isinstance(self._body, Chart):
+        if isinstance(self._body, ChartBody):
             draw = self._body.fill if self._is_dragged and is_draggable(sight) else self._body.show
             draw(sight)
         elif is_news:
@@ -155,43 +155,43 @@ class ViewPane:
         self._drags += 1
         mine = self._drags
         await self.refresh()
-        await asyncio.sleep(REST)
+        await asyncio.sleep(DRAG_END_SECONDS)
         if mine == self._drags and not self.element.is_deleted:
             # Whoever has dragged a window is given room to drag it on.
             self._is_dragged = False
             await self.refresh()
 
-    def _when(self, sight: Sight) -> str:
+    def _when(self, sight: ViewProjection) -> str:
         read = max((seen.read_at or 0 for seen in sight.sources), default=0)
-        said = _("Read {when}", when=at_shown(read)) if read else _("Not read yet")
+        said = _("Read {when}", when=format_timestamp(read)) if read else _("Not read yet")
         if has_window(sight.view) and not self._window.follows:
-            said += " · " + _("{begin} to {end}", begin=at_shown(sight.begin), end=at_shown(sight.end))
+            said += " · " + _("{begin} to {end}", begin=format_timestamp(sight.begin), end=format_timestamp(sight.end))
         return said
 
     def _window_controls(self) -> None:
-        def moved(change: Callable[[Window], None]) -> Callable[[], Awaitable[None]]:
+        def moved(change: Callable[[TimeWindow], None]) -> Callable[[], Awaitable[None]]:
             async def move() -> None:
                 change(self._window)
                 await self.refresh()
 
             return move
 
-        icon_button("chevron_left", _("Earlier")).on_click(moved(lambda window: window.move(-STEP)))
-        icon_button("chevron_right", _("Later")).on_click(moved(lambda window: window.move(STEP)))
-        icon_button("zoom_in", _("Shorter window")).on_click(moved(lambda window: window.zoom(1 / GROW)))
-        icon_button("zoom_out", _("Longer window")).on_click(moved(lambda window: window.zoom(GROW)))
+        icon_button("chevron_left", _("Earlier")).on_click(moved(lambda window: window.move(-MOVE_FRACTION)))
+        icon_button("chevron_right", _("Later")).on_click(moved(lambda window: window.move(MOVE_FRACTION)))
+        icon_button("zoom_in", _("Shorter window")).on_click(moved(lambda window: window.zoom(1 / ZOOM_FACTOR)))
+        icon_button("zoom_out", _("Longer window")).on_click(moved(lambda window: window.zoom(ZOOM_FACTOR)))
         icon_button("last_page", _("Back to the present")).on_click(moved(lambda window: window.follow()))
 
     def _show_table(self) -> None:
         if self._table.value and self.sight is not None:
-            use(self._spoken)
+            set_language(self._spoken)
             self._fill_table(self.sight)
 
-    def _fill_table(self, sight: Sight) -> None:
+    def _fill_table(self, sight: ViewProjection) -> None:
         self._table.clear()
         with self._table:
-            same_as_table(sight)
+            data_as_table(sight)
 
 
-def _without_window(sight: Sight) -> tuple[object, ...]:
+def _without_window(sight: ViewProjection) -> tuple[object, ...]:
     return (sight.view, sight.columns, sight.records)

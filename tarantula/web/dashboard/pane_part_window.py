@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from time import time
 
-MICRO = 1_000_000
-GROW = 2.0
-STEP = 0.5
+MICROSECONDS = 1_000_000
+ZOOM_FACTOR = 2.0
+MOVE_FRACTION = 0.5
 """By how much of itself a window moves at once."""
 SHORTEST, LONGEST = 10.0, 36525 * 86400.0
 
 
-class Window:
+class TimeWindow:
     """From when to when, in microseconds since 1970."""
 
     def __init__(self, seconds: float) -> None:
@@ -26,23 +26,23 @@ class Window:
     @property
     def end(self) -> int:
         """Where it ends."""
-        return self._end if self._end is not None else now()
+        return self._end if self._end is not None else now_microseconds()
 
     @property
     def span(self) -> tuple[int, int]:
         """Where it begins and ends, at the same present."""
         end = self.end
-        return max(end - int(self.seconds * MICRO), 0), end
+        return max(end - int(self.seconds * MICROSECONDS), 0), end
 
     def drag(self, begin: int, end: int) -> None:
         """Be where somebody dragged it; at the present it follows again."""
-        self.seconds = min(max((end - begin) / MICRO, SHORTEST), LONGEST)
-        self._end = None if end >= now() else max(end, int(self.seconds * MICRO))
+        self.seconds = min(max((end - begin) / MICROSECONDS, SHORTEST), LONGEST)
+        self._end = None if end >= now_microseconds() else max(end, int(self.seconds * MICROSECONDS))
 
     def move(self, windows: float) -> None:
         """Go back or forth."""
-        end = self.end + int(windows * self.seconds * MICRO)
-        self.drag(end - int(self.seconds * MICRO), end)
+        end = self.end + int(windows * self.seconds * MICROSECONDS)
+        self.drag(end - int(self.seconds * MICROSECONDS), end)
 
     def zoom(self, by: float) -> None:
         """Show more, or less, around the middle; where it follows, up to the present."""
@@ -53,6 +53,6 @@ class Window:
         self._end = None
 
 
-def now() -> int:
+def now_microseconds() -> int:
     """Return the present."""
-    return int(time() * MICRO)
+    return int(time() * MICROSECONDS)

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 from nicegui import ui
 
 from tarantula.services.streams.sources_part_rows import SourceRow
-from tarantula.streams.views.config import AT, LETTERS, ROW, Operator, ViewConfig
-from tarantula.web.components.elements_part_style import icon_button, tagged
-from tarantula.web.components.forms import Control
-from tarantula.web.components.labels import OPERATORS
+from tarantula.streams.views.config import AT, PART_LETTERS, ROW, ViewConfig, ViewOperator
+from tarantula.web.components.elements_part_style import icon_button, text_element
+from tarantula.web.components.forms import FormControl
+from tarantula.web.components.labels import OPERATOR_LABELS
 from tarantula.web.i18n import _
 
-ALL = ""
+ALL_ROWS = ""
 """In the place of the name of a row."""
 
 
-class KnownSource(NamedTuple):
+class SourceChoices(NamedTuple):
     """A source of a view, and the rows that it has."""
 
     row: SourceRow
@@ -36,7 +36,7 @@ class KnownSource(NamedTuple):
         return {one.key: one.title or one.key for one in self.row.fields}
 
 
-class Rows:
+class ViewFormRows:
     """The lines, which know of each other by letters."""
 
     def __init__(self, view: ViewConfig, renamed: Callable[[], None]) -> None:
@@ -44,9 +44,9 @@ class Rows:
         self._parts: list[dict[str, Any]] = [dict(part) for part in values["parts"]]
         self._formulas: list[dict[str, Any]] = [dict(one) for one in values["formulas"]]
         self._conditions: list[dict[str, Any]] = [dict(one) for one in values["conditions"]]
-        self._known: dict[str, KnownSource] = {}
+        self._known: dict[str, SourceChoices] = {}
         self._renamed = renamed
-        self.controls: dict[str, Control] = {}
+        self.controls: dict[str, FormControl] = {}
         """Where what is wrong with a formula is said."""
 
     @property
@@ -59,7 +59,7 @@ class Rows:
         formulas = [one for one in self._formulas if one["text"].strip()]
         return {"parts": self._parts, "formulas": formulas, "conditions": self._conditions}
 
-    def know(self, source: KnownSource) -> None:
+    def know(self, source: SourceChoices) -> None:
         """Learn what a source has."""
         self._known[source.row.name] = source
 
@@ -78,7 +78,7 @@ class Rows:
 
     def add_condition(self) -> None:
         """Add one to begin with."""
-        self._conditions.append({"of": "a", "operator": Operator.EQUAL.value, "value": ""})
+        self._conditions.append({"of": "a", "operator": ViewOperator.EQUAL.value, "value": ""})
         self.redraw()
 
     def redraw(self) -> None:
@@ -91,14 +91,14 @@ class Rows:
         """Return what can be ordered by or held against something, each with what it stands for."""
         titles = [self._title(part) for part in self._parts]
         titles += [one["title"] or one["text"] or "…" for one in self._formulas]
-        letters = {letter: f"{letter} · {title}" for letter, title in zip(LETTERS, titles, strict=False)}
+        letters = {letter: f"{letter} · {title}" for letter, title in zip(PART_LETTERS, titles, strict=False)}
         return {**letters, ROW: _("row"), **({AT: _("when")} if at else {})}
 
     @ui.refreshable_method
     def draw_parts(self) -> None:
         """Show the values."""
         for place, part in enumerate(self._parts):
-            with self._line(LETTERS[place], self._parts, place, len(self._parts) > 1):
+            with self._line(PART_LETTERS[place], self._parts, place, len(self._parts) > 1):
                 self._field_of(part)
                 self._row_of(part)
 
@@ -113,8 +113,8 @@ class Rows:
         source = self._known.get(part["source"])
         rows = dict.fromkeys(filter(None, [*(source.rows if source else ()), part["row"]]))
         if rows:
-            options = {ALL: _("all rows"), **{row: row for row in rows}}
-            chosen = ui.select(options, value=part["row"] or ALL, label=_("Which row"))
+            options = {ALL_ROWS: _("all rows"), **{row: row for row in rows}}
+            chosen = ui.select(options, value=part["row"] or ALL_ROWS, label=_("Which row"))
             chosen.props("outlined dense").classes("min-w-0")
             chosen.on_value_change(lambda event: part.update(row=event.value or None))
 
@@ -123,7 +123,7 @@ class Rows:
         """Show what is worked out."""
         self.controls.clear()
         for place, formula in enumerate(self._formulas):
-            letter = LETTERS[len(self._parts) + place]
+            letter = PART_LETTERS[len(self._parts) + place]
             with self._line(letter, self._formulas, place):
                 label = _("Formula {name}", name=letter)
                 text = ui.input(label, value=formula["text"], placeholder="(a - b) / b * 100")
@@ -137,7 +137,7 @@ class Rows:
     @ui.refreshable_method
     def draw_conditions(self) -> None:
         """Show which rows are wanted."""
-        names, operators = self.names(), {one.value: _(words) for one, words in OPERATORS.items()}
+        names, operators = self.names(), {one.value: _(words) for one, words in OPERATOR_LABELS.items()}
         for place, condition in enumerate(self._conditions):
             with self._line("", self._conditions, place):
                 of = ui.select({condition["of"]: condition["of"], **names}, value=condition["of"], label=_("What"))
@@ -160,7 +160,7 @@ class Rows:
 
         with ui.element("div").classes("w-full flex items-center gap-2 mb-2 flex-nowrap"):
             if letter:
-                tagged("span", f"{letter} =", "font-mono whitespace-nowrap")
+                text_element("span", f"{letter} =", "font-mono whitespace-nowrap")
             with ui.element("div").classes("grid grid-cols-1 sm:grid-cols-2 gap-2 grow min-w-0"):
                 yield
             if removable:

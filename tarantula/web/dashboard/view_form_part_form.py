@@ -7,48 +7,52 @@ from typing import Any
 
 from nicegui import ui
 
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import sources as streams
 from tarantula.streams.views.config import ViewConfig
-from tarantula.web.components.background import away, told
-from tarantula.web.components.elements_part_style import tagged
-from tarantula.web.components.forms import Complaints, Control
-from tarantula.web.components.forms_part_dialogs import buttons, choice, dialog, line
-from tarantula.web.components.labels import FUNCTIONS, KINDS, WINDOWS
+from tarantula.web.components.background import notify_errors, run_in_thread
+from tarantula.web.components.elements_part_style import text_element
+from tarantula.web.components.forms import FormControl, FormErrors
+from tarantula.web.components.forms_part_dialogs import dialog, dialog_buttons, select_field, text_field
+from tarantula.web.components.labels import FUNCTION_LABELS, VIEW_KIND_LABELS, WINDOW_LABELS
 from tarantula.web.components.source_finder import SourceFinder
-from tarantula.web.dashboard.view_form import KnownSource, Rows
+from tarantula.web.dashboard.view_form import SourceChoices, ViewFormRows
 from tarantula.web.i18n import _
 
-Store = Callable[[dict[str, Any]], Awaitable[None]]
+SaveHandler = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class ViewForm:
     """Everything of a view, in a dialog."""
 
-    def __init__(self, desk: Desk, view: ViewConfig, store: Store) -> None:
+    def __init__(self, desk: ServiceContext, view: ViewConfig, store: SaveHandler) -> None:
         self._desk, self._store = desk, store
-        self._rows = Rows(view, self._ordering)
+        self._rows = ViewFormRows(view, self._ordering)
         with dialog(_("Edit the view")) as self.dialog:
-            self._title = line(_("Title"), view.title)
-            self._kind = choice(_("Shown as"), {kind: _(words) for kind, words in KINDS.items()}, view.kind)
+            self._title = text_field(_("Title"), view.title)
+            self._kind = select_field(
+                _("Shown as"), {kind: _(words) for kind, words in VIEW_KIND_LABELS.items()}, view.kind
+            )
             _list(_("Values"), self._rows.draw_parts)
             SourceFinder(desk, _("Add a value: words of its source"), self._add_source)
             _list(_("Formulas"), self._rows.draw_formulas)
-            tagged(
+            text_element(
                 "p", _("Arithmetic on the letters of the values: (a - b) / b * 100, round(a, 2), mean(a)."), "help m-0"
             )
             _adding(_("Add a formula"), self._rows.add_formula)
             _list(_("Only what fulfils"), self._rows.draw_conditions)
             _adding(_("Add a condition"), self._rows.add_condition)
-            self._order = choice(_("Ordered by"), self._ordered_by(), view.order)
+            self._order = select_field(_("Ordered by"), self._ordered_by(), view.order)
             self._descending = ui.checkbox(_("The largest first"), value=view.descending)
             self._window = _windows(view.window)
-            self._function = choice(
-                _("Where one value is shown, it is"), {one: _(words) for one, words in FUNCTIONS.items()}, view.function
+            self._function = select_field(
+                _("Where one value is shown, it is"),
+                {one: _(words) for one, words in FUNCTION_LABELS.items()},
+                view.function,
             )
             self._events = ui.checkbox(_("A table has what happened in the window"), value=view.events)
-            self._complaints = Complaints(self._controls)
-            buttons(self.dialog, _("Save"), self._save)
+            self._complaints = FormErrors(self._controls)
+            dialog_buttons(self.dialog, _("Save"), self._save)
 
     def fields(self) -> dict[str, Any]:
         """Return what stands in the dialog."""
@@ -70,10 +74,10 @@ class ViewForm:
         self._rows.redraw()
         self.dialog.open()
 
-    async def _know(self, name: str) -> KnownSource | None:
-        with told():
-            row = await away(streams.row, self._desk, name)
-            found = KnownSource(row, await away(streams.rows, self._desk, name))
+    async def _know(self, name: str) -> SourceChoices | None:
+        with notify_errors():
+            row = await run_in_thread(streams.get_source_row, self._desk, name)
+            found = SourceChoices(row, await run_in_thread(streams.list_row_names, self._desk, name))
             self._rows.know(found)
             return found
         return None
@@ -88,7 +92,7 @@ class ViewForm:
             await self._store(self.fields())
             self.dialog.close()
 
-    def _controls(self) -> dict[str, Control]:
+    def _controls(self) -> dict[str, FormControl]:
         return {"title": self._title, **self._rows.controls}
 
     def _ordering(self) -> None:
@@ -102,14 +106,14 @@ class ViewForm:
 
 def _list(title: str, draw: Callable[[], Any]) -> None:
     with ui.element("fieldset").classes("w-full border border-slate-300 rounded p-2 min-w-0"):
-        tagged("legend", title, "text-sm font-bold px-1")
+        text_element("legend", title, "text-sm font-bold px-1")
         draw()
 
 
 def _windows(seconds: float) -> ui.select:
-    options = {str(one): _(words) for one, words in WINDOWS.items()}
+    options = {str(one): _(words) for one, words in WINDOW_LABELS.items()}
     options.setdefault(str(seconds), _("{number} seconds", number=f"{seconds:g}"))
-    return choice(_("Window"), options, str(seconds))
+    return select_field(_("Window"), options, str(seconds))
 
 
 def _adding(words: str, add: Callable[[], None]) -> None:

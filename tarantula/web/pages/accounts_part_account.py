@@ -5,17 +5,17 @@ from __future__ import annotations
 from nicegui import ui
 
 from tarantula.services import accounts, tokens
-from tarantula.services.context import Desk
-from tarantula.web.components.background import away, say, told
+from tarantula.services.context import ServiceContext
+from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
 from tarantula.web.components.elements_part_style import subheading
-from tarantula.web.components.forms_part_dialogs import password_line
+from tarantula.web.components.forms_part_dialogs import password_field
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
-from tarantula.web.pages.accounts_part_token_list import new_token, token_list
+from tarantula.web.pages.accounts_part_token_list import new_token_dialog, token_list
 
 
 @page("/account", mark("Your account"))
-def account(desk: Desk) -> None:
+def account_page(desk: ServiceContext) -> None:
     """Show what somebody can do about themselves."""
     heading(_("Your account"))
     ui.label(f"{desk.person.name} · {_(desk.person.role)}")
@@ -26,19 +26,19 @@ def account(desk: Desk) -> None:
     _password(desk)
     subheading(_("Tokens"))
     ui.label(_("A program shows a token in the place of your password."))
-    ui.button(_("New token"), icon="key", on_click=lambda: new_token(desk, "/account")).classes("my-2")
-    own = [row for row in tokens.tokens(desk) if row.account == desk.person.name]
+    ui.button(_("New token"), icon="key", on_click=lambda: new_token_dialog(desk, "/account")).classes("my-2")
+    own = [row for row in tokens.list_tokens(desk) if row.account == desk.person.name]
     token_list(desk, own, "/account")
 
 
-def _password(desk: Desk) -> None:
+def _password(desk: ServiceContext) -> None:
     async def change() -> None:
-        with told():
-            await away(accounts.change_password, desk, old.value, new.value)
+        with notify_errors():
+            await run_in_thread(accounts.change_password, desk, old.value, new.value)
             old.value = new.value = ""
-            say(_("The password is changed, and sessions in other browsers have ended."))
+            notify_done(_("The password is changed, and sessions in other browsers have ended."))
 
     with ui.column().classes("w-full max-w-sm"):
-        old = password_line(_("Present password"), "current-password")
-        new = password_line(_("New password, of 10 letters or more"))
+        old = password_field(_("Present password"), "current-password")
+        new = password_field(_("New password, of 10 letters or more"))
         ui.button(_("Change the password"), icon="lock", on_click=change)

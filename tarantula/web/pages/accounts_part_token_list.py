@@ -9,54 +9,54 @@ from nicegui import events, ui
 
 from tarantula.accounts.roles import Role
 from tarantula.services import tokens
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.tokens import NewToken, TokenRow
-from tarantula.web.components.background import away, told
-from tarantula.web.components.forms_part_dialogs import buttons, choice, dialog, line
-from tarantula.web.components.tables import Column, listing
-from tarantula.web.format_part_figures import moment
+from tarantula.web.components.background import notify_errors, run_in_thread
+from tarantula.web.components.forms_part_dialogs import dialog, dialog_buttons, select_field, text_field
+from tarantula.web.components.tables import TableColumn, data_table
+from tarantula.web.format_part_figures import format_moment
 from tarantula.web.i18n import _
 
-DAYS = {"30": "30", "365": "365", "": "∞"}
+TOKEN_DAYS = {"30": "30", "365": "365", "": "∞"}
 
 
-def token_list(desk: Desk, rows: Sequence[TokenRow], back: str) -> None:
+def token_list(desk: ServiceContext, rows: Sequence[TokenRow], back: str) -> None:
     """Show tokens, each with what removes it; *back* is the page to come back to."""
     columns = [
-        Column("account", _("Account")),
-        Column("name", _("What it is for")),
-        Column("role", _("Role")),
-        Column("created_at", _("Since")),
-        Column("expires_at", _("Until")),
-        Column("used_at", _("Last used")),
-        Column("do", _("Change")),
+        TableColumn("account", _("Account")),
+        TableColumn("name", _("What it is for")),
+        TableColumn("role", _("Role")),
+        TableColumn("created_at", _("Since")),
+        TableColumn("expires_at", _("Until")),
+        TableColumn("used_at", _("Last used")),
+        TableColumn("do", _("Change")),
     ]
-    table = listing(columns, [_row(row) for row in rows], _("Tokens"), key="id")
+    table = data_table(columns, [_row(row) for row in rows], _("Tokens"), key="id")
 
     async def remove(event: events.GenericEventArguments) -> None:
-        with told():
-            await away(tokens.remove_token, desk, int(event.args["id"]))
+        with notify_errors():
+            await run_in_thread(tokens.remove_token, desk, int(event.args["id"]))
             ui.navigate.to(back)
 
     table.on("remove", remove)
 
 
-def new_token(desk: Desk, back: str) -> None:
+def new_token_dialog(desk: ServiceContext, back: str) -> None:
     """Ask what a token is for, make it, and show it this once."""
     roles = {str(role): _(role) for role in Role if desk.person.role.allows(role)}
 
     async def make() -> None:
-        with told():
+        with notify_errors():
             lasts = int(days.value) if days.value else None
-            made = await away(tokens.new_token, desk, name.value, Role(role.value), lasts)
+            made = await run_in_thread(tokens.add_token, desk, name.value, Role(role.value), lasts)
             asked.close()
             _show(made, back)
 
     with dialog(_("New token")) as asked:
-        name = line(_("What it is for"))
-        role = choice(_("Role"), roles, Role.READER)
-        days = choice(_("Days that it lasts"), DAYS, "365")
-        buttons(asked, _("Make"), make, "key")
+        name = text_field(_("What it is for"))
+        role = select_field(_("Role"), roles, Role.READER)
+        days = select_field(_("Days that it lasts"), TOKEN_DAYS, "365")
+        dialog_buttons(asked, _("Make"), make, "key")
     asked.open()
 
 
@@ -75,9 +75,9 @@ def _row(token: TokenRow) -> dict[str, Any]:
         "account": token.account,
         "name": token.name,
         "role": _(token.role),
-        "created_at": moment(token.created_at),
-        "expires_at": moment(token.expires_at),
-        "used_at": moment(token.used_at),
+        "created_at": format_moment(token.created_at),
+        "expires_at": format_moment(token.expires_at),
+        "used_at": format_moment(token.used_at),
         "do": "",
         "do_buttons": [{"icon": "delete", "label": _("Remove"), "says": says, "event": "remove"}],
     }

@@ -7,19 +7,19 @@ from contextlib import suppress
 from nicegui import ui
 
 from tarantula.core.errors import TarantulaError
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import alerts as managed
 from tarantula.web.components.alerts_part_alerts_view import AlertsView
-from tarantula.web.components.background import away
+from tarantula.web.components.background import run_in_thread
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
 
-LOOK = 2.0
+POLL_SECONDS = 2.0
 """Seconds between two looks at what fired."""
 
 
 @page("/alerts", mark("Alerts"))
-def alerts(desk: Desk) -> None:
+def alerts_page(desk: ServiceContext) -> None:
     """Show what fired, and the alerts; what fires while somebody looks is shown."""
     heading(_("Alerts"))
     view = AlertsView(desk)
@@ -29,13 +29,13 @@ def alerts(desk: Desk) -> None:
         nonlocal known
         # The database may be away for a while: the next look tells.
         with suppress(TarantulaError):
-            found = await away(_latest, desk)
+            found = await run_in_thread(_latest, desk)
             if found != known:
                 known = found
                 view.refresh()
 
-    ui.timer(LOOK, look)
+    ui.timer(POLL_SECONDS, look)
 
 
-def _latest(desk: Desk) -> list[int]:
-    return [row.id for row in managed.fired(desk, 1).rows]
+def _latest(desk: ServiceContext) -> list[int]:
+    return [row.id for row in managed.list_firings(desk, 1).rows]

@@ -10,30 +10,30 @@ from nicegui import ui
 from tarantula.accounts.roles import Role
 from tarantula.services import accounts_part_audit as log
 from tarantula.services.accounts_part_audit import AuditRow
-from tarantula.services.context import Desk
-from tarantula.web.components.forms_part_dialogs import line
-from tarantula.web.components.tables import Column, listing
-from tarantula.web.format_part_figures import moment
+from tarantula.services.context import ServiceContext
+from tarantula.web.components.forms_part_dialogs import text_field
+from tarantula.web.components.tables import TableColumn, data_table
+from tarantula.web.format_part_figures import format_moment
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
 
-ROWS = 100
+ROWS_PER_PAGE = 100
 
 
 @page("/audit", mark("Audit log"), needed=Role.ADMINISTRATOR)
-def audit(desk: Desk, who: str = "", subject: str = "", before: str | None = None) -> None:
+def audit_page(desk: ServiceContext, who: str = "", subject: str = "", before: str | None = None) -> None:
     """Show what was changed, the latest first; perhaps only by somebody, or to something."""
     heading(_("Audit log"))
     _filters(who, subject)
-    found = log.audit(desk, ROWS, before, who, subject)
+    found = log.list_audit(desk, ROWS_PER_PAGE, before, who, subject)
     columns = [
-        Column("at", _("When")),
-        Column("who", _("Who")),
-        Column("action", _("What")),
-        Column("subject", _("To what")),
-        Column("detail", _("Details")),
+        TableColumn("at", _("When")),
+        TableColumn("who", _("Who")),
+        TableColumn("action", _("What")),
+        TableColumn("subject", _("To what")),
+        TableColumn("detail", _("Details")),
     ]
-    listing(columns, [_row(row) for row in found.rows], _("Audit log"), key="id", search=False)
+    data_table(columns, [_row(row) for row in found.rows], _("Audit log"), key="id", search=False)
     with ui.row().classes("mt-2"):
         if before is not None:
             ui.link(_("Latest"), _address(who, subject, None))
@@ -46,8 +46,8 @@ def _filters(who: str, subject: str) -> None:
         ui.navigate.to(_address(by.value or "", to.value or "", None))
 
     with ui.row().classes("items-center"):
-        by = line(_("Who"), who).on("keydown.enter", look).classes("sm:w-48")
-        to = line(_("To what"), subject).on("keydown.enter", look).classes("sm:w-64")
+        by = text_field(_("Who"), who).on("keydown.enter", look).classes("sm:w-48")
+        to = text_field(_("To what"), subject).on("keydown.enter", look).classes("sm:w-64")
         ui.button(_("Look"), icon="search", on_click=look)
 
 
@@ -59,7 +59,7 @@ def _address(who: str, subject: str, before: str | None) -> str:
 def _row(entry: AuditRow) -> dict[str, object]:
     return {
         "id": entry.id,
-        "at": moment(entry.at),
+        "at": format_moment(entry.at),
         "who": entry.who,
         "action": entry.action,
         "subject": entry.subject,

@@ -9,23 +9,23 @@ from nicegui.events import KeyEventArguments
 
 from tarantula.core.errors import TarantulaError
 from tarantula.services import walkthrough
-from tarantula.services.context import Desk
-from tarantula.services.walkthrough import Browsed
-from tarantula.web.components.items_part_look_list import browse_address
-from tarantula.web.i18n import _, language, use
-from tarantula.web.i18n_part_retelling import retold
-from tarantula.web.pages.browse_part_walk_panels import PANELS, Panels
+from tarantula.services.context import ServiceContext
+from tarantula.services.walkthrough import WalkthroughPage
+from tarantula.web.components.items_part_look_list import browse_path
+from tarantula.web.i18n import _, language, set_language
+from tarantula.web.i18n_part_retelling import translate_sentence
+from tarantula.web.pages.browse_part_walk_panels import PANEL_LABELS, BrowsePanels
 from tarantula.web.replay.addresses import copy_address
-from tarantula.web.replay.frame import Said, SealedFrame
+from tarantula.web.replay.frame import FrameMessage, ReplayFrame
 
 
-class Walk:
+class ItemBrowser:
     """Where somebody is in an item, and what is shown of it."""
 
-    def __init__(self, desk: Desk, urn: str, client: Client) -> None:
+    def __init__(self, desk: ServiceContext, urn: str, client: Client) -> None:
         self._desk, self._urn, self._client = desk, urn, client
         self._language = language()
-        self._here: Browsed | None = None
+        self._here: WalkthroughPage | None = None
         self._bar()
         with ui.element("div").classes("w-full grid grid-cols-1 lg:grid-cols-2 gap-4"):
             with ui.element("section").classes("min-w-0").props(f'aria-label="{_("The page")}"'):
@@ -33,9 +33,9 @@ class Walk:
                 self._url = ui.label().classes("text-sm break-all")
                 self._notice = ui.label().classes("text-sm text-red-800 break-all").props('role="status"')
                 with ui.element("div").classes("w-full h-[70vh] border border-slate-400"):
-                    self._frame = SealedFrame(_("The archived page"), self._heard)
+                    self._frame = ReplayFrame(_("The archived page"), self._heard)
             with ui.element("section").classes("min-w-0").props(f'aria-label="{_("About the page")}"'):
-                self._panels = Panels(desk, client, self._frame)
+                self._panels = BrowsePanels(desk, client, self._frame)
 
     def begin_at(self, document_id: int) -> None:
         """Show the first page when the reader is there."""
@@ -43,24 +43,24 @@ class Walk:
 
     async def go(self, document_id: int | None, *, followed: bool = False) -> None:
         """Show a document; one that a link was followed to is shown already."""
-        use(self._language)
+        set_language(self._language)
         if document_id is None:
             self._notice.text = _("There is no page further on.")
             return
         try:
-            here = await to_thread(walkthrough.browsed, self._desk, self._urn, document_id)
+            here = await to_thread(walkthrough.get_page, self._desk, self._urn, document_id)
         except TarantulaError as error:
-            self._notice.text = retold(str(error))
+            self._notice.text = translate_sentence(str(error))
             return
         self._here = here
         self._title.text = here.title or here.url
         self._url.text = here.url
-        self._notice.text = retold(here.trouble or ("" if here.kept else here.reason))
+        self._notice.text = translate_sentence(here.trouble or ("" if here.kept else here.reason))
         self._number.text = _("Page {number} of {total}", number=here.number, total=here.total)
         self._back.set_enabled(here.previous_id is not None)
         self._on.set_enabled(here.next_id is not None)
         with self._client:
-            ui.navigate.history.replace(browse_address(self._urn, here.document_id))
+            ui.navigate.history.replace(browse_path(self._urn, here.document_id))
         if followed:
             self._frame.mark_lines([])
         else:
@@ -78,15 +78,15 @@ class Walk:
             )
         ui.keyboard(on_key=self._pressed, ignore=["input", "select", "textarea"], repeating=False)
 
-    async def _heard(self, said: Said) -> None:
+    async def _heard(self, said: FrameMessage) -> None:
         """Hear an archived page: it can move its reader about in the item, and no more than that."""
         if said.kind == "key":
             await self._press(said.text)
         elif said.kind == "leads":
-            use(self._language)
+            set_language(self._language)
             self._notice.text = _("This link leads out of the item, to {url}", url=said.text)
         elif said.kind == "place":
-            shown = await to_thread(walkthrough.at_place, self._desk, self._urn, said.text)
+            shown = await to_thread(walkthrough.document_at_replay_path, self._desk, self._urn, said.text)
             if shown is not None and self._here is not None and shown != self._here.document_id:
                 await self.go(shown, followed=True)
 
@@ -101,7 +101,7 @@ class Walk:
             await self._next()
         elif key == "p":
             await self._previous()
-        elif key in PANELS:
+        elif key in PANEL_LABELS:
             self._panels.choose(key)
 
     async def _next(self) -> None:

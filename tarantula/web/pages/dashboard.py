@@ -5,35 +5,35 @@ from __future__ import annotations
 from nicegui import ui
 
 from tarantula.accounts.roles import Role
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import alerts, views
 from tarantula.services.streams.views import ViewRow
 from tarantula.web.components.alerts_part_alerts_view import FiringsView
-from tarantula.web.components.background import away, told
-from tarantula.web.components.elements_part_style import tagged
+from tarantula.web.components.background import notify_errors, run_in_thread
+from tarantula.web.components.elements_part_style import text_element
 from tarantula.web.components.forms_part_dialogs import dialog
-from tarantula.web.components.labels import KINDS
+from tarantula.web.components.labels import VIEW_KIND_LABELS
 from tarantula.web.components.source_finder import SourceFinder
 from tarantula.web.dashboard.board import Board
-from tarantula.web.i18n import _, language, mark, use
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.i18n import _, language, mark, set_language
+from tarantula.web.i18n_part_retelling import translate_sentence
 from tarantula.web.layout import heading, page
 
-MOST_FIRINGS = 3
+MAX_FIRINGS_SHOWN = 3
 """That stand above the cards; there is a page for all of them."""
 
 
 @page("/dashboard", mark("Dashboard"))
-def dashboard(desk: Desk) -> None:
+def dashboard_page(desk: ServiceContext) -> None:
     """Show somebody's views, and let sources be added to them."""
     spoken = language()
 
     async def add(name: str) -> None:
-        with told():
-            await board.add(await away(views.add_source, desk, name))
+        with notify_errors():
+            await board.add(await run_in_thread(views.add_source_view, desk, name))
 
     async def take_over() -> None:
-        use(spoken)
+        set_language(spoken)
         await _shared_views(desk, board)
 
     heading(_("Dashboard"))
@@ -45,23 +45,25 @@ def dashboard(desk: Desk) -> None:
         ui.button(_("Shared views"), icon="group", on_click=take_over).props("outline")
     # Above what somebody looks at, and only as long as there is something to see.
     with ui.element("section").classes("w-full mb-3"):
-        firings = FiringsView(desk, MOST_FIRINGS, only_unseen=True)
+        firings = FiringsView(desk, MAX_FIRINGS_SHOWN, only_unseen=True)
     board = Board(desk, lambda: _fired(desk, firings))
 
 
-async def _fired(desk: Desk, firings: FiringsView) -> None:
+async def _fired(desk: ServiceContext, firings: FiringsView) -> None:
     """Show what fired, if it is this person's, and say so where they look."""
-    latest = await away(alerts.fired, desk, 1)
+    latest = await run_in_thread(alerts.list_firings, desk, 1)
     if latest.rows and latest.rows[0].id != firings.newest:
         firings.refresh()
-        ui.notify(retold(latest.rows[0].why), color="amber-10", text_color="white", icon="notifications_active")
+        ui.notify(
+            translate_sentence(latest.rows[0].why), color="amber-10", text_color="white", icon="notifications_active"
+        )
 
 
-async def _shared_views(desk: Desk, board: Board) -> None:
+async def _shared_views(desk: ServiceContext, board: Board) -> None:
     """Show the views of others, to be taken over."""
     rows: list[ViewRow] = []
-    with told():
-        rows = await away(views.shared, desk)
+    with notify_errors():
+        rows = await run_in_thread(views.list_shared_views, desk)
     with dialog(_("Shared views")) as shown:
         if not rows:
             ui.label(_("Nobody shares a view that you may see."))
@@ -73,13 +75,13 @@ async def _shared_views(desk: Desk, board: Board) -> None:
     shown.open()
 
 
-def _shared_view(desk: Desk, board: Board, row: ViewRow, shown: ui.dialog) -> None:
+def _shared_view(desk: ServiceContext, board: Board, row: ViewRow, shown: ui.dialog) -> None:
     async def take() -> None:
         shown.close()
-        with told():
-            await board.add(await away(views.take, desk, row.id))
+        with notify_errors():
+            await board.add(await run_in_thread(views.copy_shared_view, desk, row.id))
 
     title = row.view.title or ", ".join(row.view.sources)
-    tagged("span", f"{title} · {_(KINDS[row.view.kind])} · {row.owner}", "grow min-w-0 break-words")
+    text_element("span", f"{title} · {_(VIEW_KIND_LABELS[row.view.kind])} · {row.owner}", "grow min-w-0 break-words")
     button = ui.button(_("Take over"), on_click=take).props("outline dense no-caps")
     button.props["aria-label"] = _("Take over {name}", name=title)

@@ -11,28 +11,28 @@ from pydantic import ValidationError
 from tarantula.core import messages
 from tarantula.core.errors import TarantulaError
 from tarantula.services import documents_part_documents
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.documents_part_documents import DocumentFilters
-from tarantula.web.components.items import Search
-from tarantula.web.components.items_part_common import address, parts_of, state_choices
+from tarantula.web.components.items import DocumentList
+from tarantula.web.components.items_part_common import item_navigation, item_path, state_choices
 from tarantula.web.i18n import _, mark
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.i18n_part_retelling import translate_sentence
 from tarantula.web.layout import heading, page
 
 
 @page("/items/{urn}/documents", mark("Documents"))
-def all_documents(
-    desk: Desk, urn: str, state: str = "", type: str = "", server: str = "", depth: str = "", words: str = ""
+def documents_page(
+    desk: ServiceContext, urn: str, state: str = "", type: str = "", server: str = "", depth: str = "", words: str = ""
 ) -> None:
     """Show those that somebody looks for, all at first."""
     heading(_("Documents of {urn}", urn=urn))
-    parts_of(urn, "/documents")
+    item_navigation(urn, "/documents")
     asked = {"state": state, "type": type, "server": server, "depth": depth, "words": words}
     filters = _Filters(urn, _read(asked))
     filters.controls()
-    search = Search(
+    search = DocumentList(
         urn,
-        lambda limit, after: documents_part_documents.listed(desk, urn, filters.wanted, limit, after),
+        lambda limit, after: documents_part_documents.list_documents(desk, urn, filters.wanted, limit, after),
         _("Documents"),
     )
     filters.on_change = search.begin
@@ -42,7 +42,7 @@ def _read(asked: dict[str, Any]) -> DocumentFilters:
     try:
         return DocumentFilters.model_validate({name: value for name, value in asked.items() if value not in ("", None)})
     except ValidationError as error:
-        raise TarantulaError("\n".join(messages.of_validation(error, DocumentFilters.model_fields))) from error
+        raise TarantulaError("\n".join(messages.validation_messages(error, DocumentFilters.model_fields))) from error
 
 
 class _Filters:
@@ -80,9 +80,9 @@ class _Filters:
         try:
             self.wanted = _read(asked)
         except TarantulaError as error:
-            ui.notify(retold(str(error)), color="red-10", text_color="white")
+            ui.notify(translate_sentence(str(error)), color="red-10", text_color="white")
             return
         chosen = {key: one for key, one in self.wanted.model_dump().items() if one not in ("", None)}
-        ui.navigate.history.replace(f"{address(self._urn, '/documents')}?{urlencode(chosen)}")
+        ui.navigate.history.replace(f"{item_path(self._urn, '/documents')}?{urlencode(chosen)}")
         if self.on_change is not None:
             await self.on_change()

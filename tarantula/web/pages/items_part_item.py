@@ -9,19 +9,19 @@ from nicegui import ui
 
 from tarantula.core.states import ItemState
 from tarantula.services import items
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.items import ItemDetail
 from tarantula.web.charts.base_part_charts import COLOURS, TOOLTIP
-from tarantula.web.components.background import later
-from tarantula.web.components.elements_part_style import subheading, tagged
-from tarantula.web.components.items_part_common import address, parts_of, state_choices, state_words
-from tarantula.web.format_part_figures import LOCALES
+from tarantula.web.components.background import show_when_loaded
+from tarantula.web.components.elements_part_style import subheading, text_element
+from tarantula.web.components.items_part_common import item_navigation, item_path, state_choices, state_label
+from tarantula.web.format_part_figures import BABEL_LOCALES
 from tarantula.web.i18n import _, language, mark
 from tarantula.web.layout import heading, page
-from tarantula.web.live import SCRIPT
-from tarantula.web.pages.items_part_controls import controls
+from tarantula.web.live import LIVE_SCRIPT
+from tarantula.web.pages.items_part_controls import item_controls
 
-FIGURES = (
+LIVE_FIGURES = (
     ("state", mark("State")),
     ("done", mark("Done")),
     ("waiting", mark("Waiting")),
@@ -37,23 +37,23 @@ FIGURES = (
 
 
 @page("/items/{urn}", mark("Item"))
-def item(desk: Desk, urn: str) -> None:
+def item_page(desk: ServiceContext, urn: str) -> None:
     """Show how far an item is, as it changes."""
     heading(urn)
-    parts_of(urn, "")
-    ui.add_body_html(f'<script type="module" src="{SCRIPT}"></script>')
-    later(lambda: items.shown(desk, urn), lambda found: _show(desk, found))
+    item_navigation(urn, "")
+    ui.add_body_html(f'<script type="module" src="{LIVE_SCRIPT}"></script>')
+    show_when_loaded(lambda: items.get_item(desk, urn), lambda found: _show(desk, found))
 
 
-def _show(desk: Desk, found: ItemDetail) -> None:
-    tagged("p", f"{found.base_url} {found.description}", "break-all")
+def _show(desk: ServiceContext, found: ItemDetail) -> None:
+    text_element("p", f"{found.base_url} {found.description}", "break-all")
     with ui.element("section").classes("w-full") as live:
         live.props["id"] = "live"
-        live.props["data-stream"] = f"/api{address(found.urn, '/live')}"
+        live.props["data-stream"] = f"/api{item_path(found.urn, '/live')}"
         live.props["data-words"] = json.dumps(_words())
-        live.props["data-documents"] = address(found.urn, "/documents")
+        live.props["data-documents"] = item_path(found.urn, "/documents")
         _figures()
-        controls(desk, found)
+        item_controls(desk, found)
         live.props["data-chart"] = str(_chart().id)
         _table("states", _("States of the documents"), (_("State"), _("Documents")))
         _table(
@@ -63,7 +63,7 @@ def _show(desk: Desk, found: ItemDetail) -> None:
         )
         _table("last", _("Last documents"), (_("State"), _("URL"), _("Type"), _("Size")))
         subheading(_("Log"))
-        log = tagged("pre", "", "text-xs overflow-x-auto p-2 bg-slate-100 max-h-80")
+        log = text_element("pre", "", "text-xs overflow-x-auto p-2 bg-slate-100 max-h-80")
         log.props["data-live"] = "log"
         log.props["tabindex"] = "0"
         log.props["role"] = "region"
@@ -73,25 +73,25 @@ def _show(desk: Desk, found: ItemDetail) -> None:
 def _words() -> dict[str, object]:
     """Return what the script says in the reader's language: what it is sent is the same for all."""
     return {
-        "locale": LOCALES[language()].replace("_", "-"),
+        "locale": BABEL_LOCALES[language()].replace("_", "-"),
         "items": {str(state): _(state) for state in ItemState},
-        "states": {state: state_words(state) for state in state_choices()},
+        "states": {state: state_label(state) for state in state_choices()},
         "stopping": _("is being stopped"),
         "away": _("The server does not answer; asking again …"),
     }
 
 
 def _figures() -> None:
-    tagged("p", "", "text-red-900").props('data-live="away" role="alert"')
+    text_element("p", "", "text-red-900").props('data-live="away" role="alert"')
     with ui.element("dl").classes("w-full grid grid-cols-2 sm:grid-cols-5 gap-2"):
-        for name, label in FIGURES:
+        for name, label in LIVE_FIGURES:
             with ui.element("div").classes("border rounded p-2"):
-                tagged("dt", _(label), "text-sm text-slate-700")
-                value = tagged("dd", "–", "text-xl font-bold break-words")
+                text_element("dt", _(label), "text-sm text-slate-700")
+                value = text_element("dd", "–", "text-xl font-bold break-words")
                 value.props["data-live"] = name
                 if name == "state":
                     value.props["aria-live"] = "polite"
-    tagged("p", "").props('data-live="reason"')
+    text_element("p", "").props('data-live="reason"')
 
 
 def _chart() -> ui.echart:
@@ -121,5 +121,5 @@ def _table(name: str, title: str, headings: Sequence[str]) -> None:
         with ui.element("table").classes("live-table w-full text-left"):
             with ui.element("thead"), ui.element("tr"):
                 for text in headings:
-                    tagged("th", text, "pr-4").props('scope="col"')
+                    text_element("th", text, "pr-4").props('scope="col"')
             ui.element("tbody").props["data-rows"] = name

@@ -11,18 +11,18 @@ from starlette.responses import RedirectResponse, Response
 from starlette.templating import Jinja2Templates
 
 from tarantula.accounts import accounts
-from tarantula.accounts.login import TooSoon
-from tarantula.web.auth_part_gate import SESSION_COOKIE, Gate, session_cookie
-from tarantula.web.i18n import COOKIE, LANGUAGES, _, language
+from tarantula.accounts.login import TooManyLogins
+from tarantula.web.auth_part_gate import SESSION_COOKIE, Authenticator, session_cookie
+from tarantula.web.i18n import LANGUAGE_COOKIE, LANGUAGES, _, language
 
 router = APIRouter(include_in_schema=False)
 templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
 
 
 @router.get("/begin")
-def begin(request: Request, code: str = "") -> Response:
+def log_in_by_link(request: Request, code: str = "") -> Response:
     """Let in whoever has the link that was printed."""
-    gate: Gate = request.state.gate
+    gate: Authenticator = request.state.gate
     secret = gate.take_code(code)
     if secret is None:
         return RedirectResponse("/login?failed=code", status_code=303)
@@ -30,7 +30,7 @@ def begin(request: Request, code: str = "") -> Response:
 
 
 @router.get("/login")
-def ask(request: Request, next: str = "/", failed: str = "") -> Response:
+def login_page(request: Request, next: str = "/", failed: str = "") -> Response:
     """Ask who it is."""
     if failed == "code":
         used = _("This link was used already, or is not the last one. Start `tarantula web` again for another.")
@@ -46,21 +46,21 @@ def log_in(
     next: Annotated[str, Form()] = "/",
 ) -> Response:
     """Let in whoever knows the password."""
-    gate: Gate = request.state.gate
+    gate: Authenticator = request.state.gate
     try:
         secret = gate.log_in(name, password, request.client.host if request.client else "")
-    except TooSoon as error:
+    except TooManyLogins as error:
         words = _("Too many logins have failed. Try again in {seconds} seconds.", seconds=error.seconds)
         return _page(request, next, name, words, status=429, headers={"Retry-After": str(error.seconds)})
     if secret is None:
         return _page(request, next, name, _("The name or the password is wrong."), status=401)
-    return _in(request, secret, own_path(next))
+    return _in(request, secret, local_path(next))
 
 
 @router.post("/logout")
 def log_out(request: Request) -> Response:
     """End the session."""
-    gate: Gate = request.state.gate
+    gate: Authenticator = request.state.gate
     if secret := request.cookies.get(SESSION_COOKIE):
         gate.log_out(secret)
     answer = RedirectResponse("/login", status_code=303)
@@ -71,9 +71,9 @@ def log_out(request: Request) -> Response:
 @router.get("/language/{name}")
 def choose_language(request: Request, name: str, back: str = "/") -> Response:
     """Remember a language, and go back."""
-    answer = RedirectResponse(own_path(back), status_code=303)
+    answer = RedirectResponse(local_path(back), status_code=303)
     if name in LANGUAGES:
-        answer.set_cookie(COOKIE, name, max_age=365 * 86400, samesite="lax")
+        answer.set_cookie(LANGUAGE_COOKIE, name, max_age=365 * 86400, samesite="lax")
     return answer
 
 
@@ -86,7 +86,7 @@ def _page(
     status: int = 200,
     headers: dict[str, str] | None = None,
 ) -> Response:
-    gate: Gate = request.state.gate
+    gate: Authenticator = request.state.gate
     with gate.database.reading() as session:
         has_accounts = accounts.exist(session)
     words = {
@@ -96,12 +96,12 @@ def _page(
         "no_account": _("There is no account yet. Open the link that `tarantula web` printed when it was started."),
     }
     others = {code: called for code, called in LANGUAGES.items() if code != language()}
-    told = {"words": words, "next": own_path(next), "name": name, "complaint": complaint}
+    told = {"words": words, "next": local_path(next), "name": name, "complaint": complaint}
     context = {**told, "has_accounts": has_accounts, "others": others, "language": language()}
     return templates.TemplateResponse(request, "login.html", context, status, headers)
 
 
-def own_path(address: str) -> str:
+def local_path(address: str) -> str:
     """Return the path and the query of an address, on these pages whatever else it names."""
     try:
         parts = urlsplit(address)

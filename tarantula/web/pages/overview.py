@@ -8,23 +8,23 @@ from urllib.parse import quote
 from nicegui import ui
 
 from tarantula.services import overview as management
-from tarantula.services.context import Desk
-from tarantula.services.overview import Brief, Overview
+from tarantula.services.context import ServiceContext
+from tarantula.services.overview import ItemBrief, Overview
 from tarantula.services.publications_part_publication_rows import PublicationRow
-from tarantula.web.components.background import later
-from tarantula.web.components.elements_part_style import subheading, tagged
-from tarantula.web.components.tables import Column, listing
-from tarantula.web.format_part_figures import moment, number
+from tarantula.web.components.background import show_when_loaded
+from tarantula.web.components.elements_part_style import subheading, text_element
+from tarantula.web.components.tables import TableColumn, data_table
+from tarantula.web.format_part_figures import format_moment, format_number
 from tarantula.web.i18n import _, mark
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.i18n_part_retelling import translate_sentence
 from tarantula.web.layout import heading, page
 
 
 @page("/", mark("Overview"))
-def overview(desk: Desk) -> None:
+def overview_page(desk: ServiceContext) -> None:
     """Show what is under way, what asks for a look, what comes next and what came last."""
     heading(_("Overview"))
-    later(lambda: management.overview(desk), _show)
+    show_when_loaded(lambda: management.get_overview(desk), _show)
 
 
 def _show(found: Overview) -> None:
@@ -41,67 +41,71 @@ def _show(found: Overview) -> None:
 
 def _figure(label: str, value: int, target: str | None) -> None:
     with ui.card().classes("items-center flex-1 min-w-[8rem] p-3 gap-0").props("flat bordered"):
-        tagged("span", number(value), "text-3xl font-bold")
+        text_element("span", format_number(value), "text-3xl font-bold")
         if target:
             ui.link(label, target)
         else:
-            tagged("span", label)
+            text_element("span", label)
 
 
-def _items(title: str, briefs: list[Brief], nothing: str) -> None:
+def _items(title: str, briefs: list[ItemBrief], nothing: str) -> None:
     subheading(title)
     if not briefs:
-        tagged("p", nothing)
+        text_element("p", nothing)
         return
     columns = [
-        Column("urn", _("Item")),
-        Column("state", _("State")),
-        Column("validation", _("Validation")),
-        Column("started", _("Begun")),
-        Column("finished", _("Ended")),
-        Column("reason", _("Reason")),
+        TableColumn("urn", _("Item")),
+        TableColumn("state", _("State")),
+        TableColumn("validation", _("Validation")),
+        TableColumn("started", _("Begun")),
+        TableColumn("finished", _("Ended")),
+        TableColumn("reason", _("Reason")),
     ]
-    listing(columns, [_item(brief) for brief in briefs], title, key="urn", search=False)
+    data_table(columns, [_item(brief) for brief in briefs], title, key="urn", search=False)
 
 
-def _item(brief: Brief) -> dict[str, Any]:
+def _item(brief: ItemBrief) -> dict[str, Any]:
     return {
         "urn": brief.urn,
         "urn_to": f"/items/{quote(brief.urn)}",
         "state": _(brief.state),
         "validation": _(brief.validation),
-        "started": moment(brief.started_at),
-        "finished": moment(brief.finished_at),
-        "reason": retold(brief.reason or ""),
+        "started": format_moment(brief.started_at),
+        "finished": format_moment(brief.finished_at),
+        "reason": translate_sentence(brief.reason or ""),
     }
 
 
-def _attention(briefs: list[Brief]) -> None:
+def _attention(briefs: list[ItemBrief]) -> None:
     subheading(_("Ask for attention"))
     if not briefs:
-        tagged("p", _("Nothing asks for attention."))
+        text_element("p", _("Nothing asks for attention."))
         return
     rows = [
-        {"urn": one.urn, "urn_to": f"/items/{quote(one.urn)}", "why": " ".join(map(retold, one.attention))}
+        {"urn": one.urn, "urn_to": f"/items/{quote(one.urn)}", "why": " ".join(map(translate_sentence, one.attention))}
         for one in briefs
     ]
-    columns = [Column("urn", _("Item")), Column("why", _("Why"))]
-    listing(columns, rows, _("Ask for attention"), key="urn", search=False)
+    columns = [TableColumn("urn", _("Item")), TableColumn("why", _("Why"))]
+    data_table(columns, rows, _("Ask for attention"), key="urn", search=False)
 
 
 def _due(rows: list[PublicationRow]) -> None:
     subheading(_("Collected next"))
     if not rows:
-        tagged("p", _("No publication has a date for its next collection."))
+        text_element("p", _("No publication has a date for its next collection."))
         return
     shown = [
         {
             "name": row.name,
             "name_to": f"/publications/{quote(row.name)}",
-            "next": moment(row.next_due),
+            "next": format_moment(row.next_due),
             "often": _(row.every),
         }
         for row in rows
     ]
-    columns = [Column("name", _("Publication")), Column("next", _("Next collection")), Column("often", _("How often"))]
-    listing(columns, shown, _("Collected next"), key="name", search=False)
+    columns = [
+        TableColumn("name", _("Publication")),
+        TableColumn("next", _("Next collection")),
+        TableColumn("often", _("How often")),
+    ]
+    data_table(columns, shown, _("Collected next"), key="name", search=False)

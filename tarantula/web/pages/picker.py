@@ -5,14 +5,14 @@ from __future__ import annotations
 from nicegui import ui
 
 from tarantula.accounts.roles import Role
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
-from tarantula.web.pages.picker_part_picker import Picker
+from tarantula.web.pages.picker_part_picker import PickerView
 
 
 @page("/streams/new", mark("Follow a value"), needed=Role.CURATOR)
-def new_stream(desk: Desk, url: str = "") -> None:
+def picker_page(desk: ServiceContext, url: str = "") -> None:
     """Show a page to be pointed at."""
     heading(_("Follow a value"))
-    Picker(desk, ui.context.client).begin_at(url)
+    PickerView(desk, ui.context.client).begin_at(url)

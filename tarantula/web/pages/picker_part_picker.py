@@ -8,39 +8,41 @@ from typing import Any
 
 from nicegui import Client, ui
 
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import sources_part_picking as management
-from tarantula.streams.adapters.base import Answer
-from tarantula.streams.picker.draft import Draft
+from tarantula.streams.adapters.base import SourceResponse
+from tarantula.streams.picker.draft import SourceDraft
 from tarantula.streams.picker.draft_part_naming import source_name_for
-from tarantula.streams.picker.offers import is_page, offers_of, title_of
-from tarantula.web.components.background import away, told
+from tarantula.streams.picker.offers import document_title, is_page, offers_of
+from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.elements import section
-from tarantula.web.components.elements_part_style import tagged
-from tarantula.web.components.forms import Complaints
+from tarantula.web.components.elements_part_style import text_element
+from tarantula.web.components.forms import FormErrors
 from tarantula.web.components.source_form_part_new_source_form import NewSourceForm
-from tarantula.web.i18n import _, language, use
-from tarantula.web.i18n_part_retelling import retold
-from tarantula.web.pages.picker_part_way_there import WayThere
-from tarantula.web.picker.frame import PickerFrame, Pointed
+from tarantula.web.i18n import _, language, set_language
+from tarantula.web.i18n_part_retelling import translate_sentence
+from tarantula.web.pages.picker_part_way_there import AccessForm
+from tarantula.web.picker.frame import PickedElement, PickerFrame
 from tarantula.web.picker.offers import OfferList
 from tarantula.web.picker.offers_part_category_form import CategoryForm
-from tarantula.web.picker.selection import PickedList
-from tarantula.web.picker.selection_part_read_now import ReadNow
-from tarantula.web.picker.service import Wish, address_in_frame, picking_of
+from tarantula.web.picker.selection import SelectionList
+from tarantula.web.picker.selection_part_read_now import ReadingPreview
+from tarantula.web.picker.service import PageRequest, frame_address, picker_service
 
 
-class Picker:
+class PickerView:
     """The whole of it, for one person."""
 
-    def __init__(self, desk: Desk, client: Client) -> None:
+    def __init__(self, desk: ServiceContext, client: Client) -> None:
         self._desk, self._client = desk, client
         self._language = language()
-        self._draft: Draft | None = None
-        self._asked = Wish("")
+        self._draft: SourceDraft | None = None
+        self._asked = PageRequest("")
         self._category = ""
         self._bar()
-        self._hint = tagged("p", _("Write the address of a page, open it, and point at what is to be followed."), "")
+        self._hint = text_element(
+            "p", _("Write the address of a page, open it, and point at what is to be followed."), ""
+        )
         with ui.element("div").classes("w-full grid grid-cols-1 lg:grid-cols-5 gap-4 items-start") as self._work:
             # It stays in sight while what was chosen of it grows longer than the window.
             seen = ui.element("section").classes("min-w-0 lg:col-span-3 lg:sticky lg:top-16")
@@ -48,7 +50,7 @@ class Picker:
                 self._page()
             with ui.element("div").classes("min-w-0 lg:col-span-2"):
                 with section(_("Chosen")):
-                    self._list = PickedList(self._changed)
+                    self._list = SelectionList(self._changed)
                 with section(_("The source")):
                     self._form = NewSourceForm(self._save, lambda: self._list.controls)
         self._work.set_visibility(False)
@@ -63,7 +65,7 @@ class Picker:
         """Ask for the page at the address, and show it."""
         async with self._asking(self._complaints):
             wish = self._wish()
-            answer, private = await picking_of(self._client).ask(self._desk.person, wish)
+            answer, private = await picker_service(self._client).ask(self._desk.person, wish)
             self._asked = wish
             if is_page(answer):
                 await self._show_page(answer, private)
@@ -74,20 +76,20 @@ class Picker:
         """Read a source that a category made, before it is saved; whoever asked says what went wrong."""
         async with self._asking():
             sent = {key: values[key] for key in ("method", "headers", "body") if key in values}
-            wish = Wish(values["url"], values.get("render", False), (), values.get("variables", {}), **sent)
-            answer, _private = await picking_of(self._client).ask(self._desk.person, wish)
+            wish = PageRequest(values["url"], values.get("render", False), (), values.get("variables", {}), **sent)
+            answer, _private = await picker_service(self._client).ask(self._desk.person, wish)
             self._asked = wish
             self._offers.hide()
             self._framed.set_visibility(False)
-            title = str(values.get("title") or "") or await away(title_of, answer)
+            title = str(values.get("title") or "") or await run_in_thread(document_title, answer)
             self._form.suggest(title=title, name=values.get("name", ""), tags=", ".join(values.get("tags", [])))
             self._form.suggest_interval(values.get("interval", 300.0))
-            await self._begin(await away(Draft.prepared, answer, values))
+            await self._begin(await run_in_thread(SourceDraft.prepared, answer, values))
             self._category = values.get("category", "")
 
     @asynccontextmanager
-    async def _asking(self, complaints: Complaints | None = None) -> AsyncIterator[None]:
-        use(self._language)
+    async def _asking(self, complaints: FormErrors | None = None) -> AsyncIterator[None]:
+        set_language(self._language)
         self._complaints.clear()
         self._notice.text = _("One moment …")
         self._opening.disable()
@@ -99,22 +101,22 @@ class Picker:
             self._notice.text = ""
             self._opening.enable()
 
-    async def _show_page(self, answer: Answer, private: bool) -> None:
-        key, look = await picking_of(self._client).open(self._desk.person, answer, allow_private=private)
+    async def _show_page(self, answer: SourceResponse, private: bool) -> None:
+        key, look = await picker_service(self._client).open(self._desk.person, answer, allow_private=private)
         # Before it is shown: whoever clicks at once means this page, and not the one before.
-        await self._begin(Draft(answer, look.tree))
+        await self._begin(SourceDraft(answer, look.tree))
         self._offers.hide()
         self._framed.set_visibility(True)
-        self._frame.show(address_in_frame(self._client, key))
+        self._frame.show(frame_address(self._client, key))
         self._suggest(look.page.title, answer.url)
 
-    async def _show_offers(self, answer: Answer) -> None:
-        offers = await away(offers_of, answer)
+    async def _show_offers(self, answer: SourceResponse) -> None:
+        offers = await run_in_thread(offers_of, answer)
         self._framed.set_visibility(False)
-        self._suggest(await away(title_of, answer), answer.url)
+        self._suggest(await run_in_thread(document_title, answer), answer.url)
         await self._offers.show(answer, offers)
 
-    async def _begin(self, draft: Draft) -> None:
+    async def _begin(self, draft: SourceDraft) -> None:
         self._draft = draft
         self._hint.set_visibility(False)
         self._work.set_visibility(True)
@@ -131,28 +133,28 @@ class Picker:
             self._address.on("keydown.enter", self.open)
             self._opening = ui.button(_("Open"), icon="travel_explore", on_click=self.open).classes("h-10")
         # Both are there when somebody complains: what is wrong with the address is said right below it.
-        self._complaints = Complaints(lambda: {"url": self._address, **self._way_there.controls})
-        self._way_there = WayThere()
+        self._complaints = FormErrors(lambda: {"url": self._address, **self._way_there.controls})
+        self._way_there = AccessForm()
         CategoryForm(self._desk, self._prepare)
         # One line, also while it says nothing: the page below must not move away from under the mouse.
         self._notice = ui.label().classes("text-sm w-full h-6 truncate").props('role="status"')
 
-    def _wish(self) -> Wish:
+    def _wish(self) -> PageRequest:
         there = self._way_there
         address = str(self._address.value or "").strip()
-        return Wish(address, there.render, there.steps(), there.variables(), **there.sent())
+        return PageRequest(address, there.render, there.steps(), there.variables(), **there.sent())
 
     def _page(self) -> None:
         with ui.element("div").classes("w-full") as self._framed:
             how = _("Point at a value and click. Mark a part of a text with the mouse to follow only that.")
-            tagged("p", how, "help")
+            text_element("p", how, "help")
             keys = _("Keys in the page: ← and → move, ↑ and ↓ take more or less, Enter chooses, Delete hides.")
-            tagged("p", keys, "help")
+            text_element("p", keys, "help")
             with ui.element("div").classes("w-full h-[60vh] border border-slate-400 bg-white"):
                 self._frame = PickerFrame(_("The page to point at"), self._pointed)
         self._offers = OfferList(self._begin, self._listed)
         self._offers.hide()
-        self._now = ReadNow()
+        self._now = ReadingPreview()
 
     async def _listed(self) -> None:
         await self._list.show(self._draft)
@@ -162,13 +164,13 @@ class Picker:
         await self._marked()
         await self._now.show(self._draft)
 
-    async def _pointed(self, pointed: Pointed) -> None:
+    async def _pointed(self, pointed: PickedElement) -> None:
         """Take what somebody pointed at; whoever spoke for the page can name an element, and no more than that."""
-        use(self._language)
+        set_language(self._language)
         if self._draft is None:
             return
-        with told():
-            taken = await away(self._draft.point, pointed.number, pointed.part)
+        with notify_errors():
+            taken = await run_in_thread(self._draft.point, pointed.number, pointed.part)
             self._notice.text = _("Chosen: {title}, {value}", title=taken.title, value=taken.text[:80])
         await self._marked()
         await self._listed()
@@ -181,11 +183,11 @@ class Picker:
         self._frame.mark_elements(picks, draft.like_numbers())
 
     async def _save(self) -> None:
-        use(self._language)
+        set_language(self._language)
         with self._form.complaints.told():
             assert self._draft is not None, "the form is seen beside a draft"
             asked = self._asked
-            fields = await away(
+            fields = await run_in_thread(
                 self._draft.configuration,
                 **self._form.values(),
                 url=asked.address if asked.is_template else self._draft.answer.url,
@@ -197,7 +199,7 @@ class Picker:
                 body=asked.body,
                 category=self._category,
             )
-            added = await away(management.add, self._desk, fields, self._draft.answer)
+            added = await run_in_thread(management.add_picked_source, self._desk, fields, self._draft.answer)
             if added.sentence:
-                ui.notify(retold(added.sentence))
+                ui.notify(translate_sentence(added.sentence))
             ui.navigate.to("/dashboard")

@@ -7,24 +7,30 @@ from urllib.parse import quote
 
 from nicegui import events, ui
 
-from tarantula.archive.quality.report import Report
+from tarantula.archive.quality.report import ItemReport
 from tarantula.services import publications, reports
-from tarantula.services.context import Desk
-from tarantula.web.charts.base_part_charts import bars, stacked
-from tarantula.web.components.background import later
-from tarantula.web.components.elements_part_style import tagged
-from tarantula.web.components.items_part_common import parts_of
-from tarantula.web.components.tables import Column, listing
-from tarantula.web.format_part_figures import moment, number, size
+from tarantula.services.context import ServiceContext
+from tarantula.web.charts.base_part_charts import report_bars, stacked_bars
+from tarantula.web.components.background import show_when_loaded
+from tarantula.web.components.elements_part_style import text_element
+from tarantula.web.components.items_part_common import item_navigation
+from tarantula.web.components.tables import TableColumn, data_table
+from tarantula.web.format_part_figures import format_moment, format_number, format_size
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
-from tarantula.web.pages.reports_part_belief_view import belief
-from tarantula.web.pages.reports_part_figure_view import figure
-from tarantula.web.pages.reports_part_report_rows import HEADINGS, TITLES, names_in, names_in_order, rows_of
+from tarantula.web.pages.reports_part_belief_view import freshness_section
+from tarantula.web.pages.reports_part_figure_view import report_figure
+from tarantula.web.pages.reports_part_report_rows import (
+    TABLE_HEADINGS,
+    TABLE_TITLES,
+    documents_by_name,
+    ordered_names,
+    table_rows,
+)
 
 
 @page("/reports", mark("Reports"))
-def all_reports(desk: Desk) -> None:
+def reports_page(desk: ServiceContext) -> None:
     """Show where the reports are: in time for a publication, and of its last item."""
     heading(_("Reports"))
     rows = [
@@ -35,44 +41,44 @@ def all_reports(desk: Desk) -> None:
             "last_to": f"/items/{quote(row.last_urn or '')}/report",
             "items": row.items,
         }
-        for row in publications.listed(desk)
+        for row in publications.list_publications(desk)
         if row.last_urn
     ]
     columns = [
-        Column("name", _("All items in time")),
-        Column("last", _("The last item")),
-        Column("items", _("Items"), number=True),
+        TableColumn("name", _("All items in time")),
+        TableColumn("last", _("The last item")),
+        TableColumn("items", _("Items"), number=True),
     ]
-    listing(columns, rows, _("Reports"), key="name")
+    data_table(columns, rows, _("Reports"), key="name")
 
 
 @page("/items/{urn}/report", mark("Report"))
-def report_of_item(desk: Desk, urn: str) -> None:
+def item_report_page(desk: ServiceContext, urn: str) -> None:
     """Show the figures of one item."""
     heading(_("Report of {urn}", urn=urn))
-    parts_of(urn, "/report")
-    later(lambda: reports.of_item(desk, urn), _of_item)
+    item_navigation(urn, "/report")
+    show_when_loaded(lambda: reports.item_report(desk, urn), _of_item)
 
 
 @page("/publications/{name}/reports", mark("Reports"))
-def reports_in_time(desk: Desk, name: str) -> None:
+def publication_reports_page(desk: ServiceContext, name: str) -> None:
     """Show the figures of every item of a publication, side by side."""
     heading(_("{name} in time", name=name))
-    later(lambda: reports.over_time(desk, name), lambda found: _in_time(name, found))
+    show_when_loaded(lambda: reports.publication_reports(desk, name), lambda found: _in_time(name, found))
 
 
-def _of_item(report: Report) -> None:
+def _of_item(report: ItemReport) -> None:
     _totals(report)
     if report.belief is not None:
-        belief(report.belief)
-    for table in reports.TABLES:
-        rows = rows_of(report, table)
-        chart = figure(
-            _(TITLES[table]),
-            bars([row["name"] for row in rows], [row["documents"] for row in rows], columns=table == "sizes"),
-            [Column(key, _(label), is_number) for key, label, is_number in HEADINGS[table]],
+        freshness_section(report.belief)
+    for table in reports.REPORT_TABLES:
+        rows = table_rows(report, table)
+        chart = report_figure(
+            _(TABLE_TITLES[table]),
+            report_bars([row["name"] for row in rows], [row["documents"] for row in rows], columns=table == "sizes"),
+            [TableColumn(key, _(label), is_number) for key, label, is_number in TABLE_HEADINGS[table]],
             rows,
-            lambda table=table: reports.as_csv(report, table),  # type: ignore[misc]
+            lambda table=table: reports.report_csv(report, table),  # type: ignore[misc]
             f"{report.urn}-{table}",
         )
         if chart is not None and table in ("states", "types", "servers"):
@@ -85,57 +91,57 @@ def _to_documents(urn: str, table: str, keys: list[str], event: events.EChartPoi
     ui.navigate.to(f"/items/{quote(urn)}/documents?{table[:-1]}={quote(keys[event.data_index], safe='')}")
 
 
-def _totals(report: Report) -> None:
+def _totals(report: ItemReport) -> None:
     totals = report.totals
     with ui.element("dl").classes("grid grid-cols-2 sm:grid-cols-3 md:grid-cols-4 gap-2 w-full"):
         for label, value in (
             (_("State"), _(report.state)),
             (_("Validation"), _(report.validation)),
-            (_("Documents"), number(totals.documents)),
-            (_("Collected"), number(totals.collected)),
-            (_("Waiting"), number(totals.waiting)),
-            (_("Servers"), number(totals.servers)),
-            (_("Links"), number(totals.links)),
-            (_("Size"), size(totals.bytes)),
+            (_("Documents"), format_number(totals.documents)),
+            (_("Collected"), format_number(totals.collected)),
+            (_("Waiting"), format_number(totals.waiting)),
+            (_("Servers"), format_number(totals.servers)),
+            (_("Links"), format_number(totals.links)),
+            (_("Size"), format_size(totals.bytes)),
         ):
             with ui.element("div").classes("border border-slate-300 rounded p-2"):
-                tagged("dt", label, "text-sm text-slate-600")
-                tagged("dd", value, "text-xl font-bold m-0")
+                text_element("dt", label, "text-sm text-slate-600")
+                text_element("dd", value, "text-xl font-bold m-0")
     ui.link(_("All items in time"), f"/publications/{quote(report.publication)}/reports").classes("mt-2")
 
 
-def _decided(found: list[Report]) -> None:
+def _decided(found: list[ItemReport]) -> None:
     """Show what became of every item, the newest first."""
     rows = [
         {
             "urn": report.urn,
             "urn_to": f"/items/{quote(report.urn)}/report",
-            "begun": moment(report.started_at),
+            "begun": format_moment(report.started_at),
             "state": _(report.state),
             "validation": _(report.validation),
             "collected": report.totals.collected,
             "bytes": report.totals.bytes,
-            "size": size(report.totals.bytes),
+            "size": format_size(report.totals.bytes),
         }
         for report in reversed(found)
     ]
     columns = [
-        Column("urn", _("Item")),
-        Column("begun", _("Begun")),
-        Column("state", _("State")),
-        Column("validation", _("Validation")),
-        Column("collected", _("Collected"), number=True),
-        Column("bytes", _("Size"), number=True, shown="size"),
+        TableColumn("urn", _("Item")),
+        TableColumn("begun", _("Begun")),
+        TableColumn("state", _("State")),
+        TableColumn("validation", _("Validation")),
+        TableColumn("collected", _("Collected"), number=True),
+        TableColumn("bytes", _("Size"), number=True, shown="size"),
     ]
-    listing(columns, rows, _("Items"), key="urn", search=False)
+    data_table(columns, rows, _("Items"), key="urn", search=False)
 
 
-def _in_time(name: str, found: list[Report]) -> None:
+def _in_time(name: str, found: list[ItemReport]) -> None:
     ui.link(_("The publication"), f"/publications/{quote(name)}")
     _decided(found)
-    moments = [moment(report.started_at) for report in found]
-    for table in reports.TABLES:
-        counts = [names_in(report, table) for report in found]
+    moments = [format_moment(report.started_at) for report in found]
+    for table in reports.REPORT_TABLES:
+        counts = [documents_by_name(report, table) for report in found]
         rows: list[dict[str, Any]] = [
             {"key": f"{report.urn} {key}", "urn": report.urn, "urn_to": f"/items/{quote(report.urn)}/report",
              "when": when, "what": key, "documents": documents}
@@ -143,16 +149,16 @@ def _in_time(name: str, found: list[Report]) -> None:
             for key, documents in one.items()
         ]  # fmt: skip
         columns = [
-            Column("urn", _("Item")),
-            Column("when", _("Begun")),
-            Column("what", _(HEADINGS[table][0][1])),
-            Column("documents", _("Documents"), number=True),
+            TableColumn("urn", _("Item")),
+            TableColumn("when", _("Begun")),
+            TableColumn("what", _(TABLE_HEADINGS[table][0][1])),
+            TableColumn("documents", _("Documents"), number=True),
         ]
-        figure(
-            _(TITLES[table]),
-            stacked(moments, counts, _("others"), names_in_order(found, table)),
+        report_figure(
+            _(TABLE_TITLES[table]),
+            stacked_bars(moments, counts, _("others"), ordered_names(found, table)),
             columns,
             rows,
-            lambda table=table: reports.over_time_as_csv(found, table),  # type: ignore[misc]
+            lambda table=table: reports.publication_csv(found, table),  # type: ignore[misc]
             f"{name}-{table}",
         )

@@ -8,13 +8,13 @@ from typing import Any
 
 from nicegui import ui
 
-from tarantula.web.charts.base_part_charts import height
+from tarantula.web.charts.base_part_charts import chart_height
 from tarantula.web.components.elements_part_style import subheading
-from tarantula.web.components.tables import Column, listing
+from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.i18n import _
 
 # The picture is made in the browser, of what somebody sees there.
-SAVE = """
+SAVE_SCRIPT = """
 const link = document.createElement('a');
 link.href = getElement({id}).chart.getDataURL({{type: 'png', pixelRatio: 2, backgroundColor: '#fff'}});
 link.download = {name};
@@ -22,10 +22,10 @@ link.click();
 """
 
 
-def figure(
+def report_figure(
     title: str,
     options: dict[str, Any],
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     rows: Sequence[dict[str, Any]],
     csv: Callable[[], str],
     file: str,
@@ -35,15 +35,15 @@ def figure(
     if not rows:
         ui.label(_("There is nothing to count."))
         return None
-    chart = ui.echart(options).classes("w-full").style(f"height: {height(options)}")
+    chart = ui.echart(options).classes("w-full").style(f"height: {chart_height(options)}")
     chart.props["role"] = "img"
     chart.props["aria-label"] = _("Chart: {title}. The table below has the same figures.", title=title)
     with ui.row():
-        save = SAVE.format(id=chart.id, name=json.dumps(f"{file}.png"))
+        save = SAVE_SCRIPT.format(id=chart.id, name=json.dumps(f"{file}.png"))
         _button("CSV", title, lambda: ui.download.content(csv().encode("utf-8-sig"), f"{file}.csv", "text/csv"))
         _button("PNG", title, lambda: ui.run_javascript(save))
     with ui.expansion(_("As a table")).classes("w-full"):
-        listing(columns, rows, title, key="key")
+        data_table(columns, rows, title, key="key")
     return chart
 
 

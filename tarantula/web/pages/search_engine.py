@@ -10,75 +10,75 @@ from nicegui import ui
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import TarantulaError
 from tarantula.services import search_part_search_panel
-from tarantula.services.context import Desk
-from tarantula.services.search_part_search_panel import DAYS, HOME, BarrelRow, Panel
-from tarantula.web.components.background import away
-from tarantula.web.components.elements_part_style import subheading, tagged
-from tarantula.web.components.tables import Column, listing
-from tarantula.web.format_part_figures import number
-from tarantula.web.i18n import _, language, mark, use
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.services.context import ServiceContext
+from tarantula.services.search_part_search_panel import COUNTED_DAYS, HOME_INDEX, BarrelRow, SearchPanel
+from tarantula.web.components.background import run_in_thread
+from tarantula.web.components.elements_part_style import subheading, text_element
+from tarantula.web.components.tables import TableColumn, data_table
+from tarantula.web.format_part_figures import format_number
+from tarantula.web.i18n import _, language, mark, set_language
+from tarantula.web.i18n_part_retelling import translate_sentence
 from tarantula.web.layout import heading, page
 
-LOOK = 1.0
+POLL_SECONDS = 1.0
 """Seconds between two looks, while somebody has the page open."""
-STATES = {"ready": mark("ready"), "behind": mark("catching up"), "gone": mark("gone")}
+BARREL_STATE_LABELS = {"ready": mark("ready"), "behind": mark("catching up"), "gone": mark("gone")}
 
 
 @page("/searches", mark("Search engine"), Role.ADMINISTRATOR)
-def searches(desk: Desk) -> None:
+def search_engine_page(desk: ServiceContext) -> None:
     """Show what is searched for most, who answers, and how far the indexes are."""
     heading(_("Search engine"))
     view = _View()
     spoken = language()
 
     async def look() -> None:
-        use(spoken)
+        set_language(spoken)
         try:
-            found = await away(search_part_search_panel.panel, desk)
+            found = await run_in_thread(search_part_search_panel.search_panel, desk)
         except TarantulaError as error:
             view.complain(str(error))
         else:
             view.show(found)
 
-    ui.timer(LOOK, look)
+    ui.timer(POLL_SECONDS, look)
 
 
 class _View:
     """The parts of the page that change; only what has changed is sent."""
 
     def __init__(self) -> None:
-        self._trouble = tagged("p", "", "text-red-900").props('role="status"')
+        self._trouble = text_element("p", "", "text-red-900").props('role="status"')
         with ui.row().classes("gap-4 w-full"):
             self._backlog = _figure(_("Entries of the journal that wait to be indexed"))
             self._journal = _figure(_("Entries of the journal"))
-        subheading(_("Searched for most in {days} days", days=DAYS))
-        columns = [Column("query", _("Query")), _counted("number", _("Times"))]
-        self._searches = listing(
-            columns, [], _("Searched for most in {days} days", days=DAYS), key="query", search=False
+        subheading(_("Searched for most in {days} days", days=COUNTED_DAYS))
+        columns = [TableColumn("query", _("Query")), _counted("number", _("Times"))]
+        self._searches = data_table(
+            columns, [], _("Searched for most in {days} days", days=COUNTED_DAYS), key="query", search=False
         )
         subheading(_("Who answers"))
         columns = [
-            Column("address", _("Barrel")),
-            Column("state", _("State")),
+            TableColumn("address", _("Barrel")),
+            TableColumn("state", _("State")),
             _counted("documents", _("Documents")),
             _counted("backlog", _("Behind")),
             _counted("answered", _("Answers")),
             _counted("mean", _("Mean time")),
         ]
-        self._barrels = listing(columns, [], _("Who answers"), key="id", search=False)
+        self._barrels = data_table(columns, [], _("Who answers"), key="id", search=False)
 
-    def show(self, found: Panel) -> None:
+    def show(self, found: SearchPanel) -> None:
         """Show how it is now."""
-        self._say(self._trouble, retold(found.trouble))
-        self._say(self._backlog, "–" if found.backlog is None else number(found.backlog))
-        self._say(self._journal, number(found.journal))
+        self._say(self._trouble, translate_sentence(found.trouble))
+        self._say(self._backlog, "–" if found.backlog is None else format_number(found.backlog))
+        self._say(self._journal, format_number(found.journal))
         self._fill(self._searches, [_search(one.query, one.number) for one in found.searches])
         self._fill(self._barrels, [_barrel(place, one) for place, one in enumerate(found.barrels)])
 
     def complain(self, sentence: str) -> None:
         """Say why nothing can be seen at the moment."""
-        self._say(self._trouble, retold(sentence))
+        self._say(self._trouble, translate_sentence(sentence))
 
     def _say(self, label: Any, text: str) -> None:
         if label.text != text:
@@ -91,13 +91,13 @@ class _View:
 
 def _figure(label: str) -> Any:
     with ui.card().classes("items-center flex-1 min-w-[8rem] p-3 gap-0").props("flat bordered"):
-        value = tagged("span", "–", "text-3xl font-bold")
-        tagged("span", label)
+        value = text_element("span", "–", "text-3xl font-bold")
+        text_element("span", label)
     return value
 
 
-def _counted(name: str, label: str) -> Column:
-    return Column(name, label, number=True, shown=f"{name}_shown")
+def _counted(name: str, label: str) -> TableColumn:
+    return TableColumn(name, label, number=True, shown=f"{name}_shown")
 
 
 def _search(query: str, times: int) -> dict[str, Any]:
@@ -108,15 +108,15 @@ def _barrel(place: int, row: BarrelRow) -> dict[str, Any]:
     mean = row.mean_milliseconds
     return {
         "id": place,
-        "address": _("The index in the home") if row.address == HOME else row.address,
-        "state": _(STATES[row.state]),
+        "address": _("The index in the home") if row.address == HOME_INDEX else row.address,
+        "state": _(BARREL_STATE_LABELS[row.state]),
         **_count("documents", row.documents),
         **_count("backlog", row.backlog),
         **_count("answered", row.answered),
         "mean": mean,
-        "mean_shown": "–" if mean is None else f"{number(mean)} ms",
+        "mean_shown": "–" if mean is None else f"{format_number(mean)} ms",
     }
 
 
 def _count(name: str, value: int) -> dict[str, Any]:
-    return {name: value, f"{name}_shown": number(value)}
+    return {name: value, f"{name}_shown": format_number(value)}

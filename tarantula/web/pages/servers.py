@@ -11,19 +11,19 @@ from tarantula.accounts.roles import Role
 from tarantula.core.states import ItemState
 from tarantula.scope.servers_part_server_settings import ServerSettings
 from tarantula.services import items, servers
-from tarantula.services.context import Desk
-from tarantula.services.servers import ServerRow
-from tarantula.web.components.background import away, later, say, told
-from tarantula.web.components.items_part_common import address, parts_of
-from tarantula.web.components.tables import Column, listing
-from tarantula.web.format_part_figures import number
+from tarantula.services.context import ServiceContext
+from tarantula.services.servers import ItemServerRow
+from tarantula.web.components.background import notify_done, notify_errors, run_in_thread, show_when_loaded
+from tarantula.web.components.items_part_common import item_navigation, item_path
+from tarantula.web.components.tables import TableColumn, data_table
+from tarantula.web.format_part_figures import format_number
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
 
-MOST = 2000
+MAX_SERVERS = 2000
 """Servers that are shown; more are found by their names."""
 
-SETTINGS = {
+SETTING_LABELS = {
     "depth": (mark("Depth"), mark("Links from the base document to its farthest one.")),
     "documents": (mark("Documents"), mark("How many documents of it are asked for in one item.")),
     "delay": (mark("Pause"), mark("Seconds between two visits to it.")),
@@ -32,48 +32,48 @@ SETTINGS = {
 
 
 @page("/items/{urn}/servers", mark("Servers"))
-def all_servers(desk: Desk, urn: str, words: str = "") -> None:
+def servers_page(desk: ServiceContext, urn: str, words: str = "") -> None:
     """Show every server that the item met."""
     heading(_("Servers of {urn}", urn=urn))
-    parts_of(urn, "/servers")
+    item_navigation(urn, "/servers")
     searched = ui.input(_("Words in the name"), value=words).props("outlined dense clearable").classes("w-64")
     searched.on(
         "keydown.enter",
-        lambda: ui.navigate.to(f"{address(urn, '/servers')}?words={quote(searched.value or '', safe='')}"),
+        lambda: ui.navigate.to(f"{item_path(urn, '/servers')}?words={quote(searched.value or '', safe='')}"),
     )
-    later(
-        lambda: (items.shown(desk, urn), servers.listed(desk, urn, words)),
+    show_when_loaded(
+        lambda: (items.get_item(desk, urn), servers.list_servers(desk, urn, words)),
         lambda found: _show(desk, urn, found[0].publication, found[0].state, found[1]),
     )
 
 
-def _show(desk: Desk, urn: str, publication: str, state: str, rows: list[ServerRow]) -> None:
+def _show(desk: ServiceContext, urn: str, publication: str, state: str, rows: list[ItemServerRow]) -> None:
     may_change = desk.person.role.allows(Role.CURATOR)
     columns = [
-        Column("server", _("Server")),
-        Column("verdict", _("Verdict")),
-        Column("documents", _("Documents"), number=True),
-        Column("collected", _("Collected"), number=True),
-        Column("waiting", _("Waiting"), number=True),
-        Column("refused", _("Refused"), number=True),
-        Column("settings", _("Settings of its own")),
+        TableColumn("server", _("Server")),
+        TableColumn("verdict", _("Verdict")),
+        TableColumn("documents", _("Documents"), number=True),
+        TableColumn("collected", _("Collected"), number=True),
+        TableColumn("waiting", _("Waiting"), number=True),
+        TableColumn("refused", _("Refused"), number=True),
+        TableColumn("settings", _("Settings of its own")),
     ]
     if may_change:
-        columns.append(Column("do", _("Decide")))
-    if len(rows) > MOST:
-        ui.label(_("{number} servers; those with most documents are shown.", number=number(len(rows))))
+        columns.append(TableColumn("do", _("Decide")))
+    if len(rows) > MAX_SERVERS:
+        ui.label(_("{number} servers; those with most documents are shown.", number=format_number(len(rows))))
     can_accept = may_change and state != ItemState.ARCHIVED
-    shown = [_row(urn, row, may_change, can_accept) for row in rows[:MOST]]
-    table = listing(columns, shown, _("Servers"), key="server")
+    shown = [_row(urn, row, may_change, can_accept) for row in rows[:MAX_SERVERS]]
+    table = data_table(columns, shown, _("Servers"), key="server")
     table.on("accept", lambda event: _accept(desk, urn, event.args["server"]))
-    kept = {row.server: row.settings for row in rows[:MOST]}
+    kept = {row.server: row.settings for row in rows[:MAX_SERVERS]}
     table.on(
         "settings",
         lambda event: _Decision(desk, publication, event.args["server"], kept[event.args["server"]]).open(),
     )
 
 
-def _row(urn: str, row: ServerRow, may_change: bool, can_accept: bool) -> dict[str, Any]:
+def _row(urn: str, row: ItemServerRow, may_change: bool, can_accept: bool) -> dict[str, Any]:
     buttons = []
     if can_accept and row.refused:
         buttons.append(_button("check", _("Accept"), _("Accept {name} in this item", name=row.server), "accept"))
@@ -81,13 +81,13 @@ def _row(urn: str, row: ServerRow, may_change: bool, can_accept: bool) -> dict[s
         buttons.append(_button("tune", _("Settings"), _("Settings of {name}", name=row.server), "settings"))
     return {
         "server": row.server,
-        "server_to": f"{address(urn, '/documents')}?server={quote(row.server, safe='')}",
+        "server_to": f"{item_path(urn, '/documents')}?server={quote(row.server, safe='')}",
         "verdict": _("refused") if row.refused == row.documents else _("in part") if row.refused else _("accepted"),
         "documents": row.documents,
         "collected": row.collected,
         "waiting": row.waiting,
         "refused": row.refused,
-        "settings": in_words(row.settings),
+        "settings": settings_text(row.settings),
         "do": "",
         "do_buttons": buttons,
     }
@@ -97,11 +97,11 @@ def _button(icon: str, label: str, says: str, event: str) -> dict[str, str]:
     return {"icon": icon, "label": label, "says": says, "event": event}
 
 
-def in_words(settings: ServerSettings) -> str:
+def settings_text(settings: ServerSettings) -> str:
     """Write the settings that a server has of its own."""
     said = [
-        f"{_(label)} {number(value)}"
-        for name, (label, _help) in SETTINGS.items()
+        f"{_(label)} {format_number(value)}"
+        for name, (label, _help) in SETTING_LABELS.items()
         if (value := getattr(settings, name)) is not None
     ]
     if settings.excluded is not None:
@@ -109,22 +109,24 @@ def in_words(settings: ServerSettings) -> str:
     return ", ".join(said)
 
 
-async def _accept(desk: Desk, urn: str, server: str) -> None:
-    with told():
-        waiting = await away(servers.accept, desk, urn, server)
-        say(_("{name} is accepted; {number} of its documents wait now.", name=server, number=number(waiting)))
+async def _accept(desk: ServiceContext, urn: str, server: str) -> None:
+    with notify_errors():
+        waiting = await run_in_thread(servers.accept_server, desk, urn, server)
+        notify_done(
+            _("{name} is accepted; {number} of its documents wait now.", name=server, number=format_number(waiting))
+        )
 
 
 class _Decision:
     """Asks what is to hold for one server."""
 
-    def __init__(self, desk: Desk, publication: str, server: str, settings: ServerSettings) -> None:
+    def __init__(self, desk: ServiceContext, publication: str, server: str, settings: ServerSettings) -> None:
         self._desk, self._publication, self._server = desk, publication, server
         with ui.dialog() as self._dialog, ui.card().classes("w-96"):
             ui.label(_("Settings of {name}", name=server)).props('role="heading" aria-level="2"').classes("text-lg")
             self._fields = {
                 name: ui.number(_(label), value=getattr(settings, name)).classes("w-full").props(f'hint="{_(help)}"')
-                for name, (label, help) in SETTINGS.items()
+                for name, (label, help) in SETTING_LABELS.items()
             }
             self._excluded = ui.checkbox(_("Left out"), value=bool(settings.excluded))
             self._within = ui.checkbox(_("Only in {name}", name=publication), value=True)
@@ -140,7 +142,7 @@ class _Decision:
         decided: dict[str, Any] = {name: field.value for name, field in self._fields.items()}
         decided["excluded"] = True if self._excluded.value else None
         within = self._publication if self._within.value else None
-        with told():
-            settings = await away(servers.set_for, self._desk, self._server, within, **decided)
-            say(f"{self._server}: {in_words(settings) or '–'}")
+        with notify_errors():
+            settings = await run_in_thread(servers.set_server, self._desk, self._server, within, **decided)
+            notify_done(f"{self._server}: {settings_text(settings) or '–'}")
             self._dialog.close()

@@ -8,29 +8,29 @@ from urllib.parse import quote
 from nicegui import ui
 
 from tarantula.accounts.roles import Role
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import sources as streams
-from tarantula.services.streams.sources_part_rows import Branch, SourceRow
-from tarantula.streams.sources.config_part_state import Status
-from tarantula.web.components.background import away, told
-from tarantula.web.components.elements_part_style import tagged
-from tarantula.web.components.tables import Column, listing
-from tarantula.web.format import at_shown
-from tarantula.web.i18n import _, language, mark, use
+from tarantula.services.streams.sources_part_rows import HierarchyBranch, SourceRow
+from tarantula.streams.sources.config_part_state import SourceStatus
+from tarantula.web.components.background import notify_errors, run_in_thread
+from tarantula.web.components.elements_part_style import text_element
+from tarantula.web.components.tables import TableColumn, data_table
+from tarantula.web.format import format_timestamp
+from tarantula.web.i18n import _, language, mark, set_language
 from tarantula.web.layout import heading, page
 
-STATES = {
-    Status.NEW: mark("not read yet"),
-    Status.READ: mark("read"),
-    Status.MISSING: mark("not found"),
-    Status.DOUBTFUL: mark("put aside"),
-    Status.UNREACHED: mark("not reached"),
-    Status.REFUSED: mark("refused"),
+STATUS_LABELS = {
+    SourceStatus.NEW: mark("not read yet"),
+    SourceStatus.READ: mark("read"),
+    SourceStatus.MISSING: mark("not found"),
+    SourceStatus.DOUBTFUL: mark("put aside"),
+    SourceStatus.UNREACHED: mark("not reached"),
+    SourceStatus.REFUSED: mark("refused"),
 }
 
 
 @page("/sources", mark("Sources"))
-def sources(desk: Desk, below: str = "", words: str = "") -> None:
+def sources_page(desk: ServiceContext, below: str = "", words: str = "") -> None:
     """Show where the hierarchy of names goes on, and the sources that are there."""
     heading(_("Sources"))
     spoken = language()
@@ -43,11 +43,11 @@ def sources(desk: Desk, below: str = "", words: str = "") -> None:
     place = ui.element("div").classes("w-full")
 
     async def show() -> None:
-        use(spoken)
-        with told():
+        set_language(spoken)
+        with notify_errors():
             asked = str(line.value or "")
-            rows = await away(streams.found, desk, asked, below)
-            branches = [] if asked.strip() else await away(streams.hierarchy, desk, below)
+            rows = await run_in_thread(streams.find_sources, desk, asked, below)
+            branches = [] if asked.strip() else await run_in_thread(streams.hierarchy, desk, below)
             if asked == str(line.value or ""):
                 place.clear()
                 with place:
@@ -55,7 +55,7 @@ def sources(desk: Desk, below: str = "", words: str = "") -> None:
                     if rows or asked.strip():
                         _listed(rows)
                     else:
-                        tagged("p", _("Nothing is followed yet."))
+                        text_element("p", _("Nothing is followed yet."))
 
     line.on_value_change(show)
     ui.timer(0.01, show, once=True)
@@ -70,7 +70,7 @@ def _path(below: str) -> None:
             ui.link(part, f"/sources?below={quote('.'.join(parts[:number]))}")
 
 
-def _branches(branches: list[Branch]) -> None:
+def _branches(branches: list[HierarchyBranch]) -> None:
     with ui.element("ul").classes("flex flex-wrap gap-x-4 gap-y-1 m-0 mb-3 p-0 list-none"):
         for branch in branches:
             with ui.element("li"):
@@ -79,14 +79,14 @@ def _branches(branches: list[Branch]) -> None:
 
 def _listed(rows: list[SourceRow]) -> None:
     columns = [
-        Column("name", _("Name")),
-        Column("title", _("Title")),
-        Column("tags", _("Tags")),
-        Column("state", _("State")),
-        Column("changed", _("Last change"), shown="changed_shown"),
-        Column("owner", _("Owner")),
+        TableColumn("name", _("Name")),
+        TableColumn("title", _("Title")),
+        TableColumn("tags", _("Tags")),
+        TableColumn("state", _("State")),
+        TableColumn("changed", _("Last change"), shown="changed_shown"),
+        TableColumn("owner", _("Owner")),
     ]
-    listing(columns, [_row(row) for row in rows], _("Sources"), key="name", search=False)
+    data_table(columns, [_row(row) for row in rows], _("Sources"), key="name", search=False)
 
 
 def _row(row: SourceRow) -> dict[str, Any]:
@@ -95,8 +95,8 @@ def _row(row: SourceRow) -> dict[str, Any]:
         "name_to": f"/sources/{quote(row.name)}",
         "title": row.title,
         "tags": ", ".join(row.tags),
-        "state": _("paused") if row.paused else _(STATES[Status(row.status)]),
+        "state": _("paused") if row.paused else _(STATUS_LABELS[SourceStatus(row.status)]),
         "changed": row.event_at,
-        "changed_shown": at_shown(row.event_at),
+        "changed_shown": format_timestamp(row.event_at),
         "owner": _("{owner}, private", owner=row.owner) if row.private else row.owner,
     }

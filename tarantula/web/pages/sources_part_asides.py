@@ -6,23 +6,23 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from tarantula.services.context import Desk
+from tarantula.services.context import ServiceContext
 from tarantula.services.streams import values as stream_values
 from tarantula.services.streams.sources_part_rows import SourceRow
 from tarantula.services.streams.values import AsideRow
-from tarantula.streams.ingest.put_aside import Decision
-from tarantula.web.components.background import away, told
+from tarantula.streams.ingest.put_aside import AsideDecision
+from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.elements import section
-from tarantula.web.components.elements_part_style import tagged
-from tarantula.web.format import at_shown
+from tarantula.web.components.elements_part_style import text_element
+from tarantula.web.format import format_timestamp
 from tarantula.web.i18n import _
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.web.i18n_part_retelling import translate_sentence
 
 
-class Asides:
+class HeldReadings:
     """Texts that may not be the value that was meant."""
 
-    def __init__(self, desk: Desk, row: SourceRow, decided: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, desk: ServiceContext, row: SourceRow, decided: Callable[[], Awaitable[None]]) -> None:
         self._desk, self._row, self._decided = desk, row, decided
         self._place = ui.element("div").classes("w-full")
 
@@ -37,18 +37,20 @@ class Asides:
 
     def _aside(self, row: AsideRow) -> None:
         where = f"{row.field} · {row.row}" if row.row else row.field
-        tagged("p", f"{where}: {row.read}", "m-0 font-bold break-words")
-        tagged("p", retold(row.why), "m-0 break-words")
-        tagged("p", _("{when}, read {number} times", when=at_shown(row.at), number=row.times), "m-0 text-sm")
+        text_element("p", f"{where}: {row.read}", "m-0 font-bold break-words")
+        text_element("p", translate_sentence(row.why), "m-0 break-words")
+        text_element(
+            "p", _("{when}, read {number} times", when=format_timestamp(row.at), number=row.times), "m-0 text-sm"
+        )
         if self._row.may_change:
             with ui.row():
-                self._button(row, _("It is the value"), Decision.ACCEPTED, "check")
-                self._button(row, _("It is not"), Decision.DISMISSED, "close")
+                self._button(row, _("It is the value"), AsideDecision.ACCEPTED, "check")
+                self._button(row, _("It is not"), AsideDecision.DISMISSED, "close")
 
-    def _button(self, row: AsideRow, words: str, decision: Decision, icon: str) -> None:
+    def _button(self, row: AsideRow, words: str, decision: AsideDecision, icon: str) -> None:
         async def decide() -> None:
-            with told():
-                await away(stream_values.decide, self._desk, self._row.name, row.id, decision)
+            with notify_errors():
+                await run_in_thread(stream_values.decide_put_aside, self._desk, self._row.name, row.id, decision)
             await self._decided()
 
         button = ui.button(words, icon=icon, on_click=decide).props("outline dense no-caps")

@@ -10,18 +10,18 @@ from nicegui import events, ui
 from tarantula.accounts.roles import Role
 from tarantula.publications.fields import split_words
 from tarantula.services import document_types
-from tarantula.services.context import Desk
-from tarantula.web.components.background import away, say, told
-from tarantula.web.components.elements_part_style import subheading, tagged
-from tarantula.web.components.tables import Column, listing
+from tarantula.services.context import ServiceContext
+from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
+from tarantula.web.components.elements_part_style import subheading, text_element
+from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
 
-BETWEEN = "; "
+LIST_SEPARATOR = "; "
 
 
 @page("/types", mark("Types and profiles"))
-def types_and_profiles(desk: Desk) -> None:
+def types_page(desk: ServiceContext) -> None:
     """Show every profile and every type; they are added and changed in a dialog."""
     heading(_("Types and profiles"))
     may_change = desk.person.role.allows(Role.CURATOR)
@@ -35,32 +35,36 @@ def types_and_profiles(desk: Desk) -> None:
     _types(desk, may_change)
 
 
-def _profiles(desk: Desk, may_change: bool) -> None:
+def _profiles(desk: ServiceContext, may_change: bool) -> None:
     rows = [
-        {**row.model_dump(), "types": BETWEEN.join(row.types), **_edit(row.name, may_change)}
-        for row in document_types.profiles(desk)
+        {**row.model_dump(), "types": LIST_SEPARATOR.join(row.types), **_edit(row.name, may_change)}
+        for row in document_types.list_profiles(desk)
     ]
-    columns = [Column("name", _("Name")), Column("description", _("Description")), Column("types", _("Types"))]
-    table = listing(_with_edit(columns, may_change), rows, _("Profiles"), key="name", search=False)
+    columns = [
+        TableColumn("name", _("Name")),
+        TableColumn("description", _("Description")),
+        TableColumn("types", _("Types")),
+    ]
+    table = data_table(_with_edit(columns, may_change), rows, _("Profiles"), key="name", search=False)
     table.on("edit", lambda event: _opened(event, lambda row: _profile_dialog(desk, row)))
 
 
-def _types(desk: Desk, may_change: bool) -> None:
+def _types(desk: ServiceContext, may_change: bool) -> None:
     rows = [
-        {**row.model_dump(), "extensions": BETWEEN.join(row.extensions), **_edit(row.mime, may_change)}
-        for row in document_types.types(desk)
+        {**row.model_dump(), "extensions": LIST_SEPARATOR.join(row.extensions), **_edit(row.mime, may_change)}
+        for row in document_types.list_types(desk)
     ]
     columns = [
-        Column("mime", _("Type")),
-        Column("extensions", _("Extensions")),
-        Column("description", _("Description")),
+        TableColumn("mime", _("Type")),
+        TableColumn("extensions", _("Extensions")),
+        TableColumn("description", _("Description")),
     ]
-    table = listing(_with_edit(columns, may_change), rows, _("Document types"), key="mime")
+    table = data_table(_with_edit(columns, may_change), rows, _("Document types"), key="mime")
     table.on("edit", lambda event: _opened(event, lambda row: _type_dialog(desk, row)))
 
 
-def _with_edit(columns: list[Column], may_change: bool) -> list[Column]:
-    return [*columns, Column("do", _("Change"))] if may_change else columns
+def _with_edit(columns: list[TableColumn], may_change: bool) -> list[TableColumn]:
+    return [*columns, TableColumn("do", _("Change"))] if may_change else columns
 
 
 def _edit(name: str, may_change: bool) -> dict[str, Any]:
@@ -72,19 +76,19 @@ def _opened(event: events.GenericEventArguments, dialog: Callable[[dict[str, Any
     dialog(event.args).open()
 
 
-def _profile_dialog(desk: Desk, row: dict[str, Any] | None) -> ui.dialog:
-    known = [one.mime for one in document_types.types(desk)]
+def _profile_dialog(desk: ServiceContext, row: dict[str, Any] | None) -> ui.dialog:
+    known = [one.mime for one in document_types.list_types(desk)]
     kinds = sorted({f"{mime.partition('/')[0]}/*" for mime in known})
     chosen = split_words(row["types"]) if row else []
 
     async def store() -> None:
         call = document_types.edit_profile if row else document_types.add_profile
-        with told():
-            await away(call, desk, name.value.strip(), mimes.value, description.value)
+        with notify_errors():
+            await run_in_thread(call, desk, name.value.strip(), mimes.value, description.value)
             _done(dialog, name.value)
 
     with _dialog(_("Profile")) as dialog, ui.card().classes("w-full"):
-        tagged("h2", _("Profile"), "text-lg font-bold m-0")
+        text_element("h2", _("Profile"), "text-lg font-bold m-0")
         name = _line(_("Name"), row["name"] if row else "", fixed=row is not None)
         description = _line(_("Description"), row["description"] if row else "")
         options = list(dict.fromkeys(["*/*", *kinds, *known, *chosen]))
@@ -94,15 +98,15 @@ def _profile_dialog(desk: Desk, row: dict[str, Any] | None) -> ui.dialog:
     return dialog
 
 
-def _type_dialog(desk: Desk, row: dict[str, Any] | None) -> ui.dialog:
+def _type_dialog(desk: ServiceContext, row: dict[str, Any] | None) -> ui.dialog:
     async def store() -> None:
         call = document_types.edit_type if row else document_types.add_type
-        with told():
-            await away(call, desk, mime.value.strip(), split_words(extensions.value), description.value)
+        with notify_errors():
+            await run_in_thread(call, desk, mime.value.strip(), split_words(extensions.value), description.value)
             _done(dialog, mime.value)
 
     with _dialog(_("Document type")) as dialog, ui.card().classes("w-full"):
-        tagged("h2", _("Document type"), "text-lg font-bold m-0")
+        text_element("h2", _("Document type"), "text-lg font-bold m-0")
         mime = _line(_("Type, as application/pdf"), row["mime"] if row else "", fixed=row is not None)
         extensions = _line(_("Extensions, as ps; eps"), row["extensions"] if row else "")
         description = _line(_("Description"), row["description"] if row else "")
@@ -129,5 +133,5 @@ def _buttons(dialog: ui.dialog, store: Callable[[], Any]) -> None:
 
 def _done(dialog: ui.dialog, name: str) -> None:
     dialog.close()
-    say(_("{name} is stored.", name=name))
+    notify_done(_("{name} is stored.", name=name))
     ui.navigate.to("/types")

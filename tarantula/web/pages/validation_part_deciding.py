@@ -11,18 +11,18 @@ from tarantula.accounts.roles import Role
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import Validation
 from tarantula.services import validation
-from tarantula.services.context import Desk
-from tarantula.web.i18n import _, language, mark, use
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.services.context import ServiceContext
+from tarantula.web.i18n import _, language, mark, set_language
+from tarantula.web.i18n_part_retelling import translate_sentence
 
-STATES = {
+VALIDATION_LABELS = {
     Validation.PENDING: mark("Nobody has decided yet."),
     Validation.VALID: mark("It was accepted."),
     Validation.REJECTED: mark("It was rejected."),
 }
 
 
-def decision_form(desk: Desk, urn: str, complete: bool, on_decided: Callable[[], Awaitable[None]]) -> None:
+def decision_form(desk: ServiceContext, urn: str, complete: bool, on_decided: Callable[[], Awaitable[None]]) -> None:
     """Ask whoever may decide for a decision."""
     if not desk.person.role.allows(Role.CURATOR):
         ui.label(_("A curator decides about items."))
@@ -34,7 +34,7 @@ def decision_form(desk: Desk, urn: str, complete: bool, on_decided: Callable[[],
     sentence = ui.label().classes("text-red-800").props('role="alert"')
 
     async def decide(decision: Validation) -> None:
-        use(spoken)
+        set_language(spoken)
         told = str(why.value or "").strip()
         if decision == Validation.REJECTED and not told:
             sentence.text = _("A rejection needs a reason.")
@@ -48,11 +48,11 @@ def decision_form(desk: Desk, urn: str, complete: bool, on_decided: Callable[[],
             else:
                 await to_thread(validation.reject, desk, urn, told)
         except TarantulaError as error:
-            sentence.text = retold(str(error))
+            sentence.text = translate_sentence(str(error))
             return
         sentence.text = ""
         why.value = ""
-        ui.notify(_(STATES[decision]))
+        ui.notify(_(VALIDATION_LABELS[decision]))
         await on_decided()
 
     with ui.row():

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
-LONGEST = 200
+MAX_PART_LENGTH = 200
 """Letters of a part of a text."""
-MOST_MARKS = 1000
+MAX_MARKS = 1000
 
 
-class Pointed(NamedTuple):
+class PickedElement(NamedTuple):
     """What somebody pointed at; the page may have been told to say so."""
 
     number: int
@@ -24,7 +24,7 @@ class Pointed(NamedTuple):
 class PickerFrame(Element, component="picker_frame.js"):
     """Shows a page, and hears which of its elements was chosen."""
 
-    def __init__(self, label: str, on_pick: Callable[[Pointed], Awaitable[None]]) -> None:
+    def __init__(self, label: str, on_pick: Callable[[PickedElement], Awaitable[None]]) -> None:
         super().__init__()
         self._props["address"] = ""
         self._props["label"] = label
@@ -33,7 +33,7 @@ class PickerFrame(Element, component="picker_frame.js"):
         self._props["like"] = []
 
         async def hear(event: GenericEventArguments) -> None:
-            if (pointed := heard(event.args)) is not None:
+            if (pointed := read_pick_message(event.args)) is not None:
                 await on_pick(pointed)
 
         self.on("pick", hear)
@@ -47,16 +47,16 @@ class PickerFrame(Element, component="picker_frame.js"):
 
     def mark_elements(self, picked: Iterable[int], like: Iterable[int]) -> None:
         """Mark what was chosen, and what is like it."""
-        self._props["picked"] = list(picked)[:MOST_MARKS]
-        self._props["like"] = list(like)[:MOST_MARKS]
+        self._props["picked"] = list(picked)[:MAX_MARKS]
+        self._props["like"] = list(like)[:MAX_MARKS]
         self.update()
 
 
-def heard(said: Any) -> Pointed | None:
+def read_pick_message(said: Any) -> PickedElement | None:
     """Return what a frame said, if it has the form of something that can be said."""
     if not isinstance(said, dict):
         return None
     number, part = said.get("number"), said.get("part")
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         return None
-    return Pointed(number, part) if isinstance(part, str) and len(part) <= LONGEST else None
+    return PickedElement(number, part) if isinstance(part, str) and len(part) <= MAX_PART_LENGTH else None

@@ -10,15 +10,15 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
-from tarantula.streams.picker.client import Visitor
-from tarantula.streams.picker.page_part_look import Look
+from tarantula.streams.picker.client import PickerClient
+from tarantula.streams.picker.page_part_look import PickerPage
 from tarantula.web.picker.sandbox_part_opened import OpenPages
-from tarantula.web.replay.security_part_tickets import Tickets
+from tarantula.web.replay.security_part_tickets import TicketSigner
 
-SCRIPT = "/pick.js"
+PICK_SCRIPT = "/pick.js"
 """Where our script is."""
-EXPIRED = "This address is not good any more. Open the page again."
-POLICY = (
+EXPIRED_MESSAGE = "This address is not good any more. Open the page again."
+SANDBOX_POLICY = (
     # Without allow-same-origin its origin is nobody's: no cookies, no storage, no way to the page around it.
     "sandbox allow-scripts; default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'none'; font-src 'none'; frame-src 'none'; object-src 'none'; "
@@ -26,17 +26,17 @@ POLICY = (
 )
 
 
-def ticket_for(tickets: Tickets, key: str) -> str:
+def ticket_for(tickets: TicketSigner, key: str) -> str:
     """Return a ticket for a page that is open."""
     return tickets.write(_subject(key))
 
 
-def routes_of(pages: OpenPages, visitor: Visitor, tickets: Tickets) -> list[Route]:
+def sandbox_routes(pages: OpenPages, visitor: PickerClient, tickets: TicketSigner) -> list[Route]:
     """Return the addresses at which open pages are shown."""
     show = _Show(pages, visitor, tickets)
     begin = "/{ticket}/picked/{key}"
     return [
-        Route(SCRIPT, show.script),
+        Route(PICK_SCRIPT, show.script),
         Route(f"{begin}/page", show.page),
         Route(f"{begin}/sheet/{{number:int}}", show.sheet),
         Route(f"{begin}/image/{{number:int}}", show.image),
@@ -46,7 +46,7 @@ def routes_of(pages: OpenPages, visitor: Visitor, tickets: Tickets) -> list[Rout
 class _Show:
     """One answer for each kind of address."""
 
-    def __init__(self, pages: OpenPages, visitor: Visitor, tickets: Tickets) -> None:
+    def __init__(self, pages: OpenPages, visitor: PickerClient, tickets: TicketSigner) -> None:
         self._pages = pages
         self._visitor = visitor
         self._tickets = tickets
@@ -58,8 +58,8 @@ class _Show:
     async def page(self, request: Request) -> Response:
         """Show a page."""
         nonce = token_urlsafe(16)
-        body = self._look(request).page.document(nonce, SCRIPT)
-        return HTMLResponse(body, headers={"content-security-policy": POLICY.format(nonce=nonce)})
+        body = self._look(request).page.document(nonce, PICK_SCRIPT)
+        return HTMLResponse(body, headers={"content-security-policy": SANDBOX_POLICY.format(nonce=nonce)})
 
     async def sheet(self, request: Request) -> Response:
         """Give a stylesheet."""
@@ -71,10 +71,10 @@ class _Show:
         body, kind = await self._look(request).image(request.path_params["number"], self._visitor)
         return Response(body, headers={"content-type": kind})
 
-    def _look(self, request: Request) -> Look:
+    def _look(self, request: Request) -> PickerPage:
         key = request.path_params["key"]
         if not self._tickets.admit(request.path_params["ticket"], _subject(key)):
-            raise HTTPException(403, EXPIRED)
+            raise HTTPException(403, EXPIRED_MESSAGE)
         return self._pages.get(key)
 
 

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from time import monotonic
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.picker.page_part_look import Look
+from tarantula.streams.picker.page_part_look import PickerPage
 
-LASTS = 3600.0
+PAGE_SECONDS = 3600.0
 """Seconds after which a page is forgotten."""
-MOST_PAGES = 24
+MAX_PAGES = 24
 """How many are open at a time; then the oldest is forgotten."""
-MOST_OF_ONE = 4
+MAX_PAGES_PER_ACCOUNT = 4
 """How many of them are one person's."""
 
 
 @dataclass(slots=True)
 class _Opened:
-    look: Look
+    look: PickerPage
     owner: str
     until: float
 
@@ -36,19 +36,19 @@ class OpenPages:
     def __len__(self) -> int:
         return len(self._pages)
 
-    def put(self, look: Look, owner: str) -> str:
+    def put(self, look: PickerPage, owner: str) -> str:
         """Keep a page for somebody; return its key."""
         self._forget()
         own = [key for key, page in self._pages.items() if page.owner == owner]
-        for key in own[: max(len(own) - MOST_OF_ONE + 1, 0)]:
+        for key in own[: max(len(own) - MAX_PAGES_PER_ACCOUNT + 1, 0)]:
             del self._pages[key]
-        while len(self._pages) >= MOST_PAGES:
+        while len(self._pages) >= MAX_PAGES:
             self._pages.popitem(last=False)
         key = secrets.token_urlsafe(18)
-        self._pages[key] = _Opened(look, owner, self._clock() + LASTS)
+        self._pages[key] = _Opened(look, owner, self._clock() + PAGE_SECONDS)
         return key
 
-    def get(self, key: str) -> Look:
+    def get(self, key: str) -> PickerPage:
         """Return the page of a key, or say that it is not there any more."""
         self._forget()
         if key not in self._pages:

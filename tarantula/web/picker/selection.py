@@ -8,34 +8,34 @@ from typing import NamedTuple
 from nicegui import ui
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.kinds import Kind
-from tarantula.streams.picker.draft import Draft
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.picker.draft import SourceDraft
 from tarantula.streams.picker.draft_part_draft_field import DraftField
-from tarantula.streams.picker.follow_modes import Following, Way
+from tarantula.streams.picker.follow_modes import FollowMode, FollowPlan
 from tarantula.streams.picker.pick_part_part import parts_in
-from tarantula.streams.values import check_unit, convertible
-from tarantula.web.components.background import away, told
-from tarantula.web.components.elements_part_style import tagged
-from tarantula.web.components.forms import Controls
-from tarantula.web.components.forms_part_dialogs import choice
-from tarantula.web.components.labels_part_words import VALUE_KINDS
-from tarantula.web.i18n import _, language, mark, use
-from tarantula.web.i18n_part_retelling import retold
+from tarantula.streams.values import check_unit, convertible_units
+from tarantula.web.components.background import notify_errors, run_in_thread
+from tarantula.web.components.elements_part_style import text_element
+from tarantula.web.components.forms import FormControls
+from tarantula.web.components.forms_part_dialogs import select_field
+from tarantula.web.components.labels_part_words import VALUE_KIND_LABELS
+from tarantula.web.i18n import _, language, mark, set_language
+from tarantula.web.i18n_part_retelling import translate_sentence
 
 WHOLE, PART, ATTRIBUTE = "whole", "part ", "attribute "
-FOLLOWING = {
-    Following.PLACE: mark("These places on the page"),
-    Following.ROW_PLACE: mark("Row {detail} of the table, whoever is there"),
-    Following.ROW_NAME: mark("The row of {detail}, wherever it is"),
-    Following.TITLES: mark("Each by the titles of its row and its column"),
-    Following.ALL_ROWS: mark("Every row of the table, {detail} now"),
-    Following.BLOCKS: mark("Every block like this one by its name, {detail} now"),
-    Following.NEWS: mark("Every block like this one, as news when it is new, {detail} now"),
+FOLLOWING_LABELS = {
+    FollowMode.PLACE: mark("These places on the page"),
+    FollowMode.ROW_PLACE: mark("Row {detail} of the table, whoever is there"),
+    FollowMode.ROW_NAME: mark("The row of {detail}, wherever it is"),
+    FollowMode.TITLES: mark("Each by the titles of its row and its column"),
+    FollowMode.ALL_ROWS: mark("Every row of the table, {detail} now"),
+    FollowMode.BLOCKS: mark("Every block like this one by its name, {detail} now"),
+    FollowMode.NEWS: mark("Every block like this one, as news when it is new, {detail} now"),
 }
-NUMBERED = (Kind.MONEY, Kind.QUANTITY)
+UNIT_KINDS = (ValueKind.MONEY, ValueKind.QUANTITY)
 
 
-class Units(NamedTuple):
+class UnitChoices(NamedTuple):
     """What a value could be kept in."""
 
     others: Sequence[str] = ()
@@ -43,29 +43,29 @@ class Units(NamedTuple):
     """Why it cannot be kept in the one that somebody wrote."""
 
 
-class PickedList:
+class SelectionList:
     """The values of a draft, to be named, typed, narrowed and left out."""
 
     def __init__(self, changed: Callable[[], Awaitable[None]]) -> None:
         self._changed = changed
         self._language = language()
-        self._draft: Draft | None = None
+        self._draft: SourceDraft | None = None
         self._round = 0
         self._units: dict[str, ui.select] = {}
         self._place = ui.element("div").classes("w-full")
 
     @property
-    def controls(self) -> Controls:
+    def controls(self) -> FormControls:
         """Where what is wrong with a value is said: at its unit, which is all that somebody can write."""
         return self._units
 
-    async def show(self, draft: Draft | None) -> None:
+    async def show(self, draft: SourceDraft | None) -> None:
         """Show what there is by now."""
-        use(self._language)
+        set_language(self._language)
         self._draft = draft
         self._round += 1
         asked, fields = self._round, list(draft.fields) if draft is not None else []
-        units = await away(_units, fields)
+        units = await run_in_thread(_units, fields)
         # Somebody chose on meanwhile: another list is on its way.
         if asked == self._round:
             self._place.clear()
@@ -73,7 +73,7 @@ class PickedList:
             with self._place:
                 self._draw(draft, list(zip(fields, units, strict=True)))
 
-    def _draw(self, draft: Draft | None, fields: list[tuple[DraftField, Units]]) -> None:
+    def _draw(self, draft: SourceDraft | None, fields: list[tuple[DraftField, UnitChoices]]) -> None:
         if draft is None or not fields:
             ui.label(_("Nothing was chosen yet."))
             return
@@ -83,11 +83,11 @@ class PickedList:
                     self._field(number, one, units)
         self._ways(draft)
 
-    def _field(self, number: int, one: DraftField, units: Units) -> None:
+    def _field(self, number: int, one: DraftField, units: UnitChoices) -> None:
         with ui.element("fieldset").classes("w-full border border-slate-300 rounded p-2 mb-2 min-w-0"):
-            tagged("legend", _("Value {number}", number=number + 1), "text-sm font-bold px-1")
+            text_element("legend", _("Value {number}", number=number + 1), "text-sm font-bold px-1")
             with ui.row().classes("w-full items-start gap-2 mb-2 flex-nowrap"):
-                text = tagged("p", one.text, "m-0 grow font-bold break-words min-w-0 max-h-24 overflow-y-auto")
+                text = text_element("p", one.text, "m-0 grow font-bold break-words min-w-0 max-h-24 overflow-y-auto")
                 text.props('tabindex="0"')
                 leave = ui.button(icon="delete", on_click=lambda: self._remove(one)).props("flat dense color=red-10")
                 leave.props["aria-label"] = f"{_('Leave out')} {number + 1}"
@@ -96,22 +96,22 @@ class PickedList:
                 title = ui.input(_("Name"), value=one.title).props("outlined dense maxlength=100 debounce=400")
                 title.on_value_change(lambda event: self._renamed(one, str(event.value or "")))
                 self._kind(one)
-                if one.what in NUMBERED:
+                if one.what in UNIT_KINDS:
                     self._unit(number, one, units)
                 if one.pick is not None:
                     self._part(one)
 
     def _kind(self, one: DraftField) -> None:
-        kinds = {str(kind): _(words) for kind, words in VALUE_KINDS.items()}
+        kinds = {str(kind): _(words) for kind, words in VALUE_KIND_LABELS.items()}
 
         async def change() -> None:
-            one.kind, one.unit = Kind(chosen.value), None
+            one.kind, one.unit = ValueKind(chosen.value), None
             await self._refresh()
 
-        chosen = choice(_("What it is"), kinds, str(one.what))
+        chosen = select_field(_("What it is"), kinds, str(one.what))
         chosen.on_value_change(change)
 
-    def _unit(self, number: int, one: DraftField, units: Units) -> None:
+    def _unit(self, number: int, one: DraftField, units: UnitChoices) -> None:
         async def change() -> None:
             one.unit = str(chosen.value or "")
             await self._refresh()
@@ -120,7 +120,7 @@ class PickedList:
         chosen = ui.select(list(known), label=_("Unit"), value=one.in_unit or None, new_value_mode="add-unique")
         chosen.classes("w-full").props("outlined dense use-input hide-selected fill-input input-debounce=0")
         chosen.on_value_change(change)
-        chosen.error = retold(units.complaint) or None
+        chosen.error = translate_sentence(units.complaint) or None
         self._units[f"fields.{number}"] = chosen
 
     def _part(self, one: DraftField) -> None:
@@ -139,23 +139,23 @@ class PickedList:
             part = said.removeprefix(PART) if said.startswith(PART) else ""
             attribute = said.removeprefix(ATTRIBUTE) if said.startswith(ATTRIBUTE) else ""
             assert self._draft is not None
-            with told():
-                await away(self._draft.narrow, one, part, attribute)
+            with notify_errors():
+                await run_in_thread(self._draft.narrow, one, part, attribute)
             await self._refresh()
 
-        chosen = choice(_("What of it"), options, now)
+        chosen = select_field(_("What of it"), options, now)
         chosen.on_value_change(change)
 
-    def _ways(self, draft: Draft) -> None:
+    def _ways(self, draft: SourceDraft) -> None:
         if len(draft.ways) < 2 or draft.way is None:
             return
-        tagged("p", _("What is followed?"), "m-0 mt-2 font-bold").props('id="picker-following"')
+        text_element("p", _("What is followed?"), "m-0 mt-2 font-bold").props('id="picker-following"')
         options = {str(way.following): _way(way) for way in draft.ways}
         chosen = ui.radio(options, value=str(draft.way.following)).props('aria-labelledby="picker-following"')
 
         async def change() -> None:
-            with told():
-                await away(draft.follow, Following(chosen.value))
+            with notify_errors():
+                await run_in_thread(draft.follow, FollowMode(chosen.value))
             await self._refresh()
 
         chosen.on_value_change(change)
@@ -166,8 +166,8 @@ class PickedList:
 
     async def _remove(self, one: DraftField) -> None:
         if self._draft is not None:
-            with told():
-                await away(self._draft.remove, one)
+            with notify_errors():
+                await run_in_thread(self._draft.remove, one)
             await self._refresh()
 
     async def _refresh(self) -> None:
@@ -175,19 +175,19 @@ class PickedList:
         await self._changed()
 
 
-def _way(way: Way) -> str:
-    words = FOLLOWING[way.following]
+def _way(way: FollowPlan) -> str:
+    words = FOLLOWING_LABELS[way.following]
     return _(words, detail=way.detail[:60]) if "{detail}" in words else _(words)
 
 
-def _units(fields: list[DraftField]) -> list[Units]:
+def _units(fields: list[DraftField]) -> list[UnitChoices]:
     """Return the units that each value could be kept in; it takes a moment the first time."""
-    return [_units_of(one) if one.what in NUMBERED and one.in_unit else Units() for one in fields]
+    return [_units_of(one) if one.what in UNIT_KINDS and one.in_unit else UnitChoices() for one in fields]
 
 
-def _units_of(one: DraftField) -> Units:
+def _units_of(one: DraftField) -> UnitChoices:
     try:
         check_unit(one.in_unit, one.what)
     except TarantulaError as error:
-        return Units(complaint=str(error))
-    return Units(convertible(one.in_unit))
+        return UnitChoices(complaint=str(error))
+    return UnitChoices(convertible_units(one.in_unit))

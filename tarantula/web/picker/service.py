@@ -14,101 +14,103 @@ from starlette.routing import Route
 from tarantula.accounts.roles import Role
 from tarantula.accounts.roles_part_person import Person
 from tarantula.core.errors import TarantulaError
-from tarantula.core.states import meaning
-from tarantula.streams.adapters.base import Answer
-from tarantula.streams.picker.browser import Rendering
-from tarantula.streams.picker.client import Visitor, Wanted, address_of, is_private
-from tarantula.streams.picker.draft import DRAFT
-from tarantula.streams.picker.page_part_look import Look
-from tarantula.streams.sources.config import read
-from tarantula.streams.sources.config_part_steps import Step
-from tarantula.streams.sources.request import Method, Sent
-from tarantula.streams.sources.request_part_variables import filled
-from tarantula.web.picker.sandbox import routes_of, ticket_for
+from tarantula.core.states import state_meaning
+from tarantula.streams.adapters.base import SourceResponse
+from tarantula.streams.picker.browser import PickerBrowser
+from tarantula.streams.picker.client import PickerClient, PickerRequest, is_private_address, parse_address
+from tarantula.streams.picker.draft import DRAFT_NAME
+from tarantula.streams.picker.page_part_look import PickerPage
+from tarantula.streams.sources.config import parse_source
+from tarantula.streams.sources.config_part_steps import BrowserStep
+from tarantula.streams.sources.request import RequestMethod, SourceRequest
+from tarantula.streams.sources.request_part_variables import fill_variables
+from tarantula.web.picker.sandbox import sandbox_routes, ticket_for
 from tarantula.web.picker.sandbox_part_opened import OpenPages
-from tarantula.web.replay.security_part_tickets import Tickets
+from tarantula.web.replay.security_part_tickets import TicketSigner
 
-LARGEST = 5_000_000
+MAX_PAGE_BYTES = 5_000_000
 """Bytes of a page."""
-PATIENCE = 30.0
+FETCH_TIMEOUT_SECONDS = 30.0
 """Seconds for one."""
 ACCEPT = "text/html,application/xhtml+xml,application/json,application/xml;q=0.9,text/csv,text/calendar,*/*;q=0.5"
 DRAFT_URL = "http://draft.example/"
 """Where what is sent is checked by itself: what is wrong with the address is said in other words."""
-AT_A_TIME = 4
+MAX_CONCURRENT_FETCHES = 4
 """Pages that are asked for at the same time, by all who use the pages."""
 
 
-class Wish(NamedTuple):
+class PageRequest(NamedTuple):
     """What somebody wants to look at."""
 
     address: str
     """With {words} in braces for variables."""
     render: bool = False
     """Whether a browser makes the page, with its scripts."""
-    steps: Sequence[Step] = ()
+    steps: Sequence[BrowserStep] = ()
     variables: Mapping[str, str] = MappingProxyType({})
-    method: str = Method.GET
+    method: str = RequestMethod.GET
     headers: Mapping[str, str] = MappingProxyType({})
     body: str = ""
 
     @property
     def is_template(self) -> bool:
         """Whether it is the address that was written that is followed, and not the one that it led to."""
-        return bool(self.variables or self.steps or self.headers) or self.method != Method.GET
+        return bool(self.variables or self.steps or self.headers) or self.method != RequestMethod.GET
 
 
-class Picking:
+class PickerService:
     """What is open, and who asks servers for it."""
 
     def __init__(self, user_agent: str) -> None:
         self.pages = OpenPages()
-        self._visitor = Visitor(user_agent)
-        self._rendering = Rendering(self._visitor, user_agent)
-        self._turns = asyncio.Semaphore(AT_A_TIME)
+        self._visitor = PickerClient(user_agent)
+        self._rendering = PickerBrowser(self._visitor, user_agent)
+        self._turns = asyncio.Semaphore(MAX_CONCURRENT_FETCHES)
 
-    def routes(self, tickets: Tickets) -> list[Route]:
+    def routes(self, tickets: TicketSigner) -> list[Route]:
         """Return the addresses of the other origin."""
-        return routes_of(self.pages, self._visitor, tickets)
+        return sandbox_routes(self.pages, self._visitor, tickets)
 
-    async def ask(self, person: Person, wish: Wish) -> tuple[Answer, bool]:
+    async def ask(self, person: Person, wish: PageRequest) -> tuple[SourceResponse, bool]:
         """Return what a server sends to somebody who may add sources, and whether it is at a private address."""
         person.check(Role.CURATOR)
-        url, sent = address_of(filled(wish.address, wish.variables)), _checked(wish)
+        url, sent = parse_address(fill_variables(wish.address, wish.variables)), _checked(wish)
         async with self._turns:
-            private = await asyncio.to_thread(is_private, url)
+            private = await asyncio.to_thread(is_private_address, url)
             if wish.render or wish.steps:
                 headers = dict(sent.headers)
                 page = self._rendering.render(url, wish.steps, wish.variables, allow_private=private, headers=headers)
                 return await page, private
-            exchange = await self._visitor.get(Wanted(url, private, LARGEST, PATIENCE, accept=ACCEPT, sent=sent))
+            exchange = await self._visitor.get(
+                PickerRequest(url, private, MAX_PAGE_BYTES, FETCH_TIMEOUT_SECONDS, accept=ACCEPT, sent=sent)
+            )
         if not 200 <= exchange.status < 300:
-            phrase = meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
+            phrase = state_meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
             raise TarantulaError(f"The server answered {exchange.status}{phrase}.")
         content_type = exchange.get(b"content-type") or ""
-        return Answer(exchange.url, exchange.body, content_type, datetime.now(UTC)), private
+        return SourceResponse(exchange.url, exchange.body, content_type, datetime.now(UTC)), private
 
-    async def open(self, person: Person, answer: Answer, *, allow_private: bool) -> tuple[str, Look]:
+    async def open(self, person: Person, answer: SourceResponse, *, allow_private: bool) -> tuple[str, PickerPage]:
         """Make a page ready to be pointed at; return its key with it."""
-        look = await asyncio.to_thread(Look.at, answer, allow_private=allow_private)
+        look = await asyncio.to_thread(PickerPage.at, answer, allow_private=allow_private)
         return self.pages.put(look, person.name), look
 
 
-def _checked(wish: Wish) -> Sent:
+def _checked(wish: PageRequest) -> SourceRequest:
     """Return what is sent, or say what is wrong with it as would be said of a source."""
     said = {"method": wish.method, "headers": wish.headers, "body": wish.body, "variables": wish.variables}
-    return read({"name": DRAFT, "url": DRAFT_URL, "render": bool(wish.render or wish.steps), **said}).sent
+    return parse_source({"name": DRAFT_NAME, "url": DRAFT_URL, "render": bool(wish.render or wish.steps), **said}).sent
 
 
-def picking_of(client: Client) -> Picking:
+def picker_service(client: Client) -> PickerService:
     """Return what a page's own application shares with the other origin."""
-    picking: Picking | None = client.request.state.replay.picking
+    picking: PickerService | None = client.request.state.replay.picking
     if picking is None:
         raise TarantulaError("Pages cannot be pointed at here: there is no other origin to show them.")
     return picking
 
 
-def address_in_frame(client: Client, key: str) -> str:
+def frame_address(client: Client, key: str) -> str:
     """Return where an open page is shown."""
     replay = client.request.state.replay
     return f"{replay.origin(client.request)}/{ticket_for(replay.tickets, key)}/picked/{key}/page"

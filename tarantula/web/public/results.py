@@ -7,22 +7,22 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 from tarantula.core.errors import TarantulaError
-from tarantula.search.results import MOST_PAGES, Order
-from tarantula.search.results import Request as Wish
+from tarantula.search.results import MOST_PAGES, SearchOrder
+from tarantula.search.results import SearchRequest as Wish
 from tarantula.web.i18n import _
 
-LONGEST = 10_000
+MAX_QUERY_LENGTH = 10_000
 """Letters of a query: every link of a page carries all of them on."""
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ResultsQuery:
     """What somebody asks for; whatever the address says, there is an answer to it."""
 
     query: str = ""
     page: int = 1
-    order: Order = Order.BEST
+    order: SearchOrder = SearchOrder.BEST
     unfold: bool = False
     notes: list[str] = field(default_factory=list, compare=False)
     """What was not understood, in the reader's language."""
@@ -38,7 +38,7 @@ class Asked:
         told: dict[str, object] = {"q": self.query}
         if self.page != 1:
             told["page"] = self.page
-        if self.order != Order.BEST:
+        if self.order != SearchOrder.BEST:
             told["order"] = self.order
         if self.unfold:
             told["unfold"] = 1
@@ -48,7 +48,7 @@ class Asked:
         """Return the address of another page of the same."""
         return replace(self, page=page).address
 
-    def in_order(self, order: Order) -> str:
+    def in_order(self, order: SearchOrder) -> str:
         """Return the address of the same in another order."""
         return replace(self, order=order, page=1).address
 
@@ -74,10 +74,10 @@ class Asked:
         return self.asking(" ".join(word for word in self.query.split() if word not in unwanted))
 
 
-def read_asked(q: str, page: str, order: str, unfold: str) -> Asked:
+def parse_results_query(q: str, page: str, order: str, unfold: str) -> ResultsQuery:
     """Return what an address asks for, whatever stands in it."""
     notes: list[str] = []
-    return Asked(
+    return ResultsQuery(
         query=_query(q, notes),
         page=_page(page, notes),
         order=_order(order, notes),
@@ -86,7 +86,7 @@ def read_asked(q: str, page: str, order: str, unfold: str) -> Asked:
     )
 
 
-def read_number(text: str) -> int:
+def parse_document_number(text: str) -> int:
     """Return the number of a document that an address names."""
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise TarantulaError(_("{number} is not the number of a document.", number=repr(text[:40])))
@@ -94,9 +94,9 @@ def read_number(text: str) -> int:
 
 
 def _query(text: str, notes: list[str]) -> str:
-    if len(text) > LONGEST:
-        notes.append(_("Only the first {letters} letters are looked at.", letters=LONGEST))
-    return _SPACE.sub(" ", text[:LONGEST]).strip()
+    if len(text) > MAX_QUERY_LENGTH:
+        notes.append(_("Only the first {letters} letters are looked at.", letters=MAX_QUERY_LENGTH))
+    return _SPACE.sub(" ", text[:MAX_QUERY_LENGTH]).strip()
 
 
 def _page(text: str, notes: list[str]) -> int:
@@ -109,9 +109,9 @@ def _page(text: str, notes: list[str]) -> int:
     return int(text)
 
 
-def _order(text: str, notes: list[str]) -> Order:
+def _order(text: str, notes: list[str]) -> SearchOrder:
     try:
-        return Order(text)
+        return SearchOrder(text)
     except ValueError:
         notes.append(_("There is no order {order}: the best come first.", order=repr(text[:20])))
-        return Order.BEST
+        return SearchOrder.BEST

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tarantula.core.urls import is_web
-from tarantula.search.results import Count, Facets, Result, Results
-from tarantula.services.search import Capture
+from tarantula.search.results import FacetCount, SearchFacets, SearchResult, SearchResults
+from tarantula.services.search import PageCapture
 from tarantula.web.i18n import _
-from tarantula.web.public.results import Asked
+from tarantula.web.public.results import ResultsQuery
 
-AROUND = 4
+NEARBY_PAGES = 4
 """Pages before and behind this one that are led to."""
 
 
 @dataclass(frozen=True, slots=True)
-class ShownResult:
+class ResultView:
     """A document that was found. Its words are a stranger's."""
 
-    told: Result
+    told: SearchResult
     archived: str
     """The archived copy."""
     in_item: str
@@ -35,7 +35,7 @@ class ShownResult:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownValue:
+class FacetValueView:
     """A server, a type or a year."""
 
     name: str
@@ -46,7 +46,7 @@ class ShownValue:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPage:
+class PageLink:
     """Another page of the results, or this one."""
 
     name: str
@@ -59,9 +59,9 @@ def copy_path(urn: str, document: int) -> str:
     return f"/search/copy/{urn}/{document}"
 
 
-def shown_result(asked: Asked, result: Result, captures: Sequence[Capture]) -> ShownResult:
+def result_view(asked: ResultsQuery, result: SearchResult, captures: Sequence[PageCapture]) -> ResultView:
     """Return a result with its links."""
-    return ShownResult(
+    return ResultView(
         told=result,
         archived=copy_path(result.urn, result.document),
         in_item=f"/items/{result.urn}/browse?document={result.document}",
@@ -73,9 +73,9 @@ def shown_result(asked: Asked, result: Result, captures: Sequence[Capture]) -> S
     )
 
 
-def shown_facets(asked: Asked, facets: Facets) -> list[tuple[str, list[ShownValue]]]:
+def facet_views(asked: ResultsQuery, facets: SearchFacets) -> list[tuple[str, list[FacetValueView]]]:
     """Return the kinds of what was found, each value with the way to it alone."""
-    kinds: list[tuple[str, list[Count], Callable[[str], str]]] = [
+    kinds: list[tuple[str, list[FacetCount], Callable[[str], str]]] = [
         (_("Servers"), facets.servers, "site:{}".format),
         (_("Types"), facets.types, "type:{}".format),
         (_("Years"), facets.years, _within_year),
@@ -85,16 +85,16 @@ def shown_facets(asked: Asked, facets: Facets) -> list[tuple[str, list[ShownValu
     ]
 
 
-def shown_pages(asked: Asked, found: Results) -> list[ShownPage]:
+def page_links(asked: ResultsQuery, found: SearchResults) -> list[PageLink]:
     """Return the pages that are led to; none if there is only one."""
     if found.pages < 2 and asked.page == 1:
         return []
-    near = range(max(asked.page - AROUND, 1), min(asked.page + AROUND, found.pages) + 1)
-    pages = [ShownPage(str(page), asked.on_page(page), page == asked.page) for page in near]
+    near = range(max(asked.page - NEARBY_PAGES, 1), min(asked.page + NEARBY_PAGES, found.pages) + 1)
+    pages = [PageLink(str(page), asked.on_page(page), page == asked.page) for page in near]
     if asked.page > 1:
-        pages.insert(0, ShownPage(_("Previous"), asked.on_page(min(asked.page - 1, max(found.pages, 1)))))
+        pages.insert(0, PageLink(_("Previous"), asked.on_page(min(asked.page - 1, max(found.pages, 1)))))
     if asked.page < found.pages:
-        pages.append(ShownPage(_("Next"), asked.on_page(asked.page + 1)))
+        pages.append(PageLink(_("Next"), asked.on_page(asked.page + 1)))
     return pages
 
 
@@ -102,7 +102,7 @@ def _within_year(year: str) -> str:
     return f"after:{int(year) - 1:04} before:{int(year) + 1:04}"
 
 
-def _value(asked: Asked, count: Count, words: str) -> ShownValue:
+def _value(asked: ResultsQuery, count: FacetCount, words: str) -> FacetValueView:
     is_chosen = asked.has(words)
     address = asked.widened(words) if is_chosen else asked.narrowed(words)
-    return ShownValue(count.value or "–", count.documents, is_chosen, address)
+    return FacetValueView(count.value or "–", count.documents, is_chosen, address)

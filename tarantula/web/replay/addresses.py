@@ -10,24 +10,24 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarantula.core.errors import TarantulaError
-from tarantula.web.picker.service import Picking
-from tarantula.web.replay.security_part_tickets import Tickets
+from tarantula.web.picker.service import PickerService
+from tarantula.web.replay.security_part_tickets import TicketSigner
 
 _HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 
-Where = HTTPConnection | Client
+RequestOrClient = HTTPConnection | Client
 """Who asks: a request, or a page that came of one."""
 
 
-class Replay(NamedTuple):
+class ReplayOrigin(NamedTuple):
     """The other origin, as the management pages know it."""
 
-    tickets: Tickets
+    tickets: TicketSigner
     port: int
     address: str = ""
     """Where browsers find it, if that is not the same host with another port: behind a proxy."""
-    picking: Picking | None = None
+    picking: PickerService | None = None
     """Pages that are open there to be pointed at."""
 
     def origin(self, connection: HTTPConnection) -> str:
@@ -50,31 +50,31 @@ def checked_address(address: str) -> str:
     return origin
 
 
-def mirror_address(where: Where, urn: str) -> str:
+def mirror_address(where: RequestOrClient, urn: str) -> str:
     """Return where an item's mirror begins."""
     return f"{_begin(where, urn)}/copy/index.html"
 
 
-def copy_address(where: Where, urn: str, document_id: int) -> str:
+def copy_address(where: RequestOrClient, urn: str, document_id: int) -> str:
     """Return where the copy of a document is shown; if it has none, the document, whose links lead nowhere."""
     return f"{_begin(where, urn)}/document/{document_id}"
 
 
-def original_address(where: Where, urn: str, document_id: int) -> str:
+def original_address(where: RequestOrClient, urn: str, document_id: int) -> str:
     """Return where the bytes of a document are, as its server sent them."""
     return f"{_begin(where, urn)}/original/{document_id}"
 
 
-def _begin(where: Where, urn: str) -> str:
+def _begin(where: RequestOrClient, urn: str) -> str:
     connection = where.request if isinstance(where, Client) else where
-    replay: Replay = connection.state.replay
+    replay: ReplayOrigin = connection.state.replay
     return f"{replay.origin(connection)}/{replay.tickets.write(urn)}/{urn}"
 
 
-class Beside:
+class ReplayMiddleware:
     """Tells every request where archived pages are."""
 
-    def __init__(self, app: ASGIApp, replay: Replay) -> None:
+    def __init__(self, app: ASGIApp, replay: ReplayOrigin) -> None:
         self._app = app
         self._replay = replay
 

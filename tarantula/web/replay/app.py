@@ -17,26 +17,26 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from tarantula.archive.replay import content
-from tarantula.archive.replay.content import Shown
+from tarantula.archive.replay.content import ReplayContent
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.media_types import media_type
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document, Item
-from tarantula.web.replay.app_part_telling import SCRIPT, with_script
-from tarantula.web.replay.security import AROUND, STILL, Sealed, policy_of_copy
-from tarantula.web.replay.security_part_tickets import Tickets
+from tarantula.web.replay.app_part_telling import TELL_SCRIPT, insert_script
+from tarantula.web.replay.security import STATIC_POLICY, WRAPPER_POLICY, SandboxMiddleware, copy_policy
+from tarantula.web.replay.security_part_tickets import TicketSigner
 
-LAID_OUT = ("text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml")
+RENDERED_TYPES = ("text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml")
 """Types of documents that a browser lays out by themselves, with all that they hold."""
-TEXT = (*LAID_OUT, "application/javascript", "application/json", "application/ecmascript")
-SEEN = ("text/", "image/", "audio/", "video/")
+TEXT_TYPES = (*RENDERED_TYPES, "application/javascript", "application/json", "application/ecmascript")
+DISPLAYED_TYPES = ("text/", "image/", "audio/", "video/")
 """What browsers show; all else is handed over as a file."""
 
-LARGEST_NUMBER = 2**63
-EXPIRED = "This address is not good any more. Reload the page that led here."
-NOTHING = "There is nothing at this address."
+MAX_DOCUMENT_NUMBER = 2**63
+EXPIRED_MESSAGE = "This address is not good any more. Reload the page that led here."
+NOT_FOUND_MESSAGE = "There is nothing at this address."
 
 _FILES = Path(__file__).parent
 _AROUND = """<!doctype html>
@@ -47,14 +47,14 @@ _AROUND = """<!doctype html>
 
 
 def create_replay_app(
-    installation: Config, database: Database, tickets: Tickets, more: Sequence[Route] = ()
+    installation: Config, database: Database, tickets: TicketSigner, more: Sequence[Route] = ()
 ) -> ASGIApp:
     """Return the application that shows the archived pages of an installation, and what *more* is kept apart."""
     show = _Show(installation, database, tickets)
     begin = "/{ticket}/{urn}"
     app = Starlette(
         routes=[
-            Route(SCRIPT, show.script),
+            Route(TELL_SCRIPT, show.script),
             Route(f"{begin}/copy/{{path:path}}", show.copy),
             Route(f"{begin}/document/{{number:int}}", show.document),
             Route(f"{begin}/page/{{number:int}}", show.page),
@@ -64,13 +64,13 @@ def create_replay_app(
         exception_handlers={TarantulaError: _complain},
     )
     app.router.redirect_slashes = False
-    return Sealed(app)
+    return SandboxMiddleware(app)
 
 
 class _Show:
     """One answer for each kind of address."""
 
-    def __init__(self, installation: Config, database: Database, tickets: Tickets) -> None:
+    def __init__(self, installation: Config, database: Database, tickets: TicketSigner) -> None:
         self._installation = installation
         self._database = database
         self._tickets = tickets
@@ -83,12 +83,12 @@ class _Show:
         """Show a copy of the mirror."""
         path = request.path_params["path"]
         with self._admitted(request) as (session, item):
-            found = content.copy_at(session, self._mirror(item), item, path)
+            found = content.mirror_file(session, self._mirror(item), item, path)
         if found is None:
-            raise HTTPException(404, NOTHING)
-        if media_type(found.content_type) not in LAID_OUT:
+            raise HTTPException(404, NOT_FOUND_MESSAGE)
+        if media_type(found.content_type) not in RENDERED_TYPES:
             return FileResponse(found.path, headers={"content-type": found.content_type})
-        return _page(request, Shown(found.path.read_bytes(), found.content_type))
+        return _page(request, ReplayContent(found.path.read_bytes(), found.content_type))
 
     def document(self, request: Request) -> Response:
         """Lead to the copy of a document, or else to the document."""
@@ -100,19 +100,19 @@ class _Show:
     def page(self, request: Request) -> Response:
         """Show a document that has no copy."""
         with self._document(request) as (session, _, document):
-            found = content.shown(session, self._installation.items, document)
+            found = content.displayed_content(session, self._installation.items, document)
         if found is None:
-            raise HTTPException(404, NOTHING)
-        if media_type(found.content_type) not in LAID_OUT:
+            raise HTTPException(404, NOT_FOUND_MESSAGE)
+        if media_type(found.content_type) not in RENDERED_TYPES:
             return _bytes(found, document)
         return _page(request, found)
 
     def original(self, request: Request) -> Response:
         """Give the bytes that a server sent; what is text is shown as text."""
         with self._document(request) as (session, _, document):
-            found = content.original(session, self._installation.items, document)
+            found = content.original_content(session, self._installation.items, document)
         if found is None:
-            raise HTTPException(404, NOTHING)
+            raise HTTPException(404, NOT_FOUND_MESSAGE)
         return _bytes(found, document)
 
     def _mirror(self, item: Item) -> Path:
@@ -122,7 +122,7 @@ class _Show:
     def _admitted(self, request: Request) -> Iterator[tuple[Session, Item]]:
         urn = request.path_params["urn"]
         if not self._tickets.admit(request.path_params["ticket"], urn):
-            raise HTTPException(403, EXPIRED)
+            raise HTTPException(403, EXPIRED_MESSAGE)
         with self._database.reading() as session:
             yield session, find_item(session, urn)
 
@@ -130,29 +130,29 @@ class _Show:
     def _document(self, request: Request) -> Iterator[tuple[Session, Item, Document]]:
         number = request.path_params["number"]
         with self._admitted(request) as (session, item):
-            document = session.get(Document, number) if number < LARGEST_NUMBER else None
+            document = session.get(Document, number) if number < MAX_DOCUMENT_NUMBER else None
             if document is None or document.item_id != item.id:
-                raise HTTPException(404, NOTHING)
+                raise HTTPException(404, NOT_FOUND_MESSAGE)
             yield session, item, document
 
 
-def _page(request: Request, found: Shown) -> Response:
+def _page(request: Request, found: ReplayContent) -> Response:
     """Return a page for a frame; for a window, a page of ours around it, which says where it may not lead."""
     if request.headers.get("sec-fetch-dest") == "document":
         address = escape(request.url.path)
-        return HTMLResponse(_AROUND.replace("ADDRESS", address), headers={"content-security-policy": AROUND})
+        return HTMLResponse(_AROUND.replace("ADDRESS", address), headers={"content-security-policy": WRAPPER_POLICY})
     nonce = token_urlsafe(16)
-    body = with_script(found.body, found.content_type, nonce)
-    headers = {"content-type": found.content_type, "content-security-policy": policy_of_copy(nonce)}
+    body = insert_script(found.body, found.content_type, nonce)
+    headers = {"content-type": found.content_type, "content-security-policy": copy_policy(nonce)}
     return Response(body, headers=headers)
 
 
-def _bytes(found: Shown, document: Document) -> Response:
+def _bytes(found: ReplayContent, document: Document) -> Response:
     kind = media_type(found.content_type) or ""
-    if kind.startswith("text/") or kind in TEXT or kind.endswith(("+xml", "+json")):
+    if kind.startswith("text/") or kind in TEXT_TYPES or kind.endswith(("+xml", "+json")):
         found = content.as_text(found)
-    headers = {"content-type": found.content_type, "content-security-policy": STILL}
-    if not found.content_type.startswith(SEEN):
+    headers = {"content-type": found.content_type, "content-security-policy": STATIC_POLICY}
+    if not found.content_type.startswith(DISPLAYED_TYPES):
         headers["content-disposition"] = f'attachment; filename="document-{document.id}"'
     return Response(found.body, headers=headers)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from tarantula.fetch.media_types import media_type
-from tarantula.links.charset import MARKS
+from tarantula.links.charset import BYTE_ORDER_MARKS
 
-SCRIPT = "/tell.js"
+TELL_SCRIPT = "/tell.js"
 """Where it is."""
-HTML = '<script nonce="{nonce}" src="/tell.js"></script>'
-XHTML = '<script xmlns="http://www.w3.org/1999/xhtml" nonce="{nonce}" src="/tell.js"/>'
+HTML_SCRIPT_TAG = '<script nonce="{nonce}" src="/tell.js"></script>'
+XHTML_SCRIPT_TAG = '<script xmlns="http://www.w3.org/1999/xhtml" nonce="{nonce}" src="/tell.js"/>'
 
 # Before the doctype it would change how a browser lays the page out.
 _BEFORE = re.compile(
@@ -18,19 +18,21 @@ _BEFORE = re.compile(
 )
 
 
-def with_script(body: bytes, content_type: str, nonce: str) -> bytes:
+def insert_script(body: bytes, content_type: str, nonce: str) -> bytes:
     """Return a page that runs our script; what is no page comes back as it was."""
     kind = media_type(content_type)
     if kind == "text/html":
-        return _in_html(body, content_type, HTML.format(nonce=nonce))
+        return _in_html(body, content_type, HTML_SCRIPT_TAG.format(nonce=nonce))
     if kind == "application/xhtml+xml":
         end = body.rfind(b"</")
-        return body[:end] + XHTML.format(nonce=nonce).encode() + body[end:] if end >= 0 else body
+        return body[:end] + XHTML_SCRIPT_TAG.format(nonce=nonce).encode() + body[end:] if end >= 0 else body
     return body
 
 
 def _in_html(body: bytes, content_type: str, script: str) -> bytes:
-    mark, encoding = next(((mark, name) for mark, name in MARKS if body.startswith(mark)), (b"", content_type))
+    mark, encoding = next(
+        ((mark, name) for mark, name in BYTE_ORDER_MARKS if body.startswith(mark)), (b"", content_type)
+    )
     if "utf-16" in encoding.lower():
         codec = "utf-16-be" if "be" in encoding.lower() else "utf-16-le"
         start = _BEFORE.match(body[len(mark) :].decode(codec, "replace").encode())

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
-LONGEST = 2000
+MAX_MESSAGE_LENGTH = 2000
 """Letters of what a frame says."""
 
 
-class Said(NamedTuple):
+class FrameMessage(NamedTuple):
     """What an archived page said; it may have been told to say so."""
 
     kind: str
@@ -20,10 +20,10 @@ class Said(NamedTuple):
     text: str
 
 
-class SealedFrame(Element, component="sealed_frame.js"):
+class ReplayFrame(Element, component="sealed_frame.js"):
     """Shows an archived page, and hears what it says."""
 
-    def __init__(self, label: str, on_said: Callable[[Said], Awaitable[None]] | None = None) -> None:
+    def __init__(self, label: str, on_said: Callable[[FrameMessage], Awaitable[None]] | None = None) -> None:
         super().__init__()
         self._props["address"] = ""
         self._props["label"] = label
@@ -31,7 +31,7 @@ class SealedFrame(Element, component="sealed_frame.js"):
         self._props["marks"] = []
 
         async def hear(event: GenericEventArguments) -> None:
-            if on_said is not None and (said := heard(event.args)) is not None:
+            if on_said is not None and (said := read_frame_message(event.args)) is not None:
                 await on_said(said)
 
         self.on("said", hear)
@@ -49,11 +49,11 @@ class SealedFrame(Element, component="sealed_frame.js"):
         self.update()
 
 
-def heard(said: Any) -> Said | None:
+def read_frame_message(said: Any) -> FrameMessage | None:
     """Return what a frame said, if it has the form of something that can be said."""
     if not isinstance(said, dict):
         return None
     kind, text = said.get("kind"), said.get("text")
-    if kind not in ("place", "leads", "key") or not isinstance(text, str) or len(text) > LONGEST:
+    if kind not in ("place", "leads", "key") or not isinstance(text, str) or len(text) > MAX_MESSAGE_LENGTH:
         return None
-    return Said(kind, text)
+    return FrameMessage(kind, text)

@@ -10,7 +10,7 @@ _OWN = "'self' data: blob:"
 _NOTHING_ELSE = "connect-src 'none'; form-action 'none'; worker-src 'none'; manifest-src 'none'; webrtc 'block'"
 
 
-def policy_of_copy(nonce: str) -> str:
+def copy_policy(nonce: str) -> str:
     """Return the policy for copies: they load one another, and run nothing but our script, which has the *nonce*."""
     return (
         # Without allow-same-origin its origin is nobody's: no cookies, no storage, no way to the page around it.
@@ -20,13 +20,15 @@ def policy_of_copy(nonce: str) -> str:
     )
 
 
-STILL = f"sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; {_NOTHING_ELSE}"
+STATIC_POLICY = (
+    f"sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; {_NOTHING_ELSE}"
+)
 """For what is shown by itself: it loads nothing, and runs nothing."""
 
-AROUND = "default-src 'none'; frame-src 'self'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
+WRAPPER_POLICY = "default-src 'none'; frame-src 'self'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 """For our page around a copy that is opened in a window of its own."""
 
-HEADERS = {
+REPLAY_HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
@@ -38,7 +40,7 @@ HEADERS = {
 }
 
 
-class Sealed:
+class SandboxMiddleware:
     """Puts these headers on every answer, also on those that went wrong; nothing sets a cookie."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -51,8 +53,8 @@ class Sealed:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 del headers["set-cookie"]
-                headers.setdefault("content-security-policy", STILL)
-                headers.update(HEADERS)
+                headers.setdefault("content-security-policy", STATIC_POLICY)
+                headers.update(REPLAY_HEADERS)
             await send(message)
 
         if scope["type"] == "websocket":

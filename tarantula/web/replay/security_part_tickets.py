@@ -9,11 +9,11 @@ from collections.abc import Callable
 from hashlib import sha256
 from time import time
 
-LASTS = 3600
+TICKET_SECONDS = 3600
 """Seconds."""
 
 
-class Tickets:
+class TicketSigner:
     """Writes tickets, and knows its own; those of another process are nothing to it."""
 
     def __init__(self, clock: Callable[[], float] = time) -> None:
@@ -22,7 +22,7 @@ class Tickets:
 
     def write(self, urn: str) -> str:
         """Return a ticket for an item."""
-        return self._signed(urn, f"{int(self._clock()) + LASTS:x}")
+        return self._signed(urn, f"{int(self._clock()) + TICKET_SECONDS:x}")
 
     def admit(self, ticket: str, urn: str) -> bool:
         """Whether a ticket is ours, for that item, and still good."""

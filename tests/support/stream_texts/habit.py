@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.kinds import ValueKind
 
 NOW = datetime(2026, 6, 14, 12, 0, tzinfo=ZoneInfo("Europe/Lisbon"))
 
@@ -15,7 +15,7 @@ class Habit(NamedTuple):
     """A page that writes its values in one way."""
 
     where: str
-    kind: Kind
+    kind: ValueKind
     unit: str
     history: tuple[str, str, str, str, str]
     texts: dict[str, str]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.kinds import ValueKind
 from tests.support.stream_texts.habit import Habit
 
 MOMENTS = (
     Habit(
         "dates in digits, the day first",
-        Kind.MOMENT,
+        ValueKind.MOMENT,
         "",
         ("25/05/2026", "26/05/2026", "31/05/2026", "01/06/2026", "02/06/2026"),
         {
@@ -22,7 +22,7 @@ MOMENTS = (
     ),
     Habit(
         "dates in digits, the month first",
-        Kind.MOMENT,
+        ValueKind.MOMENT,
         "",
         ("05/25/2026", "05/26/2026", "05/31/2026", "06/01/2026", "06/02/2026"),
         {
@@ -35,7 +35,7 @@ MOMENTS = (
     ),
     Habit(
         "moments in Portuguese words",
-        Kind.MOMENT,
+        ValueKind.MOMENT,
         "",
         ("1 de maio de 2026 às 9h00", "2 de maio de 2026 às 10h15", "hoje às 8:00", "ontem às 23:59", "há 2 horas"),
         {
@@ -64,7 +64,7 @@ MOMENTS = (
     ),
     Habit(
         "moments in English words",
-        Kind.MOMENT,
+        ValueKind.MOMENT,
         "",
         ("May 1, 2026", "May 2, 2026 9:15 AM", "2 hours ago", "yesterday at 10:00", "Jun 3, 2026"),
         {
@@ -85,7 +85,7 @@ MOMENTS = (
     ),
     Habit(
         "moments in German",
-        Kind.MOMENT,
+        ValueKind.MOMENT,
         "",
         ("1. Mai 2026", "02.05.2026, 9:15 Uhr", "vor 2 Stunden", "gestern, 10:00 Uhr", "3. Juni 2026"),
         {
@@ -104,7 +104,7 @@ MOMENTS = (
     ),
     Habit(
         "moments in French",
-        Kind.MOMENT,
+        ValueKind.MOMENT,
         "",
         ("1er mai 2026", "02/05/2026 à 9h15", "il y a 2 heures", "hier à 10:00", "3 juin 2026"),
         {
@@ -120,7 +120,7 @@ MOMENTS = (
     ),
     Habit(
         "moments for programs",
-        Kind.MOMENT,
+        ValueKind.MOMENT,
         "",
         (
             "2026-05-01T00:00:00Z",
@@ -147,7 +147,7 @@ MOMENTS = (
     ),
     Habit(
         "clocks",
-        Kind.MOMENT,
+        ValueKind.MOMENT,
         "",
         ("09:15", "10:00", "11:59", "23:30", "00:05"),
         {
@@ -165,7 +165,7 @@ _HALF_PAST_TWO = "2026-06-12T13:30:00"
 ONE_DAY = (
     Habit(
         "the twelfth of June in Portuguese, English, German and French",
-        Kind.MOMENT,
+        ValueKind.MOMENT,
         "",
         ("25.05.2026", "26/05/2026", "27 de maio de 2026", "28 May 2026", "29 mai 2026"),
         dict.fromkeys(
@@ -182,7 +182,7 @@ ONE_DAY = (
     ),
     Habit(
         "half past two on that day",
-        Kind.MOMENT,
+        ValueKind.MOMENT,
         "",
         ("25.05.2026 10:00", "26/05/2026 11:00", "27 de maio de 2026 às 9h", "28 May 2026 13:45", "29 mai 2026 à 8h00"),
         dict.fromkeys(

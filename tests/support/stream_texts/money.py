@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.kinds import ValueKind
 from tests.support.stream_texts.habit import Habit
 
 MONEY = (
     Habit(
         "prices in Portugal",
-        Kind.MONEY,
+        ValueKind.MONEY,
         "EUR",
         ("12,50 €", "1.250,00 €", "9,99 €", "999,00 €", "12.004,90 €"),
         {
@@ -38,7 +38,7 @@ MONEY = (
     ),
     Habit(
         "prices in Ireland",
-        Kind.MONEY,
+        ValueKind.MONEY,
         "EUR",
         ("€12.50", "€1,250.00", "€9.99", "€999.00", "€12,004.90"),
         {
@@ -53,14 +53,14 @@ MONEY = (
     ),
     Habit(
         "fuel in Portugal",
-        Kind.MONEY,
+        ValueKind.MONEY,
         "EUR",
         ("1,859 €/l", "1,854 €/l", "1,799 €/l", "1,901 €/l", "1,849 €/l"),
         {"1,865 €/l": "1.865", "2,001 €/l": "2.001", "1,899 € / l": "1.899"},
     ),
     Habit(
         "prices in Germany",
-        Kind.MONEY,
+        ValueKind.MONEY,
         "EUR",
         ("19,99 €", "1.299,00 €", "5,– €", "249,- €", "12.500,00 €"),
         {
@@ -74,7 +74,7 @@ MONEY = (
     ),
     Habit(
         "prices in France",
-        Kind.MONEY,
+        ValueKind.MONEY,
         "EUR",
         ("19,99 €", "1\u202f299,00 €", "5 €", "249,50 €", "12\u202f500,00 €"),
         {
@@ -90,7 +90,7 @@ MONEY = (
     ),
     Habit(
         "prices in Switzerland",
-        Kind.MONEY,
+        ValueKind.MONEY,
         "CHF",
         ("1’299.00 CHF", "49.90 CHF", "5.– CHF", "12’500.00 CHF", "0.95 CHF"),
         {
@@ -110,14 +110,14 @@ MONEY = (
     ),
     Habit(
         "French Switzerland",
-        Kind.MONEY,
+        ValueKind.MONEY,
         "CHF",
         ("1\u202f299,00 CHF", "49,90 CHF", "5,00 CHF", "12\u202f500,00 CHF", "0,95 CHF"),
         {"1\u202f234,50 CHF": "1234.5", "CHF 12,35": "12.35", "1,234 CHF": "1.234"},
     ),
     Habit(
         "prices in the United States",
-        Kind.MONEY,
+        ValueKind.MONEY,
         "USD",
         ("$12.50", "$1,250.00", "$9.99", "$999.00", "$12,004.90"),
         {
@@ -136,14 +136,14 @@ MONEY = (
     ),
     Habit(
         "prices in Canada",
-        Kind.MONEY,
+        ValueKind.MONEY,
         "CAD",
         ("$12.50", "$1,250.00", "$9.99", "CA$999.00", "$12,004.90"),
         {"$1,234.56": "1234.56", "C$5.00": "5", "5.00 CAD": "5"},
     ),
     Habit(
         "prices in Britain",
-        Kind.MONEY,
+        ValueKind.MONEY,
         "GBP",
         ("£12.50", "£1,250.00", "£9.99", "£999.00", "£12,004.90"),
         {
@@ -157,7 +157,7 @@ MONEY = (
     ),
     Habit(
         "prices in Brazil",
-        Kind.MONEY,
+        ValueKind.MONEY,
         "BRL",
         ("R$ 12,50", "R$ 1.250,00", "R$ 9,99", "R$ 999,00", "R$ 12.004,90"),
         {
@@ -172,7 +172,7 @@ MONEY = (
     ),
     Habit(
         "the small ones",
-        Kind.MONEY,
+        ValueKind.MONEY,
         "CZK",
         ("1 299 Kč", "49,90 Kč", "12 500,00 Kč", "5 Kč", "999 Kč"),
         {"1\u00a0234,50 Kč": "1234.5", "12 345 Kč": "12345", "5 000 CZK": "5000"},

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.kinds import ValueKind
 from tests.support.stream_texts.habit import Habit
 
 NUMBERS = (
     Habit(
         "a Portuguese table of decimals",
-        Kind.DECIMAL,
+        ValueKind.DECIMAL,
         "",
         ("1.204,50", "987,25", "12.004,00", "3,75", "1.100.000,10"),
         {
@@ -26,7 +26,7 @@ NUMBERS = (
     ),
     Habit(
         "an English table of decimals",
-        Kind.DECIMAL,
+        ValueKind.DECIMAL,
         "",
         ("1,204.50", "987.25", "12,004.00", "3.75", "1,100,000.10"),
         {
@@ -44,7 +44,7 @@ NUMBERS = (
     ),
     Habit(
         "Portugal since the spelling with spaces",
-        Kind.DECIMAL,
+        ValueKind.DECIMAL,
         "",
         ("1 204,50", "987,25", "12 004,00", "3,75", "1 100 000,10"),
         {
@@ -60,7 +60,7 @@ NUMBERS = (
     ),
     Habit(
         "a German table of decimals",
-        Kind.DECIMAL,
+        ValueKind.DECIMAL,
         "",
         ("2.345,10", "45,00", "1.234.567,89", "0,99", "-12,5"),
         {
@@ -77,7 +77,7 @@ NUMBERS = (
     ),
     Habit(
         "a French table of decimals",
-        Kind.DECIMAL,
+        ValueKind.DECIMAL,
         "",
         ("2\u202f345,10", "45,00", "1\u202f234\u202f567,89", "0,99", "-12,5"),
         {
@@ -93,7 +93,7 @@ NUMBERS = (
     ),
     Habit(
         "a Swiss table of decimals",
-        Kind.DECIMAL,
+        ValueKind.DECIMAL,
         "",
         ("2’345.10", "45.00", "1’234’567.89", "0.99", "-12.5"),
         {
@@ -108,7 +108,7 @@ NUMBERS = (
     ),
     Habit(
         "India",
-        Kind.DECIMAL,
+        ValueKind.DECIMAL,
         "",
         ("1,23,456.78", "12,345.00", "99.5", "1,00,00,000", "7,89,012.3"),
         {
@@ -121,7 +121,7 @@ NUMBERS = (
     ),
     Habit(
         "what programs write",
-        Kind.DECIMAL,
+        ValueKind.DECIMAL,
         "",
         ("12.5", "1234.5678", "0.001", "98765.4", "3.0"),
         {
@@ -135,21 +135,21 @@ NUMBERS = (
     ),
     Habit(
         "science in Portuguese",
-        Kind.DECIMAL,
+        ValueKind.DECIMAL,
         "",
         ("1,5×10³", "6,02×10²³", "9,1×10⁻³¹", "3,0×10⁸", "1,6×10⁻¹⁹"),
         {"2,5×10⁴": "25000", "1,2 x 10^5": "120000", "6,67×10⁻³": "0.00667", "1,2E-3": "0.0012", "3,125×10²": "312.5"},
     ),
     Habit(
         "Arabic-Indic and full-width digits",
-        Kind.DECIMAL,
+        ValueKind.DECIMAL,
         "",
         ("١٬٢٣٤٫٥", "٩٨٧٫٢", "١٢٬٠٠٤٫٠", "٣٫٧٥", "٤٥٫٠"),
         {"١٢٬٣٤٥٫٦٧": "12345.67", "٠٫٥": "0.5", "٧٨٩": "789", "１２３": "123", "\u200f-٣٫٥": "-3.5"},
     ),
     Habit(
         "visitors of a Portuguese page",
-        Kind.INTEGER,
+        ValueKind.INTEGER,
         "",
         ("987 visitas", "1.003 visitas", "1.250 visitas", "999 visitas", "12.010 visitas"),
         {
@@ -165,7 +165,7 @@ NUMBERS = (
     ),
     Habit(
         "followers of an English page",
-        Kind.INTEGER,
+        ValueKind.INTEGER,
         "",
         ("987", "1,003", "1,250", "999", "12,010"),
         {
@@ -182,14 +182,14 @@ NUMBERS = (
     ),
     Habit(
         "balances of accountants",
-        Kind.DECIMAL,
+        ValueKind.DECIMAL,
         "",
         ("1,204.50", "(987.25)", "12,004.00", "(3.75)", "0.00"),
         {"(1,234.56)": "-1234.56", "(12)": "-12", "15.00": "15", "2,000.00-": "-2000", "(0.01)": "-0.01"},
     ),
     Habit(
         "the change of a share, in Portuguese",
-        Kind.PERCENTAGE,
+        ValueKind.PERCENTAGE,
         "%",
         ("+1,25 %", "−0,40 %", "0,00 %", "+3,10 %", "−2,75 %"),
         {
@@ -209,7 +209,7 @@ NUMBERS = (
     ),
     Habit(
         "rates in English",
-        Kind.PERCENTAGE,
+        ValueKind.PERCENTAGE,
         "%",
         ("4.25%", "3.9%", "-0.1%", "5.0%", "12.75%"),
         {
@@ -223,7 +223,7 @@ NUMBERS = (
     ),
     Habit(
         "rates in German",
-        Kind.PERCENTAGE,
+        ValueKind.PERCENTAGE,
         "%",
         ("4,25 %", "3,9 %", "-0,1 %", "5,0 %", "12,75 %"),
         {"1.234,5 %": "1234.5", "0,125 %": "0.125", "−1,5\u202f%": "-1.5", "3 Prozent": "3"},

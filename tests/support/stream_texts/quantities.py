@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tarantula.streams.kinds import Kind
+from tarantula.streams.kinds import ValueKind
 from tests.support.stream_texts.habit import Habit
 
 QUANTITIES = (
     Habit(
         "weather in Portuguese",
-        Kind.QUANTITY,
+        ValueKind.QUANTITY,
         "°C",
         ("12,5 °C", "9 °C", "−1,0 °C", "23,4 °C", "18 °C"),
         {
@@ -25,7 +25,7 @@ QUANTITIES = (
     ),
     Habit(
         "wind in Portuguese",
-        Kind.QUANTITY,
+        ValueKind.QUANTITY,
         "km/h",
         ("12 km/h", "9,5 km/h", "35 km/h", "101 km/h", "0 km/h"),
         {
@@ -41,14 +41,14 @@ QUANTITIES = (
     ),
     Habit(
         "pressure in Portuguese",
-        Kind.QUANTITY,
+        ValueKind.QUANTITY,
         "hPa",
         ("1.013 hPa", "998 hPa", "1.021,5 hPa", "1.009 hPa", "987,0 hPa"),
         {"1.018 hPa": "1018", "1013,25 hPa": "1013.25", "1015 mb": "1015", "101,3 kPa": "1013", "1 bar": "1000"},
     ),
     Habit(
         "distances in English",
-        Kind.QUANTITY,
+        ValueKind.QUANTITY,
         "km",
         ("1,204 km", "12.5 km", "987 km", "3.75 km", "12,000 km"),
         {
@@ -61,28 +61,28 @@ QUANTITIES = (
     ),
     Habit(
         "air",
-        Kind.QUANTITY,
+        ValueKind.QUANTITY,
         "µg/m³",
         ("12 µg/m³", "9,5 µg/m³", "35 µg/m³", "101 µg/m³", "7,25 µg/m³"),
         {"PM2.5: 12,5 µg/m³": "12.5", "13 ug/m3": "13", "0,5 mg/m³": "500", "8 μg/m³": "8"},
     ),
     Habit(
         "rain and reservoirs",
-        Kind.QUANTITY,
+        ValueKind.QUANTITY,
         "mm",
         ("1,2 mm", "0 mm", "12,5 mm", "33,0 mm", "0,4 mm"),
         {"3,5 l/m²": "3.5", "1,5 cm": "15", "7 mm": "7", "2 milímetros": "2", "1 in": "25.4"},
     ),
     Habit(
         "files",
-        Kind.QUANTITY,
+        ValueKind.QUANTITY,
         "MB",
         ("1.5 MB", "800 kB", "12 MB", "0.3 MB", "3.25 GB"),
         {"1.5 GB": "1500", "1 MiB": "1.048576", "512 KB": "0.512", "2048 bytes": "0.002048", "4 GiB": "4294.967296"},
     ),
     Habit(
         "electricity in German",
-        Kind.QUANTITY,
+        ValueKind.QUANTITY,
         "MWh",
         ("1.204,5 MWh", "987,2 MWh", "12.004 MWh", "3,75 MWh", "45,0 MWh"),
         {"12.345 MWh": "12345", "1,5 GWh": "1500", "250 kWh": "0.25", "2 Mio. kWh": "2000", "3,6 TWh": "3600000"},
@@ -92,14 +92,14 @@ QUANTITIES = (
 DURATIONS = (
     Habit(
         "lengths of films",
-        Kind.DURATION,
+        ValueKind.DURATION,
         "",
         ("1:52:10", "58:03", "2:01:00", "3:15", "12:40"),
         {"1:23:45": "5025", "12:34": "754", "0:59": "59", "100:00": "6000"},
     ),
     Habit(
         "waiting in Portuguese",
-        Kind.DURATION,
+        ValueKind.DURATION,
         "",
         ("5 minutos", "1 hora", "1 hora e 5 minutos", "45 minutos", "2 dias"),
         {
@@ -117,7 +117,7 @@ DURATIONS = (
     ),
     Habit(
         "travelling in English",
-        Kind.DURATION,
+        ValueKind.DURATION,
         "",
         ("2h 5m", "45m", "1h", "3h 59m", "12m"),
         {
@@ -134,7 +134,7 @@ DURATIONS = (
     ),
     Habit(
         "travelling in German and French",
-        Kind.DURATION,
+        ValueKind.DURATION,
         "",
         ("1 Std. 5 Min.", "45 Minuten", "2 Stunden", "1 heure", "3 jours"),
         {
@@ -147,7 +147,7 @@ DURATIONS = (
     ),
     Habit(
         "laps",
-        Kind.DURATION,
+        ValueKind.DURATION,
         "",
         ("1:24.310", "1:25.002", "1:23.998", "1:24.555", "59.871 s"),
         {"1:23.456": "83.456", "1:23,4": "83.4", "58.5 s": "58.5", "350 ms": "0.35"},
