@@ -9,8 +9,8 @@ from threading import Event
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process_part_saying import log_to_stdout
-from tarantula.lifecycle.daemon_part_daemon import running_daemon
+from tarantula.core.process import log_to_stdout
+from tarantula.lifecycle.daemon import running_daemon
 
 
 def main() -> None:

@@ -17,12 +17,11 @@ from tarantula.core.urls import key_of
 from tarantula.lifecycle.schedule import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
-from tarantula.search.ranks.pagerank_part_weights import BEST_PAGE_FACTOR
+from tarantula.search.ranks.pagerank import BEST_PAGE_FACTOR
 from tarantula.search.texts.content import ExtractedText
 from tarantula.search.texts.reader import store_texts
 from tarantula.search.texts.similarity import SIGNATURE_BYTES
-from tarantula.store.documents import DocumentOutcome, DocumentTable
-from tarantula.store.documents_part_found import DiscoveredUrl
+from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTable
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document, LinkWeight
 

@@ -16,13 +16,12 @@ from sqlalchemy import text
 
 from benchmarks.large_items import new_item
 from benchmarks.postgresql import postgresql
-from tarantula.accounts.roles import Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
-from tarantula.services import documents_part_documents
+from tarantula.services import documents
 from tarantula.services.context import ServiceContext
-from tarantula.services.documents_part_documents import DocumentFilters
+from tarantula.services.documents import DocumentFilters
 from tarantula.tables.publications import Item
 
 SERVERS = 5000
@@ -119,7 +118,7 @@ def _ask(desk: ServiceContext, urn: str, filters: DocumentFilters) -> dict[str, 
         after, rows, whole, number = None, 0, 0.0, 0
         while number == 0 or (after is not None and rows < 50):
             began = time.perf_counter()
-            page = documents_part_documents.list_documents(desk, urn, filters, 50, after)
+            page = documents.list_documents(desk, urn, filters, 50, after)
             taken = time.perf_counter() - began
             slowest, whole, number = max(slowest, taken), whole + taken, number + 1
             after, rows = page.next, rows + len(page.rows)

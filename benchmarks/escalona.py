@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tarantula.frontier.escalona import UrlScheduler
-from tarantula.frontier.escalona_part_escalona_file import CommandFile
+from tarantula.frontier.escalona import CommandFile, UrlScheduler
 from tarantula.frontier.strategies import STRATEGIES
 
 MILLION = 1_000_000

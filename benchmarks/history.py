@@ -20,7 +20,7 @@ from sqlalchemy import select, text
 
 from benchmarks.documents import on_postgresql, on_sqlite
 from tarantula.core.database import Database
-from tarantula.core.process_part_garbage import collect_and_freeze
+from tarantula.core.process import collect_and_freeze
 from tarantula.store.bulk import chunks
 from tarantula.streams.history import NewEvent, aggregate_levels, points, series_of, store_events
 from tarantula.streams.sources import registry

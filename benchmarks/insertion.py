@@ -16,18 +16,15 @@ from benchmarks.large_items import fill, new_item
 from benchmarks.postgresql import postgresql
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
-from tarantula.core.process_part_garbage import collect_and_freeze
+from tarantula.core.process import collect_and_freeze
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
 from tarantula.frontier.queues import WINDOW_SIZE
-from tarantula.store.commit_group_part_group import FinishedDocument
-from tarantula.store.documents import DocumentOutcome, DocumentTable
-from tarantula.store.documents_part_found import DiscoveredUrl
+from tarantula.store.commit_group import FinishedDocument
+from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
 from tarantula.store.warc_writer import WarcWriter
-from tarantula.store.writer import Writer
-from tarantula.store.writer_part_rows import RowWriter
-from tarantula.store.writer_part_shorter_ways import DepthUpdater
+from tarantula.store.writer import DepthUpdater, RowWriter, Writer
 from tarantula.tables.publications import Document, LinkRow
 from tests.sites.large import LINKS
 

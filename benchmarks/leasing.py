@@ -24,8 +24,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.frontier.queues import WINDOW_SIZE
 from tarantula.store.documents import DocumentTable
-from tarantula.store.leases import ItemLeases
-from tarantula.store.leases_part_server_leases import HEARTBEAT_SECONDS, LEASE_SAFE_SECONDS
+from tarantula.store.leases import HEARTBEAT_SECONDS, LEASE_SAFE_SECONDS, ItemLeases
 from tarantula.tables.publications import Item
 
 COLLECTORS = (1, 10, 100, 200)

@@ -13,7 +13,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.corestats import CoreStats as ScrapyCoreStats
 
-from tarantula.core.process_part_garbage import collect_and_freeze
+from tarantula.core.process import collect_and_freeze
 from tarantula.core.states import DocumentState
 from tarantula.crawl.responses import failed_document
 from tarantula.crawl.terminal import TerminalProgress

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tarantula import signals
 from tarantula.core.errors import TarantulaError
-from tarantula.crawl.responses_part_retrying import retry_entry
+from tarantula.crawl.responses import retry_entry
 from tarantula.engine.component import Component
 from tarantula.items import CollectedDocument
 from tarantula.streams.reading.answers import ReadAttempt

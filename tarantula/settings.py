@@ -47,7 +47,7 @@ DOWNLOADER_MIDDLEWARES = {
 }
 
 # 3. The exchange with the server.
-DOWNLOADER = "tarantula.engine.downloader_part_downloader.FrontierDownloader"
+DOWNLOADER = "tarantula.engine.downloader.FrontierDownloader"
 DOWNLOAD_HANDLERS = {
     "http": "tarantula.engine.downloader.ExchangeDownloadHandler",
     "https": "tarantula.engine.downloader.ExchangeDownloadHandler",
@@ -58,8 +58,8 @@ DOWNLOAD_WARNSIZE = 0
 # 4. What the spider made of it, on its way back.
 SPIDER_MIDDLEWARES = {
     # Nearest to the spider. One's own middlewares stand between these two.
-    "tarantula.middlewares_part_spidermiddlewares.LinkUnpackMiddleware": 990,
-    "tarantula.middlewares_part_spidermiddlewares.LinkPackMiddleware": 10,
+    "tarantula.middlewares.LinkUnpackMiddleware": 990,
+    "tarantula.middlewares.LinkPackMiddleware": 10,
     # Every answer is a document, whatever its code.
     "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,
     # Scope answers for depth and length.

@@ -22,7 +22,7 @@ import bm25s
 import Stemmer
 
 from tarantula.search.index.storage import SearchIndex
-from tarantula.search.queries.builder_part_asking import MatchMode, QueryBuilder
+from tarantula.search.queries.builder import MatchMode, QueryBuilder
 from tarantula.search.queries.parser import ParsedQuery, QueryWords
 from tarantula.search.texts.words import STEMMERS, exact_analyzer
 from tests.support.index_entries import entry

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.roles import Person
 from tarantula.tables.publications import AuditEntry
 
 

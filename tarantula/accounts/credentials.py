@@ -1,7 +1,9 @@
-"""Passwords, which nobody can read once they are stored."""
+"""Passwords, hashed with argon2; secrets of sessions and tokens, which are random and stored only as digests."""
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from functools import cache
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
@@ -61,3 +63,13 @@ def _hasher() -> PasswordHasher:
 @cache
 def _nobodys() -> str:
     return _hasher().hash("the password of nobody")
+
+
+def new_secret() -> str:
+    """Return a secret that nobody can guess."""
+    return secrets.token_urlsafe(32)
+
+
+def secret_digest(secret: str) -> str:
+    """Return what is stored of a secret. It is long and random, so one fast hash is enough."""
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

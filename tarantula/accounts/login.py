@@ -1,4 +1,4 @@
-"""Whoever cannot log in has to wait, longer every time: by the name that was tried, and by the address."""
+"""Log in with a name and a password; failed logins delay the next, by name and by address."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from tarantula.accounts import accounts, audit, sessions
+from tarantula.accounts.credentials import hash_password, needs_rehash, verify_password
+from tarantula.accounts.roles import Person, Role
+from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.tables.publications import FailedLogin
 
@@ -90,3 +94,28 @@ def _wait(row: FailedLogin, limit: LoginLimit, now: datetime) -> int:
     seconds = pause_seconds(row.failures, limit)
     left = row.at + timedelta(seconds=seconds) - now
     return max(0, -(-left // timedelta(seconds=1))) if seconds else 0
+
+
+def log_in(database: Database, name: str, password: str, address: str) -> str | None:
+    """Begin a session, and return its secret; nothing if the name and the password do not belong together.
+
+    Whoever failed too often is refused before the password is looked at.
+    """
+    known = name if accounts.is_valid_name(name) else None
+    with database.session() as session:
+        count_attempt(session, known, address)
+    with database.reading() as session:
+        account = accounts.find(session, name)
+        stored = account.password if account and account.disabled_at is None else None
+    if not verify_password(password, stored) or stored is None:
+        return None
+    renewed = hash_password(password) if needs_rehash(stored) else None
+    with database.session() as session:
+        account = accounts.find(session, name)
+        if account is None or account.disabled_at is not None or account.password != stored:
+            return None
+        if renewed is not None:
+            account.password = renewed
+        clear_failures(session, name, address)
+        audit.record(session, Person(name, Role(account.role), account.id), "login", name, address=address)
+        return sessions.begin_session(session, account, name)

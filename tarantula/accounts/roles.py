@@ -1,8 +1,9 @@
-"""What somebody may do."""
+"""Roles, and the person who acts in one."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from tarantula.core.errors import TarantulaError
 
@@ -44,3 +45,21 @@ def parse_role(text: str) -> Role:
         return Role(text.strip().lower())
     except ValueError:
         raise TarantulaError(f"{text[:40]!r} is not a role. Write one of: {', '.join(Role)}.") from None
+
+
+class Person(NamedTuple):
+    """Who it is, for as long as a request lasts."""
+
+    name: str
+    role: Role
+    account_id: int | None = None
+    """Nothing for whoever came by the link that is printed while there is no account, or typed a command."""
+    session: str | None = None
+    """The digest of the session in the browser, which may end while a page is open."""
+    token: str | None = None
+    """The name of the token that a program showed."""
+
+    def check(self, needed: Role) -> None:
+        """Refuse what needs another role."""
+        if not self.role.allows(needed):
+            raise NotAllowed(f"{self.name} is {self.role.somebody}, and this needs {needed.somebody}.")

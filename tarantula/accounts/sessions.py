@@ -8,9 +8,8 @@ from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from tarantula.accounts import accounts
-from tarantula.accounts.credentials_part_secrets import new_secret, secret_digest
-from tarantula.accounts.roles import NotAllowed, Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.credentials import new_secret, secret_digest
+from tarantula.accounts.roles import NotAllowed, Person, Role
 from tarantula.tables.publications import Account, LoginSession
 
 MAX_SESSION_DURATION = timedelta(hours=12)

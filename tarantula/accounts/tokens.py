@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.accounts.credentials_part_secrets import new_secret, secret_digest
-from tarantula.accounts.roles import Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.credentials import new_secret, secret_digest
+from tarantula.accounts.roles import Person, Role
 from tarantula.accounts.sessions import SEEN_RESOLUTION
 from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.tables.publications import Account, Token

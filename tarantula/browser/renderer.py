@@ -25,7 +25,7 @@ from tarantula.fetch.errors import DownloadError, FetchAbandoned
 from tarantula.items import CollectedDocument
 from tarantula.links.extract import extract_links
 from tarantula.links.link import LinkKind
-from tarantula.scope.rule_part_candidate import Candidate
+from tarantula.scope.rule import Candidate
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

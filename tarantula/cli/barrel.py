@@ -1,4 +1,4 @@
-"""``tarantula barrel``."""
+"""``tarantula barrel`` and ``tarantula gateway``: the processes that answer searches."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import uvloop
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process_part_saying import log_to_stdout
+from tarantula.core.process import log_to_stdout
 from tarantula.core.sockets import listener_url, open_listener
 from tarantula.search import check_available
+from tarantula.search.barrels.gateway import run_gateway
 
 WILDCARD_HOSTS = ("0.0.0.0", "::", "")
 
@@ -33,8 +34,7 @@ def barrel(
 ) -> None:
     """Answer searches from an index of its own, for gateways, until Ctrl-C."""
     check_available()
-    from tarantula.search.barrels.barrel import BarrelService
-    from tarantula.search.barrels.barrel_part_barrel_process import open_barrel_index, run_barrel
+    from tarantula.search.barrels.barrel import BarrelService, open_barrel_index, run_barrel
 
     if host in WILDCARD_HOSTS and not address:
         raise TarantulaError(f"No gateway finds a barrel at {host!r}. Say where it is found, with --address.")
@@ -45,3 +45,16 @@ def barrel(
         log_to_stdout()
         print(address, flush=True)
         uvloop.run(run_barrel(BarrelService(database, index, address), taken))
+
+
+def gateway(
+    host: Annotated[
+        str, typer.Option("--host", help="The address to listen on; only this machine reaches 127.0.0.1.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="The port; 0 is any that is free.")] = 7700,
+) -> None:
+    """Answer searches by asking barrels, wherever they are, until Ctrl-C."""
+    with open_database(Config()) as database, open_listener(host, port) as taken:
+        log_to_stdout()
+        print(listener_url(host, taken), flush=True)
+        uvloop.run(run_gateway(database, taken))

@@ -13,9 +13,8 @@ from rich.console import Console
 from rich.text import Text
 from sqlalchemy.orm import Session
 
-from tarantula.archive.diff.items import DiffSummary, DocumentDifference, ItemComparison, difference_at
-from tarantula.archive.diff.items_part_delta import DocumentChange
-from tarantula.archive.diff.pages_part_page_diff import compare_documents
+from tarantula.archive.diff.items import DiffSummary, DocumentChange, DocumentDifference, ItemComparison, difference_at
+from tarantula.archive.diff.pages import compare_documents
 from tarantula.archive.diff.text import DiffLine, DiffPiece, TextDiff
 from tarantula.cli.terminal import console
 from tarantula.core.config import Config

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tarantula.frontier.escalona_part_escalona_file import run_command_file
+from tarantula.frontier.escalona import run_command_file
 
 
 def escalona(

@@ -1,4 +1,4 @@
-"""``tarantula publication``: add, list, show, edit, remove, import, export."""
+"""``tarantula publication`` and ``tarantula why``: describe publications, and explain the scope of one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import typer
 
 from tarantula.cli.nouns import noun_group
 from tarantula.cli.options import typed_fields, with_fields
-from tarantula.cli.terminal import console, local_time, table, write_json
-from tarantula.cli.terminal_part_files import read_text
+from tarantula.cli.terminal import console, local_time, read_text, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
+from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration
-from tarantula.lifecycle.schedule_part_planning import next_due_of
+from tarantula.lifecycle.schedule import next_due_of
+from tarantula.links.link import LinkKind
 from tarantula.publications import registry, toml
 from tarantula.publications.config import read_config
+from tarantula.publications.fields import check_type
+from tarantula.publications.scope import scope_of
 from tarantula.tables.publications import Publication
 
 app = noun_group("publication")
@@ -155,3 +158,35 @@ def _shown(field: str, value: Any) -> str:
     if isinstance(value, dict):
         return "\n".join(f"{key} = {part}" for key, part in value.items())
     return "; ".join(value) if isinstance(value, list) else str(value)
+
+
+def why(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The publication.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="What is asked about.")],
+    mime: Annotated[str | None, typer.Option("--type", metavar="MIME", help="Suppose that it is of this type.")] = None,
+    size: Annotated[int | None, typer.Option("--size", min=0, help="Suppose that it has so many bytes.")] = None,
+    depth: Annotated[int, typer.Option("--depth", min=0, help="Suppose that it is so many links away.")] = 1,
+    requisite: Annotated[
+        bool, typer.Option("--requisite", help="Suppose that a page needs it: an image, a style.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """Say whether a URL belongs to a publication, and which rule decided."""
+    if mime is not None:
+        _check(mime)
+    with open_database() as database, database.reading() as session:
+        publication = registry.get_publication(session, name)
+        scope = scope_of(session, registry.config_of(publication), publication.id)
+    kind = LinkKind.REQUISITE if requisite else LinkKind.NAVIGATION
+    verdict = scope.explain(url, depth=depth, kind=kind, media_type=mime, size=size)
+    if as_json:
+        write_json(verdict._asdict())
+    else:
+        print(f"{'accepted' if verdict.accepted else 'refused'} by {verdict.rule}: {verdict.reason}")
+
+
+def _check(mime: str) -> None:
+    try:
+        check_type(mime)
+    except ValueError as error:
+        raise TarantulaError(str(error)) from error

@@ -14,7 +14,7 @@ from tarantula.archive.quality.report import ItemReport, ReportTotals
 from tarantula.archive.quality.report import make_report as count
 from tarantula.cli.terminal import console, table, write_json
 from tarantula.core.database import open_database
-from tarantula.freshness.report_part_standing import FreshnessReport
+from tarantula.freshness.report import FreshnessReport
 from tarantula.store import listings
 
 DEFAULT_SERVERS = 20

@@ -1,21 +1,158 @@
-"""``tarantula revisit``: plan, estimators, simulate, figures."""
+"""``tarantula revisit``: plan visits, compare estimators, simulate policies, draw figures."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
 from tarantula.cli import revisit_options as options
 from tarantula.cli.nouns import noun_group
-from tarantula.cli.revisit_options_part_needing import require_numeric_packages
-from tarantula.cli.revisit_part_revisit_estimators import estimators
-from tarantula.cli.revisit_part_revisit_plan import plan
+from tarantula.cli.revisit_options import require_numeric_packages
 from tarantula.cli.terminal import console, progress_bar, table, write_json
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.times import format_duration, parse_duration
+from tarantula.publications import registry
 
 if TYPE_CHECKING:
+    from tarantula.freshness.plan_summary import VisitPlanSummary
     from tarantula.revisit.experiments.experiment import ExperimentResult
+    from tarantula.revisit.rates.estimators import EstimatorError
+
+MAX_SERVERS_SHOWN = 20
+"""That are shown on a screen."""
+
+
+def plan(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The publication.")],
+    horizon: Annotated[
+        str | None, typer.Option("--horizon", help="For how long: 24h, 7d; until the next item is due unless told.")
+    ] = None,
+    visits: Annotated[
+        int | None, typer.Option("--visits", help="Most visits; what the delay allows, up to a million, unless told.")
+    ] = None,
+    policy: Annotated[
+        str, typer.Option("--policy", help="Which pages, and when: lasting, aged, uniform, psp, mp2, m-wolf, slotted.")
+    ] = "lasting",
+    weights: Annotated[str, typer.Option("--weights", help="What pages count: equal, or depth.")] = "equal",
+    first: Annotated[int, typer.Option("--first", min=0, help="How many of the first visits are shown.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """Show which pages of a publication would be visited when, and how fresh that is believed to keep it."""
+    found = _plan(name, _seconds(horizon), visits, policy, weights, first)
+    if as_json:
+        write_json(found.as_dict())
+    else:
+        _show(found)
+
+
+def _plan(
+    name: str, horizon: float | None, visits: int | None, policy: str, weights: str, first: int
+) -> VisitPlanSummary:
+    installation, now = Config(), datetime.now(UTC)
+    with open_database(installation) as database, database.reading() as session:
+        publication = registry.get_publication(session, name)
+        with require_numeric_packages():
+            from tarantula.freshness.limits import horizon_of
+            from tarantula.freshness.plan import plan_visits
+            from tarantula.freshness.plan_summary import summarize_plan
+        visits = registry.config_of(publication).refresh_visits if visits is None else visits
+        seconds = horizon_of(installation, publication, now) if horizon is None else horizon
+        made = plan_visits(
+            session, publication, horizon=seconds, begins_at=now, visits=visits, policy=policy, weights=weights
+        )
+        return summarize_plan(session, made, first)
+
+
+def _seconds(horizon: str | None) -> float | None:
+    try:
+        seconds = parse_duration(horizon)
+    except ValueError as error:
+        raise TarantulaError(f"The horizon: {error}") from error
+    return None if seconds is None else float(seconds)
+
+
+def _show(found: VisitPlanSummary) -> None:
+    screen = console()
+    screen.print(f"{found.publication}: {found.visits:,} visits in {_duration(found.horizon)}", style="bold")
+    screen.print(
+        f"{found.pages:,} {'page' if found.pages == 1 else 'pages'} of {found.item}, "
+        f"{found.never_revisited:,} of them never visited again so far; "
+        f"{found.pages_visited:,} would be visited, and {found.changes_expected:,.0f} visits are believed to find a "
+        f"change. {_percent(found.fresh_now)} of the pages are believed to be as on their servers now."
+    )
+    screen.print(_freshness(found))
+    screen.print(_servers(found))
+    if len(found.servers) > MAX_SERVERS_SHOWN:
+        screen.print(f"… and {len(found.servers) - MAX_SERVERS_SHOWN:,} servers more; --json has them all.")
+    if found.first_visits:
+        screen.print(_first_visits(found))
+
+
+def _freshness(found: VisitPlanSummary) -> Table:
+    drawn = table("over that time", "fresh", numbers=("fresh",), title="\nFreshness")
+    drawn.add_row(f"visited by this plan ({found.policy})", _percent(found.freshness))
+    drawn.add_row("all visited in turn, by as many visits", _percent(found.freshness_uniform))
+    drawn.add_row("none visited", _percent(found.freshness_unvisited))
+    return drawn
+
+
+def _servers(found: VisitPlanSummary) -> Table:
+    numbers = ("pause", "pages", "visits", "fresh")
+    drawn = table("server", *numbers, "Last-Modified", numbers=numbers, whole="server", title="\nServers")
+    for row in found.servers[:MAX_SERVERS_SHOWN]:
+        pause = "never" if row.pause is None else f"{row.pause:g} s"
+        counts = (f"{row.pages:,}", f"{row.visits:,}", _percent(row.freshness))
+        drawn.add_row(row.server, pause, *counts, row.last_modified)
+    return drawn
+
+
+def _first_visits(found: VisitPlanSummary) -> Table:
+    numbers = ("changes a day", "chance")
+    drawn = table("at", *numbers, "why", "page", numbers=numbers, whole="at", title="\nThe first visits")
+    for visit in found.first_visits:
+        at = f"{datetime.fromisoformat(visit.due_at).astimezone():%Y-%m-%d %H:%M:%S}"
+        drawn.add_row(at, f"{visit.rate_a_day:.3g}", _percent(visit.chance), visit.why, visit.url)
+    return drawn
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _duration(seconds: float) -> str:
+    return format_duration(int(seconds)) or f"{seconds:g} s"
+
+
+def estimators(
+    visits: Annotated[int, typer.Option("--visits", min=1, max=1000, help="How many, at even gaps.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+) -> None:
+    """Show by how much the estimators of rates miss, counted over all that visits may find."""
+    with require_numeric_packages():
+        from tarantula.revisit.rates.estimators import estimator_errors
+    rows = estimator_errors(visits=visits)
+    if as_json:
+        write_json([row.as_dict() for row in rows])
+        return
+    numbers = ("Cho's", "most likely", "with a prior", "with a wrong prior")
+    title = f"Bias and error (in percent of the rate) after {visits} visits"
+    drawn = table("changes a gap", *numbers, numbers=("changes a gap", *numbers), title=title)
+    for row in rows:
+        drawn.add_row(f"{row.changes:g}", *map(miss_text, row.all))
+    console().print(drawn)
+
+
+def miss_text(miss: EstimatorError) -> str:
+    """Write a bias, an error, and how often there is no bound."""
+    endless = f", {100 * miss.infinite:.1f} % infinite" if miss.infinite > 0.0005 else ""
+    return f"{100 * miss.bias:+.1f} ± {100 * miss.error:.0f}{endless}"
+
 
 app = noun_group("revisit")
 app.command()(plan)
@@ -62,7 +199,7 @@ def figures(
 ) -> None:
     """Draw how stale every policy leaves a web, and write the numbers into revisit.md."""
     with require_numeric_packages():
-        from tarantula.revisit.experiments import figures_part_figures_page
+        from tarantula.revisit.experiments import figures as figures_part_figures_page
 
         experiment, varied = options.read_experiment(**typed), options.increasing_numbers(thetas, "--thetas")
         done = 0

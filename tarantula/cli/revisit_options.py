@@ -1,9 +1,10 @@
-"""The options of an experiment with a web that does not exist, for every command that makes one."""
+"""Options of a simulated experiment, and the check that the numeric packages are installed."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -73,8 +74,7 @@ def with_experiment(*leaving_out: str) -> Callable[[Command], Command]:
 def read_experiment(**typed: Any) -> Experiment:
     """Return the experiment that was typed; what cannot be is as usual."""
     typed = {name: choice.usual for name, choice in EXPERIMENT_OPTIONS.items()} | typed
-    from tarantula.revisit.experiments.experiment import Experiment
-    from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb
+    from tarantula.revisit.experiments.experiment import Experiment, SyntheticWeb
     from tarantula.revisit.model import ModelReading
 
     if typed["unit"] not in UNIT_SECONDS:
@@ -168,3 +168,14 @@ def _shares(text: str) -> dict[ChangeLaw, float]:
     if not shares:
         raise TarantulaError(f"A mixture has at least one law. There are: {', '.join(laws)}.")
     return shares
+
+
+@contextmanager
+def require_numeric_packages() -> Iterator[None]:
+    """Say what to install where the packages that count are missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise TarantulaError(
+            f"Revisits are planned with {error.name}. Install it with: pip install 'tarantula[revisit]'"
+        ) from error

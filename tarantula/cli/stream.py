@@ -11,14 +11,25 @@ from tarantula.cli.nouns import noun_group
 from tarantula.cli.streams import alert as stream_alert
 from tarantula.cli.streams import history as stream_history
 from tarantula.cli.streams.categories import categories, make
-from tarantula.cli.streams.reading import poll, read
-from tarantula.cli.streams.reading_part_aside import aside
-from tarantula.cli.streams.source_options import fields_without
-from tarantula.cli.streams.source_options_part_options import source_changes, with_source
-from tarantula.cli.streams.source_options_part_shown import LIST_COLUMNS, list_cells, source_dict, value_text
-from tarantula.cli.terminal import console, progress_bar, table, write_json, write_json_rows
-from tarantula.cli.terminal_part_files import read_text
-from tarantula.cli.terminal_part_long_table import write_long_table
+from tarantula.cli.streams.reading import aside, poll, read
+from tarantula.cli.streams.source_options import (
+    LIST_COLUMNS,
+    fields_without,
+    list_cells,
+    source_changes,
+    source_dict,
+    value_text,
+    with_source,
+)
+from tarantula.cli.terminal import (
+    console,
+    progress_bar,
+    read_text,
+    table,
+    write_json,
+    write_json_rows,
+    write_long_table,
+)
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.streams.sources import files, registry

@@ -14,9 +14,14 @@ from tarantula.core.database import Database, open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState
 from tarantula.lifecycle.coordinator import check_can_begin
-from tarantula.lifecycle.processes_part_starting import LocalProcessStarter
-from tarantula.lifecycle.suggestions import AcceptedSuggestion, accept_suggestion, check_suggestion
-from tarantula.lifecycle.suggestions_part_suggested import SuggestionStatus, suggestion_status
+from tarantula.lifecycle.processes import LocalProcessStarter
+from tarantula.lifecycle.suggestions import (
+    AcceptedSuggestion,
+    SuggestionStatus,
+    accept_suggestion,
+    check_suggestion,
+    suggestion_status,
+)
 from tarantula.store.listings import find_item
 
 POLL_SECONDS = 0.2

@@ -1,19 +1,23 @@
-"""What the commands have in common when they show something."""
+"""Terminal input and output of the commands: tables, JSON, progress bars, text files."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from textwrap import indent
+from pathlib import Path
+from textwrap import indent, wrap
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+
+from tarantula.core.errors import TarantulaError
 
 FILE_WIDTH = 1000
 """Columns, where nobody looks at a screen: nothing is cut short on its way to a file."""
@@ -63,3 +67,35 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
     ) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+COLUMN_GAP = 2
+"""Spaces between two columns."""
+MIN_LAST_COLUMN_WIDTH = 20
+"""Letters of the last column, however little room there is."""
+
+
+def write_long_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a table; what is too long for the last column goes on in the next line."""
+    written = list(rows)
+    widths = [max(map(cell_len, cells)) + COLUMN_GAP for cells in zip(columns, *written, strict=True)][:-1]
+    screen = console()
+    left = max(screen.width - sum(widths), MIN_LAST_COLUMN_WIDTH)
+    screen.print(_line(columns, widths), style="dim", no_wrap=True, overflow="ignore", crop=False)
+    for cells in written:
+        first, *others = wrap(cells[-1], left) or [""]
+        sys.stdout.write(f"{_line([*cells[:-1], first], widths)}\n")
+        sys.stdout.writelines(f"{' ' * sum(widths)}{line}\n" for line in others)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    filled = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False)]
+    return ("".join(filled) + cells[-1]).rstrip()
+
+
+def read_text(file: Path) -> str:
+    """Return the text of a file; ``-`` is what comes in."""
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TarantulaError(f"{file} is not a text in UTF-8.") from error

@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 
 from tarantula.accounts import accounts
-from tarantula.accounts.roles import Role, parse_role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.roles import Person, Role, parse_role
 from tarantula.cli.nouns import noun_group
 from tarantula.cli.terminal import console, local_time, table, write_json
 from tarantula.core.config import Config

@@ -1,4 +1,4 @@
-"""``tarantula web``."""
+"""``tarantula web`` and ``tarantula serve``: the management pages, without and with the daemon."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import typer
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.errors import TarantulaError
+from tarantula.core.process import log_to_stdout
 from tarantula.core.sockets import is_loopback, listener_url
+from tarantula.lifecycle.daemon import running_daemon
 
 Host = Annotated[str, typer.Option("--host", help="The address to listen on; only this machine reaches 127.0.0.1.")]
 Port = Annotated[int, typer.Option("--port", help="The port of the pages; 0 is any that is free.")]
@@ -55,9 +57,8 @@ def run_pages(
 ) -> None:
     """Serve the pages until Ctrl-C; *meanwhile* something else goes on."""
     try:
-        from tarantula.web.app_part_origins import create_apps
-        from tarantula.web.app_part_serving import serve
-        from tarantula.web.auth_part_gate import Authenticator
+        from tarantula.web.app import create_apps, serve
+        from tarantula.web.auth import Authenticator
     except ModuleNotFoundError as error:
         raise TarantulaError(f"The pages need {error.name}. Install them with: pip install 'tarantula[web]'") from error
     installation.make_home()
@@ -83,3 +84,15 @@ def _check_accounts(database: Database, host: str) -> bool:
             "Make one with `tarantula user add NAME`, then start it again."
         )
     return has_accounts
+
+
+def serve(
+    host: Host = DEFAULT_ADDRESS.host,
+    port: Port = DEFAULT_ADDRESS.port,
+    replay_port: ReplayPort = DEFAULT_ADDRESS.replay_port,
+    replay_address: ReplayAddress = DEFAULT_ADDRESS.replay_address,
+) -> None:
+    """Start the management pages and the daemon, until Ctrl-C."""
+    installation = Config()
+    log_to_stdout()
+    run_pages(installation, ListenAddress(host, port, replay_port, replay_address), running_daemon(installation))

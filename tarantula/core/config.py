@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from tarantula import __version__
 from tarantula.core.errors import TarantulaError
-from tarantula.core.times_part_zones import parse_zone, zone_named
+from tarantula.core.times import parse_zone, zone_named
 
 PYWB_CONFIG = """\
 # So that pywb, started in this directory, serves every item as a collection, and all of them as another.

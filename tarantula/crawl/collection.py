@@ -1,4 +1,4 @@
-"""One collector at work on one item: the stages, put together."""
+"""One collector at work on one item: frontier, scope, politeness, discovery and writer put together."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from tarantula import __version__
 from tarantula.core.columns import storable_text
@@ -16,7 +17,6 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import DocumentState
-from tarantula.crawl.collection_part_current_wishes import ItemControl
 from tarantula.crawl.discovery import Discovery
 from tarantula.fetch.errors import RefusedByRule
 from tarantula.fetch.exchange import Exchange, ResponseHead
@@ -27,20 +27,74 @@ from tarantula.frontier.queues import WINDOW_SIZE
 from tarantula.frontier.strategies import load_strategy
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.links.link import Link
+from tarantula.publications import servers
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.scope import may_visit_private
 from tarantula.scope.scope import Scope
-from tarantula.store.commit_group_part_group import CommitResult, FinishedDocument, RefillRequest
+from tarantula.store.commit_group import CommitResult, FinishedDocument, RefillRequest
 from tarantula.store.documents import DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
-from tarantula.store.previous_captures import PreviousCaptures
-from tarantula.store.previous_captures_part_unmodified import NO_KEPT_HEADERS, headers_to_keep, restore_or_forget
-from tarantula.store.visits import VisitProgress, VisitTable
-from tarantula.store.visits_part_visited import VisitSettlement
+from tarantula.store.previous_captures import NO_KEPT_HEADERS, PreviousCaptures, headers_to_keep, restore_or_forget
+from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON
+from tarantula.store.visits import VisitProgress, VisitSettlement, VisitTable
 from tarantula.store.warc_writer import WarcWriter
-from tarantula.store.writer import Writer
-from tarantula.store.writer_part_rows import RowWriter
-from tarantula.store.writer_part_shorter_ways import DepthUpdater
+from tarantula.store.writer import DepthUpdater, RowWriter, Writer
+from tarantula.tables.publications import Item
+
+
+class ItemControl:
+    """Reads them from the database, and sees that the stages go by them."""
+
+    def __init__(
+        self,
+        item_id: int,
+        deadline: datetime | None,
+        leases: ItemLeases,
+        scope: Scope,
+        politeness: Politeness,
+        discovery: Discovery,
+    ) -> None:
+        self._item_id = item_id
+        self._deadline = deadline
+        self._stop_wanted = False
+        self._leases = leases
+        self._scope = scope
+        self._politeness = politeness
+        self._discovery = discovery
+        self._known: tuple[Any, ...] = ()
+        self._counted: set[str] = set()
+
+    @property
+    def over(self) -> str | None:
+        """Why the item may not be collected any longer, if it may not."""
+        if self._stop_wanted:
+            return STOPPED_REASON
+        return DEADLINE_REASON if self._deadline is not None and self._deadline <= datetime.now(UTC) else None
+
+    def read(self, connection: Connection) -> None:
+        """Go by what was decided meanwhile: the deadline, a wish to stop, the servers and their settings."""
+        found = connection.execute(
+            select(Item.publication_id, Item.configuration, Item.deadline, Item.stop_wanted_at).where(
+                Item.id == self._item_id
+            )
+        ).one()
+        self._deadline, self._stop_wanted = found.deadline, found.stop_wanted_at is not None
+        settings = servers.effective_server_settings(connection, found.publication_id)
+        self._count_asked(connection, {name for name, own in settings.items() if own.documents is not None})
+        if (found.configuration, settings) == self._known:
+            return
+        self._known = (found.configuration, settings)
+        self._scope.adapt(PublicationConfig.model_validate(found.configuration), settings)
+        self._politeness.delays = {name: own.delay for name, own in settings.items() if own.delay is not None}
+        self._discovery.forget()
+
+    def _count_asked(self, connection: Connection, limited: set[str]) -> None:
+        """Count what others asked of servers that have a number of documents, when they come on lease."""
+        held = limited & self._leases.held.keys()
+        if new := held - self._counted:
+            self._scope.servers.budget.count(servers.requested_counts(connection, self._item_id, sorted(new)))
+        self._counted = held
+
 
 IDLE_POLL_SECONDS = 0.5
 """Seconds between two looks for work, while others have all of it."""

@@ -10,11 +10,11 @@ from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of, path_depth, server_of
 from tarantula.items import FrontierEntry
 from tarantula.links.link import Link, LinkKind
-from tarantula.scope.limits_part_too_deep import EXTRA_DEPTH
-from tarantula.scope.paths_part_url_not_sane import MAX_SERVER_LENGTH
-from tarantula.scope.rule_part_candidate import Candidate
+from tarantula.scope.limits import EXTRA_DEPTH
+from tarantula.scope.paths import MAX_SERVER_LENGTH
+from tarantula.scope.rule import Candidate
 from tarantula.scope.scope import Scope
-from tarantula.store.documents_part_found import DiscoveredUrl
+from tarantula.store.documents import DiscoveredUrl
 
 REMEMBERED_URLS = 50_000
 """How many URLs are remembered, to spare the database those that every page of a site names; and as many older ones."""

@@ -1,18 +1,26 @@
-"""From an exchange to a document: its state, its type, its links, and the sentence that explains it."""
+"""Turn an exchange or a failure into a document: its state, type, links and reason, and whether it is retried."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING
 
-from tarantula.core.states import state_meaning
+from tarantula.core.states import DocumentState, state_meaning
 from tarantula.core.urls import is_web, redirect_target
 from tarantula.fetch.errors import DownloadError, RefusedByRule
 from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.media_types import charset_of
+from tarantula.fetch.politeness import Politeness
 from tarantula.items import CollectedDocument, FrontierEntry, PreviousCapture
 from tarantula.links.extract import extract_links
 from tarantula.links.link import Link, LinkKind
 from tarantula.scope.scope import Scope
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
 
 REDIRECT_CODES = frozenset({301, 302, 303, 307, 308})
 
@@ -72,3 +80,35 @@ def _redirect(exchange: Exchange) -> list[Link]:
 
 def _target(exchange: Exchange) -> str | None:
     return redirect_target(exchange.url, (exchange.get(b"location") or "").encode("latin-1"))
+
+
+def retry_entry(document: CollectedDocument, politeness: Politeness) -> FrontierEntry | None:
+    """Make a document wait again if that may help; return the entry that then waits."""
+    if not politeness.should_retry(document.state, document.entry.tries + 1):
+        return None
+    document.reason = f"To be tried again: {document.reason}"
+    document.state = DocumentState.WAITING
+    document.exchange = None
+    document.links = []
+    return replace(document.entry, tries=document.entry.tries + 1)
+
+
+def exchange_for(request: Request, response: Response) -> Exchange:
+    """Write down an answer as if it had been sent, and say that it was not."""
+    headers = [(name, value) for name, values in response.headers.items() for value in values]
+    known = response.status in HTTPStatus.__members__.values()
+    phrase = HTTPStatus(response.status).phrase if known else ""
+    lines = [f"HTTP/1.1 {response.status} {phrase}".encode(), *(b": ".join(header) for header in headers), b"", b""]
+    return Exchange(
+        url=request.url,
+        request=f"GET {request.url} HTTP/1.1\r\n\r\n".encode(),
+        head=b"\r\n".join(lines),
+        raw_body=response.body,
+        body=response.body,
+        status=response.status,
+        headers=headers,
+        address=str(response.ip_address or "0.0.0.0"),
+        started_at=datetime.now(UTC),
+        duration=0.0,
+        note="The answer did not come from the server, but from a component of the collector.",
+    )

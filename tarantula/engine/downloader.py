@@ -1,4 +1,4 @@
-"""Where Scrapy meets the network: the download handler for http and https."""
+"""Scrapy's downloader without its slots, and the download handler for http and https."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydispatch.dispatcher import getAllReceivers  # type: ignore[import-untyped]  # It carries no types.
-from scrapy import signals
+from pydispatch.dispatcher import getAllReceivers
+from scrapy import Spider, signals
+from scrapy.core.downloader import Downloader
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.exceptions import NotSupported, StopDownload
 from scrapy.http import Headers, HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 from scrapy.utils.misc import build_from_crawler, load_object
+from twisted.internet.defer import Deferred
 
+from tarantula.engine.component import Component
 from tarantula.fetch.client import HttpClient
 from tarantula.fetch.errors import FetchAbandoned
 from tarantula.fetch.exchange import Exchange, FetchRequest, ResponseHead
@@ -24,6 +27,34 @@ from tarantula.signals import collection_over
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+
+
+class FrontierDownloader(Component, Downloader):
+    """Sends a request as soon as its middlewares let it pass; Scrapy's own would queue it once more, for its server."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        Component.__init__(self, crawler)
+        Downloader.__init__(self, crawler)
+
+    def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
+        """Take a request through the middlewares, to its server and back."""
+        self.active.add(request)
+        visit = asyncio.ensure_future(self.middleware.download_async(self._send, request))
+        visit.add_done_callback(lambda _: self.active.remove(request))
+        return Deferred.fromFuture(visit)
+
+    async def _send(self, request: Request) -> Response:
+        send = self.signals.send_catch_log
+        spider = self.crawler.spider
+        send(signals.request_reached_downloader, request=request, spider=spider)
+        try:
+            response = await self.handlers.download_request_async(request)
+            self.count("response_received_count")
+            send(signals.response_downloaded, response=response, request=request, spider=spider)
+            return response
+        finally:
+            send(signals.request_left_downloader, request=request, spider=spider)
+
 
 NOT_MODIFIED = 304
 CONDITIONAL_HEADERS = frozenset({b"if-none-match", b"if-modified-since"})

@@ -6,11 +6,8 @@ import asyncio
 from datetime import UTC, datetime
 from time import monotonic
 
-from tarantula.fetch.connection import HttpConnection
-from tarantula.fetch.connection_part_connect import Connector
-from tarantula.fetch.connection_part_pool import ConnectionPool
-from tarantula.fetch.connection_part_progress import FetchProgress
-from tarantula.fetch.content_coding_part_decode import DecodedBody, decode_body
+from tarantula.fetch.connection import ConnectionPool, Connector, FetchProgress, HttpConnection
+from tarantula.fetch.content_coding import DecodedBody, decode_body
 from tarantula.fetch.errors import DownloadError, FetchTimeout
 from tarantula.fetch.exchange import Exchange, FetchRequest
 from tarantula.fetch.request import WireRequest, write_request

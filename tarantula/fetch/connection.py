@@ -1,15 +1,40 @@
-"""A connection: one request, one answer, and again."""
+"""HTTP connections: opening them directly or through a proxy, exchanges on them, and a pool of idle ones."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import ssl
 from collections.abc import Callable
-from typing import cast
+from functools import cached_property
+from time import monotonic
+from typing import NamedTuple, cast
 
-from tarantula.fetch.connection_part_failures import unreachable_error
 from tarantula.fetch.errors import DownloadError, ServerUnreachable
-from tarantula.fetch.request import Origin
+from tarantula.fetch.exchange import FetchRequest, ResponseHead
+from tarantula.fetch.request import Origin, authorization_field
+from tarantula.fetch.resolver import Resolver
 from tarantula.fetch.response import ResponseReader
+from tarantula.fetch.tls import describe_tls, make_tls_context, tls_problem
+
+
+def unreachable_error(server: str, error: OSError) -> ServerUnreachable:
+    """Say why a server could not be connected to, or why the connection ended."""
+    return ServerUnreachable(_sentence(server, error))
+
+
+def _sentence(server: str, error: OSError) -> str:
+    if isinstance(error, ssl.SSLError):
+        return f"The server {server} was reached, but {tls_problem(error)}."
+    if isinstance(error, ConnectionRefusedError):
+        return f"The server {server} refused the connection."
+    if isinstance(error, ConnectionResetError | BrokenPipeError):
+        return f"The server {server} reset the connection."
+    if isinstance(error, TimeoutError):
+        return f"The server {server} did not take the connection."
+    reason = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
+    return f"The server {server} cannot be reached: {reason}."
+
 
 MAX_EARLY_BYTES = 64 * 1024
 
@@ -133,3 +158,206 @@ class HttpConnection(asyncio.Protocol):
             self._waiter.set_result(None)
         else:
             self._waiter.set_exception(error)
+
+
+class FetchProgress:
+    """The stage that a download is in."""
+
+    __slots__ = ("_reader", "_stage")
+
+    def __init__(self) -> None:
+        self._stage = "beginning"
+        self._reader: ResponseReader | None = None
+
+    @property
+    def stage(self) -> str:
+        """What it is doing, in words."""
+        return self._stage if self._reader is None else self._reader.stage
+
+    def enter(self, stage: str) -> None:
+        """It begins something else."""
+        self._stage = stage
+        self._reader = None
+
+    def follow(self, reader: ResponseReader) -> None:
+        """It reads an answer, which knows best how far it is."""
+        self._reader = reader
+
+
+CONNECT_TIMEOUT_SECONDS = 10.0
+"""Seconds for an address that takes no connection, when there is another to try."""
+TLS_TIMEOUT_SECONDS = 60.0
+MAX_TUNNEL_HEAD_BYTES = 64 * 1024
+
+
+class Endpoint(NamedTuple):
+    """One address and port to connect to."""
+
+    address: str
+    port: int
+
+
+class Connector:
+    """Opens connections to the very addresses that the resolver allowed."""
+
+    def __init__(
+        self, resolver: Resolver, *, verify: bool, bind_address: str, on_close: Callable[[HttpConnection], None]
+    ) -> None:
+        self._resolver = resolver
+        self._verify = verify
+        self._local = (bind_address, 0) if bind_address else None
+        self._on_close = on_close
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return make_tls_context(verify=self._verify)
+
+    async def connect(self, origin: Origin, progress: FetchProgress) -> HttpConnection:
+        """Open a connection to an origin, or say why there is none."""
+        progress.enter("looking up the name")
+        points = await self._points(origin)
+        progress.enter("connecting")
+        try:
+            connection = await self._first_that_answers(origin, points)
+            if origin.secure and origin.proxy is not None:
+                await self._pass_proxy(connection, origin)
+        except OSError as error:
+            raise unreachable_error(origin.server, error) from error
+        connection.tls = describe_tls(connection.transport.get_extra_info("ssl_object"))
+        return connection
+
+    async def _points(self, origin: Origin) -> list[Endpoint]:
+        if origin.proxy is not None:
+            addresses = await self._resolver.addresses(origin.proxy.host)
+            return [Endpoint(address, origin.proxy.port) for address in addresses]
+        return [Endpoint(address, origin.port) for address in await self._resolver.visitable(origin.host)]
+
+    async def _first_that_answers(self, origin: Origin, points: list[Endpoint]) -> HttpConnection:
+        for point in points[:-1]:
+            try:
+                async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
+                    return await self._open(origin, point)
+            except ssl.SSLError:
+                raise
+            except OSError:
+                continue
+        return await self._open(origin, points[-1])
+
+    async def _open(self, origin: Origin, point: Endpoint) -> HttpConnection:
+        secure = origin.secure and origin.proxy is None
+        _, connection = await asyncio.get_running_loop().create_connection(
+            lambda: HttpConnection(origin, self._on_close),
+            *point,
+            local_addr=self._local,
+            ssl=self._tls if secure else None,
+            server_hostname=_name_for_tls(origin) if secure else None,
+            ssl_handshake_timeout=TLS_TIMEOUT_SECONDS if secure else None,
+        )
+        return connection
+
+    async def _pass_proxy(self, connection: HttpConnection, origin: Origin) -> None:
+        try:
+            await connection.exchange(*_ask_for_tunnel(origin))
+            transport = await asyncio.get_running_loop().start_tls(
+                connection.transport,
+                connection,
+                self._tls,
+                server_hostname=_name_for_tls(origin),
+                ssl_handshake_timeout=TLS_TIMEOUT_SECONDS,
+            )
+        except BaseException:
+            connection.drop()
+            raise
+        if transport is None:
+            raise ServerUnreachable(f"The proxy closed the connection to {origin.server}.")
+        connection.use(transport)
+
+
+def _name_for_tls(origin: Origin) -> str:
+    return origin.host.rstrip(".")
+
+
+def _ask_for_tunnel(origin: Origin) -> tuple[bytes, ResponseReader]:
+    def check(head: ResponseHead) -> None:
+        if not 200 <= head.status < 300:
+            raise ServerUnreachable(f"The proxy answered {head.status} when asked for {origin.server}.")
+
+    authority = f"[{origin.host}]:{origin.port}" if ":" in origin.host else f"{origin.host}:{origin.port}"
+    lines = [f"CONNECT {authority} HTTP/1.1".encode(), f"Host: {authority}".encode()]
+    if origin.proxy is not None and origin.proxy.authorization:
+        lines.append(b"%s: %s" % authorization_field(origin.proxy))
+    ask = FetchRequest(f"https://{authority}/", method="CONNECT", on_head=check)
+    return b"\r\n".join([*lines, b"", b""]), ResponseReader(ask, MAX_TUNNEL_HEAD_BYTES)
+
+
+class ConnectionPool:
+    """Keeps idle connections, not too many and not for too long; the latest is used first."""
+
+    def __init__(self, *, max_idle: int, max_idle_per_server: int, idle_seconds: float) -> None:
+        self._max_idle = max_idle
+        self._max_idle_per_server = max_idle_per_server
+        self._idle_seconds = idle_seconds
+        self._idle: dict[HttpConnection, None] = {}
+        self._of: dict[Origin, list[HttpConnection]] = {}
+        self._sweeper: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._idle)
+
+    def take(self, origin: Origin) -> HttpConnection | None:
+        """A connection to an origin that has been used before, if one is open."""
+        while origin in self._of:
+            connection = self._of[origin][-1]
+            self.forget(connection)
+            if connection.open:
+                connection.reused = True
+                return connection
+            connection.drop()
+        return None
+
+    def give(self, connection: HttpConnection) -> None:
+        """Keep a connection for later, at the cost of the one that has rested longest."""
+        connection.idle_since = monotonic()
+        self._idle[connection] = None
+        siblings = self._of.setdefault(connection.origin, [])
+        siblings.append(connection)
+        if len(siblings) > self._max_idle_per_server:
+            self._close(siblings[0])
+        if len(self._idle) > self._max_idle:
+            self._close(next(iter(self._idle)))
+        if self._sweeper is None:
+            self._sweep_in(self._idle_seconds)
+
+    def forget(self, connection: HttpConnection) -> None:
+        """Know nothing more of a connection, because it is used or because it is closed."""
+        if connection not in self._idle:
+            return
+        del self._idle[connection]
+        siblings = self._of[connection.origin]
+        siblings.remove(connection)
+        if not siblings:
+            del self._of[connection.origin]
+
+    def close(self) -> None:
+        """Close all of them."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        for connection in list(self._idle):
+            self._close(connection)
+
+    def _close(self, connection: HttpConnection) -> None:
+        self.forget(connection)
+        connection.drop()
+
+    def _sweep_in(self, seconds: float) -> None:
+        self._sweeper = asyncio.get_running_loop().call_later(seconds, self._sweep)
+
+    def _sweep(self) -> None:
+        self._sweeper = None
+        oldest_kept = monotonic() - self._idle_seconds
+        for connection in list(self._idle):
+            if connection.idle_since > oldest_kept:
+                self._sweep_in(connection.idle_since - oldest_kept)
+                return
+            self._close(connection)

@@ -1,21 +1,214 @@
-"""An answer as it arrives: bytes in, head and body out. It knows nothing of connections."""
+"""Incremental parser of HTTP responses: status line, headers, body framing (RFC 9112). It does no I/O."""
 
 from __future__ import annotations
 
 import re
 from contextlib import suppress
 from time import monotonic
+from typing import NamedTuple, Protocol
 
-from tarantula.fetch.errors import BodyTooLarge, DownloadError, InvalidResponse
+from tarantula.fetch.errors import BodyTooLarge, DownloadError, InvalidResponse, NoStatusCode
 from tarantula.fetch.exchange import FetchRequest, RawHeaders, ResponseHead
-from tarantula.fetch.response_part_framing import ChunkedBody, PlainBody, ResponseBody
-from tarantula.fetch.response_part_head import (
-    END_OF_HEAD,
-    ParsedResponseHead,
-    check_magic,
-    check_status_line,
-    parse_head,
-)
+
+END_OF_HEAD = re.compile(rb"\n\r?\n")
+HTTP_MAGIC = b"HTTP/"
+MAX_STATUS_LINE_BYTES = 200
+QUOTED_BYTES = 60
+
+_STATUS_LINE = re.compile(rb"HTTP/(\d)(?:\.(\d)\d*)?[ \t]+([1-9]\d\d)(?!\d)", re.IGNORECASE)
+_FOLD = re.compile(rb"\r?\n[ \t]+")
+
+
+class ParsedResponseHead(NamedTuple):
+    """What a head says."""
+
+    version: tuple[int, int]
+    status: int
+    headers: RawHeaders
+
+
+def parse_head(raw: bytes) -> ParsedResponseHead:
+    """Take apart a whole head; lines that are not headers are passed over."""
+    status_line = check_status_line(raw)
+    if b"\n " in raw or b"\n\t" in raw:
+        raw = _FOLD.sub(b" ", raw)
+    headers = []
+    for line in raw.split(b"\n")[1:]:
+        name, colon, value = line.partition(b":")
+        if colon and name:
+            headers.append((name.rstrip(), value.strip()))
+    return ParsedResponseHead((int(status_line[1]), int(status_line[2] or 0)), int(status_line[3]), headers)
+
+
+def check_status_line(raw: bytes | bytearray) -> re.Match[bytes]:
+    """Match the status line, or say what is wrong with it."""
+    matched = _STATUS_LINE.match(bytes(raw[:MAX_STATUS_LINE_BYTES]))
+    if matched is None:
+        check_magic(raw)
+        raise NoStatusCode(f"The answer has no status code: it begins with {quoted(raw)}.")
+    return matched
+
+
+def check_magic(raw: bytes | bytearray) -> None:
+    """Refuse what can no longer become an HTTP answer."""
+    if raw[: len(HTTP_MAGIC)].upper() != HTTP_MAGIC[: len(raw)]:
+        raise InvalidResponse(f"The answer is not HTTP: it begins with {quoted(raw)}.")
+
+
+def quoted(raw: bytes | bytearray) -> str:
+    """The first line of some bytes, cut, as a person can read it."""
+    line = bytes(raw[: QUOTED_BYTES + 1]).partition(b"\n")[0].rstrip(b"\r").decode("latin-1")
+    text = "".join(character if character.isprintable() else "\N{MIDDLE DOT}" for character in line)
+    return f"“{text[:QUOTED_BYTES]}…”" if len(text) > QUOTED_BYTES else f"“{text}”"
+
+
+MAX_CHUNK_LINE_BYTES = 16 * 1024
+
+_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?", re.DOTALL)
+
+
+class ResponseBody(Protocol):
+    """A body as it arrives: both its bytes on the wire and its payload."""
+
+    size: int
+    """Bytes of payload so far."""
+    overhead: int
+    """Bytes on the wire so far that are not payload."""
+    complete: bool
+    excess: bool
+    """Whether the server sent more than belongs to this answer."""
+
+    def feed(self, data: bytes) -> None:
+        """Take what arrived."""
+
+    def finish(self) -> None:
+        """The server closed the connection: complain if something is missing."""
+
+    def raw(self) -> bytes:
+        """The bytes on the wire."""
+
+    def payload(self) -> bytes:
+        """The bytes without framing."""
+
+
+class PlainBody:
+    """A body of a known length, or one that ends when the server closes the connection."""
+
+    __slots__ = ("_joined", "_length", "_pieces", "complete", "excess", "overhead", "size")
+
+    def __init__(self, length: int | None) -> None:
+        self._length = length
+        self._pieces: list[bytes] = []
+        self._joined: bytes | None = None
+        self.size = 0
+        self.overhead = 0
+        self.complete = length == 0
+        self.excess = False
+
+    def feed(self, data: bytes) -> None:
+        """Take what arrived, up to the length."""
+        if self._length is not None and len(data) >= self._length - self.size:
+            self.complete = True
+            self.excess = len(data) > self._length - self.size
+            if self.excess:
+                data = data[: self._length - self.size]
+        self._pieces.append(data)
+        self.size += len(data)
+
+    def finish(self) -> None:
+        """A body without a length is whole now."""
+        if self._length is not None and not self.complete:
+            raise InvalidResponse(f"The body broke off after {self.size:,} of {self._length:,} bytes.")
+        self.complete = True
+
+    def raw(self) -> bytes:
+        """The bytes on the wire; nothing is copied when they came in one piece."""
+        if self._joined is None:
+            self._joined = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        return self._joined
+
+    payload = raw
+
+
+class ChunkedBody:
+    """A body in chunks; the framing is kept beside the payload."""
+
+    __slots__ = (
+        "_after_data", "_in_trailer", "_left", "_line", "_payload", "_raw", "complete", "excess", "overhead", "size",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._raw: list[bytes] = []
+        self._payload: list[bytes] = []
+        self._line = bytearray()
+        self._left = 0
+        self._after_data = False
+        self._in_trailer = False
+        self.size = 0
+        self.overhead = 0
+        self.complete = False
+        self.excess = False
+
+    def feed(self, data: bytes) -> None:
+        """Take what arrived, up to the end of the trailer."""
+        position, end = 0, len(data)
+        while position < end and not self.complete:
+            position = self._take_data(data, position) if self._left else self._take_line(data, position)
+        self.excess = position < end
+        self._raw.append(data[:position] if self.excess else data)
+
+    def finish(self) -> None:
+        """The empty line after the last chunk may be missing."""
+        if not self._in_trailer:
+            raise InvalidResponse(f"The body broke off after {self.size:,} bytes, before its last chunk.")
+        self.complete = True
+
+    def raw(self) -> bytes:
+        """The bytes on the wire, framing and trailer included."""
+        return b"".join(self._raw)
+
+    def payload(self) -> bytes:
+        """The chunks put together."""
+        return b"".join(self._payload)
+
+    def _take_data(self, data: bytes, position: int) -> int:
+        piece = data[position : position + self._left]
+        self._payload.append(piece)
+        self.size += len(piece)
+        self._left -= len(piece)
+        self._after_data = True
+        return position + len(piece)
+
+    def _take_line(self, data: bytes, position: int) -> int:
+        end = data.find(b"\n", position) + 1
+        self._line += data[position : end or None]
+        self.overhead += (end or len(data)) - position
+        if len(self._line) > MAX_CHUNK_LINE_BYTES:
+            raise InvalidResponse(f"A line between two chunks is longer than {MAX_CHUNK_LINE_BYTES:,} bytes.")
+        if not end:
+            return len(data)
+        self._read_line(bytes(self._line[:-1]))
+        self._line.clear()
+        return end
+
+    def _read_line(self, line: bytes) -> None:
+        empty = line in (b"", b"\r")
+        if self._in_trailer:
+            self.complete = empty
+        elif empty and self._after_data:
+            self._after_data = False
+        else:
+            self._left = self._chunk_size(line)
+            self._in_trailer = self._left == 0
+            self._after_data = False
+
+    @staticmethod
+    def _chunk_size(line: bytes) -> int:
+        matched = _CHUNK_SIZE.fullmatch(line)
+        if matched is None:
+            raise InvalidResponse(f"The body is not in chunks as it says: {quoted(line)} is not the size of one.")
+        return int(matched[1], 16)
+
 
 MAX_FRAMING_BYTES = 64 * 1024
 """Bytes of framing that any body may have; more, up to its largest size, needs a large body."""

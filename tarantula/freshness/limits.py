@@ -11,11 +11,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
-from tarantula.lifecycle.schedule_part_planning import schedule_of
+from tarantula.lifecycle.schedule import schedule_of
 from tarantula.publications.registry import config_of
 from tarantula.publications.schedule import next_due
 from tarantula.publications.servers import effective_server_settings
-from tarantula.scope.servers_part_server_settings import ServerSettings
+from tarantula.scope.servers import ServerSettings
 from tarantula.store.bulk import chunks
 from tarantula.tables.publications import Publication, Server
 

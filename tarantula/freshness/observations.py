@@ -1,14 +1,15 @@
-"""What collections saw of each page of a publication, read in the order of the hashes of URLs.
+"""Observations of each page of a publication, read from the database in the order of the hashes of URLs.
 
-The keys of documents are hashes, so any range of them is a fair sample of the pages, and all that is known of a page is
+The keys of documents are hashes, so any range of them is a fair sample of the pages, and all observations of a page are
 in one range. A publication is read range by range, a bounded number of rows at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import count, pairwise
-from math import ceil
+from math import ceil, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,8 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from tarantula.revisit.model import Floats, Ints
+from tarantula.revisit.rates.estimates import estimate_rates
+from tarantula.revisit.rates.gamma import change_probabilities
 from tarantula.revisit.rates.history import HistoryBuilder, PagesToRevisit
 from tarantula.revisit.rates.observations import FIRST_BODY, Observations, observed_faces, parse_http_dates
 from tarantula.tables.publications import Document, Item, Visit
@@ -188,3 +191,27 @@ def _type(state: int, mime: str | None) -> str:
     if 300 <= state < 400:
         return REDIRECT_TYPE
     return GONE_TYPE if 400 <= state < 500 else mime or "unknown"
+
+
+class SampledFreshness(NamedTuple):
+    """What a sample says of all pages."""
+
+    pages: int
+    share: float
+    error: float
+    is_sample: bool
+
+
+def sampled_freshness(session: Session, item: Item, at: datetime, most_rows: int) -> SampledFreshness | None:
+    """Return the share of pages that are believed to be as they were last seen, and its error."""
+    known = read_observations(session, item, most_rows)
+    beliefs = estimate_rates(known.ledger)
+    pages = len(beliefs.histories)
+    if not pages:
+        return None
+    ages = np.maximum(at.timestamp() - beliefs.histories.seen, 0.0)
+    fresh = 1.0 - change_probabilities(ages, beliefs.shapes, beliefs.scales)
+    # Each of all pages is fresh or not by accident; and those of the sample are some of all.
+    by_accident = float((fresh * (1.0 - fresh)).sum()) * known.share / pages**2
+    by_choice = float(fresh.var()) / pages * (1.0 - known.share)
+    return SampledFreshness(pages, float(fresh.mean()), sqrt(by_accident + by_choice), known.share < 1.0)

@@ -16,11 +16,10 @@ from tarantula.core.states import ItemState, Validation
 from tarantula.freshness.limits import MAX_VISITS, ServerLimit, server_limits
 from tarantula.freshness.observations import read_observations
 from tarantula.revisit.model import Floats, Ints, weighted_mean
-from tarantula.revisit.planning.policies_part_choosers import DEFAULT_POLICY, planning_policy
-from tarantula.revisit.planning.policies_part_uniform import uniform
+from tarantula.revisit.planning.policies import DEFAULT_POLICY, planning_policy, uniform
 from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, expected_freshness, visit_gaps
 from tarantula.revisit.rates.estimates import RateEstimates, estimate_rates
-from tarantula.revisit.rates.gamma_part_doubt import change_probabilities
+from tarantula.revisit.rates.gamma import change_probabilities
 from tarantula.revisit.rates.last_modified import LastModifiedTrust
 from tarantula.revisit.schedule import Schedule
 from tarantula.store.listings import IS_COLLECTED

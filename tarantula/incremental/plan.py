@@ -1,26 +1,101 @@
-"""A refresh item begins: with what the last one has, and a plan of what is visited again."""
+"""Plan the visits of an incremental item, store them, and begin the item with the rows of the previous one."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from typing import NamedTuple
 
-from sqlalchemy import exists, select
+from sqlalchemy import Connection, exists, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
+from tarantula.core.errors import TarantulaError
 from tarantula.freshness.limits import horizon_of
-from tarantula.incremental.plan_part_planned import PlannedVisit, VisitPlanner, write_plan
-from tarantula.incremental.plan_part_planning import planned_visits
-from tarantula.incremental.previous_item import carry_over
-from tarantula.incremental.previous_item_part_earlier_item import item_to_refresh
+from tarantula.incremental.previous_item import carry_over, item_to_refresh
 from tarantula.publications import registry
+from tarantula.publications.registry import config_of
+from tarantula.store.bulk import chunks, execute_rows
 from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Item, Publication, Visit
 
+ROWS_PER_INSERT = 10_000
+"""Visits that are written at a time."""
+
+_INSERT = (
+    "INSERT INTO visit (item_id, document_id, due_at, rate, believed)"
+    " SELECT own.item_id, own.id, planned.column3, planned.column4, planned.column5 FROM ({rows}) AS planned"
+    " JOIN document ON document.id = planned.column2"
+    " JOIN document AS own ON own.item_id = planned.column1 AND own.key = document.key"
+)
+_TYPES = ("integer", "bigint", "timestamptz", "float8", "float8")
+
+
+class PlannedVisit(NamedTuple):
+    """When a document is to be visited, and why."""
+
+    document_id: int
+    """Of the item that is kept fresh."""
+    after: float
+    """Seconds from the beginning."""
+    rate: float
+    """The rate of changes, in a second, that gives this chance."""
+    believed: float
+    """The chance that it changed since it was last visited."""
+
+
+VisitPlanner = Callable[[Session, Item, datetime, float], Iterable[PlannedVisit]]
+"""Chooses visits to the pages of an item from a moment on, within so many seconds."""
+
+
+def write_plan(connection: Connection, item_id: int, planned: Iterable[PlannedVisit], begin: datetime) -> int:
+    """Store visits to the documents of an item that have the same URLs; return how many there are."""
+    number = 0
+    for chunk in chunks(planned, ROWS_PER_INSERT):
+        rows = [
+            (
+                item_id,
+                visit.document_id,
+                begin + timedelta(seconds=visit.after),
+                visit.rate,
+                visit.believed,
+            )
+            for visit in chunk
+        ]
+        execute_rows(connection, _INSERT, rows, _TYPES)
+        number += len(rows)
+    return number
+
+
+PLANNING_PACKAGES = ("numpy", "scipy", "numba")
+
 logger = logging.getLogger(__name__)
+
+
+def check_can_plan() -> None:
+    """Say what is missing, if visits cannot be planned here."""
+    missing = [package for package in PLANNING_PACKAGES if find_spec(package) is None]
+    if missing:
+        raise TarantulaError(f"Visits are planned with {missing[0]}. Install it with: pip install 'tarantula[revisit]'")
+
+
+def planned_visits(session: Session, item: Item, now: datetime, horizon: float) -> Iterable[PlannedVisit]:
+    """Choose visits to the pages of an item, within what its publication and its servers allow."""
+    check_can_plan()
+    from tarantula.freshness.plan import plan_visits
+
+    most = config_of(item.publication).refresh_visits
+    try:
+        plan = plan_visits(session, item.publication, horizon=horizon, begins_at=now, visits=most, item=item)
+    except TarantulaError as error:
+        # What waits is collected all the same.
+        logger.warning("No page of %s is visited again: %s", item.urn, error)
+        return ()
+    columns = (plan.documents.tolist(), plan.due.tolist(), plan.rates.tolist(), plan.believed.tolist())
+    return map(PlannedVisit, *columns)
 
 
 class RefreshPlan(NamedTuple):

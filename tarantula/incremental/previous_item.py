@@ -1,11 +1,56 @@
-"""What an item has is carried over into the one that keeps it fresh: a few statements, however many rows there are."""
+"""The item that an incremental item continues: choose it, copy its rows, pause until the next visit is due."""
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, delete, text
+import logging
+from typing import Any
 
-from tarantula.core.states import UNREACHED_STATES, DocumentState
-from tarantula.tables.publications import Document
+from sqlalchemy import Connection, delete, or_, select, text
+from sqlalchemy.orm import Session
+
+from tarantula.core.database import Database
+from tarantula.core.states import UNREACHED_STATES, DocumentState, ItemState, Validation
+from tarantula.publications.config import PublicationConfig
+from tarantula.store.leases import is_unfinished
+from tarantula.store.transitions import DEADLINE_REASON, lock_item
+from tarantula.store.visits import VisitTable
+from tarantula.tables.publications import Document, Item, Publication
+
+SCOPE_FIELDS = (
+    *("base_url", "depth", "robots", "profile", "add_types", "exclude_types", "accept", "exclude", "max_size"),
+    *("render", "keep_refused", "allow_private"),
+)
+"""The fields that say which documents are wanted. Where one of them has changed, everything is collected anew."""
+
+
+def item_to_refresh(session: Session, publication: Publication, config: PublicationConfig) -> Item | None:
+    """Return the last whole item of a publication that is refreshed, if it was after what is wanted now."""
+    if not config.refresh:
+        return None
+    whole = or_(
+        Item.state == ItemState.ARCHIVED, (Item.state == ItemState.INTERRUPTED) & (Item.reason == DEADLINE_REASON)
+    )
+    chosen = select(Item).where(
+        Item.publication_id == publication.id,
+        whole,
+        Item.validation != Validation.REJECTED,
+        Item.started_at.is_not(None),
+    )
+    last = session.scalar(chosen.order_by(Item.id.desc()).limit(1))
+    return last if last is not None and _wanted(last.configuration) == _wanted(config.model_dump(mode="json")) else None
+
+
+def has_later_item(session: Session, item: Item) -> bool:
+    """Whether a later item may refer to what this one has, though its own visits would change that."""
+    if item.refreshes_id is None:
+        return False
+    later = select(Item.id).where(Item.publication_id == item.publication_id, Item.id > item.id)
+    return session.scalar(later.limit(1)) is not None
+
+
+def _wanted(configuration: dict[str, Any]) -> list[Any]:
+    return [configuration.get(field) for field in SCOPE_FIELDS]
+
 
 _NUMBER = {
     "postgresql": "nextval('document_id_seq')",
@@ -49,3 +94,21 @@ def carry_over(connection: Connection, old: int, new: int) -> None:
     connection.execute(text(_DOCUMENTS), {"new": new})
     connection.execute(text(_LINKS))
     connection.execute(text("DROP TABLE carried"))
+
+
+logger = logging.getLogger(__name__)
+
+
+def pause_until_next_visit(database: Database, urn: str, visits: VisitTable | None) -> bool:
+    """Leave an item to a daemon, if nothing is left of it but visits that are to come; say whether that is so."""
+    if visits is None:
+        return False
+    with database.session() as session:
+        item, connection = lock_item(session, urn), session.connection()
+        due = visits.next_due(connection)
+        if due is None or item.state != ItemState.COLLECTING or is_unfinished(connection, item.id):
+            return False
+        item.launched_at = item.launched_on = None
+        item.retry_at = due
+    logger.info("The next visit of %s is due at %s.", urn, due.isoformat(timespec="seconds"))
+    return True

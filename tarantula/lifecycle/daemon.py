@@ -1,4 +1,4 @@
-"""A process that runs beside a daemon: started, looked after, ended with it."""
+"""The daemon: a scheduler thread that runs the coordinator every second, and the child processes beside it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Self
 
+from apscheduler.schedulers.background import BackgroundScheduler
 from sqlalchemy import select
 
-from tarantula import search, streams
+from tarantula import __version__, search, streams
 from tarantula.core.config import Config
-from tarantula.core.database import Database
-from tarantula.lifecycle.processes_part_starting import process_environment
+from tarantula.core.database import Database, open_database
+from tarantula.core.database_errors import display_name
+from tarantula.core.process import PeriodicJob
+from tarantula.lifecycle.coordinator import Coordinator
+from tarantula.lifecycle.notifications import check_notify_addresses
+from tarantula.lifecycle.processes import LocalProcessStarter, process_environment
 from tarantula.tables.publications import Source
 
 RESTART_DELAY_SECONDS = 30.0
@@ -87,3 +94,35 @@ def reader_process(installation: Config, database: Database) -> ChildProcess:
         lambda: streams.is_available() and has_sources(),
         READER_RESTART_DELAY_SECONDS,
     )
+
+
+ROUND_SECONDS = 1.0
+"""Seconds between two rounds."""
+
+
+@contextmanager
+def running_daemon(installation: Config) -> Iterator[None]:
+    """Do one round after another, meanwhile."""
+    installation.make_home()
+    check_notify_addresses(installation)
+    starter = LocalProcessStarter(installation)
+    with (
+        open_database(installation) as database,
+        index_process(installation) as index,
+        reader_process(installation, database) as streams,
+    ):
+        coordinator = Coordinator(installation, database, starter)
+        scheduler = BackgroundScheduler(timezone=UTC)
+        for job in (lambda: coordinator.round(datetime.now(UTC)), coordinator.tell, index.look, streams.look):
+            work, now = PeriodicJob(job, logger), datetime.now(UTC)
+            scheduler.add_job(work, "interval", seconds=ROUND_SECONDS, next_run_time=now, misfire_grace_time=None)
+        logger.info(
+            "Tarântula %s looks after %s, in %s.", __version__, display_name(database.engine.url), installation.home
+        )
+        scheduler.start()
+        try:
+            yield
+        finally:
+            scheduler.shutdown()
+    left = ", ".join(starter.running())
+    logger.info("The daemon ends. %s", f"Still at work without it: {left}." if left else "Nothing was under way.")

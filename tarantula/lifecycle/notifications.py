@@ -12,8 +12,7 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.publications.fields import split_words
-from tarantula.publications.fields_part_addresses import check_notification_address
+from tarantula.publications.fields import check_notification_address, split_words
 from tarantula.publications.notifications import (
     NotificationMessage,
     is_notice_due,

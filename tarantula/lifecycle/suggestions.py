@@ -1,7 +1,7 @@
-"""URLs that people suggest: each becomes a document of an item of one publication, within the rules of that.
+"""Suggested URLs: each becomes a document of an item of one publication, within the rules of that publication.
 
-What was seen before is asked of the database, by its index of items and keys: a few lookups for a wish that a
-person typed. A filter that may be wrong would have to ask it all the same.
+Whether a URL was seen before is looked up in the database, by its index of items and keys: a few lookups for a URL that
+a person typed. A Bloom filter, which may be wrong, would have to ask the database all the same.
 """
 
 from __future__ import annotations
@@ -9,13 +9,22 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from pydantic import BaseModel
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
+from tarantula.archive.replay.pages import find_document
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
-from tarantula.core.states import ACTIVE_ITEM_STATES, COLLECTED_STATES, DocumentState, ItemState
+from tarantula.core.states import (
+    ACTIVE_ITEM_STATES,
+    COLLECTED_STATES,
+    DocumentState,
+    ItemState,
+    is_final,
+    state_meaning,
+)
 from tarantula.core.urls import canonical, key_of, path_depth, server_of
 from tarantula.lifecycle.control import has_or_awaits_collector
 from tarantula.lifecycle.schedule import create_item
@@ -23,11 +32,10 @@ from tarantula.links.link import LinkKind
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.fields import with_scheme
-from tarantula.publications.scope import may_visit_private, private_address
-from tarantula.publications.scope_part_scopes import scope_of
-from tarantula.store.documents import DocumentTable
-from tarantula.store.documents_part_found import DiscoveredUrl
-from tarantula.store.liveness_part_machine import machine_id
+from tarantula.publications.scope import may_visit_private, private_address, scope_of
+from tarantula.store.documents import DiscoveredUrl, DocumentTable
+from tarantula.store.listings import find_item
+from tarantula.store.liveness import machine_id
 from tarantula.tables.publications import Document, Item, Publication
 
 PLACEHOLDER_BASE_URL = "http://suggestions.invalid/"
@@ -203,3 +211,32 @@ def _add(session: Session, item: Item, url: str) -> int:
     session.flush()
     (entry,) = DocumentTable(item.id).insert_found(session.connection(), [found]).waiting
     return entry.id
+
+
+class SuggestionStatus(BaseModel):
+    """A URL that was suggested, as far as it is."""
+
+    url: str
+    urn: str
+    document: int
+    state: int
+    meaning: str
+    reason: str
+    is_final: bool
+    """Whether it is done with."""
+    is_collected: bool
+
+
+def suggestion_status(session: Session, urn: str, document: int) -> SuggestionStatus:
+    """Return how far a document is that somebody suggested."""
+    found = find_document(session, find_item(session, urn), document)
+    return SuggestionStatus(
+        url=found.url,
+        urn=urn,
+        document=found.id,
+        state=found.state,
+        meaning=state_meaning(found.state),
+        reason=found.reason or "",
+        is_final=is_final(found.state),
+        is_collected=found.state in COLLECTED_STATES,
+    )

@@ -1,28 +1,34 @@
-"""Items that nobody is at work on, though they are not done: stopped, out of time, or left by the dead."""
+"""Supervise items: start processes for those that wait, restart after crashes, interrupt the stopped and the overdue."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from sqlalchemy import or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select, text
 from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState
 from tarantula.lifecycle.processes import (
+    PROCESS_LOG,
+    ItemProcessStarter,
+    LiveCollector,
     has_collector,
     is_completing,
     kill_collectors,
     live_collectors,
     remove_dead_collectors,
 )
-from tarantula.lifecycle.processes_part_starting import PROCESS_LOG, ItemProcessStarter
+from tarantula.lifecycle.schedule import create_item
 from tarantula.store.leases import is_unfinished
+from tarantula.store.liveness import machine_id
 from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON, change_state, interrupt_item, lock_item
 from tarantula.store.visits import reset_released_visits
-from tarantula.tables.publications import Item
+from tarantula.tables.publications import Item, Publication
 
 logger = logging.getLogger(__name__)
 
@@ -116,3 +122,76 @@ class ItemSupervisor:
 def _should_have_ended(item: Item, now: datetime) -> bool:
     since = [moment for moment in (item.stop_wanted_at, item.deadline) if moment is not None]
     return bool(since) and min(since) <= now - KILL_DELAY
+
+
+LAUNCH_LOCK_KEY = 0x6C61756E
+"""What PostgreSQL calls the turn of whoever launches."""
+
+
+class Launcher:
+    """Starts processes for items whose time has come, the oldest first."""
+
+    def __init__(self, installation: Config, database: Database, starter: ItemProcessStarter) -> None:
+        self._limit = installation.collectors
+        self._database = database
+        self._starter = starter
+
+    def launch(self, now: datetime) -> list[str]:
+        """Start what may be started now; return the urns."""
+        with self._database.reading() as session:
+            if session.scalar(select(Item.id).where(_wants(now)).limit(1)) is None:
+                return []
+        return list(self._launch_all(now))
+
+    def _launch_all(self, now: datetime) -> Iterator[str]:
+        while (item := self._claim(now)) is not None:
+            name, urn, state = item
+            try:
+                self._starter.start(name, urn, state)
+                logger.info("A process was started for %s, which is %s.", urn, state)
+            except OSError as error:
+                # Nobody will be heard of: then it counts as one that died.
+                logger.error("No process could be started for %s: %s.", urn, error)
+            yield urn
+
+    def _claim(self, now: datetime) -> tuple[str, str, ItemState] | None:
+        """Take the next item, if there is room for its process; of many daemons one does."""
+        with self._database.session() as session:
+            if session.get_bind().dialect.name == "postgresql":
+                session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LAUNCH_LOCK_KEY})
+            collectors = live_collectors(session.connection())
+            if _under_way(session, collectors) >= self._limit:
+                return None
+            # Somebody who was taken for dead may be back.
+            busy = [collector.item_id for collector in collectors]
+            wanting = select(Item).where(_wants(now), Item.id.not_in(busy)).order_by(Item.retry_at, Item.id)
+            item = session.scalar(wanting.limit(1).with_for_update(of=Item))
+            if item is None:
+                return None
+            item.launched_at, item.launched_on, item.retry_at = now, machine_id(), None
+            return item.publication.name, item.urn, ItemState(item.state)
+
+
+def _under_way(session: Session, collectors: list[LiveCollector]) -> int:
+    """Return how many processes are at work on this machine, or on their way to it."""
+    here = machine_id()
+    on_their_way = select(func.count()).where(
+        Item.state.in_(ACTIVE_ITEM_STATES), Item.launched_at.is_not(None), Item.launched_on == here
+    )
+    return sum(collector.host == here for collector in collectors) + (session.scalar(on_their_way) or 0)
+
+
+def _wants(now: datetime) -> ColumnElement[bool]:
+    return and_(Item.state.in_(ACTIVE_ITEM_STATES), Item.launched_at.is_(None), Item.retry_at <= now)
+
+
+def create_item_now(session: Session, publication: Publication, now: datetime) -> Item:
+    """Make an item whose process whoever asks starts at once, unless one of the publication is under way."""
+    session.refresh(publication, with_for_update=True)
+    alive = select(Item.urn).where(Item.publication_id == publication.id, Item.state.in_(ACTIVE_ITEM_STATES)).limit(1)
+    if (urn := session.scalar(alive)) is not None:
+        raise TarantulaError(f"{urn} is under way. Wait for its end, or stop it, before another one is collected.")
+    item = create_item(session, publication, now)
+    # No daemon must start a second process for it.
+    item.launched_at, item.launched_on = now, machine_id()
+    return item

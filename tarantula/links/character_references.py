@@ -1,4 +1,4 @@
-"""Character references: values as they are meant, and where each character of them is written."""
+"""Character references in HTML and XML: unescape, escape, and repair of invalid ones."""
 
 from __future__ import annotations
 
@@ -50,3 +50,23 @@ def escape_value(value: str, quote: str = "") -> str:
 
 def _meaning(reference: str) -> str:
     return unescape(reference) if reference[1] == "#" else html5.get(reference[1:], reference)
+
+
+_ENTITIES_REFERENCE = re.compile(
+    r"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!#[0-9]+;|#x[0-9A-Fa-f]+;)(?P<name>[A-Za-z][A-Za-z0-9]*;)?",
+    re.DOTALL,
+)
+
+
+def repair_entities(text: str) -> str:
+    """Return XML with numeric references only: they outlive errors, and need no declaration."""
+    return _ENTITIES_REFERENCE.sub(_numeric, text)
+
+
+def _numeric(reference: re.Match[str]) -> str:
+    if reference[0].startswith("<"):
+        return reference[0]
+    name = reference["name"] or ""
+    if name in html5:
+        return "".join(f"&#{ord(character)};" for character in html5[name])
+    return f"&#38;{name}"

@@ -1,20 +1,287 @@
-"""The references of a document replaced, whatever its type; every other byte stays as it was."""
+"""Convert the links of a document for a mirror: HTML, XHTML, SVG, feeds, sitemaps and CSS."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
 
-from tarantula.links.convert_part_convert_html import convert_html
-from tarantula.links.convert_part_convert_xml import convert_xml, convert_xml_markup
-from tarantula.links.extract import Extractor, css_links, extractor_for
-from tarantula.links.extract_part_feeds import xml_links
-from tarantula.links.grammar import ValueForm
+from turbohtml import Element, HTMLParseError, parse_xml
+
+from tarantula.links.character_references import escape_value, repair_entities, unescape_value
+from tarantula.links.charset import decode_text
+from tarantula.links.extract import Extractor, css_links, extractor_for, xml_links
+from tarantula.links.grammar import ANY_ELEMENT, XML_ROOTS, LinkPlace, LinkPlaces, ValueForm
 from tarantula.links.link import LinkKind
-from tarantula.links.markup import html_links, xml_markup_links
-from tarantula.links.relocation import Relocator
-from tarantula.links.relocation_part_page import PageReferences
-from tarantula.links.rewriter_part_rewriting import ReferenceRewriter, verbatim
-from tarantula.links.source import SourceText
+from tarantula.links.markup import MAX_NESTED_PAGES, base_of, elements_and_places, html_links, xml_markup_links
+from tarantula.links.relocation import PageReferences, Relocator
+from tarantula.links.resolve import join_reference
+from tarantula.links.rewriter import CONVERTED_PLACES, ReferenceRewriter, TagRewriter, is_policy, verbatim
+from tarantula.links.source import (
+    ATTRIBUTES,
+    PositionedTree,
+    SourceText,
+    ValueSpan,
+    end_of_tag,
+    plain_anchors,
+    value_of,
+)
+from tarantula.links.values import SPACE
+
+_ONE, _STYLE = ValueForm.ONE, ValueForm.STYLE
+_ALL_BUT_ANCHORS = CONVERTED_PLACES.without("a")
+
+
+def convert_html(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
+    """Return an HTML page whose references lead where they should from *folder*."""
+    source = SourceText.of_html(body, charset)
+    page = HtmlConverter(source, PageReferences(relocator, url, folder, source.encoding))
+    page.convert()
+    return page.bytes()
+
+
+class HtmlConverter(TagRewriter):
+    """A page of HTML, or one within another."""
+
+    def __init__(self, source: SourceText, page: PageReferences, depth: int = MAX_NESTED_PAGES) -> None:
+        super().__init__(source, page)
+        self._depth = depth
+
+    def convert(self) -> None:
+        """Replace the references of a whole page."""
+        self._convert(0, len(self.source.shape), whole=True)
+
+    def convert_inner(self) -> None:
+        """Replace the references of a page that has no base of its own."""
+        self._convert(0, len(self.source.shape))
+
+    def _convert(self, start: int, end: int, whole: bool = False) -> None:
+        markup = self.source.shape[start:end]
+        tree = PositionedTree(markup, start)
+        if whole:
+            base, element = base_of(
+                tree.document, self.page.url, lambda href: self.source.decoded(tree.as_written(href))
+            )
+            self.rebase(base, tree.place(element) if element else None)
+        at_home = self.page.base == self.page.url
+        elements, places_of = elements_and_places(tree.document, _ALL_BUT_ANCHORS)
+        for element in elements:
+            self._places(element, places_of.get(element.tag, ANY_ELEMENT), tree, at_home)
+        anchors = list(tree.document.iter_elements("a"))
+        places = (CONVERTED_PLACES.html if places_of is _ALL_BUT_ANCHORS.html else CONVERTED_PLACES.with_svg)["a"]
+        for element in self._all_but_plain(anchors, tree.places(anchors), markup, start, at_home):
+            self._places(element, places, tree, at_home)
+        for element in filter(is_policy, tree.document.select("meta[http-equiv]")):
+            self.empty(tree.place(element), "content")
+
+    def _all_but_plain(
+        self, anchors: list[Element], places: list[int | None], markup: str, start: int, at_home: bool
+    ) -> list[Element]:
+        """Replace the references of those links that are written as most are; return the others."""
+        pieces = plain_anchors(markup)
+        ends = list(accumulate(map(len, pieces), initial=start))
+        tags, addresses = ends[1:-1:3], pieces[2::3]
+        written = self.page.written(addresses)
+        spans = zip(ends[2::3], ends[3::3], addresses, written, strict=True)
+        if tags == places and at_home and written.count("") == addresses.count(""):
+            self.edits += [(first, last, new) for first, last, address, new in spans if new != address]
+            return []
+        others = dict(zip(places, anchors, strict=True))
+        others.pop(None, None)
+        for tag, (first, last, address, new) in zip(tags, spans, strict=True):
+            if tag in others and (new or (at_home and not address)):
+                del others[tag]
+                if new != address:
+                    self.edits.append((first, last, new))
+        return list(others.values())
+
+    def _places(self, element: Element, places: tuple[LinkPlace, ...], tree: PositionedTree, at_home: bool) -> None:
+        """Replace the references of an element, wherever they are."""
+        for place in places:
+            attribute, kind, form, _, _ = place
+            if attribute is None:
+                self._text(element, place, tree)
+                continue
+            value, moved = tree.value(element, attribute), None
+            if not value and (value is None or at_home):
+                continue
+            if form is _ONE:
+                # Most references stay as they are: those within the page, and those to the rest of the web.
+                value = value.strip(SPACE)
+                if value.isascii() and (moved := self.page.moved(value.partition("#")[0], kind)) is None:
+                    continue
+            elif form is _STYLE and "(" not in value:
+                continue
+            if (tag := tree.place(element)) is not None:
+                self.attribute(element, tag, place, value, moved)
+
+    def _text(self, element: Element, place: LinkPlace, tree: PositionedTree) -> None:
+        tag = tree.place(element)
+        start = end_of_tag(self.source.shape, tag) if tag is not None else None
+        if start is None or start in self.done or (place.when and not place.when(element.attr)):
+            return
+        self.done.add(start)
+        found = _end_tag(element.tag).search(self.source.shape, start)
+        end = found.start() if found else len(self.source.shape)
+        if place.form is not ValueForm.MARKUP:
+            self.value(start, end, place.form, place.kind, verbatim, plain=True)
+        elif self._depth:
+            self._depth -= 1
+            self._convert(start, end)
+            self._depth += 1
+
+    def inner_page(self, written: ValueSpan) -> None:
+        """Convert a page that is the value of an attribute."""
+        if not self._depth:
+            return
+        at, end_of_value, quote = written
+        shape = unescape_value(self.source.shape[at:end_of_value])
+        text = unescape_value(self.source.text[at:end_of_value])
+        source = SourceText(b"", text.value, shape.value, self.source.encoding, self.source.codec)
+        inner = HtmlConverter(source, self.page, self._depth - 1)
+        inner.convert_inner()
+        for start, end, new in inner.edits:
+            self.edits.append((at + shape.place(start), at + shape.place(end), escape_value(new, quote)))
+
+
+@cache
+def _end_tag(tag: str) -> re.Pattern[str]:
+    return re.compile(rf"</{re.escape(tag)}(?=[ \t\n\f/>])", re.IGNORECASE)
+
+
+_TOKEN = re.compile(
+    rf"""<!--.*?(?:-->|\Z) | <\?.*?(?:\?>|\Z)
+    | <!\[CDATA\[(?P<cdata>.*?)(?:\]\]>|\Z)
+    | <!(?:[^<>\[]++|\[.*?\]\s*(?=>))*+>
+    | </(?P<closed>[^\s>]++)[^>]*+>
+    | <(?P<opened>[^\s/>!?<]++)(?:{ATTRIBUTES})[\s/]*+(?:>|\Z)
+    | (?P<text>[^<]++)""",
+    re.VERBOSE | re.DOTALL,
+)
+_BASE = "xml:base"
+
+
+@dataclass(slots=True)
+class XmlTag:
+    """An element that is open."""
+
+    name: str
+    """Without its prefix."""
+    start: int
+    shape: str
+    base: str = ""
+    """What its parents' references are relative to."""
+
+    def attr(self, name: str, /) -> str | None:
+        """Return the value of an attribute."""
+        value = value_of(self.shape, self.start, name)
+        return None if value is None else unescape_value(self.shape[value[0] : value[1]]).value
+
+
+def convert_xml_markup(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
+    """Return XHTML or SVG whose references lead where they should; what breaks the rules of XML is taken as HTML."""
+    try:
+        parse_xml(repair_entities(decode_text(body, charset)[0]))
+    except HTMLParseError:
+        return convert_html(body, url, charset, relocator, folder)
+    return _converted(body, url, charset, relocator, folder)
+
+
+def convert_xml(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
+    """Return a feed, a sitemap, or markup that travels as XML; other XML stays as it is."""
+    return _converted(body, url, charset, relocator, folder)
+
+
+def _converted(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
+    source = SourceText.of_text(body, charset)
+    page = XmlConverter(source, PageReferences(relocator, url, folder, source.encoding))
+    page.convert()
+    return page.bytes()
+
+
+class XmlConverter(HtmlConverter):
+    """A document in XML."""
+
+    def convert(self) -> None:
+        """Replace the references of the whole document, by the grammar that its root element announces."""
+        tokens = list(_TOKEN.finditer(self.source.shape))
+        root = next((_local_name(token["opened"]) for token in tokens if token["opened"]), "")
+        if places := XML_ROOTS.get(root):
+            self._walk(tokens, places, (), self._xml_base)
+        elif root in ("html", "svg"):
+            self._find_base(tokens)
+            self._walk(tokens, CONVERTED_PLACES.with_style, ANY_ELEMENT, self._policy)
+
+    def _walk(
+        self,
+        tokens: list[re.Match[str]],
+        places_of: LinkPlaces,
+        anywhere: tuple[LinkPlace, ...],
+        opened: Callable[[XmlTag], None],
+    ) -> None:
+        tags: list[XmlTag] = []
+        for token in tokens:
+            if token.lastgroup == "opened":
+                tag = self._tag(token)
+                opened(tag)
+                self._attributes(tag, places_of.get(tag.name, anywhere))
+                tags.append(tag)
+                if token[0].endswith("/>"):
+                    self._close(tags, tag.name)
+            elif token.lastgroup == "closed":
+                self._close(tags, _local_name(token["closed"]))
+            elif token.lastgroup and tags:
+                self._content(token, tags[-1], places_of.get(tags[-1].name, ()))
+
+    def _close(self, tags: list[XmlTag], name: str) -> None:
+        if any(tag.name == name for tag in tags):
+            while tags:
+                tag = tags.pop()
+                self.page.rebase(tag.base)
+                if tag.name == name:
+                    return
+
+    def _attributes(self, tag: XmlTag, places: tuple[LinkPlace, ...]) -> None:
+        for place in places:
+            if place.attribute and (value := tag.attr(place.attribute)):
+                self.attribute(tag, tag.start, place, value)
+
+    def _content(self, token: re.Match[str], tag: XmlTag, places: tuple[LinkPlace, ...]) -> None:
+        for place in places:
+            if place.attribute or place.form is ValueForm.MARKUP or (place.when and not place.when(tag.attr)):
+                continue
+            start, end = token.span(token.lastgroup or 0)
+            if not self.source.shape[start:end].isspace():
+                plain = token.lastgroup == "cdata"
+                self.value(start, end, place.form, place.kind, verbatim if plain else escape_value, plain)
+
+    def _find_base(self, tokens: list[re.Match[str]]) -> None:
+        for token in tokens:
+            if token["opened"] and _local_name(token["opened"]) == "base":
+                tag = self._tag(token)
+                href = tag.attr("href")
+                if href is not None and (base := join_reference(self.page.url, self.source.decoded(href))):
+                    self.rebase(base, tag.start)
+                    return
+
+    def _xml_base(self, tag: XmlTag) -> None:
+        written = tag.attr(_BASE)
+        if written and (base := join_reference(self.page.base, self.source.decoded(written))):
+            self.rebase(base, tag.start, _BASE)
+
+    def _policy(self, tag: XmlTag) -> None:
+        if tag.name == "meta" and is_policy(tag):
+            self.empty(tag.start, "content")
+
+    def _tag(self, token: re.Match[str]) -> XmlTag:
+        return XmlTag(_local_name(token["opened"]), token.start(), self.source.shape, self.page.base)
+
+
+def _local_name(name: str) -> str:
+    return name.rpartition(":")[2]
+
 
 ConvertFunction = Callable[[bytes, str, "str | None", Relocator, str], bytes]
 

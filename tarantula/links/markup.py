@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 from turbohtml import CData, Document, Element, HTMLParseError, Text, parse, parse_xml
 
-from tarantula.links.character_references_part_entities import repair_entities
+from tarantula.links.character_references import repair_entities
 from tarantula.links.charset import decode_text, encoding_by_label
 from tarantula.links.grammar import ANY_ELEMENT, HTML, SVG, LinkPlaces, ValueForm
 from tarantula.links.link import Link

@@ -1,20 +1,102 @@
-"""Where references lead in a mirror: to a copy beside them, or to the web."""
+"""Where the references of a mirrored page lead: to a copy in the mirror, or to the web."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from tarantula.core.urls import SCHEMES
-from tarantula.links.relocation_part_moved import UNKNOWN_REPLACEMENT, LinkDestination, Replacement, ReplacementCache
-from tarantula.links.relocation_part_ways import (
-    FolderPaths,
-    paths_to_other_servers,
-    paths_to_parents,
-    prefix_of_own_server,
-    relative_path,
-)
+from tarantula.links.character_references import escape_value
+from tarantula.links.charset import encode_query, query_encoder
+from tarantula.links.link import LinkKind
 from tarantula.links.resolve import PLACEHOLDER_BASE, join_reference, server_and_directory
+from tarantula.links.values import SPACE
+
+SERVER_LEVEL = 3
+"""The folder of a server, counted from the end of the ways up: it is in that of all copies, and that in the root."""
+
+FolderPaths = tuple[tuple[str, str], ...]
+"""The folders above a folder and the way to each, the nearest first; the last is the root of the mirror."""
+
+
+def paths_to_parents(folder: str) -> FolderPaths:
+    """Return every folder that a folder is in, the nearest first, and the way there."""
+    parts = folder.split("/")[:-1]
+    depth = len(parts)
+    return tuple(("".join(f"{part}/" for part in parts[: depth - up]), "../" * up) for up in range(depth + 1))
+
+
+def relative_path(path: str, ways: FolderPaths) -> str:
+    """Return the way from a folder to a file below the same root."""
+    if len(ways) > SERVER_LEVEL and not path.startswith(ways[-SERVER_LEVEL][0]):
+        # Another server's: there is nothing in between to try.
+        ways = paths_to_other_servers(ways)
+    for above, way in ways:
+        if path.startswith(above):
+            return way + path[len(above) :]
+    return path
+
+
+def paths_to_other_servers(ways: FolderPaths) -> FolderPaths:
+    """Return the ways by which other servers are reached: folders that lie as deep have the same."""
+    return ways[1 - SERVER_LEVEL :]
+
+
+def prefix_of_own_server(ways: FolderPaths) -> str:
+    """Return how a way to a folder's own server would begin if it were that to any other."""
+    own, (above, way) = ways[-SERVER_LEVEL:][0][0], paths_to_other_servers(ways)[0]
+    return way + own.removeprefix(above)
+
+
+class LinkDestination(NamedTuple):
+    """Where an address leads, after its redirects."""
+
+    url: str
+    path: str | None
+    """Of the copy, below the mirror; nothing if there is none."""
+    fragment: str = ""
+    """What a redirect added to the address."""
+
+
+class Replacement(NamedTuple):
+    """What stands in the place of a reference; nothing if it stays."""
+
+    address: str
+    fragment: str
+    """For references that have none of their own."""
+    to_copy: bool
+
+
+UNKNOWN_REPLACEMENT = Replacement("", "", False)
+
+
+class ReplacementCache(dict[str, str]):
+    """What is written between double quotes in the place of plain references, found out when it is asked for.
+
+    Nothing is written for those of which more has to be known.
+    """
+
+    __slots__ = ("_most", "_moved")
+
+    def __init__(self, moved: Callable[[str], Replacement | None], most: int) -> None:
+        self._moved = moved
+        self._most = most
+
+    def __missing__(self, address: str) -> str:
+        if len(self) >= self._most:
+            self.clear()
+        written = self[address] = _in_quotes(self._moved(address), address)
+        return written
+
+
+def _in_quotes(moved: Replacement | None, address: str) -> str:
+    if moved is None:
+        return address
+    if moved.fragment:
+        return ""
+    return moved.address if moved.to_copy else escape_value(moved.address, '"')
+
 
 CACHED_DESTINATIONS = 1 << 17
 """Addresses whose destination is remembered."""
@@ -127,3 +209,45 @@ def replacement_for(found: LinkDestination | None, ways: FolderPaths) -> Replace
         return None
     url, path, fragment = found
     return Replacement(url, fragment, False) if path is None else Replacement(relative_path(path, ways), fragment, True)
+
+
+class PageReferences:
+    """Knows to what the references of a document are relative, and what stands in their place."""
+
+    __slots__ = ("_codec", "_memory", "_relocator", "base", "folder", "url")
+
+    def __init__(self, relocator: Relocator, url: str, folder: str, encoding: str = "") -> None:
+        self._relocator = relocator
+        self._codec = query_encoder(encoding or None)
+        self.url = url
+        self.folder = folder
+        self.rebase(url)
+
+    def rebase(self, base: str) -> None:
+        """Take references as relative to *base* from now on."""
+        self.base = base
+        self._memory = self._relocator.memory(self.folder, server_and_directory(base)[1])
+
+    def written(self, addresses: list[str]) -> list[str]:
+        """Return what is written in the place of plain references; nothing for those of which more has to be known."""
+        return self._memory.written(addresses)
+
+    def moved(self, address: str, kind: LinkKind) -> Replacement | None:
+        """Return what stands in the place of a reference without its fragment."""
+        if self._codec and not address.isascii():
+            address = encode_query(address, self._codec)
+        moved = self._memory.moved(address, bool(kind))
+        if moved is not UNKNOWN_REPLACEMENT:
+            return moved
+        if not address:
+            return None if kind or self.base == self.url else self._to_base()
+        return self._memory.moved_to(self._relocator.found(self.base, address, bool(kind)))
+
+    def _to_base(self) -> Replacement:
+        return self._memory.moved_to(self._relocator.found(self.base, self.base, False)) or Replacement(
+            self.base, "", False
+        )
+
+    def absolute(self, address: str) -> str | None:
+        """Return the web address that a reference means."""
+        return join_reference(self.base, address.strip(SPACE))

@@ -1,14 +1,17 @@
-"""A document as its bytes are: where something stands in its text, it stands in its bytes."""
+"""Source text of a document with exact positions: its start tags, attribute values and elements."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
+from itertools import accumulate
 from typing import NamedTuple, Self
 
-from turbohtml import parse
+from turbohtml import Element, parse
 
 from tarantula.links.charset import BYTE_ORDER_MARKS, detect_encoding, encoding_by_label
+from tarantula.links.markup import parse_html
 
 PRESCAN_BYTES = 1024
 """HTML, "prescan a byte stream": in so many bytes a page may name its own charset."""
@@ -89,3 +92,113 @@ def _shape(text: str, encoding: str) -> str:
     if deceptive := _DECEPTIVE.get(encoding):
         text = deceptive.sub(lambda found: "\x80" * len(found[0]), text)
     return text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
+
+
+# HTML, "tag open state" to "after attribute value (quoted) state"; carriage returns are gone.
+_GAP = r"[ \t\n\f/]*+"
+_OPEN = r"<[^ \t\n\f/>!?][^ \t\n\f/>]*+"
+_NAME = r"[^ \t\n\f/>][^ \t\n\f/>=]*+"
+_EQUALS = r"[ \t\n\f]*+=[ \t\n\f]*+"
+_VALUE = r"""(?:"[^"]*+"|'[^']*+'|[^ \t\n\f>"'][^ \t\n\f>]*+)"""
+_ATTRIBUTE = rf"{_NAME}(?:{_EQUALS}{_VALUE}?+)?+"
+ATTRIBUTES = rf"(?:{_GAP}{_ATTRIBUTE})*+"
+"""What may stand between the name of a tag and its end."""
+
+# As most links are written: lower case, double quotes, one reference in plain ASCII that means what it says.
+_OTHER = r'(?:[ \n]++(?!href=|ping=|style=)[a-z][a-z0-9-]*+="[^"]*+")*+'
+_ADDRESS = r"[!$%'-\[\]-~]*+"
+_FRAGMENT = r"(?:#[ !#-%'-\[\]-~]*+)?+"
+_PLAIN_ANCHOR = re.compile(rf'(<a(?: href="|{_OTHER}[ \n]++href="))({_ADDRESS})(?=">|{_FRAGMENT}"{_OTHER}[ \n]*+>)')
+
+_TAG = re.compile(rf"{_OPEN}{ATTRIBUTES}{_GAP}>")
+_QUOTES = ("", '"', "'", "")
+_END = r"(?=[ \t\n\f/>=])"
+
+
+ValueSpan = tuple[int, int, str]
+"""Where a value begins and ends, and between which quotes it is."""
+
+
+def plain_anchors(markup: str) -> list[str]:
+    """Cut markup where there may be links: what is before one, its tag up to the address, the address, and so on.
+
+    Whether it is a tag, or stands in a comment, is for a parser to say.
+    """
+    return _PLAIN_ANCHOR.split(markup)
+
+
+def end_of_tag(text: str, start: int) -> int | None:
+    """Return where the start tag at *start* ends."""
+    tag = _TAG.match(text, start)
+    return tag.end() if tag else None
+
+
+def value_of(text: str, start: int, attribute: str) -> ValueSpan | None:
+    """Return where the start tag at *start* has the value of an attribute, if it has one."""
+    found = _value_pattern(attribute).match(text, start)
+    if found is None or not found.lastindex:
+        return None
+    start, end = found.span(found.lastindex)
+    return start, end, _QUOTES[found.lastindex]
+
+
+def span_of(text: str, start: int, attribute: str) -> tuple[int, int] | None:
+    """Return where the start tag at *start* has an attribute, with its name."""
+    found = _attribute_pattern(attribute).match(text, start)
+    return found.span(1) if found else None
+
+
+@cache
+def _value_pattern(attribute: str) -> re.Pattern[str]:
+    values = r"""(?:"([^"]*+)"|'([^']*+)'|([^ \t\n\f>"'][^ \t\n\f>]*+))"""
+    return re.compile(_before(attribute) + re.escape(attribute) + _EQUALS + values, re.IGNORECASE)
+
+
+@cache
+def _attribute_pattern(attribute: str) -> re.Pattern[str]:
+    itself = rf"({re.escape(attribute)}{_END}(?:{_EQUALS}{_VALUE}?+)?+)"
+    return re.compile(_before(attribute) + itself, re.IGNORECASE)
+
+
+def _before(attribute: str) -> str:
+    return rf"{_OPEN}(?:{_GAP}(?!{re.escape(attribute)}{_END}){_ATTRIBUTE})*+{_GAP}"
+
+
+class PositionedTree:
+    """The elements of a piece of a document that begins at *start*.
+
+    Between tags and attributes a form feed means what a line end means. With form feeds alone there is one line, and
+    the column of an element is its place.
+    """
+
+    def __init__(self, markup: str, start: int) -> None:
+        self._line_end = "\n" if "\f" in markup else "\f"
+        self.document = parse_html(markup.replace("\n", self._line_end), positions=True)
+        self._lines = _beginnings(markup, start) if self._line_end == "\n" else [start]
+
+    def place(self, element: Element) -> int | None:
+        """Return where the start tag of an element is, if it is written at all."""
+        position = element.position
+        return None if position is None else self._lines[position[0] - 1] + position[1]
+
+    def places(self, elements: list[Element]) -> list[int | None]:
+        """Return where the start tags of some elements are."""
+        lines = self._lines
+        return [
+            None if (position := element.position) is None else lines[position[0] - 1] + position[1]
+            for element in elements
+        ]
+
+    def value(self, element: Element, attribute: str) -> str | None:
+        """Return the value of an attribute."""
+        value = element.attr(attribute)
+        return self.as_written(value) if value else value
+
+    def as_written(self, value: str) -> str:
+        """Return a value with the line ends that it has."""
+        return value.replace(self._line_end, "\n")
+
+
+def _beginnings(text: str, start: int) -> list[int]:
+    """Return where the lines of a text begin."""
+    return [start + number + before for number, before in enumerate(accumulate(map(len, text.split("\n")), initial=0))]

@@ -1,23 +1,53 @@
-"""How many documents an item has, of what state, size and server.
+"""Count the documents of an item by state, size and server.
 
-Everything is counted when somebody begins to look, and anew from time to time. In between, what was done with in the
-last seconds is counted at each look, and what is older is taken as known: a commit that is later than that waits for
-the next whole count.
+Everything is counted when watching begins, and again from time to time. In between, documents of the last seconds are
+counted at each poll and older ones are taken as known: a commit that comes later than that waits for the next full count.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from math import inf
+from time import monotonic
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Integer, bindparam, cast, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.states import DocumentState
-from tarantula.progress.counts_part_due import DutyCycle
 from tarantula.store.document_query import document_id_range
 from tarantula.tables.publications import Document, Item, UtcDateTime
+
+PAUSE_FACTOR = 100
+"""What took a second is done again after as many seconds."""
+
+
+class DutyCycle:
+    """Knows when something is to be done again; *at_least* so many seconds later.
+
+    *at_most* is for what is quick by itself, and takes long only when others are busy.
+    """
+
+    def __init__(self, at_least: float = 0.0, at_most: float = inf) -> None:
+        self._at_least = at_least
+        self._at_most = at_most
+        self._next = 0.0
+
+    def is_now(self) -> bool:
+        """Whether its time has come."""
+        return monotonic() >= self._next
+
+    @contextmanager
+    def doing(self) -> Iterator[None]:
+        """Do it, and see how long it takes."""
+        began = monotonic()
+        yield
+        took = monotonic() - began
+        self._next = began + took + min(max(took * PAUSE_FACTOR, self._at_least), self._at_most)
+
 
 MAX_COMMIT_DELAY_SECONDS = 3
 """By how many seconds a commit may be late for a document to be counted at once."""

@@ -1,14 +1,16 @@
-"""Rules on indicators, as a publication writes them: ``errors > 20%``, ``base-missing``, ``404 > 10%``."""
+"""Attention rules of a publication on indicators (``errors > 20%``, ``base-missing``, ``404 > 10%``), and which fired."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from tarantula.core.messages import did_you_mean
+from tarantula.core.states import ItemState, Validation
+from tarantula.tables.publications import Item
 
 
 class IndicatorUnit(Enum):
@@ -142,3 +144,20 @@ def _how_to_write(name: str, unit: IndicatorUnit) -> str:
 
 def _decimal(value: float, digits: int) -> str:
     return f"{value:.{digits}f}".rstrip("0").rstrip(".")
+
+
+def attention_reasons(item: Item) -> list[str]:
+    """Return why somebody should look at an item, one sentence a rule; nothing once somebody has decided."""
+    if item.validation != Validation.PENDING:
+        return []
+    return [fired["reason"] for fired in item.attention or ()]
+
+
+def is_complete(state: str, effects: Iterable[str]) -> bool:
+    """Whether an item of that state is called complete: archived, and no rule that fired stands against it."""
+    return state == ItemState.ARCHIVED and RuleEffect.INCOMPLETE not in effects
+
+
+def fired_effects(item: Item) -> list[str]:
+    """Return the effects of the rules that an item broke when it ended."""
+    return [fired["effect"] for fired in item.attention or ()]

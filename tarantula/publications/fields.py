@@ -1,24 +1,45 @@
-"""What may be written in each field of a publication. Whatever is wrong is said in one sentence."""
+"""Field types of a publication's configuration, with their validators."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+import warnings
 from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
-from tarantula.core.times import parse_duration, parse_moment, parse_period
-from tarantula.core.times_part_zones import parse_zone, zone_named
+from tarantula.core.times import parse_duration, parse_moment, parse_period, parse_zone, zone_named
 from tarantula.core.urls import canonical, is_web
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.publications.attention import check_rule
-from tarantula.publications.fields_part_addresses import check_notification_address
-from tarantula.scope.paths_part_url_not_sane import MAX_HOST_LENGTH, MAX_URL_LENGTH
+from tarantula.scope.paths import MAX_HOST_LENGTH, MAX_URL_LENGTH
 from tarantula.scope.patterns import parse_pattern
+
+
+def apprise_plugin(address: str) -> Any:
+    """Return what Apprise makes of an address, or nothing."""
+    with warnings.catch_warnings():
+        # Some of its plugins import what newer Pythons will no longer have.
+        warnings.simplefilter("ignore")
+        from apprise import Apprise
+
+        return Apprise.instantiate(address)
+
+
+def check_notification_address(address: str) -> str:
+    """Refuse what nothing could be sent to."""
+    if apprise_plugin(address) is None:
+        # Addresses carry passwords: only the beginning is shown.
+        raise ValueError(
+            f"An address that begins with {address.partition('://')[0][:20]!r} is none that Apprise can send to. "
+            "Write it as mailto://user:password@example.org or json://host/path."
+        )
+    return address
+
 
 RESERVED_NAME = "publication"
 LONGEST_NAME = 100

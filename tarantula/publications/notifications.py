@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from tarantula.publications.fields_part_addresses import apprise_plugin
+from tarantula.publications.fields import apprise_plugin
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,7 @@ from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.states import DocumentState, ItemState
 from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.scope.patterns import parse_pattern
-from tarantula.scope.servers_part_server_not_accepted import ServerNotAccepted
-from tarantula.scope.servers_part_server_settings import ServerSettings
+from tarantula.scope.servers import ServerNotAccepted, ServerSettings
 from tarantula.store.document_query import document_id_range
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.tables.publications import Document, Item, Publication, Server, ServerSetting

@@ -1,28 +1,132 @@
-"""A bound that knows that visits are apart: no schedule that servers and crawlers can keep is less stale.
+"""Lower bounds on the staleness of any schedule under the same limits.
 
-Let time have any prices. Each page, left alone, would choose the visits that leave it most when they are paid, and no
-schedule can pay more than the dearest times that are far enough apart. So what pages have left, and that sum, are
-together more than any schedule is worth. One price for all times gives WP; prices that fall towards the ends, as those
-of the market do, say more.
+NonPolite, WP and InfCrawlers are the bounds of 2007. PoliteBound also uses the pause between visits to a server, by
+duality: give each time any price. Each page alone chooses the visits with the largest surplus (freshness less prices
+paid), and no schedule can pay more than the most expensive times that are a pause apart. The surplus of all pages plus
+that sum is at least the worth of any schedule. One price for all times gives WP; prices that fall towards the ends, as
+those of the slot market do, give a tighter bound.
 
-A visit pays two prices: to crawlers, who make one visit after the other, and to its server, which is left alone for P
-seconds. A server that could be asked more often than there is time for wants nothing for itself.
+A visit pays two prices: one to the crawlers, which make one visit after the other, and one to its server, which must
+then rest for P seconds. A server that could take more visits than the crawlers can make charges nothing.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from math import exp
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from tarantula.revisit.bounds_part_surplus import most_paid, page_surplus, refine_prices
-from tarantula.revisit.model import Floats, Ints, ModelReading, even_freshness_of_pages
+from tarantula.revisit.changes import Laws, freshness_by_law
+from tarantula.revisit.model import Floats, Ints, ModelReading, even_freshness_of_pages, visit_gain, weighted_mean
 from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate
-from tarantula.revisit.slot_market import find_prices, initial_prices, least_visit_gain
-from tarantula.revisit.slot_market_part_lots import FEWEST, divide_into_lots
+from tarantula.revisit.phases.allocate import AllocationFunction
+from tarantula.revisit.policies import psp
+from tarantula.revisit.schedule import schedule_staleness
+from tarantula.revisit.slot_market import (
+    FEWEST,
+    best_visits,
+    divide_into_lots,
+    fill_powers,
+    find_prices,
+    has_profitable_visit,
+    initial_prices,
+    least_visit_gain,
+    work_arrays,
+)
+
+GAP_TOLERANCE = 0.001
+"""What the steps between points of time may add to the worth of a gap, if points are not too many."""
+MANY, TOO_MANY = 1 << 11, 1 << 16
+
+
+@njit(cache=True)
+def refine_prices(nodes, times):  # type: ignore[no-untyped-def]
+    """Return prices that are straight between nodes at so many times as many points."""
+    points = times * (len(nodes) - 1) + 1
+    return np.interp(np.arange(points) / times, np.arange(len(nodes)) * 1.0, nodes)
+
+
+@njit(cache=True)
+def most_paid(nodes, horizon, pause):  # type: ignore[no-untyped-def]
+    """Return more than visits that are a pause apart can pay at prices that are straight between the nodes.
+
+    A visit pays the mean of the prices half a pause before and after it, but for bends within: where the slope falls
+    by d it may be dearer than that mean, by d/8 times the pause at most. What lies around visits does not overlap.
+    """
+    step = horizon / (len(nodes) - 1)
+    area = step * (nodes.sum() - (nodes[0] + nodes[-1]) / 2) + pause / 2 * (nodes[0] + nodes[-1])
+    bends, slope = 0.0, 0.0
+    for node in range(1, len(nodes)):
+        following = (nodes[node] - nodes[node - 1]) / step
+        bends += max(0.0, slope - following)
+        slope = following
+    return area / pause + (bends + max(0.0, slope)) * pause / 8
+
+
+@njit(cache=True)
+def page_surplus(nodes, rates, weights, horizon):  # type: ignore[no-untyped-def]
+    """Return more than pages have left of their worth when they are visited as they like and pay for it."""
+    total, cheapest = 0.0, nodes.min()
+    fineness = np.empty(len(rates), np.int64)
+    for page in range(len(rates)):
+        fineness[page] = _fineness(rates[page], weights[page], horizon, len(nodes) - 1, cheapest)
+        if fineness[page] == 0:
+            total += weights[page] * (visit_gain(0, rates[page] * horizon, True) if rates[page] < np.inf else 0.0)
+        elif fineness[page] * (len(nodes) - 1) > TOO_MANY:
+            total += weights[page]
+    times = 1
+    while times * (len(nodes) - 1) <= TOO_MANY:
+        chosen = np.flatnonzero(fineness == times)
+        if len(chosen):
+            total += _left_at(refine_prices(nodes, times), rates[chosen], weights[chosen], horizon)
+        times *= 2
+    return total
+
+
+@njit(cache=True)
+def _fineness(rate, weight, horizon, steps, cheapest):  # type: ignore[no-untyped-def]
+    """Return how many times finer than the nodes a page's points are; none if no visit can be worth anything to it."""
+    if not 0.0 < rate < np.inf or weight / (rate * horizon) <= cheapest:
+        return 0
+    times = 1
+    while times * steps <= TOO_MANY:
+        slack = _slack(rate * horizon / (times * steps))
+        if slack * weight / (rate * horizon) <= cheapest and (slack <= GAP_TOLERANCE or times * steps >= MANY):
+            break
+        times *= 2
+    return times
+
+
+@njit(cache=True)
+def _slack(changes):  # type: ignore[no-untyped-def]
+    """Return what a gap may be worth more if its ends need not be on points that so many changes are between."""
+    return changes**2 / 2 * exp(changes) if changes < 2.0 else np.inf
+
+
+@njit(cache=True)
+def _left_at(prices, rates, weights, horizon):  # type: ignore[no-untyped-def]
+    """Return more than these pages have left, if visits may be at any time, from what they have with visits on points.
+
+    Freshness is concave in the times of visits, prices are straight between points, and the best visits, if they are
+    not on a point, feel no slope. So moving each to the nearest point costs no more than half the bend of each gap.
+    Two that come to the same point are one: the price is above what the bend of no gap at all adds.
+    """
+    left, step = 0.0, horizon / (len(prices) - 1)
+    powers, worths, follows, hull = work_arrays(len(prices))
+    for page in range(len(rates)):
+        worth, rate = weights[page] / (rates[page] * horizon), rates[page]
+        decay = worth * max(0.0, 1.0 - _slack(rate * step))
+        fill_powers(rate, step, powers)
+        most = worth * (1.0 - exp(-rate * horizon))
+        if has_profitable_visit(worth, decay, 1.0, 1.0, prices, powers):
+            most = max(most, best_visits(worth, decay, 1.0, 1.0, prices, powers, worths, follows, hull)[1])
+        left += most
+    return left
+
 
 PRICE_FIRMNESS = np.linspace(0.3, 0.02, 20)
 """Crowds do not matter here, only prices: they are found gently."""
@@ -130,3 +234,59 @@ def _prices(visits, rates, weights, horizon, base, visits_a_lot):  # type: ignor
     floor = refine_prices(base, doubled)
     nodes = np.interp(np.linspace(0.0, horizon, len(floor)), points, prices)
     return np.maximum(nodes, np.maximum(floor, LEAST_PRICE_SHARE * dear))
+
+
+class StalenessBound(Protocol):
+    """Says how stale pages are at least."""
+
+    def __call__(self, pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
+        """Return the staleness; Poisson's law holds unless told."""
+        ...
+
+
+def non_polite(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
+    """Return the staleness if only the visits in all were limited."""
+    return _evenly(allocate.allocate_impolitely, pages, limits, reading, laws)
+
+
+def weak_politeness(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
+    """Return the staleness if servers limited how often they are asked, but not when."""
+    return _evenly(allocate.allocate_politely, pages, limits, reading, laws)
+
+
+def politeness(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
+    """Return the staleness that servers and crawlers leave at least; where other laws hold no more is known than WP."""
+    return polite_bound(pages, limits, reading) if laws is None else weak_politeness(pages, limits, reading, laws)
+
+
+def infinite_crawlers(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
+    """Return the staleness if a crawler were free whenever PSP has a page due."""
+    return schedule_staleness(psp(pages, limits, reading), pages, limits, reading, laws)
+
+
+BOUNDS: dict[str, StalenessBound] = {
+    "NonPolite": non_polite,
+    "WP": weak_politeness,
+    "PoliteBound": politeness,
+    "InfCrawlers": infinite_crawlers,
+}
+
+
+def all_bounds(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> dict[str, float]:
+    """Return all of them by their names."""
+    others = laws if laws is not None and laws.any() else None
+    return {name: bound(pages, limits, reading, others) for name, bound in BOUNDS.items()}
+
+
+def _evenly(
+    allocation: AllocationFunction, pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None
+) -> float:
+    """Return the staleness of pages that are visited as often as is best, each at even intervals."""
+    changes = pages.changes(limits.horizon)
+    if laws is None:
+        fresh = even_freshness_of_pages(
+            allocate.cached_allocation(allocation, pages, limits, reading), changes, reading
+        )
+    else:
+        fresh = freshness_by_law(laws, allocation(pages, limits, reading, laws), changes, reading)
+    return 1.0 - weighted_mean(fresh, pages.weights)

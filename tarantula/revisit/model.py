@@ -1,13 +1,15 @@
-"""How fresh a page is that changes at random times, and is visited now and then.
+"""Freshness of a page that changes as a Poisson process and is visited at even intervals.
 
-Changes are a Poisson process; *changes* is how many are expected in the horizon, λT. Freshness is the share of the
-horizon in which what was collected is what the server has.
+*changes* is the expected number of changes in the horizon, λT. Freshness is the share of the horizon in which the
+collected copy equals the page on the server.
+
+The inverse is here as well: the gap u = λt in which one more visit is worth a share c, from 1 − (1 + u)e^(−u) = c.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from math import expm1, inf
+from math import expm1, inf, sqrt
 
 import numpy as np
 from numba import njit, vectorize
@@ -61,3 +63,40 @@ def even_freshness_of_pages(visits: Ints, changes: Floats, reading: ModelReading
 def weighted_mean(fresh: Floats, weights: Floats) -> float:
     """Return the mean freshness of pages, by their weights."""
     return float(fresh @ weights / weights.sum())
+
+
+MOST_CHANGES_IN_GAP = 60.0
+"""Changes in a gap; in longer ones there is nothing left to be worth more."""
+_GAPS = np.linspace(0.0, MOST_CHANGES_IN_GAP, 600_001)
+# Near nothing 1 − (1 + u)e^(−u) is u²/2: by its root the table is even.
+_ROOTS = np.sqrt(np.maximum(1.0 - (1.0 + _GAPS) * np.exp(-_GAPS), 0.0))
+GAP_TABLE = np.interp(np.linspace(0.0, 1.0, 16_385), _ROOTS, _GAPS)
+GAP_TABLE[-1] = MOST_CHANGES_IN_GAP
+SERIES_BELOW_SHARE = 1e-4
+"""Below it the first terms of a series are nearer than the table."""
+NO_INTERPOLATION_ABOVE_SHARE = 0.96
+"""Above it the table bends too much to be read between its lines."""
+
+
+@njit(cache=True)
+def bracketing_gaps(share):  # type: ignore[no-untyped-def]
+    """Return two gaps, close to each other, that the one which is worth *share* is between."""
+    place = int(sqrt(share) * (len(GAP_TABLE) - 1))
+    return GAP_TABLE[place], GAP_TABLE[min(place + 1, len(GAP_TABLE) - 1)]
+
+
+@njit(cache=True)
+def gap_worth(share):  # type: ignore[no-untyped-def]
+    """Return the gap, in changes, that is worth a share of what any can be; rather too short than too long."""
+    if share <= 0.0:
+        return 0.0
+    if share >= 1.0:
+        return np.inf
+    if share < SERIES_BELOW_SHARE:
+        root = sqrt(2.0 * share)
+        return root + root**2 / 3 + 11 / 72 * root**3
+    low, high = bracketing_gaps(share)
+    if share > NO_INTERPOLATION_ABOVE_SHARE:
+        return low
+    place = sqrt(share) * (len(GAP_TABLE) - 1)
+    return (low + (place - int(place)) * (high - low)) * (1.0 - 1e-6)

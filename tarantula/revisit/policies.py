@@ -1,15 +1,264 @@
-"""Policies: which page should be visited when. What happens when crawlers are late is phase 3, the same for all."""
+"""Revisit policies for known rates: PSP, MP2 and m-Wolf of 2007, and the slotted policy.
+
+A policy decides which page is visited when. What happens when crawlers are late is phase 3, the same for all.
+
+The slotted policy improves phase 2 by choosing page and slot together. MERGE assigns slots in the order of the times
+that pages prefer, and all pages with one visit prefer the middle. Here the slots are the same, but they have prices
+(see `tarantula.revisit.slot_market`): a page that loses little elsewhere leaves the middle to others. In the steady
+state all times are equal, and it is enough that pages start at different times.
+"""
 
 from __future__ import annotations
 
+from math import exp
 from typing import Protocol
 
-from tarantula.revisit.model import ModelReading
+import numpy as np
+from numba import njit, prange
+
+from tarantula.revisit.model import Floats, Ints, ModelReading, even_freshness_of_pages
 from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate
-from tarantula.revisit.phases.merge import even_visits, merge_visits
-from tarantula.revisit.policies_part_slotted import slotted
-from tarantula.revisit.schedule import Schedule
+from tarantula.revisit.phases.merge import GOLDEN_RATIO, even_visits, merge_visits
+from tarantula.revisit.schedule import Schedule, schedule_freshness
+from tarantula.revisit.slot_market import divide_into_lots, find_prices, initial_prices, least_visit_gain, trade_visits
+
+SWAP_DISTANCES = np.array([1, 2, 3, 5, 8, 1])
+"""How far apart two visits are that may change their slots, one round after the other."""
+
+
+@njit(cache=True)
+def fit_to_count(wishes, owners, rates, weights, horizon, wanted):  # type: ignore[no-untyped-def]
+    """Return as many wishes as are wanted: without those that are missed least, or with those that add most.
+
+    The wishes of a page are together, and in order.
+    """
+    while len(wishes) != wanted:
+        if len(wishes) > wanted:
+            kept = _without(wishes, owners, rates, weights, horizon, len(wishes) - wanted)
+            wishes, owners = wishes[kept], owners[kept]
+        else:
+            wishes, owners = _with(wishes, owners, rates, weights, horizon, wanted - len(wishes))
+    return wishes, owners
+
+
+@njit(cache=True)
+def _without(wishes, owners, rates, weights, horizon, count):  # type: ignore[no-untyped-def]
+    visits = len(wishes)
+    losses = np.empty(visits)
+    for visit in range(visits):
+        page, time = owners[visit], wishes[visit]
+        before = time - wishes[visit - 1] if visit > 0 and owners[visit - 1] == page else time
+        is_last = visit + 1 == visits or owners[visit + 1] != page
+        after = (horizon if is_last else wishes[visit + 1]) - time
+        losses[visit] = _split(rates[page], weights[page], before, after)
+    kept = np.ones(visits, np.bool_)
+    for visit in np.argsort(losses, kind="mergesort"):
+        if count == 0:
+            break
+        # What a visit is worth is known only while those beside it are made.
+        is_alone = (visit > 0 and owners[visit - 1] == owners[visit] and not kept[visit - 1]) or (
+            visit + 1 < visits and owners[visit + 1] == owners[visit] and not kept[visit + 1]
+        )
+        if not is_alone:
+            kept[visit] = False
+            count -= 1
+    return kept
+
+
+@njit(cache=True)
+def _with(wishes, owners, rates, weights, horizon, count):  # type: ignore[no-untyped-def]
+    pages = len(rates)
+    latest, widest, middle = np.zeros(pages), np.zeros(pages), np.zeros(pages)
+    for visit in range(len(wishes)):
+        page, time = owners[visit], wishes[visit]
+        if time - latest[page] > widest[page]:
+            widest[page], middle[page] = time - latest[page], (time + latest[page]) / 2
+        latest[page] = time
+    gains = np.empty(pages)
+    for page in range(pages):
+        if horizon - latest[page] > widest[page]:
+            widest[page], middle[page] = horizon - latest[page], (horizon + latest[page]) / 2
+        gains[page] = _split(rates[page], weights[page], widest[page] / 2, widest[page] / 2)
+    added = np.argsort(-gains, kind="mergesort")[:count]
+    times = np.concatenate((wishes, middle[added]))
+    takers = np.concatenate((owners, added))
+    order = np.argsort(times, kind="mergesort")
+    order = order[np.argsort(takers[order], kind="mergesort")]
+    return times[order], takers[order]
+
+
+@njit(cache=True)
+def _split(rate, weight, before, after):  # type: ignore[no-untyped-def]
+    """Return what a visit adds that is so long after the one before and before the one after, times the horizon."""
+    if not 0.0 < rate < np.inf:
+        return 0.0
+    return weight / rate * (1.0 - exp(-rate * before)) * (1.0 - exp(-rate * after))
+
+
+@njit(cache=True)
+def swap_neighbours(takers, times, rates, weights, horizon, steady):  # type: ignore[no-untyped-def]
+    """Let visits that are near to each other change their slots wherever that makes pages fresher."""
+    visits = len(takers)
+    earlier, later = _neighbours(takers, len(rates), steady)
+    for reach in SWAP_DISTANCES:
+        for one in range(visits - reach):
+            other = one + reach
+            page, rival = takers[one], takers[other]
+            if page == rival or (one < later[one] < other) or (one < earlier[other] < other):
+                continue
+            change = _moved(one, other, earlier, later, times, rates[page], weights[page], horizon)
+            change += _moved(other, one, earlier, later, times, rates[rival], weights[rival], horizon)
+            if change > 1e-12 * weights[page]:
+                takers[one], takers[other] = rival, page
+                _relink(one, other, earlier, later)
+
+
+@njit(cache=True)
+def _neighbours(takers, pages, steady):  # type: ignore[no-untyped-def]
+    """Return the visits of the same page before and after each, or none; the first follows the last if it is steady."""
+    visits = len(takers)
+    earlier, later = np.full(visits, -1), np.full(visits, -1)
+    first, last = np.full(pages, -1), np.full(pages, -1)
+    for visit in range(visits):
+        page = takers[visit]
+        if last[page] >= 0:
+            earlier[visit], later[last[page]] = last[page], visit
+        else:
+            first[page] = visit
+        last[page] = visit
+    if steady:
+        for page in range(pages):
+            if first[page] >= 0:
+                earlier[first[page]], later[last[page]] = last[page], first[page]
+    return earlier, later
+
+
+@njit(cache=True)
+def _moved(visit, to, earlier, later, times, rate, weight, horizon):  # type: ignore[no-untyped-def]
+    """Return what is won, times the horizon, when a visit is made in another slot between those beside it."""
+    if not 0.0 < rate < np.inf or earlier[visit] == visit:
+        return 0.0
+    before = times[earlier[visit]] if earlier[visit] >= 0 else 0.0
+    after = times[later[visit]] if later[visit] >= 0 else horizon
+    before -= horizon if earlier[visit] > visit else 0.0
+    after += horizon if 0 <= later[visit] < visit else 0.0
+    old = exp(-rate * (times[visit] - before)) + exp(-rate * (after - times[visit]))
+    new = exp(-rate * (times[to] - before)) + exp(-rate * (after - times[to]))
+    return weight / rate * (old - new)
+
+
+@njit(cache=True)
+def _relink(one, other, earlier, later):  # type: ignore[no-untyped-def]
+    """Change two visits in the chains of their pages."""
+    chains = earlier[one], later[one], earlier[other], later[other]
+    for visit, before, after, was in ((other, chains[0], chains[1], one), (one, chains[2], chains[3], other)):
+        earlier[visit] = visit if before == was else before
+        later[visit] = visit if after == was else after
+        if before >= 0 and before != was:
+            later[before] = visit
+        if after >= 0 and after != was:
+            earlier[after] = visit
+
+
+SAMPLE_FIRMNESS = np.linspace(0.3, 0.05, 10)
+"""How dear a crowd is, round by round, while some pages find the prices."""
+SAMPLE_VISITS_PER_LOT = 4
+"""Visits of these pages."""
+TRADE_FIRMNESS = np.array([0.3, 1.0])
+"""How dear a crowd is when all pages choose: it has to go."""
+IMPROVED_LOSS_SHARE = {ModelReading.FRESH: 0.97, ModelReading.STEADY: 1.0}
+"""Of what MERGE loses: bargaining takes its time, and servers that lose the rest, little each, are left as they are."""
+
+
+def slotted(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
+    """Choose pages and slots together; a server for which MERGE does better is left to it."""
+    visits = allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading)
+    merged = merge_visits(visits, pages, limits, reading)
+    fresh = _of_servers(schedule_freshness(merged, pages, limits, reading), pages)
+    best = _of_servers(even_freshness_of_pages(visits, pages.changes(limits.horizon), reading), pages)
+    worst = _where_most_is_lost(best - fresh, IMPROVED_LOSS_SHARE[reading])
+    takers = merged.pages.copy()
+    choose = _spread if reading is ModelReading.STEADY else _bargain
+    choose(worst, visits, merged.times, merged.starts, pages.starts, pages.rates, pages.weights, limits.horizon, takers)
+    chosen = Schedule(merged.times, takers, merged.starts)
+    is_better = _of_servers(schedule_freshness(chosen, pages, limits, reading), pages) > fresh
+    return Schedule(
+        merged.times, np.where(np.repeat(is_better, np.diff(merged.starts)), takers, merged.pages), merged.starts
+    )
+
+
+def _of_servers(fresh: Floats, pages: Pages) -> Floats:
+    sums: Floats = np.bincount(pages.servers, fresh * pages.weights, minlength=len(pages.starts) - 1).astype(np.float64)
+    return sums
+
+
+def _where_most_is_lost(losses: Floats, effort: float) -> Ints:
+    """Return the servers where most is lost, so that those who share the work have about as much each."""
+    order = np.argsort(-losses, kind="stable")
+    lost = np.cumsum(losses[order])
+    worst = order[: np.searchsorted(lost, effort * lost[-1]) + 1] if len(order) else order
+    return np.concatenate([worst[::2], worst[1::2]])
+
+
+@njit(cache=True, parallel=True)
+def _bargain(servers, visits, times, starts, pages, rates, weights, horizon, takers):  # type: ignore[no-untyped-def]
+    for number in prange(len(servers)):
+        server = servers[number]
+        begin, end, first, last = starts[server], starts[server + 1], pages[server], pages[server + 1]
+        if end - begin > 1:
+            takers[begin:end] = first + _bargained(
+                visits[first:last], times[begin:end], rates[first:last], weights[first:last], horizon
+            )
+
+
+@njit(cache=True)
+def _bargained(visits, times, rates, weights, horizon):  # type: ignore[no-untyped-def]
+    """Return the page in each slot of a server."""
+    points, room, others, wishes, owners = divide_into_lots(visits, times, rates, weights, horizon)
+    gap = horizon / (len(times) / max((visits > 0).sum(), 1) + 1)
+    prices = initial_prices(points, horizon, least_visit_gain(rates * horizon, weights, visits), gap)
+    find_prices(
+        rates[others],
+        weights[others],
+        visits[others],
+        horizon,
+        points,
+        room,
+        prices,
+        SAMPLE_FIRMNESS,
+        SAMPLE_VISITS_PER_LOT,
+    )
+    bought, begins = trade_visits(
+        rates[others], weights[others], visits[others], horizon, points, room, prices, TRADE_FIRMNESS
+    )
+    # Within a lot one time is as good as another: pages are spread over it.
+    step = points[1] - points[0] if len(points) > 1 else 0.0
+    buyers = np.repeat(np.arange(len(others)), np.diff(begins))
+    times_of = points[bought] + (buyers * GOLDEN_RATIO % 1.0 - 0.5) * step
+    times_of, buyers = fit_to_count(times_of, buyers, rates[others], weights[others], horizon, len(times) - len(wishes))
+    order = np.argsort(np.concatenate((wishes, times_of)), kind="mergesort")
+    takers = np.concatenate((owners, others[buyers]))[order]
+    swap_neighbours(takers, times, rates, weights, horizon, False)
+    return takers
+
+
+@njit(cache=True, parallel=True)
+def _spread(servers, visits, times, starts, pages, rates, weights, horizon, takers):  # type: ignore[no-untyped-def]
+    """Begin with each page elsewhere between two of its visits, and so with pages that are visited as often."""
+    for number in prange(len(servers)):
+        server = servers[number]
+        begin, end, first, last = starts[server], starts[server + 1], pages[server], pages[server + 1]
+        order = np.argsort(visits[first:last], kind="mergesort")
+        counts = visits[first:last][order]
+        wishes, owners, at = np.empty(end - begin), np.repeat(order, counts), 0
+        for place in range(len(counts)):
+            for visit in range(counts[place]):
+                wishes[at] = (visit + place * GOLDEN_RATIO % 1.0) / counts[place]
+                at += 1
+        taken = owners[np.argsort(wishes, kind="mergesort")]
+        swap_neighbours(taken, times[begin:end], rates[first:last], weights[first:last], horizon, True)
+        takers[begin:end] = first + taken
 
 
 class RevisitPolicy(Protocol):

@@ -1,4 +1,4 @@
-"""Which page is visited when: the visits of each server in the order of their times, and how fresh that keeps pages."""
+"""Schedule: the visits of each server in time order, and the expected freshness of pages under it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from numba import njit, prange
 from tarantula.revisit.changes import Laws, all_poisson, expected_fresh_seconds
 from tarantula.revisit.model import Floats, Ints, ModelReading, weighted_mean
 from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.schedule_part_runs import run_starts
+
+
+def run_starts(counts: Ints) -> Ints:
+    """Return where runs of so many begin, and where the last of them ends."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def places_in_runs(counts: Ints) -> Ints:
+    """Return the number of each element in its run, from 0 on."""
+    starts = run_starts(counts)
+    return np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
 
 
 @dataclass(frozen=True)

@@ -10,29 +10,12 @@ from tarantula.core.urls import canonical
 from tarantula.fetch import media_types
 from tarantula.links.link import LinkKind
 from tarantula.publications.config import PublicationConfig
-from tarantula.scope.limits import ServerBudget
-from tarantula.scope.limits_part_server_too_deep import ServerTooDeep
-from tarantula.scope.limits_part_too_deep import TooDeep
-from tarantula.scope.limits_part_too_large import TooLarge
-from tarantula.scope.limits_part_too_many_redirects import TooManyRedirects
-from tarantula.scope.paths import PathRepeats
-from tarantula.scope.paths_part_path_too_long import PathTooLong
-from tarantula.scope.paths_part_scheme_not_web import SchemeNotWeb
-from tarantula.scope.paths_part_url_not_sane import UrlNotSane
-from tarantula.scope.rule import ScopeRule
-from tarantula.scope.rule_part_answer import CandidateResponse
-from tarantula.scope.rule_part_candidate import Candidate
-from tarantula.scope.rule_part_verdict import Verdict
-from tarantula.scope.servers import Servers
-from tarantula.scope.servers_part_server_settings import SettingsByServer
-from tarantula.scope.traps import CalendarWithoutEnd
-from tarantula.scope.traps_part_ever_longer import EverLonger
-from tarantula.scope.traps_part_same_body import SameBody
-from tarantula.scope.traps_part_too_many_sessions import TooManySessions
-from tarantula.scope.types import TypeSet
-from tarantula.scope.types_part_type_by_extension import TypeByExtension
-from tarantula.scope.types_part_type_not_wanted import TypeNotWanted
-from tarantula.scope.types_part_type_unknown import TypeUnknown
+from tarantula.scope.limits import ServerBudget, ServerTooDeep, TooDeep, TooLarge, TooManyRedirects
+from tarantula.scope.paths import PathRepeats, PathTooLong, SchemeNotWeb, UrlNotSane
+from tarantula.scope.rule import Candidate, CandidateResponse, ScopeRule, Verdict
+from tarantula.scope.servers import Servers, SettingsByServer
+from tarantula.scope.traps import CalendarWithoutEnd, EverLonger, SameBody, TooManySessions
+from tarantula.scope.types import TypeByExtension, TypeNotWanted, TypeSet, TypeUnknown
 
 ACCEPTED = Verdict(True, "Accepted", None, "No rule refuses it.")
 UNREADABLE_URL = Verdict(

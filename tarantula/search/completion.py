@@ -5,8 +5,8 @@ from __future__ import annotations
 from tantivy import Occur, Query, Schema, Searcher
 
 from tarantula.search.finder import IndexSource
-from tarantula.search.index.schema_part_schema import IndexField
-from tarantula.search.queries.spelling_part_written import accented_form
+from tarantula.search.index.schema import IndexField
+from tarantula.search.queries.spelling import accented_form
 from tarantula.search.results import Completions
 from tarantula.search.texts.words import exact_analyzer
 

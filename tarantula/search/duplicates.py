@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tantivy import DocAddress, Searcher
 
-from tarantula.search.index.schema_part_schema import SIGNATURE_FIELDS, SKETCH_FIELD, IndexField
+from tarantula.search.index.schema import SIGNATURE_FIELDS, SKETCH_FIELD, IndexField
 from tarantula.search.texts.similarity import are_near_duplicates, near_duplicate_candidates, signature_from_bands
 
 MOST_PAIRWISE = 500

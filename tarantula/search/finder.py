@@ -1,32 +1,144 @@
-"""Finds documents in an index."""
+"""Run a search request against an index: matching, ranking, facets, score explanations.
+
+The order `tf-idf` is that of 2024: the frequency of the words in a document times their rarity elsewhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from math import log, log2
 from typing import Any, NamedTuple, Protocol
 
 from tantivy import DocAddress, Document, Query, Schema, Searcher
 
 from tarantula.search.citation import QueryWordMatcher, best_citation, query_word_matcher
 from tarantula.search.duplicates import FoldedHit, fold_duplicates
-from tarantula.search.finder_part_explaining import explain_score
-from tarantula.search.finder_part_facets import count_facets
-from tarantula.search.finder_part_tf_idf import TF_IDF_CANDIDATES, by_tf_idf
-from tarantula.search.index.schema import from_milliseconds
-from tarantula.search.index.schema_part_schema import IndexField
+from tarantula.search.index.schema import (
+    WHOLE_STEMS_FIELD,
+    IndexEntry,
+    IndexField,
+    entry_of_document,
+    field_names,
+    from_milliseconds,
+)
 from tarantula.search.index.storage import IndexSnapshot
-from tarantula.search.queries.builder_part_asking import MatchMode, QueryBuilder
+from tarantula.search.queries.builder import MatchMode, QueryBuilder, form_frequencies, word_frequency
 from tarantula.search.queries.parser import ParsedQuery, parse_query
 from tarantula.search.queries.spelling import spelling_suggestion
 from tarantula.search.results import (
     MOST_PAGES,
     RESULTS_PER_PAGE,
+    FacetCount,
     SearchFacets,
     SearchOrder,
     SearchRequest,
     SearchResult,
     SearchResults,
 )
+from tarantula.search.texts.words import exact_analyzer, stems_of_text, stems_of_word
+
+MOST_FACET_VALUES = 10
+"""Of each kind, that are counted apart."""
+
+_KINDS = {"servers": IndexField.SERVER, "types": IndexField.TYPE, "years": IndexField.YEAR}
+
+
+def count_facets(searcher: Searcher, query: Query) -> SearchFacets:
+    """Count what a query finds."""
+    wishes = {name: {"terms": {"field": str(field), "size": MOST_FACET_VALUES}} for name, field in _KINDS.items()}
+    counted = searcher.aggregate(query, wishes)
+    return SearchFacets(**{name: [_count(bucket) for bucket in counted[name]["buckets"]] for name in _KINDS})
+
+
+def _count(bucket: dict[str, object]) -> FacetCount:
+    key = bucket["key"]
+    number = bucket["doc_count"]
+    assert isinstance(number, int)
+    return FacetCount(str(int(key) if isinstance(key, float) else key), number)
+
+
+TF_IDF_CANDIDATES = 200
+"""Documents that are put in this order: those that the words find best. The others follow them."""
+
+ScoredAddresses = list[tuple[float, DocAddress]]
+
+
+def by_tf_idf(searcher: Searcher, asked: ParsedQuery, found: ScoredAddresses) -> ScoredAddresses:
+    """Put the first of what was found in the order of TF-IDF, with that for a score; the others keep theirs."""
+    forms = [
+        stems_of_word(part)
+        for group in asked.wanted
+        for words in group
+        for part in exact_analyzer().analyze(words.text)
+    ]
+    rarities = [(each, _rarity(searcher, each)) for each in forms if each]
+    scored = [
+        (_value(entry_of_document(searcher.doc(address)), rarities), address)
+        for _, address in found[:TF_IDF_CANDIDATES]
+    ]
+    return sorted(scored, key=lambda one: -one[0]) + found[TF_IDF_CANDIDATES:]
+
+
+def _rarity(searcher: Searcher, forms: Sequence[str]) -> float:
+    number = word_frequency(searcher, form_frequencies(searcher, WHOLE_STEMS_FIELD, forms))
+    return log(searcher.num_docs / number) if number else 0.0
+
+
+def _value(entry: IndexEntry, rarities: Sequence[tuple[Sequence[str], float]]) -> float:
+    text = "\n".join((entry.title, entry.headings, entry.description, entry.main))
+    counts = Counter(stems_of_text(text, entry.language))
+    number = counts.total() or 1
+    return sum(max(counts[form] for form in forms) / number * rarity for forms, rarity in rarities)
+
+
+_TERM = re.compile(r'Term\(field=(\d+), type=Str, "(.*)"\)')
+_PHRASE = "Phrase Scorer"
+"""What the index says of words that stand together; it does not say where they do."""
+_BOOST = re.compile(r"Boost x([0-9.eE+-]+) of")
+
+
+class ScorePart(NamedTuple):
+    """What one word brought in one field, or several words that stand together."""
+
+    value: float
+    what: str
+    times: float
+    rarity: float
+
+
+def explain_score(query: Query, searcher: Searcher, address: DocAddress, rank: float | None) -> str:
+    """Return how the score of a document came about; *rank* is what its links weigh, if they count."""
+    tree = json.loads(query.explain(searcher, address).to_json())
+    parts = sorted(_parts(tree, 1.0), reverse=True)
+    lines = [f"{part.value:.3f}  {part.what}: {part.times:g} times, rarity {part.rarity:.2f}" for part in parts]
+    total = f"{tree['value']:.3f} by its words"
+    if rank is None:
+        return "\n".join([total, *lines])
+    weight = log2(2.0 + rank)
+    return "\n".join([f"{tree['value'] * weight:.3f} = {total} × {weight:.2f} by its links", *lines])
+
+
+def _parts(node: dict[str, Any], factor: float) -> Iterator[ScorePart]:
+    boost = _BOOST.match(node["description"])
+    term = _TERM.search(" ".join(node.get("context") or []))
+    details = node.get("details") or []
+    if term is not None or node["description"] == _PHRASE:
+        what = f"{term[2]!r} in {field_names()[int(term[1])]}" if term else "words together as they were typed"
+        figures = {figure["description"].partition(",")[0]: figure["value"] for figure in _all(details)}
+        yield ScorePart(node["value"] * factor, what, figures["freq"], figures["idf"])
+        return
+    for child in details:
+        yield from _parts(child, factor * (float(boost[1]) if boost else 1.0))
+
+
+def _all(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for node in nodes:
+        yield node
+        yield from _all(node.get("details") or [])
+
 
 FEWEST_CANDIDATES = 100
 """Hits that are looked at, so that equal ones can be folded."""

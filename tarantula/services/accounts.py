@@ -1,17 +1,20 @@
-"""Accounts, as those who see to them do."""
+"""Accounts and the audit log, for administrators; own password."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from pydantic import BaseModel
+from sqlalchemy import select
 
 from tarantula.accounts import accounts as stored
 from tarantula.accounts.credentials import verify_password
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
-from tarantula.tables.publications import Account
+from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
+from tarantula.tables.publications import Account, AuditEntry
 
 
 class AccountRow(BaseModel):
@@ -96,4 +99,39 @@ def _row(account: Account) -> AccountRow:
         role=Role(account.role),
         created_at=account.created_at,
         disabled_at=account.disabled_at,
+    )
+
+
+class AuditRow(BaseModel):
+    """Something that somebody changed."""
+
+    id: int
+    at: datetime
+    who: str
+    action: str
+    subject: str
+    detail: dict[str, Any]
+
+
+def list_audit(
+    desk: ServiceContext, limit: int = 50, before: str | None = None, who: str | None = None, subject: str | None = None
+) -> ResultPage[AuditRow]:
+    """Return what was changed, the latest first; perhaps only by somebody, or to something."""
+    found = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(checked_limit(limit) + 1)
+    place = read_cursor(before)
+    if place is not None:
+        found = found.where(AuditEntry.id < place)
+    if who:
+        found = found.where(AuditEntry.who == who)
+    if subject:
+        found = found.where(AuditEntry.subject == subject)
+    with desk.reading(Role.ADMINISTRATOR) as session:
+        rows = [_audit_row(entry) for entry in session.scalars(found)]
+    more = len(rows) > limit
+    return ResultPage(rows=rows[:limit], next=write_cursor(rows[limit - 1].id) if more else None)
+
+
+def _audit_row(entry: AuditEntry) -> AuditRow:
+    return AuditRow(
+        id=entry.id, at=entry.at, who=entry.who, action=entry.action, subject=entry.subject, detail=entry.detail
     )

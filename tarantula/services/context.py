@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from tarantula.accounts import audit, sessions
-from tarantula.accounts.roles import Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 

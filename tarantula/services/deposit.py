@@ -23,8 +23,7 @@ from tarantula.publications import registry
 from tarantula.store import listings
 from tarantula.store.captures import capture_of
 from tarantula.store.listings import DocumentRow, ItemRow, find_item
-from tarantula.store.warc_reader import read_record
-from tarantula.store.warc_reader_part_payload import decode_payload
+from tarantula.store.warc_reader import decode_payload, read_record
 from tarantula.tables.publications import Document
 
 

@@ -1,29 +1,98 @@
-"""Items: looked at, stopped, resumed, given more time, converted, removed."""
+"""Items: list, show, follow, stop, resume, extend, convert, export and remove them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 
-from sqlalchemy import select
+from pydantic import BaseModel
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from tarantula.accounts.roles import Role
-from tarantula.core.errors import ConflictError, TarantulaError
-from tarantula.core.states import ItemState
+from tarantula.archive.export.exporter import SUFFIXES, UNFINISHED_STATES, ExportFormat
+from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.core.states import (
+    ACTIVE_ITEM_STATES,
+    COLLECTED_STATES,
+    EXTENSIBLE_ITEM_STATES,
+    REMOVABLE_ITEM_STATES,
+    DocumentState,
+    ItemState,
+)
 from tarantula.lifecycle.control import extend_deadline, request_stop
 from tarantula.lifecycle.coordinator import check_can_begin, reopen_in_session
-from tarantula.lifecycle.processes import LiveCollector, live_collectors
-from tarantula.lifecycle.processes_part_log_tails import read_log_tail
-from tarantula.lifecycle.processes_part_starting import convert_command
-from tarantula.lifecycle.removal_part_removal import check_removable, remove_item
+from tarantula.lifecycle.processes import LiveCollector, convert_command, export_command, live_collectors, read_log_tail
+from tarantula.lifecycle.removal import check_removable, remove_item
+from tarantula.progress.snapshot import ItemWatch
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
-from tarantula.services.items_part_item_rows import CollectorRow, ItemDetail, allowed_verbs, document_counts
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
-from tarantula.store.listings import ItemRow, find_item, item_row
-from tarantula.tables.publications import Item
+from tarantula.store.listings import DocumentCounts, ItemRow, find_item, item_row
+from tarantula.tables.publications import Document, Item
+
+
+class CollectorRow(BaseModel):
+    """A process that is at work on an item."""
+
+    host: str
+    pid: int
+
+
+class ItemDetail(ItemRow):
+    """An item, who is at work on it, and what can be done to it."""
+
+    base_url: str
+    description: str
+    stop_wanted_at: datetime | None
+    collectors: list[CollectorRow]
+    verbs: list[str]
+    """Those of stop, resume, extend, convert and remove that its state allows."""
+
+
+def allowed_verbs(state: ItemState) -> list[str]:
+    """Return what can be done to an item of that state."""
+    allowed = {
+        "stop": state in ACTIVE_ITEM_STATES,
+        "resume": state != ItemState.ARCHIVED,
+        "extend": state in EXTENSIBLE_ITEM_STATES,
+        "convert": state in REMOVABLE_ITEM_STATES,
+        "remove": state in REMOVABLE_ITEM_STATES,
+    }
+    return [verb for verb, is_allowed in allowed.items() if is_allowed]
+
+
+def document_counts(session: Session, items: Iterable[Item]) -> dict[int, DocumentCounts]:
+    """Return the counts of items by their ids: of those that ended as stored then, of the others as of now."""
+    counts: dict[int, DocumentCounts] = {}
+    for item in items:
+        if item.indicators is not None and ItemState(item.state) not in ACTIVE_ITEM_STATES:
+            counts[item.id] = DocumentCounts(**{field: item.indicators[field] for field in DocumentCounts.model_fields})
+        else:
+            counts[item.id] = count_documents(session, item.id)
+    return counts
+
+
+def count_documents(session: Session, item_id: int) -> DocumentCounts:
+    """Count an item's documents."""
+    counted = DocumentCounts()
+    rows = session.execute(
+        select(Document.state, func.count(), func.sum(Document.size))
+        .where(Document.item_id == item_id)
+        .group_by(Document.state)
+    )
+    for state, number, size in rows:
+        counted.documents += number
+        if state in COLLECTED_STATES:
+            counted.collected += number
+            counted.bytes += int(size or 0)
+        elif state == DocumentState.WAITING:
+            counted.waiting += number
+    return counted
+
 
 __all__ = [
     "ItemDetail",
@@ -141,3 +210,58 @@ def _state(text: str) -> ItemState:
 
 def _workers(session: Session, item: Item) -> list[LiveCollector]:
     return [worker for worker in live_collectors(session.connection()) if worker.item_id == item.id]
+
+
+class ExportRow(BaseModel):
+    """An export that can be fetched, or lies in the home's ``exports``."""
+
+    name: str
+    format: ExportFormat
+    bytes: int | None
+    """Nothing for a folder."""
+    made_at: datetime
+
+
+def list_exports(desk: ServiceContext, urn: str) -> list[ExportRow]:
+    """Return the exports of an item that are there."""
+    with desk.reading() as session:
+        find_item(session, urn)
+    return [_row(path, form) for form in ExportFormat if (path := _path(desk, urn, form)).exists()]
+
+
+def start_export(desk: ServiceContext, urn: str, form: ExportFormat) -> None:
+    """Write an item for deposit, in the place of an export that is there."""
+    processes.check_free(desk, urn)
+    with desk.changing("item.export", urn, format=form) as session:
+        state = find_item(session, urn).state
+        if state in UNFINISHED_STATES:
+            raise ConflictError(f"Item {urn} is {state}. Export it when it has been collected.")
+    processes.run(desk, urn, export_command(urn, form))
+
+
+def exported_file(desk: ServiceContext, urn: str, form: ExportFormat) -> Path:
+    """Return the file of an export; a folder is fetched from the home."""
+    with desk.reading() as session:
+        # The path is made of a name that is stored, never of one that was sent.
+        path = _path(desk, find_item(session, urn).urn, form)
+    if not path.is_file():
+        raise NotFoundError(
+            f"There is no file {path.name} to fetch. Make it first; a {ExportFormat.BAGIT} lies in the home."
+        )
+    return path
+
+
+def _path(desk: ServiceContext, urn: str, form: ExportFormat) -> Path:
+    return desk.installation.home / "exports" / f"{urn}{SUFFIXES[form]}"
+
+
+def _row(path: Path, form: ExportFormat) -> ExportRow:
+    found = path.stat()
+    made_at = datetime.fromtimestamp(found.st_mtime, UTC)
+    return ExportRow(name=path.name, format=form, bytes=found.st_size if path.is_file() else None, made_at=made_at)
+
+
+def watch_item(desk: ServiceContext, urn: str) -> ItemWatch:
+    """Return who looks at an item, for those who may."""
+    desk.person.check(Role.READER)
+    return ItemWatch(desk.installation, desk.database, urn)

@@ -7,7 +7,7 @@ from functools import cache
 from tarantula.core.config import Config
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.states import ItemState
-from tarantula.lifecycle.processes_part_starting import LocalProcessStarter, collect_command, complete_command
+from tarantula.lifecycle.processes import LocalProcessStarter, collect_command, complete_command
 from tarantula.services.context import ServiceContext
 
 

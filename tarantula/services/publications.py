@@ -1,4 +1,4 @@
-"""Publications: described, changed, tried, collected."""
+"""Publications: list, describe, check, change, import, export, and collect them now."""
 
 from __future__ import annotations
 
@@ -6,24 +6,100 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from pydantic import ValidationError
-from sqlalchemy import exists, select
+from pydantic import BaseModel, ConfigDict, ValidationError
+from sqlalchemy import exists, func, select
+from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import Role
 from tarantula.core import messages
+from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import check_can_begin
-from tarantula.lifecycle.supervisor_part_launching import create_item_now
+from tarantula.lifecycle.schedule import next_due_of
+from tarantula.lifecycle.supervisor import create_item_now
 from tarantula.publications import registry, toml
 from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.document_types import get_profile
 from tarantula.publications.fields import check_name
-from tarantula.publications.scope_part_scopes import scope_of
+from tarantula.publications.scope import scope_of
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
-from tarantula.services.publications_part_publication_rows import PublicationRow, UrlVerdict, publication_rows
-from tarantula.tables.publications import Publication
+from tarantula.tables.publications import Item, Publication
+
+
+class PublicationRow(BaseModel):
+    """A publication, its last item, and when it is due next."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    base_url: str
+    description: str
+    every: str
+    next_due: datetime | None
+    last_urn: str | None
+    last_state: str | None
+    last_at: datetime | None
+    items: int
+    complaint: str | None
+    """Why it cannot be collected as it is stored."""
+
+
+class UrlVerdict(BaseModel):
+    """What the rules of scope say of a URL."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    accepted: bool
+    rule: str
+    reason: str
+
+
+def publication_rows(installation: Config, session: Session) -> list[PublicationRow]:
+    """Return every publication, by name."""
+    last = _last_items(session)
+    return [
+        _row(installation, publication, last.get(publication.id)) for publication in registry.all_publications(session)
+    ]
+
+
+def _row(installation: Config, publication: Publication, last: Any) -> PublicationRow:
+    due, complaint = None, None
+    try:
+        due = next_due_of(installation, publication)
+    except TarantulaError as error:
+        complaint = str(error)
+    return PublicationRow(
+        name=publication.name,
+        base_url=publication.base_url,
+        description=publication.configuration.get("description", ""),
+        every=publication.configuration.get("every", "once"),
+        next_due=due,
+        last_urn=last.urn if last else None,
+        last_state=last.state if last else None,
+        last_at=last.planned_at if last else None,
+        items=last.items if last else 0,
+        complaint=complaint,
+    )
+
+
+def _last_items(session: Session) -> dict[int, Any]:
+    latest_first = func.row_number().over(
+        partition_by=Item.publication_id, order_by=(Item.planned_at.desc(), Item.id.desc())
+    )
+    items = func.count().over(partition_by=Item.publication_id)
+    numbered = select(
+        Item.publication_id,
+        Item.urn,
+        Item.state,
+        Item.planned_at,
+        latest_first.label("place"),
+        items.label("items"),
+    ).subquery()
+    return {row.publication_id: row for row in session.execute(select(numbered).where(numbered.c.place == 1))}
+
 
 SECRET_FIELD = "notify"
 """The field whose addresses carry passwords."""

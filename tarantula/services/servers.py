@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from tarantula.core.errors import TarantulaError
 from tarantula.publications import registry, servers
-from tarantula.scope.servers_part_server_settings import ServerSettings
+from tarantula.scope.servers import ServerSettings
 from tarantula.services.context import ServiceContext
 from tarantula.store.listings import find_item
 

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from tarantula.accounts.roles import Role
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import check_can_begin
-from tarantula.lifecycle.suggestions import accept_suggestion, check_suggestion
-from tarantula.lifecycle.suggestions_part_suggested import SuggestionStatus, suggestion_status
+from tarantula.lifecycle.suggestions import SuggestionStatus, accept_suggestion, check_suggestion, suggestion_status
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
 

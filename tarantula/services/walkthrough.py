@@ -7,19 +7,25 @@ from datetime import datetime
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from tarantula.archive.diff.items_part_delta import DocumentChange
-from tarantula.archive.diff.pages_part_page_diff import compare_documents
+from tarantula.archive.diff.items import DocumentChange
+from tarantula.archive.diff.pages import compare_documents
 from tarantula.archive.diff.text import TextDiff
 from tarantula.archive.quality.baseline import previous_items
 from tarantula.archive.replay import content
-from tarantula.archive.replay.pages import HTML_TYPES, captured_title
-from tarantula.archive.replay.pages_part_walk import document_in_item, find_document, first_page, page_position
+from tarantula.archive.replay.pages import (
+    HTML_TYPES,
+    captured_title,
+    document_in_item,
+    find_document,
+    first_page,
+    page_position,
+)
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import COLLECTED_STATES, state_meaning
 from tarantula.services.context import ServiceContext
 from tarantula.store.captures import Capture, capture_of
 from tarantula.store.listings import find_item
-from tarantula.store.warc_reader_part_answer import read_response
+from tarantula.store.warc_reader import read_response
 from tarantula.tables.publications import Document, Item
 
 

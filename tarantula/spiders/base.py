@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 
-from tarantula.crawl.responses_part_substitutes import exchange_for
+from tarantula.crawl.responses import exchange_for
 from tarantula.fetch.exchange import Exchange
 
 if TYPE_CHECKING:

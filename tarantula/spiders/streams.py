@@ -14,7 +14,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.errors import FetchAbandoned, InvalidResponse
-from tarantula.fetch.resolver_part_addresses import is_public
+from tarantula.fetch.resolver import is_public
 from tarantula.spiders.base import BaseSpider, entry_and_exchange
 from tarantula.streams import require_packages
 from tarantula.streams.reading.answers import (
@@ -25,8 +25,7 @@ from tarantula.streams.reading.answers import (
     failed_attempts,
     redirect_location,
 )
-from tarantula.streams.reading.reader import StreamReader
-from tarantula.streams.reading.reader_part_poll import PollReader
+from tarantula.streams.reading.reader import PollReader, StreamReader
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -39,14 +38,14 @@ if TYPE_CHECKING:
 INLINE_PARSE_BYTES = 64 * 1024
 """Bytes of a page that are read on the event loop; more go to a thread."""
 STREAM_SETTINGS: dict[str, Any] = {
-    "SCHEDULER": "tarantula.engine.scheduler_part_due_scheduler.StreamScheduler",
+    "SCHEDULER": "tarantula.engine.scheduler.StreamScheduler",
     # A server that does not answer keeps one of these until its time is over: the others go on.
     "CONCURRENT_REQUESTS": 512,
     "TARANTULA_ALLOW_PRIVATE": False,
     "DOWNLOADER_MIDDLEWARES": {"tarantula.middlewares.ScopeMiddleware": None},
     "SPIDER_MIDDLEWARES": {
-        "tarantula.middlewares_part_spidermiddlewares.LinkUnpackMiddleware": None,
-        "tarantula.middlewares_part_spidermiddlewares.LinkPackMiddleware": None,
+        "tarantula.middlewares.LinkUnpackMiddleware": None,
+        "tarantula.middlewares.LinkPackMiddleware": None,
     },
     "ITEM_PIPELINES": {
         "tarantula.pipelines.StorePipeline": None,

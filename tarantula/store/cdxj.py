@@ -1,4 +1,4 @@
-"""The CDXJ index of an item: a sorted line for every answer, by which replay tools find it."""
+"""CDXJ indexes of an item: one sorted line per response, by which replay tools find its record."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from heapq import merge
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tarantula.store.errors_part_disk import write_errors
+from sqlalchemy import Select, and_, or_, select, union
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
+
+from tarantula.store.errors import write_errors
+from tarantula.tables.publications import Document, InheritedRecord, Item, Visit
 
 SORT_RUN_LINES = 200_000
 
@@ -86,3 +90,108 @@ def _write_lines(lines: Iterable[bytes], path: Path) -> int:
             file.write(line)
             count += 1
     return count
+
+
+REVISIT_TYPE = "warc/revisit"
+ROWS_PER_FETCH = 5000
+"""How many rows are read at a time."""
+REFERRING_TABLES: tuple[Any, ...] = (Document, Visit)
+"""Whose records may be revisits."""
+
+_FIELDS = ("url", "collected_at", "type", "state", "digest", "warc_length", "warc_offset", "warc")
+
+
+class ReferredRecord(NamedTuple):
+    """A record of another item that has the body of a document."""
+
+    urn: str
+    """Of the item that has it."""
+    row: IndexRow
+    rendered_offset: int | None
+    """Where the record of the browser's version begins, if there is one."""
+
+
+def write_item_indexes(session: Session, item: Item, directory: Path) -> int:
+    """Write the indexes below the item's directory; return how many lines that of its own records has.
+
+    ``index.cdxj`` has the records in its own files. ``referred.cdxj`` has those of other items that its revisits
+    refer to, by their way from the item's files, so that the item can be replayed without a thought of the others.
+    """
+    # The way to others' files begins there, also for an item that has none of its own.
+    (directory / "archive").mkdir(parents=True, exist_ok=True)
+    referred = directory / "indexes" / "referred.cdxj"
+    if not write_cdxj(_relative(referred_records(session, item)), referred):
+        referred.unlink()
+    return write_cdxj(own_records(session, item), directory / "indexes" / "index.cdxj")
+
+
+def own_records(session: Session, item: Item) -> Iterator[IndexRow]:
+    """Yield the records in an item's own files, those that it inherited among them."""
+    documents = (
+        select(*_columns(Document), Document.refers_to_id, Document.unmodified)
+        .where(Document.item_id == item.id, Document.warc.is_not(None))
+        .execution_options(yield_per=ROWS_PER_FETCH)
+    )
+    for row in session.execute(documents):
+        if row.collected_at is None or row.warc_length is None or row.warc_offset is None:
+            continue
+        yield _as_revisit(row) if row.refers_to_id is not None else _index_row(row)
+    yield from _visited_records(session, item)
+    inherited = select(*_columns(InheritedRecord)).where(InheritedRecord.item_id == item.id)
+    for row in session.execute(inherited.execution_options(yield_per=ROWS_PER_FETCH)):
+        yield _index_row(row)
+
+
+def _visited_records(session: Session, item: Item) -> Iterator[IndexRow]:
+    """Yield the records of visits beside those of which the documents tell."""
+    found = ("type", "state", "digest", "warc_length", "warc_offset", "warc", "refers_to_id", "unmodified")
+    is_told_of = and_(Document.warc == Visit.warc, Document.warc_offset == Visit.warc_offset)
+    visits = (
+        select(Document.url, Visit.made_at.label("collected_at"), *(getattr(Visit, name) for name in found))
+        .join(Document, Document.id == Visit.document_id)
+        .where(Visit.item_id == item.id, Visit.warc.is_not(None), or_(Document.warc.is_(None), ~is_told_of))
+    )
+    for row in session.execute(visits.execution_options(yield_per=ROWS_PER_FETCH)):
+        yield _as_revisit(row) if row.refers_to_id is not None else _index_row(row)
+
+
+def _as_revisit(row: Any) -> IndexRow:
+    return _index_row(row)._replace(mime=REVISIT_TYPE, status=0 if row.unmodified else row.state)
+
+
+def referred_records(session: Session, item: Item) -> Iterator[ReferredRecord]:
+    """Yield the records of other items that have the bodies of this one, in their order."""
+    earlier = aliased(Document)
+    # What was handed over is not where it was, though its document may still be there for a moment.
+    given = select(InheritedRecord.id).where(InheritedRecord.id == earlier.id)
+    for chosen in (_referred(earlier, item).where(~given.exists()), _referred(InheritedRecord, item)):
+        for row in session.execute(chosen.execution_options(yield_per=ROWS_PER_FETCH)):
+            yield ReferredRecord(row.urn, _index_row(row), row.rendered_offset)
+
+
+def _referred(source: Any, item: Item) -> Select[Any]:
+    referring = [
+        select(one.refers_to_id).where(one.item_id == item.id, one.refers_to_id.is_not(None))
+        for one in REFERRING_TABLES
+    ]
+    return (
+        select(*_columns(source), source.rendered_offset, Item.urn)
+        .join(Item, Item.id == source.item_id)
+        .where(source.id.in_(union(*referring)), source.item_id != item.id, source.warc.is_not(None))
+        .order_by(source.item_id, source.warc, source.warc_offset)
+    )
+
+
+def _columns(source: Any) -> list[InstrumentedAttribute[Any]]:
+    return [getattr(source, name) for name in _FIELDS]
+
+
+def _index_row(row: Any) -> IndexRow:
+    return IndexRow(
+        row.url, row.collected_at, row.type, row.state, row.digest or "-", row.warc_length, row.warc_offset, row.warc
+    )
+
+
+def _relative(records: Iterator[ReferredRecord]) -> Iterator[IndexRow]:
+    for urn, row, _ in records:
+        yield row._replace(filename=f"../../{urn}/archive/{row.filename}")

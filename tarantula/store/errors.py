@@ -1,6 +1,10 @@
-"""What it means when a database or a disk refuses."""
+"""Storage errors: what a database or disk error means, and the message with what to do."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
@@ -33,3 +37,20 @@ def storage_error(error: Exception) -> TarantulaError:
     words = str(error.orig if isinstance(error, DBAPIError) else error).strip() or type(error).__name__
     detail = words.splitlines()[0]
     return TarantulaError(f"The database does not take what was collected ({detail}). Mend it, then resume.")
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Say what happened to *path*, and what to do, when the system refuses to write it."""
+    try:
+        yield
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+def write_error(path: Path | str, error: OSError) -> TarantulaError:
+    """Return what is said when the system refused to write *path*."""
+    return TarantulaError(
+        f"{path} cannot be written ({error.strerror}). "
+        "Make room on its disk or mend its permissions, then resume: what was stored before is whole."
+    )

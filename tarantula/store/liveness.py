@@ -1,19 +1,80 @@
-"""Who answers searches: signs of life by the database's clock, and how far each is in the journal."""
+"""Heartbeats of collectors and search barrels by the database's clock, and the test whether a process is alive."""
 
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 
 from tarantula.core.columns import UtcDateTime
-from tarantula.store.liveness_part_collectors import HEARTBEAT_TIMEOUT_SECONDS, database_time
-from tarantula.store.liveness_part_machine import is_running, machine_id
-from tarantula.tables.publications import Barrel
+from tarantula.tables.publications import Barrel, Collector, Server
+
+HEARTBEAT_TIMEOUT_SECONDS = 5.0
+"""Seconds without a sign of life after which a collector is dead."""
+
+
+def database_time(connection: Connection) -> datetime:
+    """Return the database's time."""
+    if connection.dialect.name == "postgresql":
+        now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+        return now
+    return datetime.now(UTC)
+
+
+def is_alive(connection: Connection) -> ColumnElement[bool]:
+    """Return the condition that a collector was heard of lately."""
+    return Collector.heartbeat_at > database_time(connection) - timedelta(seconds=HEARTBEAT_TIMEOUT_SECONDS)
+
+
+def remove_collectors(connection: Connection, dead: ColumnElement[bool]) -> None:
+    """Remove collectors, and free what they have on lease; one that gives a sign of life at this moment stays.
+
+    Whoever was only late finds itself removed at its next sign of life, and never that it has what another took.
+    """
+    rows = connection.execute(select(Collector.id).where(dead).with_for_update(skip_locked=True))
+    if found := list(rows.scalars()):
+        nobody = {"collector_id": None, "pause": None, "backoff": None}
+        connection.execute(update(Server).where(Server.collector_id.in_(found)).values(nobody))
+        connection.execute(delete(Collector).where(Collector.id.in_(found)))
+
+
+def lock_collector(connection: Connection, collector: int) -> bool:
+    """Keep others from removing a collector until the transaction ends; say whether it still is one.
+
+    To be called before its servers are touched: who removes a collector locks them in the same order.
+    """
+    mine = select(Collector.id).where(Collector.id == collector)
+    return connection.execute(mine.with_for_update(read=True)).first() is not None
+
+
+@cache
+def machine_id() -> str:
+    """Return a name that two processes share only if each can see whether the other is alive."""
+    try:
+        booted = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        world = os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        return socket.gethostname()
+    return f"{socket.gethostname()}/{booted}/{world}"
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process of this machine is there."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
 
 DEAD_BARREL_KEPT_SECONDS = 60.0
 """Seconds after which nobody need be told of a barrel that is dead."""

@@ -1,4 +1,4 @@
-"""The files that `tarantula.store.warc_writer` writes: one record read, a broken end cut off."""
+"""WARC file reader: single records by offset, decoded responses, and repair of a truncated file."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import BinaryIO, NamedTuple, Protocol
 from isal import isal_zlib
 
 from tarantula.core.errors import TarantulaError
-from tarantula.fetch.errors import InvalidResponse
-from tarantula.fetch.response_part_framing import ChunkedBody
-from tarantula.fetch.response_part_head import END_OF_HEAD
+from tarantula.fetch.content_coding import decode_body
+from tarantula.fetch.errors import DownloadError, InvalidResponse
+from tarantula.fetch.exchange import RawHeaders
+from tarantula.fetch.response import END_OF_HEAD, ChunkedBody, framing_fields, parse_head
 
 GZIP_WBITS = 31
 # Its types do not say that it is an exception.
@@ -212,3 +213,56 @@ def _member(file: BinaryIO) -> Iterator[bytes]:
             raise EOFError("the file ends there")
         yield unpacker.decompress(piece)
     file.seek(-len(unpacker.unused_data), 1)
+
+
+class Payload(NamedTuple):
+    """What a server gave, or what a browser made of it."""
+
+    headers: RawHeaders
+    body: bytes
+    note: str = ""
+    """What was odd about unpacking it."""
+
+    def get(self, name: bytes) -> str | None:
+        """Return the first header of that (lower-case) name, decoded as latin-1."""
+        for key, value in self.headers:
+            if key.lower() == name:
+                return value.decode("latin-1")
+        return None
+
+
+def decode_payload(record: WarcRecord) -> Payload:
+    """Return what a record holds; what cannot be unpacked is as it was sent."""
+    if not record.head:
+        return Payload([(b"Content-Type", record.fields["Content-Type"].encode("latin-1"))], record.raw_body)
+    try:
+        headers = parse_head(record.head).headers
+    except DownloadError:
+        return Payload([], record.raw_body)
+    fields = framing_fields(headers)
+    transfer = [coding for coding in fields.get(b"transfer-encoding", ()) if coding != b"identity"]
+    body = unchunk(record.raw_body) if transfer[-1:] == [b"chunked"] else record.raw_body
+    codings = [*fields.get(b"content-encoding", ()), *(coding for coding in transfer if coding != b"chunked")]
+    return Payload(headers, *decode_body(body, codings)) if codings else Payload(headers, body)
+
+
+class StoredResponse(NamedTuple):
+    """What a server sent, named as in `tarantula.fetch.exchange.Exchange`."""
+
+    head: bytes
+    raw_body: bytes
+    body: bytes
+    status: int
+    headers: RawHeaders
+    note: str
+
+
+def read_response(path: Path, offset: int) -> StoredResponse:
+    """Read the answer whose record begins at *offset* of a file; say which file and where, if there is none."""
+    record = read_record(path, offset)
+    try:
+        status = parse_head(record.head).status
+        payload = decode_payload(record)
+    except DownloadError as error:
+        raise DamagedRecord(f"{path} has no answer at {offset}: {error.reason}") from error
+    return StoredResponse(record.head, record.raw_body, payload.body, status, payload.headers, payload.note)

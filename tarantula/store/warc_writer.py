@@ -19,7 +19,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.fetch.exchange import Exchange
 from tarantula.items import PreviousCapture
 from tarantula.store import warc_records
-from tarantula.store.errors_part_disk import write_errors
+from tarantula.store.errors import write_errors
 
 WRITE_BUFFER_BYTES = 1 << 20
 

@@ -1,12 +1,15 @@
-"""Selectors that people give: understood once, when they are written, and kept ready."""
+"""User-supplied CSS selectors and XPath expressions: validated when written, compiled once, applied to pages."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Protocol
+from typing import Annotated, Protocol, Self
 
+from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 from turbohtml import Document, Element, XPath, parse
 from turbohtml.query import SelectorSyntaxError
+
+from tarantula.streams.texts import check_pattern
 
 LONGEST_SELECTOR = 1000
 _SMALL = parse("<p>1</p>")
@@ -71,3 +74,28 @@ def _check_length(written: str) -> None:
 
 def _reason(error: Exception) -> str:
     return str(error).rpartition('": ')[2].removeprefix("xpath: ")
+
+
+class ElementPlace(BaseModel):
+    """Where an element is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    css: Annotated[str, AfterValidator(check_css)] = ""
+    """A CSS selector."""
+    xpath: Annotated[str, AfterValidator(check_xpath)] = ""
+    """Or an XPath expression."""
+    nth: int = 0
+    """Which of several that fit, counted from 1; none is chosen unless said."""
+    attribute: str = ""
+    """Whose text is read in the place of the element's own."""
+    regex: Annotated[str, AfterValidator(check_pattern)] = ""
+    """What of the text is wanted: its first group, or all that it matches."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.css and self.xpath:
+            raise ValueError("Give a CSS selector or an XPath expression, not both.")
+        if self.nth < 0:
+            raise ValueError("Elements are counted from 1.")
+        return self

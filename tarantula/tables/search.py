@@ -33,7 +33,7 @@ class LinkWeight(Base):
     rank_of_all: Mapped[float] = mapped_column(Float)
     """The same over the last items of all publications."""
     weight: Mapped[float] = mapped_column(Float)
-    """What an index makes of the two, as `tarantula.search.ranks.pagerank_part_weights` scales it."""
+    """What an index makes of the two, as `tarantula.search.ranks.pagerank` scales it."""
     inlinks: Mapped[int] = mapped_column(Integer)
     """How many other pages lead to it."""
     inlinks_of_others: Mapped[int] = mapped_column(Integer)

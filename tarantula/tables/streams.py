@@ -56,7 +56,7 @@ class SourceState(Base):
 
     source_id: Mapped[int] = mapped_column(ForeignKey("source.id", ondelete="CASCADE"), primary_key=True)
     status: Mapped[str] = mapped_column(String(20))
-    """`tarantula.streams.sources.config_part_state.SourceStatus`."""
+    """`tarantula.streams.sources.config.SourceStatus`."""
     sentence: Mapped[str] = mapped_column(Text)
     """What is wrong, if anything is."""
     misses: Mapped[int] = mapped_column(Integer)
@@ -72,7 +72,7 @@ class SourceState(Base):
     validators: Mapped[dict[str, str]] = mapped_column(JSON)
     """ETag and Last-Modified of the last answer."""
     memory: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """What `tarantula.streams.ingest.memory_part_remembered.SourceMemory` holds, the adapter's own `Memory` among it."""
+    """What `tarantula.streams.ingest.memory.SourceMemory` holds, the adapter's own `Memory` among it."""
     news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """What is still to be told of it, and to whom; ``None`` when there is nothing."""
 
@@ -191,7 +191,7 @@ class Alert(Base):
     name: Mapped[str] = mapped_column(String(200))
     is_on: Mapped[bool] = mapped_column(Boolean)
     configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """`tarantula.streams.alerts.config_part_alert.AlertConfig`."""
+    """`tarantula.streams.alerts.config.AlertConfig`."""
 
 
 class AlertMemory(Base):

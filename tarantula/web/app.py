@@ -1,45 +1,51 @@
-"""The application: the API, the pages, and who guards them."""
+"""The web applications: the management app and the replay app, and the server that runs both."""
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import uvicorn
 from fastapi import FastAPI
 from nicegui import ui
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from tarantula import __version__
+from tarantula.core.sockets import open_listener
 from tarantula.web import api, live
-from tarantula.web.api import monitoring_part_watching
-from tarantula.web.api.common_part_refusals import add_error_handlers
+from tarantula.web.api import monitoring
+from tarantula.web.api.common import add_error_handlers
 from tarantula.web.api.monitoring import MetricsMiddleware
-from tarantula.web.auth import AuthMiddleware
-from tarantula.web.auth_part_gate import Authenticator
-from tarantula.web.middleware_part_leaving import DisconnectMiddleware
+from tarantula.web.auth import Authenticator, AuthMiddleware
+from tarantula.web.middleware import DisconnectMiddleware
 from tarantula.web.pages import (
     accounts,
-    accounts_part_account,
     alerts,
     audit,
     browse,
     dashboard,
     documents,
-    documents_part_document,
     items,
-    items_part_item,
     login,
     overview,
     picker,
     publications,
-    publications_part_publication,
     reports,
     search_engine,
     servers,
     sources,
-    sources_part_source,
     types,
     validation,
 )
-from tarantula.web.public import search, search_part_suggest
-from tarantula.web.replay.addresses import ReplayMiddleware, ReplayOrigin
+from tarantula.web.picker.service import PickerService
+from tarantula.web.public import search
+from tarantula.web.replay.addresses import ReplayMiddleware, ReplayOrigin, checked_address
+from tarantula.web.replay.app import create_replay_app
+from tarantula.web.replay.security import TicketSigner
 
 __all__ = ["create_app"]
 
@@ -48,13 +54,13 @@ PAGES = (
         login,
         overview,
         publications,
-        publications_part_publication,
+        publications,
         types,
         reports,
         items,
-        items_part_item,
+        items,
         documents,
-        documents_part_document,
+        documents,
         servers,
     ),
     *(
@@ -64,9 +70,9 @@ PAGES = (
         dashboard,
         picker,
         sources,
-        sources_part_source,
+        sources,
         alerts,
-        accounts_part_account,
+        accounts,
         accounts,
         audit,
     ),
@@ -91,8 +97,8 @@ def create_app(gate: Authenticator, replay: ReplayOrigin) -> FastAPI:
     for router in (
         login.router,
         search.router,
-        search_part_suggest.suggest_router,
-        monitoring_part_watching.router,
+        search.suggest_router,
+        monitoring.router,
         live.router,
         api.router,
     ):
@@ -111,3 +117,58 @@ def create_app(gate: Authenticator, replay: ReplayOrigin) -> FastAPI:
     app.add_middleware(MetricsMiddleware)
     app.add_middleware(DisconnectMiddleware)
     return app
+
+
+AppsWithSockets = Sequence[tuple[ASGIApp, socket.socket]]
+
+
+def create_apps(gate: Authenticator, host: str, port: int, replay_port: int, replay_address: str) -> AppsWithSockets:
+    """Return both applications with the ports that they took; the management pages come first."""
+    address = checked_address(replay_address)
+    taken = open_listener(host, port)
+    apart = open_listener(host, replay_port, "--replay-port")
+    tickets = TicketSigner()
+    picking = PickerService(gate.installation.user_agent)
+    replay = ReplayOrigin(tickets, apart.getsockname()[1], address, picking)
+    return [
+        (create_app(gate, replay), taken),
+        (create_replay_app(gate.installation, gate.database, tickets, picking.routes(tickets)), apart),
+    ]
+
+
+SHUTDOWN_SECONDS = 2
+"""Seconds for requests that are under way when the server ends."""
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to whoever started it."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Do nothing."""
+        yield
+
+
+def serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
+    """Serve applications on their sockets until Ctrl-C."""
+    asyncio.run(_serve(applications))
+
+
+async def _serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
+    servers = [_Server(_config(app)) for app, _ in applications]
+
+    def end() -> None:
+        for server in servers:
+            server.should_exit = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, end)
+    await asyncio.gather(
+        *(server.serve(sockets=[taken]) for server, (_, taken) in zip(servers, applications, strict=True))
+    )
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app, log_level="warning", access_log=False, timeout_graceful_shutdown=SHUTDOWN_SECONDS, server_header=False
+    )

@@ -1,21 +1,142 @@
-"""Stands before every request: says who asks, and refuses what another site makes a browser ask."""
+"""Authentication: sessions, tokens, the one-time link, and the middleware that identifies each request and refuses cross-site ones."""
 
 from __future__ import annotations
 
+import getpass
+import secrets
+from http.cookies import SimpleCookie
+from threading import Lock
 from time import monotonic
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts import accounts, audit, login, sessions, tokens
+from tarantula.accounts.credentials import secret_digest
+from tarantula.accounts.roles import Person, Role
+from tarantula.core.config import Config
+from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.web.auth_part_elsewhere import SAFE_METHODS, is_cross_site
-from tarantula.web.auth_part_gate import SESSION_COOKIE, Authenticator
+from tarantula.services.context import ServiceContext
 from tarantula.web.i18n import LANGUAGE_COOKIE, negotiate_language, set_language
 from tarantula.web.middleware import add_security_headers
+
+SESSION_COOKIE = "tarantula_session"
+
+
+class Authenticator:
+    """Knows who may come in."""
+
+    def __init__(self, installation: Config, database: Database) -> None:
+        self.installation = installation
+        self.database = database
+        self._code: str | None = None
+        self._turn = Lock()
+
+    def open_once(self) -> str:
+        """Return a code with which somebody comes in once, while there is no account."""
+        self._code = secrets.token_urlsafe(24)
+        return self._code
+
+    def take_code(self, code: str) -> str | None:
+        """Begin a session for whoever has the code; it is used up."""
+        with self._turn:
+            if self._code is None or not secrets.compare_digest(code.encode(errors="replace"), self._code.encode()):
+                return None
+            self._code = None
+        with self.database.session() as session:
+            if accounts.exist(session):
+                return None
+            name = getpass.getuser()
+            audit.record(session, Person(name, Role.ADMINISTRATOR), "login", name, link=True)
+            return sessions.begin_session(session, None, name)
+
+    def log_in(self, name: str, password: str, address: str) -> str | None:
+        """Begin a session for whoever knows the password of an account."""
+        return login.log_in(self.database, name, password, address)
+
+    def log_out(self, secret: str) -> None:
+        """End a session."""
+        with self.database.session() as session:
+            sessions.end_session(session, secret_digest(secret))
+
+    def person(self, secret: str | None, *, present: bool = True) -> Person | None:
+        """Return whose session a cookie names; note that somebody is *present*, if it was no program that asked."""
+        if not secret:
+            return None
+        digest = secret_digest(secret)
+        with self.database.reading() as session:
+            person = sessions.person_of(session, digest)
+            stale = present and person is not None and sessions.is_stale(session, digest)
+        if stale:
+            with self.database.session() as session:
+                sessions.touch(session, digest)
+        return person
+
+    def program(self, secret: str) -> Person | None:
+        """Return who shows a token."""
+        with self.database.reading() as session:
+            person = tokens.person_of(session, secret)
+            stale = person is not None and tokens.is_stale(session, secret)
+        if stale:
+            with self.database.session() as session:
+                tokens.note_use(session, secret)
+        return person
+
+    def desk(self, person: Person) -> ServiceContext:
+        """Return where somebody works."""
+        return ServiceContext(self.installation, self.database, person)
+
+
+def session_cookie(secret: str, *, secure: bool) -> str:
+    """Return the value of a Set-Cookie header for a session."""
+    cookie: SimpleCookie = SimpleCookie()
+    cookie[SESSION_COOKIE] = secret
+    morsel = cookie[SESSION_COOKIE]
+    morsel["path"], morsel["httponly"], morsel["samesite"] = "/", True, "Strict"
+    if secure:
+        morsel["secure"] = True
+    return morsel.OutputString()
+
+
+OWN_SITES = ("same-origin", "none")
+"""What a browser says of requests of our own pages, and of addresses that somebody typed."""
+SAFE_METHODS = ("GET", "HEAD")
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def is_cross_site(connection: HTTPConnection) -> bool:
+    """Whether another site is behind a request; only a link that somebody follows may lead here from there.
+
+    Cookies do not tell ports apart, so a page of another port would come with our cookie.
+    """
+    site = connection.headers.get("sec-fetch-site")
+    if site is not None and site not in OWN_SITES and not _follows_link(connection):
+        return True
+    origin = connection.headers.get("origin")
+    return origin is not None and not _is_own(connection, origin)
+
+
+def _follows_link(connection: HTTPConnection) -> bool:
+    return (
+        connection.scope.get("method") in SAFE_METHODS
+        and connection.headers.get("sec-fetch-mode") == "navigate"
+        and connection.headers.get("sec-fetch-dest") == "document"
+    )
+
+
+def _is_own(connection: HTTPConnection, origin: str) -> bool:
+    try:
+        theirs, ours = urlsplit(origin), urlsplit(f"//{connection.headers.get('host', '')}")
+        scheme = "https" if connection.scope["scheme"] in ("https", "wss") else "http"
+        port = theirs.port or DEFAULT_PORTS.get(theirs.scheme)
+        return (theirs.scheme, theirs.hostname, port) == (scheme, ours.hostname, ours.port or DEFAULT_PORTS[scheme])
+    except ValueError:
+        return False
+
 
 TOKEN_PATHS = ("/api/", "/metrics")
 """Where a token is looked at."""

@@ -17,8 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
-from tarantula.web.i18n import LANGUAGES, _, language, mark, set_language
-from tarantula.web.i18n_part_retelling import translate_sentence
+from tarantula.web.i18n import LANGUAGES, _, language, mark, set_language, translate_sentence
 
 PRIMARY_COLOUR = "#1d4ed8"
 """White on it, and it on white, can be read by everybody."""

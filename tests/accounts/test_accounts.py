@@ -10,14 +10,13 @@ from sqlalchemy import select, update
 
 from tarantula.accounts import sessions
 from tarantula.accounts import tokens as stored_tokens
-from tarantula.accounts.credentials_part_secrets import secret_digest
-from tarantula.accounts.login_part_login import log_in
-from tarantula.accounts.roles import NotAllowed, Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.credentials import secret_digest
+from tarantula.accounts.login import log_in
+from tarantula.accounts.roles import NotAllowed, Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
-from tarantula.services import accounts, accounts_part_audit, tokens
+from tarantula.services import accounts, tokens
 from tarantula.services.context import ServiceContext
 from tarantula.tables.publications import Account, LoginSession, Token
 
@@ -104,7 +103,7 @@ def test_only_administrators_see_to_people(desk: ServiceContext, name: str) -> N
         lambda: accounts.add_account(own, "ivo", Role.READER, PASSWORD),
         lambda: accounts.edit_account(own, name, role=Role.ADMINISTRATOR),
         lambda: accounts.remove_account(own, "ana"),
-        lambda: accounts_part_audit.list_audit(own),
+        lambda: accounts.list_audit(own),
     ):
         with pytest.raises(NotAllowed, match="this needs an administrator"):
             attempt()
@@ -205,21 +204,21 @@ def test_the_audit_log_says_who_changed_what_and_nothing_that_failed(desk: Servi
     accounts.edit_account(ana, "rui", role=Role.READER)
     with pytest.raises(ConflictError):
         accounts.remove_account(ana, "ana")
-    first = accounts_part_audit.list_audit(desk, limit=2)
+    first = accounts.list_audit(desk, limit=2)
     assert [(row.who, row.action, row.subject) for row in first.rows] == [
         ("ana", "account.edit", "rui"),
         ("ana", "login", "ana"),
     ]
     assert first.rows[0].detail == {"role": "reader"}
-    rest = accounts_part_audit.list_audit(desk, before=first.next)
+    rest = accounts.list_audit(desk, before=first.next)
     assert [row.subject for row in rest.rows] == ["eva", "rui", "ana"]
     assert rest.next is None
-    assert [row.action for row in accounts_part_audit.list_audit(desk, subject="rui").rows] == [
+    assert [row.action for row in accounts.list_audit(desk, subject="rui").rows] == [
         "account.edit",
         "account.add",
     ]
-    assert [row.action for row in accounts_part_audit.list_audit(desk, who="ana").rows] == ["account.edit", "login"]
-    assert PASSWORD not in accounts_part_audit.list_audit(desk).model_dump_json()
+    assert [row.action for row in accounts.list_audit(desk, who="ana").rows] == ["account.edit", "login"]
+    assert PASSWORD not in accounts.list_audit(desk).model_dump_json()
 
 
 def test_what_a_program_changes_names_its_token(desk: ServiceContext) -> None:
@@ -227,5 +226,5 @@ def test_what_a_program_changes_names_its_token(desk: ServiceContext) -> None:
     person = person_of_token(desk, made.secret)
     assert person is not None
     accounts.edit_account(ServiceContext(desk.installation, desk.database, person), "rui", role=Role.READER)
-    (entry, *_) = accounts_part_audit.list_audit(desk).rows
+    (entry, *_) = accounts.list_audit(desk).rows
     assert (entry.who, entry.detail) == ("ana", {"role": "reader", "token": "harvest"})

@@ -10,8 +10,7 @@ from argon2 import PasswordHasher
 from sqlalchemy import select
 
 from tarantula.accounts import accounts, credentials
-from tarantula.accounts.login import ADDRESS_LIMIT, FAILURE_LIFETIME, NAME_LIMIT, TooManyLogins, pause_seconds
-from tarantula.accounts.login_part_login import log_in
+from tarantula.accounts.login import ADDRESS_LIMIT, FAILURE_LIFETIME, NAME_LIMIT, TooManyLogins, log_in, pause_seconds
 from tarantula.accounts.roles import Role
 from tarantula.core.database import Database
 from tarantula.tables.publications import FailedLogin

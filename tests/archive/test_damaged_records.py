@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tarantula.archive.export.records_part_watching import ExportProgress
-from tarantula.archive.export.records_part_whole_records import SkippedRanges, copy_whole_records
+from tarantula.archive.export.records import ExportProgress, SkippedRanges, copy_whole_records
 from tarantula.store.warc_reader import end_of_record, read_record
 from tarantula.store.warc_writer import StoredRecord, WarcWriter
 from tests.support.exchanges import ANSWERS

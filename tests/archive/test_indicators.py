@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tarantula.archive.quality.indicators import Indicators, compute_indicators, load_indicators, store_indicators
-from tarantula.archive.quality.indicators_part_requisites import MAX_EXAMPLES, MissingRequisite
+from tarantula.archive.quality.indicators import (
+    MAX_EXAMPLES,
+    Indicators,
+    MissingRequisite,
+    compute_indicators,
+    load_indicators,
+    store_indicators,
+)
 from tarantula.archive.quality.validation import decide_item
 from tarantula.core.config import Config
 from tarantula.core.database import Database

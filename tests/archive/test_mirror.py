@@ -193,7 +193,7 @@ def test_a_repeated_conversion_replaces_the_first(sqlite: Database, config: Conf
 def test_an_interrupted_conversion_goes_on_where_it_was(
     sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tarantula.archive.mirror.plan_part_tasks.DOCUMENTS_PER_BATCH", 10)
+    monkeypatch.setattr("tarantula.archive.mirror.plan.DOCUMENTS_PER_BATCH", 10)
     answers = {BASE: page(), **{f"{BASE}{number}": page(f"<a href={number + 1}>") for number in range(35)}}
     urn = store(config, sqlite, answers)
     whole = files(convert_item(config, sqlite, urn).path)

@@ -22,8 +22,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.store.captures import capture_of
 from tarantula.store.listings import find_item
-from tarantula.store.warc_reader import read_record
-from tarantula.store.warc_reader_part_payload import decode_payload
+from tarantula.store.warc_reader import decode_payload, read_record
 from tarantula.tables.publications import Document
 from tests.support.browser import broken, browsing
 from tests.support.crawls import SCRAPY, describe, only_item, start

@@ -6,8 +6,7 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.dialects import sqlite as dialect
 
-from tarantula.archive.mirror.plan import make_mirror_plan
-from tarantula.archive.mirror.plan_part_tasks import CopyTasks, _rows
+from tarantula.archive.mirror.plan import CopyTasks, _rows, make_mirror_plan
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.store.listings import find_item
@@ -20,7 +19,7 @@ BASE = "http://fc.ul.pt/"
 def test_batches_have_every_document_of_the_item_and_no_other(
     database: Database, database_config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tarantula.archive.mirror.plan_part_tasks.DOCUMENTS_PER_BATCH", 10)
+    monkeypatch.setattr("tarantula.archive.mirror.plan.DOCUMENTS_PER_BATCH", 10)
     answers = {BASE: page(), **{f"{BASE}{number}": page("x") for number in range(24)}}
     first, second = (store(database_config, database, answers, name) for name in ("one", "two"))
     with database.reading() as session:

@@ -12,10 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.archive.diff.items import difference_at
-from tarantula.archive.diff.pages import MAX_LINE_LENGTH, MAX_LINES, text_lines
-from tarantula.archive.diff.pages_part_page_diff import compare_documents
-from tarantula.archive.diff.text import TextDiff, compare_lines
-from tarantula.archive.diff.text_part_myers import diff_blocks
+from tarantula.archive.diff.pages import MAX_LINE_LENGTH, MAX_LINES, compare_documents, text_lines
+from tarantula.archive.diff.text import TextDiff, compare_lines, diff_blocks
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.store.listings import find_item

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tarantula.frontier import escalona_part_escalona_file
+from tarantula.frontier import escalona
 from tests.support import documentation
 from tests.support.command_result import Tarantula
 
@@ -165,4 +165,4 @@ def test_its_page_has_the_example_and_every_command() -> None:
         command.split()[0]
         for command in documentation.first_column(documentation.section(page, "Commands of the file"))
     }
-    assert written == set(escalona_part_escalona_file.COMMANDS)
+    assert written == set(escalona.COMMANDS)

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tarantula.revisit.bounds_part_of_2007 import BOUNDS
-from tarantula.revisit.experiments.figures_part_figures_page import replace_marked_text
+from tarantula.revisit.bounds import BOUNDS
+from tarantula.revisit.experiments.figures import replace_marked_text
 from tarantula.revisit.policies import POLICIES
 from tests.support import documentation
 from tests.support.command_result import Tarantula

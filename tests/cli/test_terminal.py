@@ -7,8 +7,7 @@ import json
 import pytest
 from sqlalchemy import event
 
-from tarantula.cli.terminal import console, table, write_json, write_json_rows
-from tarantula.cli.terminal_part_long_table import write_long_table
+from tarantula.cli.terminal import console, table, write_json, write_json_rows, write_long_table
 from tarantula.core.database import Database
 from tarantula.streams.sources import registry
 from tests.support.sources import follow

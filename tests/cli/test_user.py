@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tarantula.accounts import tokens
-from tarantula.accounts.login_part_login import log_in
+from tarantula.accounts.login import log_in
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import open_database

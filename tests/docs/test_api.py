@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from tarantula.accounts.roles import Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.services.context import ServiceContext
 from tarantula.web import api, live
-from tarantula.web.api import monitoring_part_watching
+from tarantula.web.api import monitoring
 from tarantula.web.api.monitoring import metrics_text
 from tests.support import documentation
 
@@ -25,7 +24,7 @@ ROUTES = documentation.rows(documentation.section(documentation.read("api.md"), 
 def operations() -> dict[str, dict[str, Any]]:
     """Every route by its method and address."""
     app = FastAPI()
-    for router in (monitoring_part_watching.router, live.router, api.router):
+    for router in (monitoring.router, live.router, api.router):
         app.include_router(router)
     paths = app.openapi()["paths"]
     return {f"{method.upper()} {path}": one for path, methods in paths.items() for method, one in methods.items()}

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tarantula.archive.diff import items, items_part_delta
+from tarantula.archive.diff import items
 from tarantula.archive.diff import text as text_diff
-from tarantula.archive.quality import baseline, indicators, indicators_part_requisites, validation
+from tarantula.archive.quality import baseline, indicators, validation
 from tarantula.publications import attention
 from tarantula.publications.config import DEFAULT_ATTENTION_RULES, DEFAULT_INCOMPLETE_RULES
 from tarantula.services import deposit
@@ -44,7 +44,7 @@ def test_the_rules_of_a_new_publication_are_told() -> None:
         ("validation.md", "rules", attention.FiredRule),
         ("validation.md", "decisions", validation.ItemDecision),
         ("validation.md", "indicators", indicators.Indicators),
-        ("validation.md", "requisites", indicators_part_requisites.Requisites),
+        ("validation.md", "requisites", indicators.Requisites),
         ("validation.md", "base", baseline.BaseDocument),
         ("validation.md", "before", baseline.BaselineComparison),
         ("diff.md", "by_url", items.UrlCounts),
@@ -71,7 +71,7 @@ def test_every_change_is_listed_in_its_order() -> None:
     listed = documentation.first_column(
         documentation.section(documentation.read("diff.md"), "Difference between two items")
     )
-    assert listed == sorted(map(str, items_part_delta.DocumentChange))
+    assert listed == sorted(map(str, items.DocumentChange))
 
 
 def public() -> dict[str, str]:

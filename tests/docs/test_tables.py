@@ -16,21 +16,20 @@ from tarantula import scope
 from tarantula.archive.mirror.conversion import MirrorResult
 from tarantula.archive.quality import report
 from tarantula.cli.options import FLAGS
-from tarantula.cli.revisit_part_revisit_estimators import miss_text
+from tarantula.cli.revisit import miss_text
 from tarantula.core.database import Database
 from tarantula.core.states import ITEM_TRANSITIONS, STATE_MEANINGS, DocumentState, ItemState, Validation
 from tarantula.freshness.plan_summary import ServerPlanSummary, VisitPlanSummary, VisitSummary
-from tarantula.freshness.report import Calibration, CalibrationBin
-from tarantula.freshness.report_part_standing import FreshnessEstimate, FreshnessReport
+from tarantula.freshness.report import Calibration, CalibrationBin, FreshnessEstimate, FreshnessReport
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.links import grammar
 from tarantula.links.link import LinkKind
 from tarantula.publications import document_types
 from tarantula.publications.config import PublicationConfig
-from tarantula.revisit.planning.policies_part_choosers import PLANNING_POLICIES
+from tarantula.revisit.planning.policies import PLANNING_POLICIES
 from tarantula.revisit.policies import POLICIES
-from tarantula.revisit.rates.estimators_part_bias import estimator_errors
-from tarantula.scope.limits_part_too_deep import EXTRA_DEPTH
+from tarantula.revisit.rates.estimators import estimator_errors
+from tarantula.scope.limits import EXTRA_DEPTH
 from tarantula.scope.patterns import ServerPatterns
 from tarantula.store.listings import DocumentRow, ItemRow
 from tarantula.tables.publications import Base

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.fetch.content_coding import DECOMPRESSORS
-from tarantula.fetch.content_coding_part_decode import decode_body
+from tarantula.fetch.content_coding import DECOMPRESSORS, decode_body
 from tarantula.fetch.errors import BodyTooLarge
 from tests.sites.raw import RawServer, answering
 from tests.support.fetches import fetch

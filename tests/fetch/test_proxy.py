@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tarantula.fetch.errors import InvalidRequest, PrivateAddress, ServerUnreachable
-from tarantula.fetch.request_part_proxy import parse_proxy
+from tarantula.fetch.request import parse_proxy
 from tests.sites.certificates import certificate, server_context
 from tests.sites.raw import Peer, RawServer, answering, repeating
 from tests.support.fetches import RUNNERS, Runner, fetch

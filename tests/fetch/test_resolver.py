@@ -10,8 +10,7 @@ import pytest
 
 from tarantula.fetch import resolver as resolve
 from tarantula.fetch.errors import PrivateAddress, ServerUnreachable
-from tarantula.fetch.resolver import Resolver
-from tarantula.fetch.resolver_part_addresses import is_public
+from tarantula.fetch.resolver import Resolver, is_public
 from tests.sites.raw import RawServer, answering
 from tests.support.fetches import fetch
 

@@ -17,7 +17,7 @@ from tarantula.freshness.limits import horizon_of
 from tarantula.freshness.plan import VisitPlan, plan_visits
 from tarantula.freshness.plan_summary import VisitPlanSummary, summarize_plan
 from tarantula.publications import registry, servers
-from tarantula.revisit.planning.policies_part_choosers import PLANNING_POLICIES
+from tarantula.revisit.planning.policies import PLANNING_POLICIES
 from tarantula.revisit.policies import POLICIES
 from tarantula.tables.publications import Document, Item, Server
 from tests.support.visited_publications import Sight, Sights, collected, days, publish

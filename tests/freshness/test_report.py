@@ -13,9 +13,8 @@ from sqlalchemy import insert, select
 
 from tarantula.accounts.roles import Role
 from tarantula.core.database import Database
-from tarantula.freshness import report_part_standing
-from tarantula.freshness.report import calibration_of
-from tarantula.freshness.report_part_standing import FreshnessReport, freshness_report
+from tarantula.freshness import report as report_part_standing
+from tarantula.freshness.report import FreshnessReport, calibration_of, freshness_report
 from tarantula.services import reports
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document, Visit

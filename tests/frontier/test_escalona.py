@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.frontier.escalona import UrlScheduler, read_url
-from tarantula.frontier.escalona_part_escalona_file import CommandFile
+from tarantula.frontier.escalona import CommandFile, UrlScheduler, read_url
 from tarantula.frontier.strategies import STRATEGIES
 from tests.support.escalona_reference import Model
 

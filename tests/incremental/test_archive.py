@@ -18,10 +18,10 @@ from tarantula.archive.replay.content import ReplayContent, displayed_content
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState
-from tarantula.lifecycle.removal_part_removal import remove_item
+from tarantula.lifecycle.removal import remove_item
 from tarantula.links.link import LinkKind
 from tarantula.services.documents import document_detail
-from tarantula.store.cdxj_part_index import write_item_indexes
+from tarantula.store.cdxj import write_item_indexes
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document
 from tests.support.incremental_items import chosen, prepare

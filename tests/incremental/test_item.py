@@ -18,7 +18,7 @@ from tarantula.archive.quality.indicators import load_indicators
 from tarantula.archive.replay.content import path_of_document
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.lifecycle.removal_part_removal import remove_item
+from tarantula.lifecycle.removal import remove_item
 from tarantula.store.listings import find_item
 from tests.sites.lively import SLOW, LivelyWeb
 from tests.support.crawls import TARANTULA, collect, describe, run, wait_until

@@ -14,8 +14,7 @@ from sqlalchemy import func, insert, select, text
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.urls import key_of
-from tarantula.incremental.plan import apply_refresh, plan_refresh
-from tarantula.incremental.plan_part_planning import planned_visits
+from tarantula.incremental.plan import apply_refresh, plan_refresh, planned_visits
 from tarantula.lifecycle.coordinator import prepare_item
 from tarantula.store.listings import find_item
 from tarantula.store.transitions import lock_item

@@ -24,14 +24,13 @@ from tarantula.lifecycle.coordinator import (
     reopen_item,
 )
 from tarantula.publications import registry
-from tarantula.store.commit_group_part_group import FinishedDocument
+from tarantula.store.commit_group import FinishedDocument
 from tarantula.store.documents import DocumentOutcome
 from tarantula.store.leases import ItemLeases
 from tarantula.store.listings import find_item
-from tarantula.store.liveness_part_machine import machine_id
+from tarantula.store.liveness import machine_id
 from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON
-from tarantula.store.visits import VisitTable, reset_released_visits
-from tarantula.store.visits_part_visited import VisitSettlement
+from tarantula.store.visits import VisitSettlement, VisitTable, reset_released_visits
 from tarantula.tables.publications import Collector, Document, LinkRow, Server
 from tests.support.crawls import describe
 from tests.support.incremental_items import begin_collecting, chosen, end_of, prepare, visits_of

@@ -23,11 +23,10 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.freshness.limits import MIN_PAUSE_SECONDS
-from tarantula.incremental.plan_part_planned import PlannedVisit
-from tarantula.incremental.plan_part_planning import planned_visits
+from tarantula.incremental.plan import PlannedVisit, planned_visits
 from tarantula.publications import registry
 from tarantula.revisit.model import Floats
-from tarantula.revisit.planning.policies_part_choosers import DEFAULT_POLICY, PLANNING_POLICIES
+from tarantula.revisit.planning.policies import DEFAULT_POLICY, PLANNING_POLICIES
 from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, expected_freshness
 from tarantula.tables.publications import Collector, Document, Item
 from tests.sites.weekly import WeeklyWeb, rates_of

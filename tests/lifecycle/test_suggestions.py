@@ -8,8 +8,7 @@ from threading import Barrier, Thread
 import pytest
 from sqlalchemy import select, update
 
-from tarantula.accounts.roles import NotAllowed, Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.roles import NotAllowed, Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError

@@ -16,7 +16,7 @@ from tarantula.lifecycle.coordinator import Coordinator
 from tarantula.lifecycle.processes import completion_lock
 from tarantula.lifecycle.supervisor import KILL_DELAY, MAX_CRASHES, MAX_RETRY_PAUSE, STARTUP_TIMEOUT
 from tarantula.publications import registry
-from tarantula.store.liveness_part_machine import machine_id
+from tarantula.store.liveness import machine_id
 from tarantula.tables.publications import Collector
 from tests.support.item_lifecycles import NOON, FakeStarter, change, item, join, new_item
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tarantula.links.relocation_part_ways import paths_to_parents, relative_path
+from tarantula.links.relocation import paths_to_parents, relative_path
 from tests.support.link_conversion import converted
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tarantula.links.extract import extract_links
 from tarantula.links.link import Link, LinkKind
-from tarantula.links.values_part_css import references_in_css
+from tarantula.links.values import references_in_css
 
 SHEETS = [
     ("a { background: url(x.png) }", ["x.png"]),

@@ -6,9 +6,8 @@ import gzip
 
 import pytest
 
-from tarantula.links import extract_part_feeds
-from tarantula.links.extract import extract_links
-from tarantula.links.extract_part_feeds import sitemaps_in_robots
+from tarantula.links import extract
+from tarantula.links.extract import extract_links, sitemaps_in_robots
 from tarantula.links.link import Link, LinkKind
 
 URL = "http://a.test/feeds/feed.xml"
@@ -146,7 +145,7 @@ def test_packed_sitemap(media_type: str, url: str) -> None:
 
 
 def test_packed_sitemap_is_unpacked_no_further_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extract_part_feeds, "MAX_SITEMAP_BYTES", 1000)
+    monkeypatch.setattr(extract, "MAX_SITEMAP_BYTES", 1000)
     bomb = gzip.compress(b"<urlset><loc>http://a.test/x</loc>" + b" " * 1000 + b"<loc>http://no.test/</loc></urlset>")
     assert addresses(bomb, "application/gzip") == ["http://a.test/x"]
 

@@ -6,8 +6,7 @@ import pytest
 
 from tarantula.core.urls import path_of, server_of
 from tarantula.links.convert import convert_links
-from tarantula.links.relocation import Relocator
-from tarantula.links.relocation_part_moved import LinkDestination
+from tarantula.links.relocation import LinkDestination, Relocator
 from tests.support.link_conversion import FOLDER, URL, converted, locate
 
 

@@ -11,16 +11,14 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import DocumentState
 from tarantula.fetch.politeness import Politeness, ServerPause
+from tarantula.progress import counts as counts_part_due
 from tarantula.progress import counts as tally
-from tarantula.progress import counts_part_due
-from tarantula.progress.snapshot import ItemWatch
-from tarantula.progress.snapshot_part_sight import ItemSnapshot
-from tarantula.store.commit_group_part_group import CommitGroup
+from tarantula.progress.snapshot import ItemSnapshot, ItemWatch
+from tarantula.store.commit_group import CommitGroup
 from tarantula.store.documents import DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
 from tarantula.store.listings import find_item
-from tarantula.store.writer_part_rows import RowWriter
-from tarantula.store.writer_part_shorter_ways import DepthUpdater
+from tarantula.store.writer import DepthUpdater, RowWriter
 from tarantula.tables.publications import Document, Item, Server
 from tests.store.test_documents import found
 from tests.support.item_lifecycles import new_item

@@ -16,8 +16,8 @@ from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry, servers
 from tarantula.publications.config import read_config
-from tarantula.scope.rule_part_candidate import Candidate
-from tarantula.scope.servers_part_server_settings import ServerSettings
+from tarantula.scope.rule import Candidate
+from tarantula.scope.servers import ServerSettings
 from tarantula.tables.publications import Document, Item, Server, ServerSetting
 from tests.scope.test_judge import config as publication_config
 from tests.scope.test_judge import scope

@@ -10,20 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarantula.revisit.bounds import polite_bound
-from tarantula.revisit.bounds_part_of_2007 import weak_politeness
-from tarantula.revisit.bounds_part_surplus import most_paid, page_surplus
-from tarantula.revisit.experiments.experiment import Experiment, ValueRange
-from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb, synthetic_pages, zipf_shares
+from tarantula.revisit.bounds import most_paid, page_surplus, polite_bound, weak_politeness
+from tarantula.revisit.experiments.experiment import Experiment, SyntheticWeb, ValueRange, synthetic_pages, zipf_shares
 from tarantula.revisit.model import Floats, ModelReading, even_freshness_of_pages, weighted_mean
 from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate
-from tarantula.revisit.policies import psp
-from tarantula.revisit.policies_part_slotted import slotted
+from tarantula.revisit.policies import psp, slotted
 from tarantula.revisit.schedule import schedule_staleness
-from tarantula.revisit.simulator.simulation import dispatched_schedule
-from tarantula.revisit.simulator.simulation_part_web import SimulatedWeb
-from tarantula.revisit.slot_market_part_demand import best_visits, fill_powers, has_profitable_visit, work_arrays
+from tarantula.revisit.simulator.simulation import SimulatedWeb, dispatched_schedule
+from tarantula.revisit.slot_market import best_visits, fill_powers, has_profitable_visit, work_arrays
 
 HORIZON = 10.0
 DAY = VisitLimits(86400.0, 15.0, 10**9)

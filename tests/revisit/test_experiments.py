@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tarantula.revisit.bounds_part_of_2007 import BOUNDS, all_bounds
+from tarantula.revisit.bounds import BOUNDS, all_bounds
 from tarantula.revisit.changes import ChangeLaw
-from tarantula.revisit.experiments.experiment import Experiment, ValueRange, run_experiment
-from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb
+from tarantula.revisit.experiments.experiment import Experiment, SyntheticWeb, ValueRange, run_experiment
 from tarantula.revisit.experiments.figures import experiment_variants, measure_staleness
 from tarantula.revisit.model import ModelReading
 from tarantula.revisit.pages import VisitLimits
-from tarantula.revisit.planning.policies_part_choosers import PLANNING_POLICIES, policy_for_known_rates
+from tarantula.revisit.planning.policies import PLANNING_POLICIES, policy_for_known_rates
 from tarantula.revisit.policies import POLICIES
 
 # As many documents a server, and visits a document, on a hundredth of the servers.

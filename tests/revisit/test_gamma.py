@@ -10,8 +10,7 @@ from scipy.special import digamma
 
 from tarantula.revisit.model import Floats
 from tarantula.revisit.rates.estimators import most_likely_rates
-from tarantula.revisit.rates.gamma import nearest_gamma
-from tarantula.revisit.rates.gamma_part_doubt import change_probabilities
+from tarantula.revisit.rates.gamma import change_probabilities, nearest_gamma
 
 SHAPES = st.sampled_from([0.25, 0.5, 1.0, 2.0, 8.0, 16.0])
 

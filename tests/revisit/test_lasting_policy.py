@@ -13,14 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.revisit.online_part_index import visit_indexes as index_of_known
-from tarantula.revisit.planning.policies_part_aged import aged
-from tarantula.revisit.planning.policies_part_choosers import PLANNING_POLICIES
-from tarantula.revisit.planning.policies_part_lasting import lasting
-from tarantula.revisit.planning.policies_part_uniform import uniform
-from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages
-from tarantula.revisit.planning.uncertain_pages_part_greedy import longest_gap
-from tarantula.revisit.rates.gamma_part_doubt import gamma_visit_index
+from tarantula.revisit.online import visit_indexes as index_of_known
+from tarantula.revisit.planning.policies import PLANNING_POLICIES, aged, lasting, uniform
+from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, longest_gap
+from tarantula.revisit.rates.gamma import gamma_visit_index
 from tests.support.revisit_worlds import DAY, WORLDS, Kept, best, pages_of, pauses_of
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.revisit.experiments.experiment_part_worlds import synthetic_pages
+from tarantula.revisit.experiments.experiment import synthetic_pages
 from tarantula.revisit.model import ModelReading, even_freshness_of_pages
 from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate

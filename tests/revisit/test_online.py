@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tarantula.revisit.experiments.experiment_part_worlds import synthetic_pages, zipf_shares
-from tarantula.revisit.model import weighted_mean
-from tarantula.revisit.model_part_inverse import gap_worth
-from tarantula.revisit.online_part_index import visit_indexes
-from tarantula.revisit.online_part_online import OnlinePolicy, run_online_policy
+from tarantula.revisit.experiments.experiment import synthetic_pages, zipf_shares
+from tarantula.revisit.model import gap_worth, weighted_mean
+from tarantula.revisit.online import OnlinePolicy, run_online_policy, visit_indexes
 from tarantula.revisit.optimum import optimal_frequencies, steady_freshness
 from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.rates.estimators import RatePrior

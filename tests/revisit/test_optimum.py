@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tarantula.revisit.experiments.experiment_part_worlds import synthetic_pages
+from tarantula.revisit.experiments.experiment import synthetic_pages
 from tarantula.revisit.model import ModelReading, even_freshness_of_pages, weighted_mean
-from tarantula.revisit.online_part_index import visit_indexes
+from tarantula.revisit.online import visit_indexes
 from tarantula.revisit.optimum import optimal_frequencies, steady_freshness
 from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate

@@ -12,13 +12,11 @@ from scipy.integrate import quad
 
 from tarantula.core.errors import TarantulaError
 from tarantula.revisit.model import Floats, Ints, weighted_mean
-from tarantula.revisit.planning.policies_part_aged import aged, allocate_aged
-from tarantula.revisit.planning.policies_part_choosers import PLANNING_POLICIES, planning_policy
-from tarantula.revisit.planning.policies_part_uniform import uniform
+from tarantula.revisit.planning.policies import PLANNING_POLICIES, aged, allocate_aged, planning_policy, uniform
 from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, expected_freshness, visit_gaps
-from tarantula.revisit.planning.uncertain_pages_part_greedy import fresh_seconds_with_visits as worth_of
+from tarantula.revisit.planning.uncertain_pages import fresh_seconds_with_visits as worth_of
 from tarantula.revisit.policies import POLICIES
-from tarantula.revisit.rates.gamma_part_doubt import (
+from tarantula.revisit.rates.gamma import (
     change_probabilities,
     gamma_fresh_seconds,
     gamma_fresh_seconds_after,

@@ -8,8 +8,7 @@ from time import process_time
 
 import pytest
 
-from tarantula.revisit.experiments.experiment import Experiment, ValueRange, run_experiment
-from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb
+from tarantula.revisit.experiments.experiment import Experiment, SyntheticWeb, ValueRange, run_experiment
 from tarantula.revisit.experiments.figures import FIGURES, THETAS, ExperimentFigure, StalenessByName, measure_staleness
 from tarantula.revisit.model import ModelReading
 from tarantula.revisit.policies import POLICIES

@@ -16,7 +16,7 @@ from tarantula.revisit.rates.estimators import (
     most_likely_rates,
     rate_of_visits,
 )
-from tarantula.revisit.rates.gamma_part_doubt import change_probabilities
+from tarantula.revisit.rates.gamma import change_probabilities
 from tarantula.revisit.rates.history import HistoryBuilder, PagesToRevisit
 from tarantula.revisit.rates.observations import Observations
 from tarantula.revisit.rates.priors import DEFAULT_PRIOR

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from tarantula.core.errors import TarantulaError
 from tarantula.revisit.changes import ChangeLaw, draw_laws, first_change, generator_states, next_change
-from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb
+from tarantula.revisit.experiments.experiment import SyntheticWeb
 from tarantula.revisit.model import ModelReading
 from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.policies import POLICIES, psp
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.simulator.event_loop_part_events import SimulationEvent
-from tarantula.revisit.simulator.simulation import dispatched_schedule, simulate
-from tarantula.revisit.simulator.simulation_part_web import SimulatedWeb
+from tarantula.revisit.simulator.event_loop import SimulationEvent
+from tarantula.revisit.simulator.simulation import SimulatedWeb, dispatched_schedule, simulate
 from tests.support import simulator_reference
 
 READINGS = pytest.mark.parametrize("reading", list(ModelReading))

@@ -12,16 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.revisit.bounds import polite_bound
-from tarantula.revisit.experiments.experiment import Experiment, ValueRange
-from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb, synthetic_pages, zipf_shares
+from tarantula.revisit.experiments.experiment import Experiment, SyntheticWeb, ValueRange, synthetic_pages, zipf_shares
 from tarantula.revisit.experiments.figures import FIGURES, THETAS, ExperimentFigure
 from tarantula.revisit.model import ModelReading, even_freshness_of_pages, weighted_mean
 from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases import allocate
 from tarantula.revisit.phases.merge import merge_visits
-from tarantula.revisit.policies import psp
-from tarantula.revisit.policies_part_seats import swap_neighbours
-from tarantula.revisit.policies_part_slotted import slotted
+from tarantula.revisit.policies import psp, slotted, swap_neighbours
 from tarantula.revisit.schedule import schedule_freshness, schedule_staleness
 from tarantula.revisit.simulator.simulation import dispatched_schedule
 

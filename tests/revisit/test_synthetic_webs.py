@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tarantula.core.errors import TarantulaError
-from tarantula.revisit.experiments.experiment_part_worlds import SyntheticWeb, zipf_values
+from tarantula.revisit.experiments.experiment import SyntheticWeb, zipf_values
 from tarantula.revisit.model import ModelReading
 from tarantula.revisit.pages import VisitLimits
 from tarantula.revisit.phases import allocate
-from tarantula.revisit.planning.policies_part_choosers import policy_for_known_rates
+from tarantula.revisit.planning.policies import policy_for_known_rates
 from tarantula.revisit.policies import POLICIES
 
 DRAWS = np.linspace(0.0, 1.0, 100_001)

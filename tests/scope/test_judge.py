@@ -8,8 +8,7 @@ from tarantula.core.states import DocumentState
 from tarantula.core.urls import canonical
 from tarantula.links.link import LinkKind
 from tarantula.publications.config import PublicationConfig
-from tarantula.scope.rule_part_candidate import Candidate
-from tarantula.scope.rule_part_verdict import Verdict
+from tarantula.scope.rule import Candidate, Verdict
 from tarantula.scope.scope import Scope
 from tarantula.scope.types import TypeSet
 

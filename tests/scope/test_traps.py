@@ -10,15 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.links.link import LinkKind
-from tarantula.scope import traps_part_same_body, traps_part_steps, traps_part_too_many_sessions
-from tarantula.scope.paths import MAX_SEGMENT_REPEATS, PathRepeats
-from tarantula.scope.paths_part_path_too_long import MAX_SEGMENTS, PathTooLong
-from tarantula.scope.rule import ScopeRule
-from tarantula.scope.rule_part_candidate import Candidate
-from tarantula.scope.traps import MAX_CALENDAR_STEPS, MAX_YEARS_AHEAD, CalendarWithoutEnd
-from tarantula.scope.traps_part_ever_longer import MAX_GROWTH, EverLonger
-from tarantula.scope.traps_part_same_body import MAX_COPIES, SameBody
-from tarantula.scope.traps_part_too_many_sessions import MAX_SESSIONS, TooManySessions
+from tarantula.scope import traps
+from tarantula.scope.paths import MAX_SEGMENT_REPEATS, MAX_SEGMENTS, PathRepeats, PathTooLong
+from tarantula.scope.rule import Candidate, ScopeRule
+from tarantula.scope.traps import (
+    MAX_CALENDAR_STEPS,
+    MAX_COPIES,
+    MAX_GROWTH,
+    MAX_SESSIONS,
+    MAX_YEARS_AHEAD,
+    CalendarWithoutEnd,
+    EverLonger,
+    SameBody,
+    TooManySessions,
+)
 from tests.scope.test_judge import scope
 
 HOST = "http://www.fc.ul.pt"
@@ -206,11 +211,11 @@ def test_the_same_body_under_many_addresses() -> None:
 
 
 def test_memories_are_bounded() -> None:
-    taken = traps_part_steps.StepCounter(size=10)
+    taken = traps.StepCounter(size=10)
     assert [taken.take(str(number), str(number + 1)) for number in range(100)] == [*range(1, 101)]
     sessions, bodies = (
-        traps_part_too_many_sessions.TooManySessions(size=10),
-        traps_part_same_body.SameBody(most=1, size=10),
+        traps.TooManySessions(size=10),
+        traps.SameBody(most=1, size=10),
     )
     for number in range(100):
         judged(sessions, f"/{number}?PHPSESSID=a")

@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from tarantula.search.barrels.barrel_part_answering import AnswerThreads
+from tarantula.search.barrels.barrel import AnswerThreads
 
 
 class Refused(BaseException):

@@ -21,15 +21,12 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.sockets import listener_url, open_listener
-from tarantula.lifecycle.removal_part_removal import remove_item
-from tarantula.search.barrels.barrel import BarrelNotReady, BarrelService
-from tarantula.search.barrels.barrel_part_barrel_process import open_barrel_index, serve_barrel
+from tarantula.lifecycle.removal import remove_item
+from tarantula.search.barrels.barrel import BarrelNotReady, BarrelService, open_barrel_index, serve_barrel
 from tarantula.search.index.storage import BusyIndex
 from tarantula.search.results import SearchRequest
 from tarantula.store.journal import JournalKind, append_to_journal
-from tarantula.store.liveness import BarrelStatus, live_barrels
-from tarantula.store.liveness_part_collectors import database_time
-from tarantula.store.liveness_part_machine import machine_id
+from tarantula.store.liveness import BarrelStatus, database_time, live_barrels, machine_id
 from tarantula.tables.publications import Barrel as Row
 from tarantula.tables.publications import Item, JournalEntry, Server
 from tests.support.barrels import arrive, new_item, renamed

@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.core.urls import key_of
-from tarantula.search.texts.content import ExtractedText, unpack_text
-from tarantula.search.texts.content_part_language import language_of
-from tarantula.search.texts.content_part_reading import extract_text
+from tarantula.search.texts.content import ExtractedText, extract_text, language_of, unpack_text
 from tests.sites.drawing import pdf
 
 URL = "http://www.fc.ul.pt/cursos/"

@@ -10,8 +10,7 @@ import pytest
 
 from tarantula.search import duplicates
 from tarantula.search.finder import SearchFinder
-from tarantula.search.index.schema import IndexEntry, body_number, entry_of_document, index_document
-from tarantula.search.index.schema_part_schema import IndexField
+from tarantula.search.index.schema import IndexEntry, IndexField, body_number, entry_of_document, index_document
 from tarantula.search.index.storage import SearchIndex
 from tarantula.search.results import SearchRequest, SearchResult
 from tarantula.search.texts.similarity import signature_of

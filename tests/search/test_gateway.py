@@ -17,9 +17,14 @@ from sqlalchemy import update
 from tarantula.core.database import Database
 from tarantula.core.sockets import listener_url, open_listener
 from tarantula.search.barrels import gateway as gateway_module
-from tarantula.search.barrels.gateway import CATCHING_UP_MESSAGE, NO_ANSWER_MESSAGE, NO_BARREL_MESSAGE, Gateway
-from tarantula.search.barrels.gateway_part_lookout import BarrelDirectory
-from tarantula.search.barrels.http_server_part_http_request import END_OF_HEAD, HttpError, parse_head
+from tarantula.search.barrels.gateway import (
+    CATCHING_UP_MESSAGE,
+    NO_ANSWER_MESSAGE,
+    NO_BARREL_MESSAGE,
+    BarrelDirectory,
+    Gateway,
+)
+from tarantula.search.barrels.http_server import END_OF_HEAD, HttpError, parse_head
 from tarantula.search.query_counts import QueryCounter
 from tarantula.search.results import SearchFacets, SearchRequest, SearchResults
 from tarantula.store import liveness

@@ -11,9 +11,8 @@ from http import HTTPStatus
 import pytest
 
 from tarantula.core.sockets import open_listener
-from tarantula.search.barrels import http_server, http_server_part_http_conversation
-from tarantula.search.barrels.http_server import JsonServer
-from tarantula.search.barrels.http_server_part_http_request import LARGEST_BODY, LARGEST_HEAD, HttpError
+from tarantula.search.barrels import http_server
+from tarantula.search.barrels.http_server import LARGEST_BODY, LARGEST_HEAD, HttpError, JsonServer
 from tests.support.waits import TIMEOUT_SECONDS, eventually_here
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -131,7 +130,7 @@ def test_other_paths_and_methods_and_bugs_leave_the_connection_open(caplog: pyte
 
 @pytest.mark.parametrize(("limit", "sent"), [("IDLE", b""), ("IDLE", b"POST"), ("PATIENCE", posted()[:-1])])
 def test_whoever_is_slow_is_left(limit: str, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_server_part_http_conversation, limit, 0.1)
+    monkeypatch.setattr(http_server, limit, 0.1)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(sent)
@@ -183,7 +182,7 @@ def test_whoever_takes_no_answers_is_asked_for_no_more_requests(monkeypatch: pyt
         reader._transport.pause_reading()  # type: ignore[attr-defined]
         writer.write(posted(b'{"note": 1}'))
         await eventually_here(lambda: noted)
-        monkeypatch.setattr(http_server_part_http_conversation, "TRANSFER_TIMEOUT_SECONDS", 0.3)
+        monkeypatch.setattr(http_server, "TRANSFER_TIMEOUT_SECONDS", 0.3)
         large = json.dumps({"note": 1, "text": "x" * (LARGEST_BODY - 100)}).encode()
         with suppress(ConnectionError):
             for _ in range(40):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.lifecycle.removal_part_removal import remove_item
+from tarantula.lifecycle.removal import remove_item
 from tarantula.search.index.updater import IndexUpdater
 from tests.incremental.test_item import site
 from tests.search.test_index_updater import catch_up, find

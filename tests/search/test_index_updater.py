@@ -10,7 +10,7 @@ from sqlalchemy import delete, text
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.lifecycle.removal_part_removal import remove_item
+from tarantula.lifecycle.removal import remove_item
 from tarantula.search.finder import SearchFinder
 from tarantula.search.index.storage import BusyIndex, DamagedIndex, SearchIndex
 from tarantula.search.index.updater import IndexUpdater, discard_index, index_folder, request_rereading

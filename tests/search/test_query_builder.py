@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tarantula.search.finder import SearchFinder
 from tarantula.search.index.storage import SearchIndex
-from tarantula.search.queries.builder_part_asking import MatchMode, QueryBuilder
+from tarantula.search.queries.builder import MatchMode, QueryBuilder
 from tarantula.search.queries.parser import parse_query
 from tarantula.search.results import SearchRequest
 from tarantula.search.texts.words import exact_analyzer

@@ -12,12 +12,12 @@ from sqlalchemy import Connection, event, func, select
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState
-from tarantula.lifecycle.removal_part_removal import remove_item
+from tarantula.lifecycle.removal import remove_item
 from tarantula.links.link import LinkKind
 from tarantula.search.finder import SearchFinder
 from tarantula.search.index.indexer import Indexer
 from tarantula.search.index.storage import SearchIndex
-from tarantula.search.ranks import graph, graph_part_link_rows, ranking
+from tarantula.search.ranks import graph, ranking
 from tarantula.search.ranks.ranking import rank_items
 from tarantula.search.results import SearchOrder, SearchRequest, SearchResults
 from tarantula.store.journal import JournalKind
@@ -128,8 +128,8 @@ def test_small_pieces_come_to_the_same(database: Database, monkeypatch: pytest.M
 
     at_once = values()
     for module, name in (
-        (graph_part_link_rows, "AT_ONCE"),
-        (graph_part_link_rows, "PAGES"),
+        (graph, "AT_ONCE"),
+        (graph, "PAGES"),
         (graph, "DOCUMENTS"),
         (ranking, "ROWS"),
     ):

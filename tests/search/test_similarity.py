@@ -7,8 +7,7 @@ from random import Random
 
 import pytest
 
-from tarantula.search.texts.content import unpack_text
-from tarantula.search.texts.content_part_reading import extract_text
+from tarantula.search.texts.content import extract_text, unpack_text
 from tarantula.search.texts.similarity import (
     SHINGLE_WORDS,
     SIGNATURE_BANDS,

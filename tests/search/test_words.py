@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.texts.words import exact_analyzer, stemmed_text, stems_of_word
-from tarantula.search.texts.words_part_plurals import singular, singulars
+from tarantula.search.texts.words import exact_analyzer, singular, singulars, stemmed_text, stems_of_word
 
 PLURALS = """
 coração corações, eleição eleições, opinião opiniões, cidadão cidadãos, alemão alemães, pão pães, mãe mães, mão mãos,

@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tarantula.accounts import accounts
-from tarantula.accounts.roles import NotAllowed, Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.roles import NotAllowed, Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import NotFoundError, TarantulaError
+from tarantula.services import accounts as accounts_part_audit
 from tarantula.services import accounts as people
-from tarantula.services import accounts_part_audit
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import alerts
 from tests.support.alerts import BEGIN, SECOND, come, new_source

@@ -12,8 +12,8 @@ from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.services import documents_part_documents, items, servers
-from tarantula.services.documents_part_documents import DocumentFilters
+from tarantula.services import documents, items, servers
+from tarantula.services.documents import DocumentFilters
 from tarantula.services.pagination import read_cursor, write_cursor
 from tarantula.tables.publications import Item
 from tests.publications.test_servers import BASE, OTHER, item_with
@@ -145,38 +145,38 @@ def test_a_document_is_shown_with_all_that_is_known_of_it(sqlite: Database, conf
     collect("small")
     desk = context_of(sqlite, Role.READER)
     later, earlier = (row.urn for row in items.list_items(desk).rows)
-    found = {row.url: row for row in documents_part_documents.list_documents(desk, earlier).rows}
+    found = {row.url: row for row in documents.list_documents(desk, earlier).rows}
     assert {url: row.state for url, row in found.items()} == {web.url("/"): 200, web.url("/a"): 200, web.url("/b"): 404}
 
-    base = documents_part_documents.get_document(desk, earlier, found[web.url("/")].id)
+    base = documents.get_document(desk, earlier, found[web.url("/")].id)
     assert base.status_line == "HTTP/1.1 200 OK"
     assert ("X-Hostile", HOSTILE) in base.headers
     assert {named.url for named in base.links_out} == {web.url("/a"), web.url("/b")}
     assert (base.via, base.links, base.is_revisit) == (None, 2, False)
     assert [(one.urn, one.same) for one in base.other_captures] == [(later, True)]
 
-    missing = documents_part_documents.get_document(desk, earlier, found[web.url("/b")].id)
+    missing = documents.get_document(desk, earlier, found[web.url("/b")].id)
     assert missing.via is not None
     assert missing.via.url == web.url("/")
     assert "404" in (missing.reason or "")
-    naming = documents_part_documents.documents_linking_to(desk, earlier, missing.id)
+    naming = documents.documents_linking_to(desk, earlier, missing.id)
     assert [row.url for row in naming.rows] == [web.url("/"), web.url("/a")]
 
-    changed = documents_part_documents.get_document(desk, earlier, found[web.url("/a")].id)
+    changed = documents.get_document(desk, earlier, found[web.url("/a")].id)
     assert [one.same for one in changed.other_captures] == [False]
-    again = documents_part_documents.get_document(desk, later, base.other_captures[0].id)
+    again = documents.get_document(desk, later, base.other_captures[0].id)
     assert again.is_revisit
     assert ("X-Hostile", HOSTILE) in again.headers
 
     for path in (config.items / earlier / "archive").glob("*.warc.gz"):
         path.write_bytes(b"")
-    damaged = documents_part_documents.get_document(desk, earlier, base.id)
+    damaged = documents.get_document(desk, earlier, base.id)
     assert damaged.headers == []
     assert "has no whole record" in (damaged.headers_missing or "")
     with pytest.raises(TarantulaError, match="has no document"):
-        documents_part_documents.get_document(desk, later, base.id)
+        documents.get_document(desk, later, base.id)
     filters = DocumentFilters(type=" TEXT/HTML ", words="\0")
-    assert len(documents_part_documents.list_documents(desk, earlier, filters).rows) == 3
+    assert len(documents.list_documents(desk, earlier, filters).rows) == 3
 
 
 def test_an_item_that_goes_on_may_have_more_documents(database: Database, database_config: Config) -> None:
@@ -184,4 +184,4 @@ def test_an_item_that_goes_on_may_have_more_documents(database: Database, databa
     with database.session() as session:
         session.execute(update(Item).values(state="interrupted", last_document_id=1))
     desk = context_of(database)
-    assert len(documents_part_documents.list_documents(desk, urn).rows) == 1
+    assert len(documents.list_documents(desk, urn).rows) == 1

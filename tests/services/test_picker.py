@@ -10,8 +10,8 @@ from sqlalchemy import select
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.services.streams import sources, views
 from tarantula.services.streams import sources as streams
-from tarantula.services.streams import sources_part_picking, views
 from tarantula.streams.adapters.base import SourceResponse
 from tarantula.tables.publications import Event, SourceState
 from tests.support.contexts import audit_entries, context_of
@@ -30,7 +30,7 @@ def fields_and_answer(**about: object) -> tuple[dict[str, object], SourceRespons
 
 def test_a_new_source_is_read_at_once_and_is_on_the_dashboard(database: Database) -> None:
     desk = context_of(database)
-    added = sources_part_picking.add_picked_source(desk, *fields_and_answer(interval=60))
+    added = sources.add_picked_source(desk, *fields_and_answer(interval=60))
     assert (added.name, added.values, added.sentence) == ("user.ana.hoquei", 3, "")
     with database.reading() as session:
         assert sorted(session.scalars(select(Event.value))) == ["22", "61", "SL Benfica"]
@@ -41,7 +41,7 @@ def test_a_new_source_is_read_at_once_and_is_on_the_dashboard(database: Database
 
 
 def test_a_private_source_is_its_owners_alone(sqlite: Database) -> None:
-    sources_part_picking.add_picked_source(context_of(sqlite), *fields_and_answer(private=True))
+    sources.add_picked_source(context_of(sqlite), *fields_and_answer(private=True))
     with pytest.raises(NotFoundError):
         streams.get_source_row(context_of(sqlite, name="rui"), "user.ana.hoquei")
     assert ("ana", "source.add", streams.PRIVATE_SUBJECT) in audit_entries(sqlite)
@@ -50,13 +50,13 @@ def test_a_private_source_is_its_owners_alone(sqlite: Database) -> None:
 def test_what_cannot_be_added_leaves_nothing_behind(sqlite: Database) -> None:
     fields, answer = fields_and_answer()
     with pytest.raises(NotAllowed):
-        sources_part_picking.add_picked_source(context_of(sqlite, Role.READER), fields, answer)
+        sources.add_picked_source(context_of(sqlite, Role.READER), fields, answer)
     with pytest.raises(TarantulaError, match="Nothing was chosen yet"):
-        sources_part_picking.add_picked_source(context_of(sqlite), {**fields, "fields": []}, answer)
+        sources.add_picked_source(context_of(sqlite), {**fields, "fields": []}, answer)
     with pytest.raises(TarantulaError, match="people's own"):
-        sources_part_picking.add_picked_source(context_of(sqlite), {**fields, "name": "user.rui.hoquei"}, answer)
+        sources.add_picked_source(context_of(sqlite), {**fields, "name": "user.rui.hoquei"}, answer)
     assert streams.find_sources(context_of(sqlite)) == []
-    sources_part_picking.add_picked_source(context_of(sqlite), fields, answer)
+    sources.add_picked_source(context_of(sqlite), fields, answer)
     with pytest.raises(ConflictError, match="already"):
-        sources_part_picking.add_picked_source(context_of(sqlite), fields, answer)
+        sources.add_picked_source(context_of(sqlite), fields, answer)
     assert len(views.list_dashboard(context_of(sqlite))) == 1

@@ -13,7 +13,7 @@ from tarantula.core.database import Database
 from tarantula.search.index.updater import IndexUpdater
 from tarantula.search.results import SearchRequest
 from tarantula.services import search
-from tarantula.services.search_part_search_panel import HOME_INDEX, search_panel
+from tarantula.services.search import HOME_INDEX, search_panel
 from tarantula.store.liveness import BarrelHeartbeat, BarrelStatus
 from tarantula.tables.publications import Barrel
 from tests.search.test_index_updater import catch_up, tell

@@ -14,7 +14,7 @@ from tarantula.services.streams import sources as streams
 from tarantula.services.streams import values as stream_values
 from tarantula.services.streams import views
 from tarantula.streams.views.config import read_view
-from tarantula.streams.views.projection_part_sight import ViewProjection
+from tarantula.streams.views.projection import ViewProjection
 from tests.support.contexts import audit_entries, context_of
 from tests.support.followed_sources import HOUR, all_summed_up, followed, now, was_read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from tarantula.archive.diff.items_part_delta import DocumentChange
+from tarantula.archive.diff.items import DocumentChange
 from tarantula.archive.mirror.conversion import convert_item
 from tarantula.archive.mirror.paths import path_of_copy
 from tarantula.core.config import Config

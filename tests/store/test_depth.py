@@ -17,7 +17,7 @@ from tarantula.publications.config import read_config
 from tarantula.scope.scope import Scope
 from tarantula.scope.types import TypeSet
 from tarantula.store.documents import DocumentOutcome, DocumentTable
-from tarantula.store.writer_part_shorter_ways import DepthUpdater
+from tarantula.store.writer import DepthUpdater
 from tarantula.tables.publications import Document
 from tests.store.test_documents import new_item
 

@@ -13,8 +13,7 @@ from tarantula.core.urls import key_of, path_depth, server_of
 from tarantula.lifecycle.schedule import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.store.documents import DocumentOutcome, DocumentTable
-from tarantula.store.documents_part_found import DiscoveredUrl
+from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTable
 from tarantula.tables.publications import Document, LinkRow, Server
 
 NOW = datetime(2026, 6, 12, 22, 0, 0, 5, tzinfo=UTC)

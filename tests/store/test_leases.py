@@ -11,9 +11,8 @@ from sqlalchemy import select, update
 from tarantula.core.database import Database
 from tarantula.store import leases as module
 from tarantula.store.documents import DocumentTable
-from tarantula.store.leases import ItemLeases
-from tarantula.store.leases_part_server_leases import Lease
-from tarantula.store.liveness_part_collectors import HEARTBEAT_TIMEOUT_SECONDS, database_time
+from tarantula.store.leases import ItemLeases, Lease
+from tarantula.store.liveness import HEARTBEAT_TIMEOUT_SECONDS, database_time
 from tarantula.tables.publications import Collector, Document, Item
 from tests.store.test_documents import found, new_item, state_of
 

@@ -21,8 +21,7 @@ from tarantula.streams.alerts.condition import (
     RowScope,
     SilenceCondition,
 )
-from tarantula.streams.alerts.condition_text import ConditionSyntaxError, parse_rule
-from tarantula.streams.alerts.condition_text_part_writing import format_rule
+from tarantula.streams.alerts.condition_text import ConditionSyntaxError, format_rule, parse_rule
 
 HOT = CompareCondition(field="temperature", sign=ComparisonSign.MORE, value="30")
 WINDY = CompareCondition(field="wind", sign=ComparisonSign.MORE, value="50")

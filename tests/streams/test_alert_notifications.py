@@ -13,7 +13,7 @@ from tarantula.core.database import Database
 from tarantula.publications.notifications import CLAIM_TIMEOUT, FIRST_RETRY_PAUSE, MAX_TRIES
 from tarantula.streams.alerts import send_notifications
 from tarantula.streams.alerts.notifications import _take
-from tarantula.streams.alerts.registry_part_firings import delivery_problem
+from tarantula.streams.alerts.registry import delivery_problem
 from tarantula.streams.sources import registry
 from tests.sites.listener import Listener
 from tests.sites.mailbox import Mailbox

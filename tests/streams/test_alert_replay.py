@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 from tarantula.core.database import Database
 from tarantula.streams.alerts import dry_run
 from tarantula.streams.alerts import registry as alerts
-from tarantula.streams.alerts.config_part_alert import read_alert
+from tarantula.streams.alerts.config import read_alert
 from tarantula.streams.alerts.replay import DryRun, dry_run_config, moment_of
 from tarantula.streams.sources.retention import Grain
 from tarantula.tables.publications import Alert, Event, Forgotten, Series, Source

@@ -10,7 +10,7 @@ import pytest
 
 from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.streams.categories import categories, category_named
-from tarantula.streams.categories.category_part_making import form_questions, source_from_answers
+from tarantula.streams.categories.category import form_questions, source_from_answers
 from tarantula.streams.sources.config import SourceConfig, parse_source
 from tests.support.stream_answers import reading, texts
 

@@ -30,7 +30,7 @@ from tarantula.streams.export import (
     select_export,
 )
 from tarantula.streams.history import apply_retention, series_of, store_events
-from tarantula.streams.history.retention_part_told import sparkline
+from tarantula.streams.history.retention import sparkline
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.retention import Grain
 from tests.support.histories import at, calculated, event, new_series, source_of, sum_up_all

@@ -16,7 +16,7 @@ from tarantula.streams.ingest.readings import ingest_reading
 from tarantula.streams.ingest.value_typing import MAX_VALUE_CHARS
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config_part_state import SourceStatus
+from tarantula.streams.sources.config import SourceStatus
 from tarantula.tables.publications import PutAside, Source
 from tests.support.sources import (
     BEGIN,

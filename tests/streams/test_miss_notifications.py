@@ -9,9 +9,9 @@ import pytest
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.publications.notifications import CLAIM_TIMEOUT, FIRST_RETRY_PAUSE
-from tarantula.streams.ingest.failures_part_telling import _take, send_miss_notifications
+from tarantula.streams.ingest.failures import _take, send_miss_notifications
 from tarantula.streams.ingest.outcome import FailedReading
-from tarantula.streams.sources.config_part_state import SourceStatus
+from tarantula.streams.sources.config import SourceStatus
 from tests.sites.listener import Listener
 from tests.support.sources import follow, kept, one, state_of
 

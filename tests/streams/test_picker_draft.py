@@ -14,14 +14,12 @@ import pytest
 from tarantula.core.errors import TarantulaError
 from tarantula.streams.adapters.base import SourceResponse
 from tarantula.streams.kinds import ValueKind
-from tarantula.streams.picker.draft import SourceDraft
-from tarantula.streams.picker.draft_part_naming import source_name_for
+from tarantula.streams.picker.draft import SourceDraft, source_name_for
 from tarantula.streams.picker.follow_modes import FollowMode
 from tarantula.streams.picker.offers import RowChoice, is_page, offers_of
-from tarantula.streams.picker.pick_part_part import parts_in, pattern_for
-from tarantula.streams.sources.config import parse_source
-from tarantula.streams.sources.config_part_names import check_source_name
-from tarantula.streams.texts_part_patterns import search_pattern
+from tarantula.streams.picker.pick import parts_in, pattern_for
+from tarantula.streams.sources.config import check_source_name, parse_source
+from tarantula.streams.texts import search_pattern
 from tests.support.picker_pages import LEAGUE, NEWS, SHOP, answer_of, draft_of
 
 FIRST = ("tbody tr:nth-child(1) td:nth-child(2)", 0)

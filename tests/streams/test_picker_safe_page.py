@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from turbohtml import Element, parse
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.picker.page import NUMBER_ATTRIBUTE, SafePage, safe_page
-from tarantula.streams.picker.page_part_safe_css import safe_css
-from tarantula.streams.picker.page_part_tree import PageTree
+from tarantula.streams.picker.page import NUMBER_ATTRIBUTE, PageTree, SafePage, safe_css, safe_page
 from tests.support.picker_pages import HOSTILE, LEAGUE, RANDOM, answer_of
 
 ASKS = re.compile(r"evil|javascript|hunter2|token|<script(?! nonce)|\son\w+\s*=|srcset|http-equiv", re.IGNORECASE)

@@ -12,9 +12,8 @@ from tarantula.streams.ingest.outcome import FailedReading
 from tarantula.streams.reading.answers import ReadAttempt
 from tarantula.streams.reading.reader import StreamReader
 from tarantula.streams.reading.source_changes import followed_source
-from tarantula.streams.reading.visits import FollowedSource, StreamVisit
-from tarantula.streams.reading.visits_part_due import MICROSECONDS_PER_SECOND
-from tarantula.streams.sources.config_part_state import SourceStatus
+from tarantula.streams.reading.visits import MICROSECONDS_PER_SECOND, FollowedSource, StreamVisit
+from tarantula.streams.sources.config import SourceStatus
 from tarantula.tables.publications import Source, SourceState
 from tests.support.sources import follow
 

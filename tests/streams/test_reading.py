@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from tarantula.core.database import Database
 from tarantula.publications import servers
-from tarantula.streams.reading.visits_part_due import next_due
+from tarantula.streams.reading.visits import next_due
 from tarantula.streams.sources import registry
 from tarantula.tables.publications import Event, Series, Source, SourceState
 from tests.sites.drawing import page

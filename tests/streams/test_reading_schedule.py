@@ -7,11 +7,11 @@ from hypothesis import strategies as some
 
 from tarantula.streams.ingest.memory import MIN_RANGE_READINGS, extended_range, is_outlier
 from tarantula.streams.reading.servers import CONTESTED_LEASE_SECONDS, IDLE_LEASE_SECONDS, VisitQueue
-from tarantula.streams.reading.visits import FollowedSource
-from tarantula.streams.reading.visits_part_due import (
+from tarantula.streams.reading.visits import (
     LATE_READINGS_PER_SECOND,
     MICROSECONDS_PER_SECOND,
     DueHeap,
+    FollowedSource,
     next_due,
     spread_late,
 )

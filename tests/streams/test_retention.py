@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.streams.history import apply_retention, events, last_values, store_events, store_events_with_result
-from tarantula.streams.history.retention_part_told import retention_summary
+from tarantula.streams.history.retention import retention_summary
 from tarantula.streams.sources.retention import Grain, Retention, RetentionLimit
 from tarantula.tables.publications import Event, Forgotten, Level
 from tests.support.histories import at, calculated, event, levels, new_series, source_of, stored, sum_up_all

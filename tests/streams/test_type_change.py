@@ -13,7 +13,7 @@ from sqlalchemy import select
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError
 from tarantula.streams.history import NewEvent, apply_retention, store_events
-from tarantula.streams.history.summary_part_numbers import format_number
+from tarantula.streams.history.summary import format_number
 from tarantula.streams.ingest import type_change
 from tarantula.streams.ingest.readings import ingest_reading
 from tarantula.streams.sources import registry

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as given_by
 
-from tarantula.streams.views.cells_part_summary import WindowSummary
+from tarantula.streams.views.cells import WindowSummary
 from tarantula.streams.views.expression import MAX_FORMULA_CHARS, ExpressionError, parse_expression
 
 WINDOW = {"a": WindowSummary(4, 10.0, 1.0, 5.0, 2.0, 5.0), "b": WindowSummary(3)}

@@ -19,8 +19,8 @@ from tarantula.items import PreviousCapture
 from tarantula.lifecycle.schedule import create_item
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
-from tarantula.store.cdxj_part_index import write_item_indexes
-from tarantula.store.previous_captures_part_unmodified import headers_to_keep
+from tarantula.store.cdxj import write_item_indexes
+from tarantula.store.previous_captures import headers_to_keep
 from tarantula.store.warc_records import payload_digest
 from tarantula.store.warc_writer import StoredRecord, WarcWriter
 from tarantula.tables.publications import Document, Item, Publication

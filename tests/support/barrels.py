@@ -21,8 +21,7 @@ from tarantula.lifecycle.schedule import create_item
 from tarantula.publications import registry
 from tarantula.search.texts.content import ExtractedText
 from tarantula.search.texts.reader import store_texts
-from tarantula.store.documents import DocumentOutcome, DocumentTable
-from tarantula.store.documents_part_found import DiscoveredUrl
+from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTable
 from tarantula.store.listings import find_item
 from tarantula.tables.publications import Document
 from tests.support.crawls import TARANTULA, describe, start

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from tarantula.accounts.roles import Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.services.context import ServiceContext

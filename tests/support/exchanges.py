@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from tarantula.fetch.exchange import Exchange
-from tarantula.fetch.response_part_head import parse_head
+from tarantula.fetch.response import parse_head
 
 STARTED_AT = datetime(2026, 6, 12, 22, 0, 1, 234567, tzinfo=UTC)
 PAGE = b"<!DOCTYPE html><title>Biblioteca</title><p>" + b"Dep\xc3\xb3sito de publica\xc3\xa7\xc3\xb5es. " * 40

@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.incremental.plan import apply_refresh, plan_refresh
-from tarantula.incremental.plan_part_planned import PlannedVisit, VisitPlanner
+from tarantula.incremental.plan import PlannedVisit, VisitPlanner, apply_refresh, plan_refresh
 from tarantula.lifecycle.coordinator import prepare_item
 from tarantula.store.listings import find_item
 from tarantula.store.transitions import lock_item

@@ -16,7 +16,7 @@ from tarantula.publications.attention import MEASURES, STATE_MEASURE
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON
 from tarantula.streams.categories import categories
-from tarantula.streams.categories.category_part_making import form_questions
+from tarantula.streams.categories.category import form_questions
 from tarantula.web.components.publication_form import publication_field_help
 from tarantula.web.components.source_form import TEXT_FIELDS
 from tarantula.web.components.source_form import source_field_help as help_of_source

@@ -12,7 +12,7 @@ from tarantula.core.database import Database
 from tarantula.lifecycle.removal import Handover, hand_over
 from tarantula.store.captures import capture_of
 from tarantula.store.listings import find_item
-from tarantula.store.warc_reader_part_answer import read_response
+from tarantula.store.warc_reader import read_response
 from tarantula.tables.publications import Document, Item, LinkRow
 
 

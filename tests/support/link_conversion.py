@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tarantula.core.urls import path_of
 from tarantula.links.convert import convert_links
-from tarantula.links.relocation import Relocator
-from tarantula.links.relocation_part_moved import LinkDestination
+from tarantula.links.relocation import LinkDestination, Relocator
 
 URL = "http://fc.ul.pt/dir/page.html"
 FOLDER = "web/fc.ul.pt/dir/"

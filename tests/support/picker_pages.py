@@ -6,7 +6,7 @@ from hypothesis import strategies
 
 from tarantula.streams.adapters.base import SourceResponse
 from tarantula.streams.picker.draft import SourceDraft
-from tarantula.streams.picker.page_part_tree import PageTree
+from tarantula.streams.picker.page import PageTree
 
 LEAGUE = """<!doctype html><html lang=pt><meta charset=utf-8><title>Hóquei em patins: 1.ª divisão</title>
 <link rel=stylesheet href=/league.css><style>td { padding: 4px }</style>

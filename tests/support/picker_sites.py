@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 
 from playwright.sync_api import FrameLocator, Page, expect
 
-from tarantula.streams.sources.config_part_steps import BrowserAction, BrowserStep
+from tarantula.streams.sources.config import BrowserAction, BrowserStep
 from tests.support.web_server import WebServer, settled
 
 PICTURE = bytes.fromhex(

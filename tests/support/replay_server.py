@@ -14,7 +14,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.sockets import open_listener
 from tarantula.web.replay.app import create_replay_app
-from tarantula.web.replay.security_part_tickets import TicketSigner
+from tarantula.web.replay.security import TicketSigner
 from tests.support.waits import eventually
 
 

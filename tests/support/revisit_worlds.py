@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tarantula.revisit.experiments.experiment_part_worlds import zipf_shares
+from tarantula.revisit.experiments.experiment import zipf_shares
 from tarantula.revisit.model import Floats, weighted_mean
 from tarantula.revisit.optimum import optimal_frequencies, steady_freshness
 from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.planning.policies_part_choosers import PlanningPolicy
+from tarantula.revisit.planning.policies import PlanningPolicy
 from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, expected_freshness, visit_gaps
 from tarantula.revisit.rates.estimates import estimate_rates
 from tarantula.revisit.rates.history import HistoryBuilder, PagesToRevisit

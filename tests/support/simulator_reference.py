@@ -11,7 +11,7 @@ from tarantula.revisit.changes import first_change, generator_states, next_chang
 from tarantula.revisit.model import Floats
 from tarantula.revisit.pages import TICKS_PER_SECOND, VisitLimits
 from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.simulator.simulation_part_web import SimulatedWeb
+from tarantula.revisit.simulator.simulation import SimulatedWeb
 
 
 def made(schedule: Schedule, web: SimulatedWeb, crawlers: Floats, limits: VisitLimits) -> list[float]:

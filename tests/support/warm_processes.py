@@ -36,24 +36,24 @@ COLLECTING = (
     "scrapy.crawler",
     "tarantula.cli.nouns",
     "tarantula.commands.crawl",
-    "tarantula.engine.downloader_part_downloader",
+    "tarantula.engine.downloader",
     "tarantula.extensions",
-    "tarantula.engine.scheduler_part_due_scheduler",
+    "tarantula.engine.scheduler",
     "tarantula.engine.scheduler",
     "tarantula.engine.downloader",
     "tarantula.middlewares",
     "tarantula.pipelines",
-    "tarantula.middlewares_part_spidermiddlewares",
+    "tarantula.middlewares",
     "tarantula.spiders.publication",
     "tarantula.spiders.streams",
 )
-SERVING = ("tarantula.cli.web_part_serve", "tarantula.cli.web", "tarantula.web.app", "tarantula.web.app_part_serving")
+SERVING = ("tarantula.cli.web", "tarantula.cli.web", "tarantula.web.app", "tarantula.web.app")
 
 SEARCHING = (
     "tarantula.cli.barrel",
-    "tarantula.cli.barrel_part_gateway",
-    "tarantula.search.barrels.barrel_part_barrel_process",
-    "tarantula.search.barrels.gateway_part_gateway_process",
+    "tarantula.cli.barrel",
+    "tarantula.search.barrels.barrel",
+    "tarantula.search.barrels.gateway",
 )
 MODULES_BY_NOUN = {"web": SERVING, "serve": SERVING, "barrel": SEARCHING, "gateway": SEARCHING}
 """What is read beside the rest, when a noun is asked for that needs it."""

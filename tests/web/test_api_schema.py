@@ -15,7 +15,7 @@ from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.search.index.updater import IndexUpdater
-from tarantula.web.auth_part_gate import SESSION_COOKIE
+from tarantula.web.auth import SESSION_COOKIE
 from tests.search.test_index_updater import catch_up
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web

@@ -9,8 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from tarantula.accounts.roles import Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.services import accounts, tokens

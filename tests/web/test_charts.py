@@ -8,18 +8,15 @@ from typing import Any
 import pytest
 
 from tarantula.streams.kinds import ValueKind
-from tarantula.streams.views.cells import TrackPoint, ViewCell, ViewColumn, ViewRecord, ViewTrack
-from tarantula.streams.views.cells_part_summary import WindowSummary
+from tarantula.streams.views.cells import TrackPoint, ViewCell, ViewColumn, ViewRecord, ViewTrack, WindowSummary
 from tarantula.streams.views.config import ViewKind, read_view
-from tarantula.streams.views.projection_part_sight import ViewProjection, ViewSource
-from tarantula.web.charts.base_part_common import INTL_LOCALES, NUMBER_FORMATTER
-from tarantula.web.charts.categories_part_cloud import cloud_tags
-from tarantula.web.charts.categories_part_gauges import gauge_limits
-from tarantula.web.charts.map import bounds_of, grid_lines
-from tarantula.web.charts.map_part_places import MapPlace, map_places
+from tarantula.streams.views.projection import ViewProjection, ViewSource
+from tarantula.web.charts.base import INTL_LOCALES, NUMBER_FORMATTER
+from tarantula.web.charts.categories import cloud_tags, gauge_limits
+from tarantula.web.charts.map import MapPlace, bounds_of, grid_lines, map_places
 from tarantula.web.charts.timeline import scatter_pairs, timeline_chart
-from tarantula.web.dashboard.bodies_part_chart import CATEGORY_CHARTS
-from tarantula.web.dashboard.pane_part_window import MICROSECONDS, TimeWindow, now_microseconds
+from tarantula.web.dashboard.bodies import CATEGORY_CHARTS
+from tarantula.web.dashboard.pane import MICROSECONDS, TimeWindow, now_microseconds
 from tarantula.web.format import format_cell
 from tarantula.web.i18n import language_set_to
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from tarantula.web.middleware_part_leaving import NO_RESPONSE, DisconnectMiddleware
+from tarantula.web.middleware import NO_RESPONSE, DisconnectMiddleware
 
 
 def ask(complaint: str, message: str) -> None:

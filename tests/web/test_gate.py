@@ -16,8 +16,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.tables.publications import LoginSession, Token
 from tarantula.web import auth
-from tarantula.web.auth import AuthMiddleware
-from tarantula.web.auth_part_gate import SESSION_COOKIE, Authenticator
+from tarantula.web.auth import SESSION_COOKIE, Authenticator, AuthMiddleware
 
 PASSWORD = "correct horse battery"
 

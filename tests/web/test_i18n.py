@@ -10,11 +10,10 @@ import pytest
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.publications.toml import from_toml
-from tarantula.scope.limits_part_too_deep import TooDeep
+from tarantula.scope.limits import TooDeep
 from tarantula.services import publications
-from tarantula.web.format_part_figures import format_moment, format_number, format_share, format_size
-from tarantula.web.i18n import LANGUAGES, _, language_set_to, negotiate_language, translations
-from tarantula.web.i18n_part_retelling import translate_sentence
+from tarantula.web.format import format_moment, format_number, format_share, format_size
+from tarantula.web.i18n import LANGUAGES, _, language_set_to, negotiate_language, translate_sentence, translations
 from tests.support import interface_texts
 from tests.support.contexts import context_of
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Frame, FrameLocator, Locator, Page, Route, expec
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.streams.sources import registry
-from tarantula.web.pages.picker_part_way_there import ACTION_LABELS
+from tarantula.web.pages.picker import ACTION_LABELS
 from tests.sites.server import Answer, Web
 from tests.support.picker_pages import HOSTILE, LEAGUE, NEWS
 from tests.support.picker_sites import DOOR, PICTURE, Site, behind_a_door, open_to_point_at, site_of, site_that

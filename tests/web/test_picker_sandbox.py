@@ -9,19 +9,17 @@ from collections.abc import Iterator
 import pytest
 import uvicorn
 
-from tarantula.accounts.roles import NotAllowed, Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.roles import NotAllowed, Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.sockets import open_listener
-from tarantula.streams.picker.page_part_look import PickerPage
+from tarantula.streams.picker.page import PickerPage
 from tarantula.web.picker.frame import MAX_PART_LENGTH, PickedElement, read_pick_message
-from tarantula.web.picker.sandbox import ticket_for
-from tarantula.web.picker.sandbox_part_opened import MAX_PAGES, MAX_PAGES_PER_ACCOUNT, PAGE_SECONDS, OpenPages
+from tarantula.web.picker.sandbox import MAX_PAGES, MAX_PAGES_PER_ACCOUNT, PAGE_SECONDS, OpenPages, ticket_for
 from tarantula.web.picker.service import PageRequest, PickerService
 from tarantula.web.replay.app import create_replay_app
-from tarantula.web.replay.security_part_tickets import TicketSigner
+from tarantula.web.replay.security import TicketSigner
 from tests.support.picker_pages import HOSTILE, LEAGUE, answer_of
 from tests.support.picker_sites import PICTURE, site_of
 from tests.support.replay_server import Showing

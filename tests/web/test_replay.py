@@ -16,9 +16,8 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.tables.publications import Document
 from tarantula.web.replay.addresses import checked_address
-from tarantula.web.replay.app_part_telling import insert_script
-from tarantula.web.replay.security import REPLAY_HEADERS, copy_policy
-from tarantula.web.replay.security_part_tickets import TICKET_SECONDS, TicketSigner
+from tarantula.web.replay.app import insert_script
+from tarantula.web.replay.security import REPLAY_HEADERS, TICKET_SECONDS, TicketSigner, copy_policy
 from tests.support.monthly_items import BASE, Page, archive
 from tests.support.replay_server import Reply, Showing, showing
 

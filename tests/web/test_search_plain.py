@@ -23,21 +23,19 @@ from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError
-from tarantula.search.index.schema_part_schema import SCHEMA_VERSION
+from tarantula.search.index.schema import SCHEMA_VERSION
 from tarantula.search.index.storage import BusyIndex, OutdatedIndex, SearchIndex
 from tarantula.search.index.updater import IndexUpdater, discard_index, index_folder
 from tarantula.search.results import CitationPiece, FacetCount, SearchFacets, SearchRequest, SearchResult, SearchResults
 from tarantula.services import search as searching
 from tarantula.web import api
-from tarantula.web.api.common_part_refusals import add_error_handlers
-from tarantula.web.auth import AuthMiddleware
-from tarantula.web.auth_part_gate import SESSION_COOKIE, Authenticator
-from tarantula.web.public import search, search_part_suggest
-from tarantula.web.public.results import parse_results_query
-from tarantula.web.public.results_part_views import facet_views, page_links, result_view
-from tarantula.web.public.search_part_showing import templates
+from tarantula.web.api.common import add_error_handlers
+from tarantula.web.auth import SESSION_COOKIE, Authenticator, AuthMiddleware
+from tarantula.web.public import search
+from tarantula.web.public.results import facet_views, page_links, parse_results_query, result_view
+from tarantula.web.public.search import templates
 from tarantula.web.replay.addresses import ReplayMiddleware, ReplayOrigin
-from tarantula.web.replay.security_part_tickets import TicketSigner
+from tarantula.web.replay.security import TicketSigner
 from tests.search.test_index_updater import catch_up, tell
 from tests.support.archived_items import archive, page
 from tests.support.barrels import start_barrel, start_gateway
@@ -86,7 +84,7 @@ class Browser:
 def browser(sqlite: Database, config: Config) -> Browser:
     """Somebody who has logged in, and looks at the pages as they are sent."""
     app = FastAPI()
-    for router in (search.router, search_part_suggest.suggest_router, api.router):
+    for router in (search.router, search.suggest_router, api.router):
         app.include_router(router)
     add_error_handlers(app)
     app.add_middleware(AuthMiddleware, gate=Authenticator(config, sqlite))

@@ -15,15 +15,14 @@ from fastapi import FastAPI, Request
 from sqlalchemy import select
 from starlette.responses import Response
 
-from tarantula.accounts.roles import Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.tables.accounts import AuditEntry
 from tarantula.web import api
-from tarantula.web.api.common_part_refusals import add_error_handlers
+from tarantula.web.api.common import add_error_handlers
 from tarantula.web.api.monitoring import metrics_text
-from tarantula.web.auth_part_gate import Authenticator
+from tarantula.web.auth import Authenticator
 from tests.support.contexts import context_of
 from tests.support.followed_sources import HOUR, all_summed_up, followed, now, was_doubted, was_read
 

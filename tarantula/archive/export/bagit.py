@@ -17,9 +17,7 @@ from sqlalchemy import inspect
 from sqlalchemy.orm import Session
 
 from tarantula import __version__
-from tarantula.archive.export.records import ExportRecords
-from tarantula.archive.export.records_part_hashing import HashingFile
-from tarantula.archive.export.records_part_watching import ExportProgress
+from tarantula.archive.export.records import ExportProgress, ExportRecords, HashingFile
 from tarantula.archive.quality.report import make_report
 from tarantula.core.config import Config
 from tarantula.publications.config import PublicationConfig

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from tarantula.archive.export.bagit import write_bag
-from tarantula.archive.export.records_part_watching import ExportProgress
+from tarantula.archive.export.records import ExportProgress
 from tarantula.archive.export.wacz import write_wacz
 from tarantula.core.config import Config
 from tarantula.core.database import Database

@@ -1,27 +1,150 @@
-"""What every export of an item has: its records, those of others that have its bodies, and one index of all."""
+"""WARC records of an export: the item's own, those of other items that hold its bodies, and one index of all.
+
+Damaged records are skipped and reported.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import new
 from itertools import chain, count
 from pathlib import Path
-from typing import Protocol
+from typing import IO, BinaryIO, Protocol
 
 from sqlalchemy.orm import Session
 
 from tarantula import __version__
-from tarantula.archive.export.records_part_watching import ExportProgress
-from tarantula.archive.export.records_part_whole_records import PAST_END, SkippedRanges, copy_whole_records
 from tarantula.core.config import Config
 from tarantula.store import warc_records
 from tarantula.store.captures import MissingCapture, documents_without_body
-from tarantula.store.cdxj import IndexRow, write_cdxj
-from tarantula.store.cdxj_part_index import ReferredRecord, own_records, referred_records
-from tarantula.store.warc_reader import ByteSink, DamagedRecord, copy_bytes, end_of_record, open_record
+from tarantula.store.cdxj import IndexRow, ReferredRecord, own_records, referred_records, write_cdxj
+from tarantula.store.warc_reader import (
+    READ_CHUNK_BYTES,
+    ByteSink,
+    DamagedRecord,
+    copy_bytes,
+    end_of_record,
+    open_record,
+)
 from tarantula.store.warc_writer import new_record_id
 from tarantula.tables.publications import Item
+
+
+class ExportProgress:
+    """Keeps the sentences, and shows nothing; a command's own shows both."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+
+    def begin(self, stage: str, total: int | None = None) -> None:
+        """Hear what is done now, and how much of it there is, in bytes or pieces."""
+
+    def advance(self, amount: int = 1) -> None:
+        """Hear that so much more is done."""
+
+    def warn(self, sentence: str) -> None:
+        """Hear what was wrong with one document; the others go on."""
+        self.problems.append(sentence)
+
+
+class HashingFile:
+    """Hands bytes on, and knows how many they were and their hash."""
+
+    def __init__(self, file: IO[bytes], algorithm: str) -> None:
+        self._file = file
+        self._hash = new(algorithm)
+        self.size = 0
+
+    def write(self, data: bytes, /) -> int:
+        """Take some bytes."""
+        self._file.write(data)
+        self._hash.update(data)
+        self.size += len(data)
+        return len(data)
+
+    @property
+    def hexdigest(self) -> str:
+        """The hash of all that was written."""
+        return self._hash.hexdigest()
+
+
+GZIP_MAGIC = b"\x1f\x8b\x08"
+"""How a record begins: it is a gzip member."""
+PAST_END = 1 << 62
+"""Past the end of any file."""
+
+
+@dataclass(slots=True)
+class SkippedRanges:
+    """What was passed over in a file."""
+
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
+    """How many bytes are missing after each of them."""
+
+    def add(self, start: int, end: int) -> None:
+        """Pass over a stretch that lies behind the others."""
+        self.missing.append((self.missing[-1] if self.missing else 0) + end - start)
+        self.starts.append(start)
+        self.ends.append(end)
+
+    def place(self, offset: int) -> int | None:
+        """Return where a record is now, or nothing if it was passed over."""
+        before = bisect_right(self.starts, offset)
+        if not before:
+            return offset
+        return None if offset < self.ends[before - 1] else offset - self.missing[before - 1]
+
+
+def copy_whole_records(path: Path, target: ByteSink, watcher: ExportProgress) -> SkippedRanges:
+    """Copy a file record by record, and say where one is broken."""
+    gaps = SkippedRanges()
+    size = path.stat().st_size
+    offset = 0
+    with open_record(path, 0) as source:
+        while offset < size:
+            try:
+                end = end_of_record(source, offset)
+            except DamagedRecord as error:
+                watcher.warn(f"{error} That record is left out.")
+                end = _next_record(source, offset + 1, size)
+                gaps.add(offset, end)
+            else:
+                copy_bytes(source, offset, end, target)
+            watcher.advance(end - offset)
+            offset = end
+    gaps.add(size, PAST_END)
+    return gaps
+
+
+def _next_record(file: BinaryIO, start: int, size: int) -> int:
+    """Return where the next whole record begins, or the file ends."""
+    while (start := _find_magic(file, start)) < size:
+        try:
+            end_of_record(file, start)
+        except DamagedRecord:
+            start += 1
+        else:
+            break
+    return min(start, size)
+
+
+def _find_magic(file: BinaryIO, start: int) -> int:
+    file.seek(start)
+    tail = b""
+    while piece := file.read(READ_CHUNK_BYTES):
+        found = (tail + piece).find(GZIP_MAGIC)
+        if found >= 0:
+            return start - len(tail) + found
+        start += len(piece)
+        tail = (tail + piece)[1 - len(GZIP_MAGIC) :]
+    return start
+
 
 NOTHING_COPIED = SkippedRanges([0], [PAST_END], [0])
 

@@ -17,9 +17,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 from sqlalchemy.orm import Session
 
 from tarantula import __version__
-from tarantula.archive.export.records import ExportRecords
-from tarantula.archive.export.records_part_hashing import HashingFile
-from tarantula.archive.export.records_part_watching import ExportProgress
+from tarantula.archive.export.records import ExportProgress, ExportRecords, HashingFile
 from tarantula.archive.replay.pages import ReplayPage, replay_pages
 from tarantula.core.config import Config
 from tarantula.publications.config import PublicationConfig

@@ -1,21 +1,93 @@
-"""Copies written by as many processes as there are cores, when there are many."""
+"""Copying documents into a mirror: read, convert links, write; in several processes when there are many."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread, active_count
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from tarantula.archive.mirror.copier_part_copying import Copier, CopyOutcome, CopyTask, PendingCopies
-from tarantula.archive.mirror.paths_part_copies import CopyIndex
+from tarantula.archive.mirror.paths import CopyIndex
+from tarantula.archive.mirror.workspace import write_file
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process_part_garbage import freeze_and_relax_gc
+from tarantula.core.process import freeze_and_relax_gc
+from tarantula.fetch.errors import DownloadError
+from tarantula.fetch.media_types import charset_of
+from tarantula.links.convert import convert_links
+from tarantula.links.relocation import Relocator
+from tarantula.store.warc_reader import Payload, WarcRecordReader, decode_payload
+
+
+class CopyTask(NamedTuple):
+    """A document that is to be copied."""
+
+    id: int
+    url: str
+    media_type: str | None
+    warc: str
+    offset: int
+    length: int | None = None
+    """Of the record, if that is known."""
+
+
+@dataclass(slots=True)
+class CopyOutcome:
+    """What came of some tasks."""
+
+    documents: int = 0
+    changed: int = 0
+    bytes: int = 0
+    """Of the documents, before."""
+    skipped: dict[int, str] = field(default_factory=dict)
+    """Those that could not be read, and why."""
+
+
+class Copier:
+    """Writes copies into a folder."""
+
+    def __init__(self, copies: CopyIndex, folder: Path) -> None:
+        self._copies = copies
+        self._folder = folder
+        self._relocator = Relocator(copies.locate, copies.paths)
+        self._records = WarcRecordReader()
+
+    def close(self) -> None:
+        """Let go of the files that were read."""
+        self._records.close()
+
+    def copy_all(self, tasks: Iterable[CopyTask]) -> CopyOutcome:
+        """Write some copies."""
+        outcome = CopyOutcome()
+        for task in tasks:
+            try:
+                payload = decode_payload(self._records.read(task.warc, task.offset, task.length))
+            except (TarantulaError, DownloadError) as error:
+                outcome.skipped[task.id] = str(error)
+            else:
+                outcome.documents += 1
+                outcome.changed += self._copy(task, payload)
+                outcome.bytes += len(payload.body)
+        return outcome
+
+    def _copy(self, task: CopyTask, payload: Payload) -> bool:
+        """Write one copy; say whether it is other than the document."""
+        path = self._copies.path(task.url, task.media_type)
+        folder = path[: path.rindex("/") + 1]
+        charset = charset_of(payload.get(b"content-type"))
+        copy = convert_links(payload.body, task.media_type, task.url, charset, self._relocator, folder)
+        write_file(f"{self._folder}/{path}", copy)
+        return copy != payload.body
+
+
+PendingCopies = Callable[[], Iterable[CopyOutcome]]
+"""Waits for what comes of some tasks."""
+
 
 MIN_PARALLEL_COPIES = 1000
 """Copies for which no other process is started."""

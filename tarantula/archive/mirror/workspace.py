@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from tarantula.core.errors import TarantulaError
-from tarantula.store.errors_part_disk import write_error, write_errors
+from tarantula.store.errors import write_error, write_errors
 
 STATE_FILE = ".conversion.json"
 

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from tarantula.core.states import COLLECTED_STATES, DocumentState, state_meaning
-from tarantula.freshness.report_part_standing import FreshnessReport, freshness_report
+from tarantula.freshness.report import FreshnessReport, freshness_report
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.tables.publications import Document, Item, Server
 

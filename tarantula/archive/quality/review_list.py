@@ -10,9 +10,8 @@ from sqlalchemy import ColumnElement, Select, and_, select
 from sqlalchemy.orm import Session, aliased
 
 from tarantula.archive.quality.baseline import previous_items
-from tarantula.archive.quality.indicators import Indicators
-from tarantula.archive.quality.indicators_part_requisites import IS_FAILURE
-from tarantula.archive.replay.pages_part_walk import IS_PAGE
+from tarantula.archive.quality.indicators import IS_FAILURE, Indicators
+from tarantula.archive.replay.pages import IS_PAGE
 from tarantula.core.states import COLLECTED_STATES
 from tarantula.core.urls import key_of
 from tarantula.links.link import LinkKind

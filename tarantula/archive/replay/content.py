@@ -10,16 +10,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.archive.diff.pages import HTML_TYPES
-from tarantula.archive.mirror.paths import is_path_of_copy, key_prefix_in
-from tarantula.archive.mirror.paths_part_copies import CopyIndex
+from tarantula.archive.mirror.paths import CopyIndex, is_path_of_copy, key_prefix_in
 from tarantula.archive.mirror.plan import RENDERED_TYPE
 from tarantula.core.urls import key_of
 from tarantula.fetch.media_types import charset_of, media_type
 from tarantula.links.charset import detect_encoding, encoding_by_label
 from tarantula.publications import document_types
 from tarantula.store.captures import capture_of
-from tarantula.store.warc_reader import read_record
-from tarantula.store.warc_reader_part_payload import decode_payload
+from tarantula.store.warc_reader import decode_payload, read_record
 from tarantula.tables.publications import Document, Item
 
 MIRROR_FILES = {"index.html": "text/html; charset=utf-8", "report.json": "application/json"}

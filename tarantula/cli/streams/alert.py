@@ -15,8 +15,8 @@ from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration, parse_moment
 from tarantula.services.streams.alerts import AlertRow, alert_row, firing_row
-from tarantula.streams.alerts import registry, registry_part_firings
-from tarantula.streams.alerts.config_part_alert import read_alert
+from tarantula.streams.alerts import registry
+from tarantula.streams.alerts.config import read_alert
 from tarantula.streams.alerts.replay import DryRun, dry_run_config
 from tarantula.streams.sources import registry as sources
 from tarantula.tables.publications import Source
@@ -178,9 +178,7 @@ def fired(
 ) -> None:
     """Show what fired, the latest first, and why."""
     with open_database() as database, database.reading() as session:
-        found = registry_part_firings.list_firings(
-            session, owner, alert=number, unseen=True if unseen else None, limit=limit
-        )
+        found = registry.list_firings(session, owner, alert=number, unseen=True if unseen else None, limit=limit)
         rows = [firing_row(one) for one in found]
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])

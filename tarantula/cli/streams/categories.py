@@ -11,8 +11,8 @@ from tarantula.cli.terminal import console, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.streams import categories as ready_made
-from tarantula.streams.categories.category_part_making import form_questions
-from tarantula.streams.categories.category_part_making import source_from_answers as made
+from tarantula.streams.categories.category import form_questions
+from tarantula.streams.categories.category import source_from_answers as made
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import parse_source
 

@@ -1,17 +1,28 @@
-"""What is typed of a source's fields, options, variables and steps."""
+"""Options of ``tarantula stream add`` and ``edit``, and how a source is shown in a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
 from types import UnionType
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
+import typer
+
+from tarantula.cli.options import typed_fields, with_fields
+from tarantula.cli.terminal import read_text
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import did_you_mean
 from tarantula.publications.toml import setting_value
 from tarantula.streams.adapters import ADAPTERS, adapter_named
 from tarantula.streams.kinds import ValueKind, default_aggregation
-from tarantula.streams.sources.config_part_steps import BrowserAction
+from tarantula.streams.sources.config import BrowserAction, SourceConfig
+from tarantula.streams.sources.registry import config_of
+from tarantula.streams.sources.request import without_secrets
+from tarantula.streams.sources.retention import parse_retention
+from tarantula.tables.publications import Source, SourceState
 
 
 def key_value_pairs(texts: Iterable[str] | None, what: str) -> list[tuple[str, str]]:
@@ -95,3 +106,158 @@ def steps_of(texts: Iterable[str]) -> list[dict[str, str]]:
             where, _, value = where.partition(" ")
         steps.append({"action": action, "where": where, "value": value.strip()})
     return steps
+
+
+def headers_of(before: Mapping[str, str], texts: Iterable[str]) -> dict[str, str]:
+    """Read headers, as ``X-API-Key: {key}``; one that says nothing is left out."""
+    headers = {name.lower(): (name, value) for name, value in before.items()}
+    for text in texts:
+        name, colon, value = (part.strip() for part in text.partition(":"))
+        if not colon or not name:
+            # It may be a secret: it is not said again.
+            raise TarantulaError("A header is written as 'NAME: VALUE', as 'X-API-Key: {key}'.")
+        headers[name.lower()] = (name, value)
+    return {name: value for name, value in headers.values() if value}
+
+
+def body_text(typed: str) -> str:
+    """Return what is to be sent: as it is typed, or what is in a file behind ``@``."""
+    return read_text(Path(typed[1:])) if typed.startswith("@") else typed
+
+
+SPECIAL_FIELDS = "name url fields options variables headers body steps interval retention category".split()
+"""What is not typed as it is stored."""
+
+
+def _many(flag: str, metavar: str, words: str) -> Any:
+    return Annotated[list[str] | None, typer.Option(flag, metavar=metavar, help=words)]
+
+
+SOURCE_OPTIONS = {
+    "css": _many("--css", "FIELD=SELECTOR", "A field, and its CSS selector."),
+    "xpath": _many("--xpath", "FIELD=EXPRESSION", "A field, and its XPath."),
+    "place": _many("--place", "FIELD.PART=VALUE", "A field, and where it is as its adapter wants it told."),
+    "kind": _many("--kind", "FIELD=KIND", "What a field is, and its unit, as 'price=money EUR'."),
+    "aggregation": _many("--aggregation", "FIELD=WAY", "Which value stands for many, as 'volume=sum'."),
+    "label": _many("--label", "FIELD=TITLE", "What people call a field."),
+    "options": _many("--set", "KEY=VALUE", "What else the adapter wants to know."),
+    "variables": _many("--variable", "NAME=VALUE", "What stands in the place of {NAME}."),
+    "headers": _many("--header", "'NAME: VALUE'", "What its server is told beside, as 'X-API-Key: {key}'."),
+    "body": Annotated[
+        str | None,
+        typer.Option("--body", metavar="TEXT", help="What is sent, with POST: JSON, a form or XML; @FILE reads it."),
+    ],
+    "steps": _many("--step", "STEP", "What a browser does before, as 'fill #user {user}', 'click #enter'."),
+    "interval": Annotated[
+        str | None, typer.Option("--interval", help="Between two readings: seconds, or 30s, 5m, 2h, 1d.")
+    ],
+    "retention": Annotated[
+        str | None, typer.Option("--retention", help="How long what was read is kept, as 'events=30d minutes=1y'.")
+    ],
+}
+
+
+def with_source(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that ends in ``**typed`` an option for all that is said of a source."""
+    whole = with_fields(*SPECIAL_FIELDS, model=SourceConfig)(command)
+    signature = inspect.signature(whole)
+    parts = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in SOURCE_OPTIONS.items()
+    ]
+    own = [one for one in signature.parameters.values() if one.kind is not one.KEYWORD_ONLY]
+    others = [one for one in signature.parameters.values() if one.kind is one.KEYWORD_ONLY]
+    whole.__signature__ = signature.replace(parameters=[*own, *parts, *others])  # type: ignore[attr-defined]
+    return whole
+
+
+def source_changes(before: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
+    """Return what was typed, as the model reads it; *before* is what the source said so far."""
+    parts = {name: typed.get(name) for name in SOURCE_OPTIONS}
+    said = typed_fields({name: value for name, value in typed.items() if name not in SOURCE_OPTIONS})
+    if "tags" in said:
+        said["tags"] = [tag.strip() for tag in said["tags"].split(";") if tag.strip()]
+    adapter = said.get("adapter") or before.get("adapter") or SourceConfig.model_fields["adapter"].default
+    if any(parts[name] for name in ("css", "xpath", "place", "kind", "aggregation", "label")):
+        said["fields"] = fields_of(before.get("fields", ()), adapter, parts)
+    if parts["options"]:
+        said["options"] = {**before.get("options", {}), **options_of(adapter, parts["options"])}
+    if parts["variables"]:
+        said["variables"] = {**before.get("variables", {}), **dict(key_value_pairs(parts["variables"], "a variable"))}
+    if parts["headers"]:
+        said["headers"] = headers_of(before.get("headers", {}), parts["headers"])
+    if parts["body"] is not None:
+        said["body"] = body_text(parts["body"])
+        said.setdefault("method", "POST" if said["body"] else "GET")
+    if parts["steps"]:
+        said["steps"] = steps_of(parts["steps"])
+        said.setdefault("render", True)
+    if parts["interval"] is not None:
+        said["interval"] = parts["interval"]
+    if parts["retention"] is not None:
+        said["retention"] = {**before.get("retention", {}), **_retention(parts["retention"])}
+    return said
+
+
+def _retention(text: str) -> dict[str, str]:
+    try:
+        return parse_retention(text)
+    except ValueError as error:
+        raise TarantulaError(str(error)) from error
+
+
+def source_dict(source: Source, state: SourceState) -> dict[str, Any]:
+    """Return a source and how reading it goes, for JSON; the keys are an interface."""
+    return {
+        **without_secrets(config_of(source).model_dump(mode="json")),
+        "owner": source.owner,
+        "created_at": source.created_at.isoformat(),
+        "changed_at": source.changed_at.isoformat(),
+        "status": state.status,
+        "sentence": state.sentence,
+        "misses_in_a_row": state.misses,
+        "read_at": _iso(state.read_at),
+        "event_at": _iso(state.event_at),
+        "due_at": _iso(state.due_at or None),
+    }
+
+
+LIST_COLUMNS = ("name", "status", "every", "last read", "last change", "what is wrong")
+
+
+def list_cells(source: Source, state: SourceState) -> tuple[str, ...]:
+    """Return what a list says of a source."""
+    interval = source.configuration.get("interval", SourceConfig.model_fields["interval"].default)
+    status = "paused" if source.is_paused else state.status
+    return (
+        source.name,
+        status,
+        f"{interval:g} s",
+        local_second(state.read_at),
+        local_second(state.event_at),
+        state.sentence,
+    )
+
+
+def local_second(microseconds: int | None) -> str:
+    """Write a moment to the second, in the time zone of this machine."""
+    return f"{_moment(microseconds).astimezone():%Y-%m-%d %H:%M:%S}" if microseconds else ""
+
+
+def value_text(value: Any) -> str:
+    """Write a value of a source."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return "\n".join(f"{key} = {part}" for key, part in value.items())
+    return "\n".join(map(value_text, value)) if isinstance(value, list) else str(value)
+
+
+def _moment(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(microseconds / 1e6, UTC)
+
+
+def _iso(microseconds: int | None) -> str | None:
+    return _moment(microseconds).isoformat() if microseconds else None

@@ -7,8 +7,7 @@ from numba import njit, prange
 
 from tarantula.revisit.model import Floats, Ints, ModelReading
 from tarantula.revisit.pages import TICKS_PER_SECOND, Pages, VisitLimits
-from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.schedule_part_runs import places_in_runs, run_starts
+from tarantula.revisit.schedule import Schedule, places_in_runs, run_starts
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 """Multiples of it, without their whole part, are as far from each other as can be, however many there are."""

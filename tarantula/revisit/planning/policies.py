@@ -1,16 +1,38 @@
-"""Visits that keep the pauses of servers."""
+"""Planning policies for uncertain pages: lasting, aged, uniform, and the policies for known rates adapted to them.
+
+*Aged* plans one horizon T. The time since the last visit (the age) belongs to the first gap of a page, so x visits are
+best at even gaps of (age + T)/(x + 1) from the last visit on; a page whose first visit is overdue is visited at once,
+and evenly from there. Each visit is then moved as little as possible until the pauses of its server hold.
+
+*Lasting* plans a horizon that others follow, so the freshness that a visit buys after the end counts too. A plan for a
+single day has little use for a page that changes every ten days, and with such plans nobody would ever visit it. Here a
+page is due when its index reaches a price, and the price is the one at which as many visits are due as can be made.
+With known rates and an endless horizon this is optimal (see `tarantula.revisit.optimum`). The visits of a server are
+made at even times, in the order in which they are due.
+
+*Uniform* visits all pages equally often, in turn: the baseline for the others.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numba import njit
 
-from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.pages import TICKS_PER_SECOND
-from tarantula.revisit.phases.merge import server_offsets
-from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages
-from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.schedule_part_runs import places_in_runs, run_starts
+from tarantula.core.errors import TarantulaError
+from tarantula.revisit.model import Floats, Ints, ModelReading
+from tarantula.revisit.pages import TICKS_PER_SECOND, Pages, VisitLimits
+from tarantula.revisit.phases.merge import even_times, server_offsets
+from tarantula.revisit.planning.uncertain_pages import (
+    PerServerLimits,
+    UncertainPages,
+    allocate_best_visits,
+    longest_gap,
+)
+from tarantula.revisit.policies import POLICIES, RevisitPolicy
+from tarantula.revisit.rates.gamma import gamma_visit_index
+from tarantula.revisit.schedule import Schedule, places_in_runs, run_starts
 
 
 def enforce_pauses(times: Floats, takers: Ints, believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
@@ -62,3 +84,136 @@ def _set_apart(times, pause, turn, horizon, ticks):  # type: ignore[no-untyped-d
         for _ in range(counts[one]):
             times[number] = start + number * pause
             number += 1
+
+
+def allocate_aged(believed: UncertainPages, pauses: PerServerLimits) -> Ints:
+    """Return how often each page is best visited; a visit that adds nothing is not made."""
+    return allocate_best_visits(believed, pauses, for_good=False).visits
+
+
+def aged(believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
+    """Return when each page is best visited."""
+    return spread_visits(allocate_aged(believed, pauses), believed, pauses)
+
+
+def spread_visits(visits: Ints, believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
+    """Make each visit as near as can be to the time that is best for its page alone, never breaking a pause."""
+    takers = np.repeat(np.arange(len(visits)), visits)
+    number = places_in_runs(visits)
+    even = (believed.ages + pauses.horizon) / (visits + 1)
+    gaps = np.where(even > believed.ages, even, pauses.horizon / np.maximum(visits, 1))[takers]
+    times = pauses.horizon - (visits[takers] - number) * gaps
+    return enforce_pauses(times.astype(np.float64), takers, believed, pauses)
+
+
+LEVEL_BISECTION_STEPS = 100
+
+
+def uniform(believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
+    """Visit the pages of each server in turn, the one that was not visited for longest first, at even intervals."""
+    pages = believed.pages
+    counts = _counts(np.diff(pages.starts), pauses)
+    number = places_in_runs(counts)
+    oldest = np.lexsort((-believed.ages, pages.servers))
+    sizes = np.maximum(np.diff(pages.starts), 1)
+    takers = oldest[np.repeat(pages.starts[:-1], counts) + number % np.repeat(sizes, counts)].astype(np.int64)
+    return Schedule(even_times(counts, pauses.horizon, pauses.ticks), takers, run_starts(counts))
+
+
+def _counts(sizes: Ints, pauses: PerServerLimits) -> Ints:
+    """Return how often each server is visited, so that its pages are visited as often as all others if they can be."""
+    budgets = np.where(sizes > 0, pauses.budgets, 0)
+    most = min(int(budgets.sum()), pauses.visits)
+    low, high = 0.0, float(pauses.visits) + 1.0
+    for _ in range(LEVEL_BISECTION_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.minimum(middle * sizes, budgets).sum() < most else (low, middle)
+    wished = np.minimum(high * sizes, budgets)
+    counts: Ints = np.floor(wished + 1e-9).astype(np.int64)
+    # What is left when all are whole numbers goes to those that lost most.
+    left = np.argsort(counts - wished, kind="stable")
+    left = left[counts[left] < budgets[left]][: most - int(counts.sum())]
+    counts[left] += 1
+    return counts
+
+
+GAP_BISECTION_STEPS = 30
+"""Of the bisection of a gap."""
+
+
+def lasting(believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
+    """Return when each page is best visited, in a horizon of many."""
+    pages, (visits, prices) = believed.pages, allocate_best_visits(believed, pauses, for_good=True)
+    gaps: Floats = _gaps(
+        visits, prices[pages.servers], believed.shapes, believed.scales, believed.ages, pages.weights, pauses.horizon
+    )
+    takers = np.repeat(np.arange(len(visits)), visits)
+    number = places_in_runs(visits)
+    # What is overdue comes before all that is not, the longest overdue first; what follows it is counted from now.
+    first = (gaps - believed.ages)[takers]
+    due = np.where(number > 0, np.maximum(first, 0.0), first) + number * gaps[takers]
+    order = np.lexsort((due, pages.servers[takers]))
+    counts = np.bincount(pages.servers[takers], minlength=len(pages.starts) - 1)
+    return Schedule(even_times(counts, pauses.horizon, pauses.ticks, steady=True), takers[order], run_starts(counts))
+
+
+@njit(cache=True)
+def _gaps(visits, prices, shapes, scales, ages, weights, horizon):  # type: ignore[no-untyped-def]
+    """Return the gap after which each page is due that is visited: when its index is what its server's time costs."""
+    gaps = np.zeros(len(visits))
+    for page in np.flatnonzero(visits):
+        low, high = longest_gap(visits[page] + 1, ages[page], horizon), longest_gap(visits[page], ages[page], horizon)
+        for _ in range(GAP_BISECTION_STEPS):
+            middle = (low + high) / 2
+            if weights[page] * gamma_visit_index(middle, shapes[page], scales[page]) < prices[page]:
+                low = middle
+            else:
+                high = middle
+        gaps[page] = high
+    return gaps
+
+
+PlanningPolicy = Callable[[UncertainPages, PerServerLimits], Schedule]
+
+PLANNING_POLICIES: dict[str, PlanningPolicy] = {"lasting": lasting, "aged": aged, "uniform": uniform}
+
+DEFAULT_POLICY = "lasting"
+"""What collections use, unless told."""
+
+
+def planning_policy(name: str) -> PlanningPolicy:
+    """Return what chooses visits by that name: it knows ages, or supposes that all pages were seen just now."""
+    if name in PLANNING_POLICIES:
+        return PLANNING_POLICIES[name]
+    if name not in POLICIES:
+        raise TarantulaError(
+            f"There is no policy {name[:40]}. There are: {', '.join((*POLICIES, *PLANNING_POLICIES))}."
+        )
+    return lambda believed, pauses: _by_pause(POLICIES[name], believed, pauses)
+
+
+def policy_for_known_rates(name: str) -> RevisitPolicy:
+    """Return what chooses visits by that name, for pages whose rates are known and that were all seen just now."""
+    if name in POLICIES:
+        return POLICIES[name]
+    choose = planning_policy(name)
+    return lambda pages, limits, _reading: choose(
+        UncertainPages.known(pages),
+        PerServerLimits(limits.horizon, np.full(len(pages.starts) - 1, limits.politeness), limits.visits),
+    )
+
+
+def _by_pause(policy: RevisitPolicy, believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
+    """Ask a policy for the servers of each pause by themselves, with as many visits as are best made to them."""
+    visits, of_page = allocate_aged(believed, pauses), pauses.ticks[believed.pages.servers]
+    times, takers = [np.empty(0)], [np.empty(0, dtype=np.int64)]
+    for pause in np.unique(of_page[np.isfinite(of_page)]):
+        own = np.flatnonzero(of_page == pause)
+        if not visits[own].sum():
+            continue
+        _, servers = np.unique(believed.pages.servers[own], return_inverse=True)
+        pages = Pages.of(believed.pages.rates[own], servers, believed.pages.weights[own])
+        made = policy(pages, VisitLimits(pauses.horizon, float(pause), int(visits[own].sum())), ModelReading.FRESH)
+        times.append(made.times)
+        takers.append(own[pages.order[made.pages]])
+    return enforce_pauses(np.concatenate(times), np.concatenate(takers), believed, pauses)

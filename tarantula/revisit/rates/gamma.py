@@ -1,20 +1,72 @@
-"""What is believed of a rate after visits: the Gamma distribution that is nearest to it.
+"""Gamma distribution of an uncertain change rate: expected freshness, and the fit to observed changes.
 
-After visits that found nothing it is a Gamma distribution. One that found a change, at an unknown time of its gap t,
-multiplies it by 1 − e^(−λt): that is none any more. A page that changed in every gap may change twice as often as it is
-visited, or a thousand times, but not seldom. The nearest Gamma distribution, by what is lost if one takes it for the
-true one (Kullback and Leibler), has the same mean, and the same mean of the logarithm.
+An uncertain rate has a Gamma distribution, as if *shape* changes had been seen in *scale* seconds. The probability of
+no change in t seconds is then (1 + t/scale)^−shape: e^(−λt) for a large shape; for a small one it falls more slowly,
+since the page may be one that hardly ever changes. A shape of zero is a page that never changes, a scale of zero one
+that always does.
+
+After visits that found no change the posterior is a Gamma distribution. A visit that found a change at an unknown time
+of its gap t multiplies it by 1 − e^(−λt), and it is one no longer. The nearest Gamma distribution by Kullback-Leibler
+divergence is used instead: it has the same mean and the same mean logarithm.
 """
 
 from __future__ import annotations
 
-from math import exp, expm1, log, sqrt
+from math import exp, expm1, log, log1p, sqrt
 
 import numpy as np
 from numba import njit
 from scipy.special import digamma, polygamma
 
 from tarantula.revisit.model import Floats, Ints
+
+SMALL_POWER = 1e-9
+
+
+@njit(cache=True)
+def unchanged_probability(seconds: float, shape: float, scale: float) -> float:
+    """Return the chance that nothing changed for so long."""
+    if seconds <= 0.0 or shape <= 0.0:
+        return 1.0
+    return exp(-shape * log1p(seconds / scale)) if scale > 0.0 else 0.0
+
+
+@njit(cache=True)
+def gamma_fresh_seconds(seconds: float, shape: float, scale: float) -> float:
+    """Return for how long of so many seconds after a visit a page is fresh."""
+    if seconds <= 0.0 or shape <= 0.0:
+        return max(seconds, 0.0)
+    if scale <= 0.0:
+        return 0.0
+    length = log1p(seconds / scale)
+    power = (shape - 1.0) * length
+    # Between shapes of less and of more than one the integral is a logarithm.
+    return scale * length * (-expm1(-power) / power if abs(power) > SMALL_POWER else 1.0)
+
+
+@njit(cache=True)
+def gamma_fresh_seconds_after(age: float, seconds: float, shape: float, scale: float) -> float:
+    """Return for how long of so many seconds a page is fresh that was last visited *age* seconds before them."""
+    return unchanged_probability(age, shape, scale) * gamma_fresh_seconds(seconds, shape, scale + age)
+
+
+@njit(cache=True)
+def gamma_visit_index(seconds: float, shape: float, scale: float) -> float:
+    """Return what a visit so long after the last is worth, in fresh seconds, if all that follow come as late.
+
+    By visiting after g seconds, again and again at a price for each visit, most is won where the price is what a page
+    was fresh for, less g times the chance that it still is. For a known rate that is (1 − (1 + u)e^(−u))/λ, u = λg.
+    """
+    return gamma_fresh_seconds(seconds, shape, scale) - seconds * unchanged_probability(seconds, shape, scale)
+
+
+def change_probabilities(seconds: Floats, shapes: Floats, scales: Floats) -> Floats:
+    """Return the chances that pages changed at least once in so long."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        changed = -np.expm1(-shapes * np.log1p(seconds / scales))
+    changed = np.where(scales > 0.0, changed, 1.0)
+    return np.where((seconds > 0.0) & (shapes > 0.0), changed, 0.0)
+
 
 INTEGRATION_NODES = 64
 """At which a distribution is looked at."""

@@ -1,23 +1,183 @@
-"""A simulation from its beginning to its end, with statistics along the way."""
+"""A whole simulation: the simulated web, statistics on the way, and the outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from tarantula.core.errors import TarantulaError
-from tarantula.revisit.changes import all_poisson, generator_states
+from tarantula.revisit.changes import Laws, all_poisson, generator_states
 from tarantula.revisit.heap import empty_heap
-from tarantula.revisit.model import Floats, ModelReading
+from tarantula.revisit.model import Floats, ModelReading, weighted_mean
 from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.phases.dispatch import dispatch_queues
-from tarantula.revisit.schedule import Schedule
-from tarantula.revisit.simulator import event_loop, event_loop_part_documents
-from tarantula.revisit.simulator.event_loop_part_events import SimulationEvent, add_event
-from tarantula.revisit.simulator.simulation_part_outcome import SimulationOutcome, SimulationSnapshot
-from tarantula.revisit.simulator.simulation_part_web import SimulatedWeb, check_speeds
+from tarantula.revisit.schedule import Schedule, schedule_freshness
+from tarantula.revisit.simulator import event_loop
+from tarantula.revisit.simulator.event_loop import SimulationEvent, add_event
+
+MOST_CHANGES = 1_000_000_000
+"""Changes that are simulated at most: it takes some minutes."""
+
+
+@dataclass(frozen=True)
+class SimulatedWeb:
+    """Documents with their importance and rate, on servers, and what else is known of both."""
+
+    pages: Pages
+    laws: Laws
+    """By which each document changes."""
+    sizes: Floats
+    """Of each document."""
+    speeds: Floats
+    """Of each server, in sizes a second."""
+
+    @classmethod
+    def of(
+        cls, pages: Pages, laws: Laws | None = None, sizes: Floats | None = None, speeds: Floats | None = None
+    ) -> Self:
+        """Take pages; unless told, Poisson's law holds, all are of size 1, and servers are as fast as any crawler."""
+        count, servers = len(pages), len(pages.starts) - 1
+        web = cls(
+            pages,
+            all_poisson(count) if laws is None else laws,
+            np.ones(count) if sizes is None else sizes,
+            np.full(servers, np.inf) if speeds is None else speeds,
+        )
+        if not count:
+            raise TarantulaError("At least one document is needed.")
+        if not (len(web.laws) == len(web.sizes) == count and len(web.speeds) == servers):
+            raise TarantulaError("Each document has one size and one law of changes, and each server one speed.")
+        if not np.all(np.isfinite(web.sizes) & (web.sizes >= 0)):
+            raise TarantulaError("The size of a document is a number from zero on, and not infinite.")
+        check_speeds(web.speeds, "server")
+        return web
+
+    def check_changes(self, limits: VisitLimits) -> None:
+        """Refuse what would change so often that no end could be seen."""
+        often = self.pages.rates[np.isfinite(self.pages.rates)] * limits.horizon
+        if not often.sum() <= MOST_CHANGES:
+            raise TarantulaError(
+                f"About {often.sum():.3g} changes would be simulated, and {MOST_CHANGES:,} is the most. "
+                "Choose lower rates, fewer documents or a shorter horizon."
+            )
+
+
+def check_speeds(speeds: Floats, whose: str) -> None:
+    """Refuse speeds that are none."""
+    if not np.all(speeds > 0):
+        raise TarantulaError(f"The speed of a {whose} is a number above zero.")
+
+
+class SimulationSnapshot(NamedTuple):
+    """How things are at a moment."""
+
+    seconds: float
+    staleness: float
+    """Since the beginning, by weights."""
+    stale_now: float
+    visits: int
+    changes: int
+
+    @classmethod
+    def of(cls, state: event_loop.SimulationState, web: SimulatedWeb, now: float) -> Self:
+        """Look."""
+        weights = web.pages.weights
+        is_stale = (state.documents.fresh_since == event_loop.NEVER_FRESH).astype(np.float64)
+        return cls(
+            now,
+            1.0 - weighted_mean(event_loop.document_freshness(state.documents, now), weights),
+            weighted_mean(is_stale, weights),
+            int(state.counts[event_loop.VISITS]),
+            int(state.counts[event_loop.EVENTS + SimulationEvent.MODIFIED]),
+        )
+
+
+@dataclass(frozen=True)
+class SimulationOutcome:
+    """How stale everything was, and how stale it was to be expected."""
+
+    staleness: float
+    expected: float
+    """Of the visits as they were made, by the law of changes."""
+    error: float
+    """The standard error of the staleness that was found."""
+    planned: int
+    visits: int
+    changed: int
+    """Visits that found a change."""
+    breaches: int
+    """Visits that came too soon after another to the same server."""
+    late: float
+    """Seconds, on average, that a visit was made after it was due."""
+    latest: float
+    events: dict[SimulationEvent, int]
+    moments: tuple[SimulationSnapshot, ...]
+    made: Schedule
+    diary: tuple[tuple[float, SimulationEvent, int], ...]
+
+    @property
+    def closest(self) -> float | None:
+        """Seconds between the two nearest visits to one server, if any server was visited twice."""
+        seconds = self.made.closest()
+        return seconds if seconds < np.inf else None
+
+    @property
+    def errors(self) -> float:
+        """By how many standard errors what was found is off what was expected."""
+        return (self.staleness - self.expected) / self.error if self.error else 0.0
+
+    @classmethod
+    def of(
+        cls,
+        state: event_loop.SimulationState,
+        schedule: Schedule,
+        web: SimulatedWeb,
+        limits: VisitLimits,
+        reading: ModelReading,
+        along: list[SimulationSnapshot],
+    ) -> Self:
+        """Look back at the end."""
+        made = schedule.at(state.visits.made)
+        weights = web.pages.weights
+        found = event_loop.document_freshness(state.documents, limits.horizon)
+        expected = schedule_freshness(made, web.pages, limits, reading, web.laws)
+        late = _late(state)
+        return cls(
+            1.0 - weighted_mean(found, weights),
+            1.0 - weighted_mean(expected, weights),
+            _standard_error(found, expected, weights),
+            len(schedule.times),
+            int(state.counts[event_loop.VISITS]),
+            int(state.counts[event_loop.CHANGED]),
+            int(state.counts[event_loop.BREACHES]),
+            float(late.mean()) if len(late) else 0.0,
+            float(late.max(initial=0.0)),
+            {event: int(state.counts[event_loop.EVENTS + event]) for event in SimulationEvent},
+            tuple(along),
+            made,
+            tuple(
+                (float(time), SimulationEvent(int(kind)), int(whose))
+                for time, kind, whose in state.diary[: _seen(state)]
+            ),
+        )
+
+
+def _late(state: event_loop.SimulationState) -> Floats:
+    late = state.visits.made - state.queues.due
+    return late[~np.isnan(late)]
+
+
+def _seen(state: event_loop.SimulationState) -> int:
+    return int(state.counts[event_loop.SEEN])
+
+
+def _standard_error(found: Floats, expected: Floats, weights: Floats) -> float:
+    """Documents change without regard to each other, so their deviations add up as squares."""
+    return float(np.sqrt(((weights * (found - expected)) ** 2).sum()) / weights.sum())
+
 
 SNAPSHOTS = 24
 """How often statistics are made."""
@@ -44,7 +204,7 @@ def simulate(
     if reading is ModelReading.STEADY:
         visited = _the_day_before(dispatched_schedule(schedule, web, crawlers, limits), web.pages, limits)
     state = _begin(schedule, web, crawlers, moments, diary, seed)
-    event_loop_part_documents.start_documents(state.documents, visited, state.line, limits.horizon)
+    event_loop.start_documents(state.documents, visited, state.line, limits.horizon)
     along = []
     for moment in _moments(state, web, crawlers, limits, moments):
         along.append(moment)
@@ -72,7 +232,7 @@ def _begin(
     state = event_loop.SimulationState(
         empty_heap(len(web.pages) + len(crawlers) + servers + others),
         dispatch_queues(schedule),
-        event_loop_part_documents.new_documents(web.pages.rates, web.laws, generator_states(len(web.pages), seed)),
+        event_loop.new_documents(web.pages.rates, web.laws, generator_states(len(web.pages), seed)),
         event_loop.VisitLog(schedule.pages, np.full(len(schedule.times), np.nan), np.full(servers, -np.inf)),
         event_loop.CrawlerPool(np.empty(len(crawlers), dtype=np.int64), np.empty(servers + 1)),
         np.zeros(event_loop.COUNTS, dtype=np.int64),

@@ -1,27 +1,49 @@
-"""A barrel: answers from an index of its own, which follows the journal in its order.
+"""A barrel: a process that answers searches from its own index, which follows the journal in order.
 
-What it answers from is whole: everything that the journal has up to a place, and nothing behind it. It tells its place
-in the database first, and answers from there afterwards; so nobody has had an answer from a place that others cannot
-know of. A place that it has told it never goes back behind. It is ready when it has caught up with what the journal
-had when it started.
+What a barrel answers from is complete: everything in the journal up to a position, and nothing after it. It writes its
+position to the database before it answers from there, so no client has had an answer from a position that others cannot
+know of. It never goes back behind a position that it has written. A barrel is ready when it has caught up with the
+journal as it was at its start.
+
+One thread follows the journal, one writes heartbeats, others answer.
 """
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import logging
+import os
+import socket
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from http import HTTPStatus
 from pathlib import Path
-from threading import Event, Lock
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
 from time import monotonic
+from typing import Any
 
+from pydantic import BaseModel
 from tantivy import Schema
 
 from tarantula.core.database import Database
 from tarantula.core.errors import DatabaseUnavailableError, TarantulaError
+from tarantula.search.barrels.http_server import HttpError, JsonHandler, JsonServer, parse_body, shutdown_event
 from tarantula.search.completion import complete_query
 from tarantula.search.finder import SearchFinder
 from tarantula.search.index.indexer import Indexer, IndexerStep
-from tarantula.search.index.storage import IndexSnapshot, SearchIndex
+from tarantula.search.index.storage import (
+    DamagedIndex,
+    IndexSnapshot,
+    SearchIndex,
+    check_index_files,
+    remove_index,
+    reporting_damage,
+)
 from tarantula.search.results import CompletionRequest, Completions, SearchRequest, SearchResults
 from tarantula.store.journal import last_visible_id
 from tarantula.store.liveness import BarrelHeartbeat, BarrelStatus
@@ -168,3 +190,131 @@ def _say_once(error: DatabaseUnavailableError, said: str) -> str:
     if str(error) != said:
         logger.error("%s", error)
     return str(error)
+
+
+AnswerWork = Callable[[bytes], bytes]
+
+
+class AnswerThreads:
+    """Answers questions in the order in which they come, so many at a time; belongs to the loop it is made on."""
+
+    def __init__(self, threads: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._waiting: SimpleQueue[tuple[AnswerWork, bytes, asyncio.Future[bytes]] | None] = SimpleQueue()
+        self.threads = [Thread(target=self._work, name="answering", daemon=True) for _ in range(threads)]
+        for thread in self.threads:
+            thread.start()
+
+    async def answer(self, work: AnswerWork, body: bytes) -> bytes:
+        """Return what comes of work, or raise what it raises."""
+        answered: asyncio.Future[bytes] = self._loop.create_future()
+        self._waiting.put((work, body, answered))
+        return await answered
+
+    def end(self) -> None:
+        """Answer nothing more; what is under way is not waited for."""
+        for _ in self.threads:
+            self._waiting.put(None)
+
+    def _work(self) -> None:
+        while (asked := self._waiting.get()) is not None:
+            work, body, answered = asked
+            # Whoever has gone meanwhile needs none.
+            if answered.cancelled():
+                continue
+            told: Callable[[Any], None] = answered.set_result
+            value: object
+            try:
+                value = work(body)
+            except BaseException as error:
+                told, value = answered.set_exception, error
+            with suppress(RuntimeError):
+                # The loop may have ended.
+                self._loop.call_soon_threadsafe(_tell, answered, told, value)
+
+
+def _tell(answered: asyncio.Future[bytes], told: Callable[[Any], None], value: object) -> None:
+    if not answered.done():
+        told(value)
+
+
+THREAD_SWITCH_SECONDS = 0.001
+"""Seconds for which a thread may have the interpreter while others wait: an answer takes a dozen turns."""
+NOT_READY_MESSAGE = "This barrel is catching up with the journal. Ask another."
+
+
+def open_barrel_index(folder: Path, rebuild: bool) -> SearchIndex:
+    """Open a barrel's index for itself alone, or say why it cannot be; *rebuild* begins anew."""
+    if rebuild:
+        remove_barrel_index(folder)
+    try:
+        check_index_files(folder)
+        index = SearchIndex(folder, is_for_writing=True)
+        index.hold()
+        index.seen()
+    except (DamagedIndex, ValueError) as error:
+        raise TarantulaError(
+            f"The index of this barrel, in {folder}, is damaged. Build it anew with `tarantula barrel --rebuild`."
+        ) from error
+    return index
+
+
+def remove_barrel_index(folder: Path) -> None:
+    """Remove an index, if it is one and nobody is at work on it."""
+    if not folder.exists():
+        return
+    names = {path.name for path in folder.iterdir()}
+    if names and not names & {"place.json", "meta.json"}:
+        raise TarantulaError(f"{folder} has other files than those of an index. Name another with --folder.")
+    remove_index(folder)
+
+
+async def run_barrel(barrel: BarrelService, taken: socket.socket) -> None:
+    """Be a barrel until Ctrl-C."""
+    sys.setswitchinterval(THREAD_SWITCH_SECONDS)
+    # What is there now stays: nobody need look for waste in it again and again.
+    gc.freeze()
+    await serve_barrel(barrel, taken, shutdown_event())
+
+
+async def serve_barrel(barrel: BarrelService, taken: socket.socket, told: asyncio.Event) -> None:
+    """Be a barrel until *told*, or until it cannot follow any more."""
+    loop, stopping, ending = asyncio.get_running_loop(), Event(), asyncio.Event()
+    answering = AnswerThreads(max(2, os.cpu_count() or 2))
+
+    def answers(answer: Callable[[BarrelService, bytes], BaseModel]) -> JsonHandler:
+        return partial(answering.answer, partial(_answer, answer, barrel))
+
+    with ThreadPoolExecutor(2, "following") as following:
+        work = [loop.run_in_executor(following, job, stopping) for job in (barrel.follow, barrel.beat)]
+        routes = {"/find": ("POST", answers(_found)), "/complete": ("POST", answers(_completed))}
+        serving = asyncio.create_task(JsonServer(routes).run(taken, ending))
+        for job in work:
+            job.add_done_callback(lambda _: told.set())
+        await told.wait()
+        stopping.set()
+        # First nobody is told of it any more, then it answers nobody.
+        await asyncio.wait(work)
+        ending.set()
+        await serving
+    answering.end()
+    for job in work:
+        job.result()
+
+
+def _found(barrel: BarrelService, body: bytes) -> SearchResults:
+    return barrel.find(parse_body(SearchRequest, body))
+
+
+def _completed(barrel: BarrelService, body: bytes) -> Completions:
+    return barrel.complete(parse_body(CompletionRequest, body))
+
+
+def _answer(answer: Callable[[BarrelService, bytes], BaseModel], barrel: BarrelService, body: bytes) -> bytes:
+    try:
+        with reporting_damage(barrel.folder):
+            return answer(barrel, body).model_dump_json().encode()
+    except BarrelNotReady:
+        raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY_MESSAGE) from None
+    except DamagedIndex as error:
+        raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error

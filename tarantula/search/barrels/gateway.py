@@ -1,35 +1,141 @@
-"""A gateway: asks a barrel, and another when that fails.
+"""A gateway: forwards each search to a live barrel, and to another when that fails.
 
-What is guaranteed, with any number of gateways on one database: when an answer has come from a place in the journal,
-every question that is asked afterwards is answered from that place or a later one, as long as the barrel that gave
-the answer lives. So nobody is answered without documents with which another was answered already, unless they were
-removed. A barrel lives if it was heard of within the last seconds, by the database's clock. When none is left that has
-come so far, those that live are asked where they are: answers may go back, to what these had told of before.
+Guarantee, with any number of gateways on one database: after an answer from a position in the journal, every later
+question is answered from that position or a later one, as long as the barrel that gave the answer lives. No client
+misses documents that another client has already been shown, unless they were removed. A barrel is alive if its last
+heartbeat is at most some seconds old by the database's clock. If no barrel that has come so far is left, the live ones
+are asked: answers may then go back to the positions these had written before.
 
-A question looks at the database first. A barrel tells its place there before it answers from it, so this look shows the
-furthest place of any answer that was given before; only barrels that have told it are asked, and an answer from
-before it is thrown away. While the database does not answer, the last look must do.
+How: each question first reads the barrels from the database. A barrel writes its position there before it answers from
+it, so this shows the furthest position of any earlier answer. Only barrels at that position are asked, and an answer
+from before it is discarded. While the database does not answer, the last read is used.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
 import re
+import socket
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http import HTTPStatus
 from time import monotonic
 from typing import NamedTuple
 from zlib import crc32
 
+from sqlalchemy import Connection
+
+from tarantula.core.database import Database
+from tarantula.core.database_errors import translate_errors
+from tarantula.core.errors import DatabaseUnavailableError
 from tarantula.fetch.client import HttpClient
 from tarantula.fetch.errors import DownloadError
 from tarantula.fetch.exchange import FetchRequest
-from tarantula.search.barrels.gateway_part_lookout import BarrelDirectory, LiveBarrels
-from tarantula.search.barrels.http_server_part_http_request import JSON_TYPE, HttpError
-from tarantula.search.barrels.http_server_part_posted import parse_body
-from tarantula.search.query_counts import QueryCounter
+from tarantula.search.barrels.http_server import JSON_TYPE, HttpError, JsonServer, parse_body, shutdown_event
+from tarantula.search.query_counts import WRITE_INTERVAL_SECONDS, QueryCounter
 from tarantula.search.results import CompletionRequest, SearchRequest
-from tarantula.store.liveness import LiveBarrel
+from tarantula.store.liveness import BarrelMonitor, LiveBarrel
+
+LOOKUP_TIMEOUT_SECONDS = 2.0
+"""Seconds for a look; then what was seen last must do."""
+
+logger = logging.getLogger(__name__)
+
+
+class LiveBarrels(NamedTuple):
+    """The barrels that live."""
+
+    barrels: list[LiveBarrel]
+
+    @property
+    def place(self) -> int:
+        """The furthest place that any of them may have answered from."""
+        return max((barrel.place for barrel in self.barrels if barrel.is_ready), default=0)
+
+    @property
+    def ready(self) -> list[LiveBarrel]:
+        """Those that are there: all of them hold the same documents."""
+        return [barrel for barrel in self.barrels if barrel.is_ready and barrel.place >= self.place]
+
+
+class BarrelDirectory:
+    """Looks once for all who wait."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._thread = ThreadPoolExecutor(1, "looking")
+        self._connection: Connection | None = None
+        self._signs = BarrelMonitor()
+        self._waited_for: asyncio.Future[LiveBarrels] | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._reading: asyncio.Future[LiveBarrels] | None = None
+        self._last: LiveBarrels | None = None
+        self._complaint = ""
+
+    async def look(self) -> LiveBarrels:
+        """Return what a look shows that begins now, or as soon as the one that is under way has ended."""
+        if self._waited_for is None:
+            self._waited_for = asyncio.get_running_loop().create_future()
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look_for_all())
+        return await asyncio.shield(self._waited_for)
+
+    async def close(self) -> None:
+        """Let go of the database, if it lets go."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOKUP_TIMEOUT_SECONDS):
+                await asyncio.get_running_loop().run_in_executor(self._thread, self._let_go)
+        self._thread.shutdown(wait=False)
+
+    async def _look_for_all(self) -> None:
+        while self._waited_for is not None:
+            waiting, self._waited_for = self._waited_for, None
+            try:
+                waiting.set_result(await self._seen())
+            except Exception as error:
+                waiting.set_exception(error)
+
+    async def _seen(self) -> LiveBarrels:
+        try:
+            self._last = await self._read()
+            self._complaint = ""
+        except (DatabaseUnavailableError, TimeoutError) as error:
+            self._say_once(str(error) or "The database takes long to answer.")
+            if self._last is None:
+                raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, self._complaint) from error
+        return self._last
+
+    async def _read(self) -> LiveBarrels:
+        """Read the table, unless an earlier reading is still not over."""
+        if self._reading is not None and not self._reading.done():
+            raise TimeoutError
+        self._reading = asyncio.get_running_loop().run_in_executor(self._thread, self._living)
+        async with asyncio.timeout(LOOKUP_TIMEOUT_SECONDS):
+            return await asyncio.shield(self._reading)
+
+    def _living(self) -> LiveBarrels:
+        """Look; in the one thread that has the connection, which stays until something is wrong with it."""
+        try:
+            with translate_errors(self._database.engine.url):
+                self._connection = self._connection or self._database.watching()
+                return LiveBarrels(self._signs.living(self._connection))
+        except BaseException:
+            self._let_go()
+            raise
+
+    def _let_go(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _say_once(self, complaint: str) -> None:
+        if complaint != self._complaint:
+            logger.error("%s", complaint)
+        self._complaint = complaint
+
 
 BARREL_TIMEOUT_SECONDS = 5.0
 """Seconds that one barrel has for its answer."""
@@ -178,3 +284,23 @@ def answer_place(answer: bytes) -> int:
     """Return the place that an answer comes from, which barrels tell last; none if it is no barrel's."""
     told = _PLACE.search(answer[-PLACE_SUFFIX_BYTES:])
     return int(told[1]) if told else -1
+
+
+async def run_gateway(database: Database, taken: socket.socket) -> None:
+    """Be a gateway until Ctrl-C."""
+    # What is there now stays: nobody need look for waste in it again and again.
+    gc.freeze()
+    counts = QueryCounter(database)
+    gateway = Gateway(BarrelDirectory(database), counts)
+    writing = asyncio.create_task(_write(counts))
+    routes = {"/find": ("POST", gateway.find), "/complete": ("POST", gateway.complete)}
+    await JsonServer(routes).run(taken, shutdown_event())
+    writing.cancel()
+    await gateway.close()
+    await asyncio.to_thread(counts.write)
+
+
+async def _write(counts: QueryCounter) -> None:
+    while True:
+        await asyncio.sleep(WRITE_INTERVAL_SECONDS)
+        await asyncio.to_thread(counts.write)

@@ -1,25 +1,65 @@
-"""Brings an index up to date with the journal."""
+"""Bring one index up to date with the journal, and keep its `latest` flags right.
+
+The latest capture of each page is found by default, earlier ones only when a query asks for them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session
-from tantivy import Query
+from tantivy import DocAddress, Query, Searcher
 
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.search.index.indexer_part_latest import entries_with_wrong_latest, pages_found
-from tarantula.search.index.schema import IndexEntry, body_number, page_number
-from tarantula.search.index.schema_part_schema import IndexField
+from tarantula.search.index.schema import IndexEntry, IndexField, body_number, entry_of_document, page_number
 from tarantula.search.index.storage import SearchIndex
 from tarantula.search.texts.content import unpack_text
 from tarantula.store.bulk import chunks
 from tarantula.store.journal import JournalFollower, JournalKind, last_assigned_id
 from tarantula.tables.publications import Document, Item, LinkWeight, Publication, ReadText, Server
+
+
+class _Capture(NamedTuple):
+    collected: int
+    number: int
+    page: int
+    latest: int
+    address: DocAddress
+
+
+def pages_found(index: SearchIndex, query: Query) -> set[int]:
+    """Return the pages of which a query finds captures."""
+    searcher = index.searcher()
+    found = index.addresses(searcher, query)
+    return {int(page or 0) for page in searcher.fast_field_values(IndexField.PAGE, found)}
+
+
+def entries_with_wrong_latest(index: SearchIndex, pages: Collection[int]) -> Iterator[IndexEntry]:
+    """Yield the captures of some pages that are said to be the last and are not, or the other way round, put right."""
+    searcher = index.searcher()
+    captures = sorted(_captures(index, searcher, pages))
+    last = {capture.page: capture.number for capture in captures}
+    for capture in captures:
+        latest = int(last[capture.page] == capture.number)
+        if capture.latest != latest:
+            entry = entry_of_document(searcher.doc(capture.address))
+            entry.latest = latest
+            yield entry
+
+
+def _captures(index: SearchIndex, searcher: Searcher, pages: Collection[int]) -> Iterator[_Capture]:
+    found = index.addresses(searcher, index.terms(IndexField.PAGE, pages))
+    values = (
+        searcher.fast_field_values(field, found) for field in (IndexField.COLLECTED, IndexField.NUMBER, IndexField.PAGE)
+    )
+    latest = searcher.fast_field_values(IndexField.LATEST, found)
+    for collected, number, page, is_latest, address in zip(*values, latest, found, strict=True):
+        yield _Capture(int(collected or 0), int(number or 0), int(page or 0), int(is_latest or 0), address)
+
 
 FOLLOWED_EVENTS = (JournalKind.READ, JournalKind.RANKED, JournalKind.REMOVED)
 ENTRIES_PER_STEP = 200

@@ -1,22 +1,59 @@
-"""An index in a folder: what is added or removed is seen when it is committed, with the place in the journal."""
+"""An index in a folder: opening, writing, committing with its journal position, checking its files.
+
+Additions and removals become visible at the commit, together with the position in the journal.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fcntl import LOCK_EX, LOCK_NB, flock
+from os import SEEK_END
 from pathlib import Path
+from struct import Struct
+from struct import error as StructError
 from typing import NamedTuple
 
 import tantivy
 from tantivy import DocAddress, IndexWriter, Query, Searcher
 
 from tarantula.core.errors import TarantulaError, UnusableError
-from tarantula.search.index.schema import IndexEntry, index_document
-from tarantula.search.index.schema_part_schema import SCHEMA_VERSION, IndexField, build_schema
-from tarantula.search.index.storage_part_place import JournalPosition
+from tarantula.search.index.schema import SCHEMA_VERSION, IndexEntry, IndexField, build_schema, index_document
 from tarantula.search.texts.words import EXACT_TOKENIZER, WHITESPACE_TOKENIZER, exact_analyzer, whitespace_analyzer
+from tarantula.store.errors import write_errors
+
+
+class JournalPosition(NamedTuple):
+    """A file with a place, for what was made by a version of the program."""
+
+    path: Path
+    version: int
+
+    def read(self) -> int:
+        """Return the place; 0 if it was never written."""
+        return int(self._state().get("place", 0))
+
+    def write(self, place: int) -> None:
+        """Note the place."""
+        with write_errors(self.path):
+            new = self.path.with_suffix(".new")
+            new.write_text(json.dumps({"version": self.version, "place": place}))
+            new.replace(self.path)
+
+    def is_of_another_version(self) -> bool:
+        """Whether what it is the place of must be made anew."""
+        return self._state().get("version", self.version) != self.version
+
+    def _state(self) -> dict[str, int]:
+        try:
+            state: dict[str, int] = json.loads(self.path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        return state
+
 
 WRITER_HEAP_BYTES = 64_000_000
 """Bytes that are gathered before they are written."""
@@ -208,3 +245,50 @@ class SearchIndex:
             return tantivy.Index(self._schema, str(self.folder))
         except ValueError as error:
             raise DamagedIndex(self.folder, error) from error
+
+
+_TAIL = Struct("<II")
+"""At the end of every file: how long the footer before it is, and a number by which it is known."""
+_KNOWN_BY = 1337
+_PIECE = 1 << 20
+
+
+def check_index_files(folder: Path) -> None:
+    """Compare every file of an index with its checksum, and say which does not have it."""
+    for path in sorted(_files(folder)):
+        try:
+            is_whole = _is_whole(path)
+        except (OSError, ValueError, KeyError, StructError) as error:
+            raise DamagedIndex(folder, f"{path.name}: {error}") from error
+        if not is_whole:
+            raise DamagedIndex(folder, f"{path.name} is not as it was written")
+
+
+def _files(folder: Path) -> set[Path]:
+    """Return the files that were committed; others are left of what was not."""
+    try:
+        meta = json.loads((folder / "meta.json").read_bytes())
+        segments = {str(segment["segment_id"]).replace("-", "") for segment in meta["segments"]}
+    except FileNotFoundError:
+        return set()
+    except (ValueError, KeyError) as error:
+        raise DamagedIndex(folder, f"meta.json: {error}") from error
+    return {path for path in folder.iterdir() if path.name.partition(".")[0] in segments}
+
+
+def _is_whole(path: Path) -> bool:
+    # Not mapped: what is only looked at once would count as the memory of this process.
+    with path.open("rb") as file:
+        size = file.seek(0, SEEK_END)
+        file.seek(max(size - _TAIL.size, 0))
+        length, known_by = _TAIL.unpack(file.read(_TAIL.size))
+        end = size - _TAIL.size - length
+        if known_by != _KNOWN_BY or end < 0:
+            return False
+        file.seek(end)
+        expected = json.loads(file.read(length))["crc"]
+        file.seek(0)
+        checksum = 0
+        for start in range(0, end, _PIECE):
+            checksum = zlib.crc32(file.read(min(_PIECE, end - start)), checksum)
+    return bool(checksum == expected)

@@ -12,8 +12,7 @@ from sqlalchemy import select
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.search.index.indexer import Indexer
-from tarantula.search.index.storage import BusyIndex, SearchIndex
-from tarantula.search.index.storage_part_place import JournalPosition
+from tarantula.search.index.storage import BusyIndex, JournalPosition, SearchIndex
 from tarantula.search.ranks.ranking import rank_items
 from tarantula.search.texts.reader import TextReader
 from tarantula.store.journal import JournalFollower, JournalKind, append_to_journal, last_assigned_id, last_visible_id

@@ -1,4 +1,7 @@
-"""What somebody may have meant to type."""
+"""Spelling corrections of queries, from words of the index.
+
+The index holds words without accents; `accented_form` restores them from a document.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,26 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from string import ascii_lowercase
 
-from tantivy import Schema, Searcher
+from tantivy import Query, Schema, Searcher
 
-from tarantula.search.index.schema_part_schema import IndexField
+from tarantula.search.index.schema import IndexField
 from tarantula.search.queries.parser import ParsedQuery
-from tarantula.search.queries.spelling_part_written import accented_form
-from tarantula.search.texts.words import exact_analyzer
+from tarantula.search.texts.words import ACCENTED_WORD, exact_analyzer
+
+SEARCHED_LENGTH = 20_000
+"""Letters of a text in which a word is looked for."""
+
+
+def accented_form(schema: Schema, searcher: Searcher, word: str) -> str:
+    """Return a word with the accents that the document has that answers best to it."""
+    for field in (IndexField.TITLE, IndexField.MAIN):
+        query = Query.term_query(schema, field, word)
+        for _, address in searcher.search(query, limit=1, count=False).hits:
+            text = str(searcher.doc(address).get_first(field))[:SEARCHED_LENGTH]
+            likely = (found for found in ACCENTED_WORD.findall(text) if len(found) == len(word))
+            return next((found.lower() for found in likely if exact_analyzer().analyze(found) == [word]), word)
+    return word
+
 
 FIXED_PREFIX_LENGTH = 2
 """Letters that are taken to be right."""

@@ -11,14 +11,12 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.search.texts.content import ExtractedText
-from tarantula.search.texts.content_part_reading import EXTRACTORS, extract_text
+from tarantula.search.texts.content import EXTRACTORS, ExtractedText, extract_text
 from tarantula.store.bulk import chunks
 from tarantula.store.captures import Capture, capture_of
 from tarantula.store.journal import JournalKind, JournalRecord, append_to_journal
 from tarantula.store.listings import IS_COLLECTED
-from tarantula.store.warc_reader import WarcRecordReader
-from tarantula.store.warc_reader_part_payload import decode_payload
+from tarantula.store.warc_reader import WarcRecordReader, decode_payload
 from tarantula.tables.publications import Document, Item, ReadText
 
 RENDERED_TYPE = "text/html"

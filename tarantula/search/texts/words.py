@@ -1,4 +1,8 @@
-"""From texts to the words that an index holds: as they are written, and by their stems."""
+"""Words and stems of texts, as the index holds them.
+
+Portuguese plurals that do not end in a plain s are brought to the singular first, since the stemmer takes them for
+other words.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,63 @@ from functools import cache, lru_cache, reduce
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from tarantula.search.texts.words_part_commonest import ENGLISH_STOPWORDS
-from tarantula.search.texts.words_part_plurals import singulars
+_LIKE_ONE = re.compile(r"s(?!\w)(?:(?<=ns)|(?<=[õoã]es)|(?<=[aeéóu]is)|(?<=[^\Waeiouáéíóú]is))")
+"""The end of what may be one; an s is soon found."""
+_RULES = [
+    (re.compile(f"({begin})(?:{ending})"), singular)
+    for begin, ending, singular in (
+        ("lei|rei|pai", "s", ""),
+        (r"\w{2,}", "ns", "m"),
+        (r"\w+", "ões", "ão"),
+        (r"\w+", "oes", "ao"),
+        # A mother is no hand.
+        (r"(?!mães)\w+", "ães", "ão"),
+        (r"\w{2,}", "ais", "al"),
+        # Fáceis, úteis, frageis; but níveis, túneis, papeis.
+        (r"\w*(?:[áéíóúâêô]\w*[^vn]|[áéíóúâêô]|\w[cg])", "eis", "il"),
+        (r"\w{2,}", "[ée]is", "el"),
+        (r"\w{2,}", "óis", "ol"),
+        (r"\w{2,}", "uis", "ul"),
+        (r"\w{2,}[^\Waeiouáéíóú]", "is", "il"),
+    )
+]
+
+
+def singulars(text: str) -> str:
+    """Return a text in small letters with the singulars of such plurals in their place."""
+    pieces, at = [], 0
+    for found in _LIKE_ONE.finditer(text):
+        end = start = found.end()
+        while start > at and text[start - 1].isalnum():
+            start -= 1
+        pieces += [text[at:start], singular(text[start:end])]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+@lru_cache(10_000)
+def singular(word: str) -> str:
+    """Return the singular of a word in small letters, if it is such a plural; else the word."""
+    for plural, ending in _RULES:
+        if found := plural.fullmatch(word):
+            return found[1] + ending
+    return word
+
+
+ENGLISH_STOPWORDS = tuple(
+    """
+    i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself
+    it its itself they them their theirs themselves
+    what which who whom this that these those
+    am is are was were be been being have has had having do does did doing would should could ought will cannot
+    a an the and but if or because as until while
+    of at by for with about against between into through during before after above below to from up down in out on off
+    over under again further then once here there when where why how
+    all any both each few more most other some such no nor not only own same so than too very
+    """.split()
+)
+"""The list of Snowball, as its Portuguese one is that of the index; the index itself has a shorter one of English."""
+
 
 LONGEST_WORD = 80
 """Bytes of a word; what is longer is none."""

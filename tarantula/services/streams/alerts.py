@@ -1,26 +1,68 @@
-"""Alerts, as those whom they belong to see to them: each person has their own, on sources that they may see."""
+"""Alerts: each person keeps their own, on sources that they may see; includes the check of notification addresses."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from tarantula.accounts.roles import Role
+from tarantula.accounts.roles import NotAllowed, Person, Role
 from tarantula.core.errors import TarantulaError
+from tarantula.fetch.resolver import is_public, look_up
+from tarantula.publications.fields import apprise_plugin, check_notification_address, split_words
+from tarantula.publications.notifications import NotificationMessage, send_message
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
-from tarantula.services.streams.alerts_part_notification_addresses import check_reachable, send_trial
 from tarantula.services.streams.sources import audit_subject
-from tarantula.streams.alerts import registry, registry_part_firings
-from tarantula.streams.alerts.condition_text_part_writing import format_rule
-from tarantula.streams.alerts.config_part_alert import AlertConfig, read_alert
+from tarantula.streams.alerts import registry
+from tarantula.streams.alerts.condition_text import format_rule
+from tarantula.streams.alerts.config import AlertConfig, read_alert
 from tarantula.streams.alerts.replay import DryRun, dry_run_config, moment_of
 from tarantula.streams.sources import registry as sources
 from tarantula.tables.publications import Alert, Source
+
+TRIAL_MESSAGE = NotificationMessage("Tarântula", "This is a trial: alerts will be told here.", "info")
+
+
+def check_reachable(person: Person, notify: object) -> None:
+    """Refuse addresses in private networks to readers: this machine reaches what they may not."""
+    if person.role.allows(Role.CURATOR):
+        return
+    for address in addresses_in(notify):
+        plugin = apprise_plugin(address)
+        host = getattr(plugin, "smtp_host", None) or getattr(plugin, "host", None)
+        if isinstance(host, str) and any(not is_public(found) for found in look_up(host)):
+            complaint = f"{host[:100]!r} is in a private network, and sending there needs {Role.CURATOR.somebody}."
+            raise NotAllowed(complaint, fields={"notify": complaint})
+
+
+def send_trial(person: Person, notify: object) -> int:
+    """Send a message to addresses before anything depends on them; return how many took it, or say which refused."""
+    check_reachable(person, notify)
+    addresses = list(addresses_in(notify))
+    for address in addresses:
+        try:
+            check_notification_address(address)
+        except ValueError as error:
+            raise TarantulaError(str(error), fields={"notify": str(error)}) from error
+    # Addresses carry passwords: only what comes before them is said.
+    deaf = [address.partition("://")[0] for address in addresses if not send_message(TRIAL_MESSAGE, address)]
+    if deaf or not addresses:
+        complaint = f"Refused, or not reached: {', '.join(deaf)}. Look at its host, its name and its password."
+        if not addresses:
+            complaint = "There is no address to tell. Write one."
+        raise TarantulaError(complaint, fields={"notify": complaint})
+    return len(addresses)
+
+
+def addresses_in(notify: object) -> Iterable[str]:
+    """Return the addresses that somebody wrote, as a list or in one line."""
+    parts = notify if isinstance(notify, list | tuple) else [notify]
+    return [word for part in parts if isinstance(part, str) for word in split_words(part)]
+
 
 __all__ = ["AlertRow", "CheckedCondition", "DryRun", "FiringRow"]
 
@@ -168,7 +210,7 @@ def list_firings(
 ) -> ResultPage[FiringRow]:
     """Return what one's own alerts fired, the latest first."""
     with desk.reading() as session:
-        found = registry_part_firings.list_firings(
+        found = registry.list_firings(
             session,
             desk.person.name,
             alert=alert,
@@ -193,7 +235,7 @@ def dismiss_firings(desk: ServiceContext, numbers: Sequence[int] | None = None) 
     _check_may_write(desk)
     desk.person.check(Role.READER)
     with desk.database.session() as session:
-        return registry_part_firings.dismiss_firings(session, numbers, datetime.now(UTC), desk.person.name)
+        return registry.dismiss_firings(session, numbers, datetime.now(UTC), desk.person.name)
 
 
 def alert_row(alert: Alert, source: Source) -> AlertRow:
@@ -215,7 +257,7 @@ def alert_row(alert: Alert, source: Source) -> AlertRow:
     )
 
 
-def firing_row(one: registry_part_firings.FiringRecord) -> FiringRow:
+def firing_row(one: registry.FiringRecord) -> FiringRow:
     """Return a firing as it is shown."""
     return FiringRow(
         id=one.firing.id,
@@ -225,7 +267,7 @@ def firing_row(one: registry_part_firings.FiringRecord) -> FiringRow:
         row=one.firing.row,
         at=moment_of(one.firing.at),
         why=one.firing.why,
-        untold=registry_part_firings.delivery_problem(one.firing),
+        untold=registry.delivery_problem(one.firing),
         dismissed_at=one.firing.dismissed_at,
     )
 

@@ -1,27 +1,121 @@
-"""Sources: found, described, changed, looked at; each person sees the public ones and their own."""
+"""Sources: find, describe, change and remove them; each person sees the public ones and their own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
+from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.accounts.roles import NotAllowed
+from tarantula.accounts.roles import NotAllowed, Role
+from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
-from tarantula.services.streams.sources_part_rows import (
-    HierarchyBranch,
-    SourceRow,
-    branches,
-    may_change,
-    source_fields,
-    source_row,
-)
+from tarantula.services.streams import views
+from tarantula.streams.adapters import adapter_named
+from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
+from tarantula.streams.ingest.outcome import IngestRequest
+from tarantula.streams.ingest.readings import ingest_readings
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import parse_source
 from tarantula.streams.views.projection import row_names
 from tarantula.tables.publications import Source, SourceState
+
+HIDDEN = "…"
+"""What stands in the place of what may be a password."""
+
+
+class FieldRow(BaseModel):
+    """A value that a source has."""
+
+    key: str
+    title: str
+    kind: str | None
+    unit: str
+
+
+class SourceRow(BaseModel):
+    """A source, and how reading it goes."""
+
+    name: str
+    title: str
+    description: str
+    tags: list[str]
+    owner: str
+    private: bool
+    paused: bool
+    adapter: str
+    interval: float
+    fields: list[FieldRow]
+    status: str
+    sentence: str
+    read_at: int | None
+    """Microseconds since 1970, as all moments of streams."""
+    event_at: int | None
+    may_change: bool
+    """Whether whoever asks may."""
+
+
+class HierarchyBranch(BaseModel):
+    """A part of the hierarchy of names."""
+
+    name: str
+    """The whole way down to it: ``weather.lisboa``."""
+    sources: int
+    """How many are at it, or below it."""
+
+
+def source_row(desk: ServiceContext, source: Source, state: SourceState) -> SourceRow:
+    """Return a source as whoever asks sees it."""
+    config = registry.config_of(source)
+    return SourceRow(
+        name=source.name,
+        title=config.title,
+        description=config.description,
+        tags=list(config.tags),
+        owner=source.owner,
+        private=source.is_private,
+        paused=source.is_paused,
+        adapter=config.adapter,
+        interval=config.interval,
+        fields=[FieldRow(key=one.key, title=one.title, kind=one.kind, unit=one.unit) for one in config.fields],
+        status=state.status,
+        sentence=state.sentence,
+        read_at=state.read_at,
+        event_at=state.event_at,
+        may_change=may_change(desk, source),
+    )
+
+
+def may_change(desk: ServiceContext, source: Source) -> bool:
+    """Whether somebody may change a source: curators their own, administrators also those of others that are public."""
+    role = desk.person.role
+    if role.allows(Role.CURATOR) and source.owner == desk.person.name:
+        return True
+    return role.allows(Role.ADMINISTRATOR) and not source.is_private
+
+
+def source_fields(desk: ServiceContext, source: Source) -> dict[str, Any]:
+    """Return everything of a source; what may hold passwords only to those who may change it."""
+    fields = registry.config_of(source).model_dump(mode="json")
+    if not may_change(desk, source):
+        fields["notify"] = [HIDDEN for _address in fields["notify"]]
+        for told in ("variables", "headers"):
+            fields[told] = dict.fromkeys(fields[told], HIDDEN)
+        fields["body"] = HIDDEN if fields["body"] else ""
+        fields["steps"] = [{**step, "value": HIDDEN} if step["value"] else step for step in fields["steps"]]
+    return {**fields, "owner": source.owner, "may_change": may_change(desk, source)}
+
+
+def branches(names: Iterable[str], below: str) -> list[HierarchyBranch]:
+    """Return where the hierarchy goes on below a part of it."""
+    began = f"{below}." if below else ""
+    parts = Counter(began + name[len(began) :].partition(".")[0] for name in names if name.startswith(began))
+    return [HierarchyBranch(name=name, sources=number) for name, number in sorted(parts.items())]
+
 
 MAX_SUGGESTED = 12
 MAX_FOUND = 500
@@ -135,3 +229,31 @@ def _rows(session: Session, desk: ServiceContext, sources: list[Source]) -> list
     chosen = select(SourceState).where(SourceState.source_id.in_([source.id for source in sources]))
     states = {state.source_id: state for state in session.scalars(chosen)}
     return [source_row(desk, source, states[source.id]) for source in sources if source.id in states]
+
+
+class PickedSource(BaseModel):
+    """A new source, and how its first reading went."""
+
+    name: str
+    values: int
+    """How many were read."""
+    sentence: str
+    """What was wrong, if anything was."""
+
+
+def add_picked_source(desk: ServiceContext, fields: Mapping[str, Any], answer: SourceResponse) -> PickedSource:
+    """Store a source with the reading of a document that is there already, and put it on its owner's dashboard."""
+    config = parse_source(fields)
+    if not config.fields:
+        raise TarantulaError("Nothing was chosen yet. Choose at least one value.")
+    try:
+        reading = adapter_named(config.adapter).read(answer, config, {})
+    except UnreadableResponse as error:
+        raise TarantulaError(str(error)) from error
+    at = round((answer.at or datetime.now(UTC)).timestamp() * 1e6)
+    with desk.changing("source.add", PRIVATE_SUBJECT if config.private else config.name) as session:
+        source = registry.add(session, config, desk.person.name)
+        due_at = at + round(config.interval * 1e6)
+        kept = ingest_readings(session, [IngestRequest(source.id, config, reading, at, due_at)])[0]
+    views.add_source_view(desk, config.name)
+    return PickedSource(name=config.name, values=len(kept.values), sentence=kept.sentence)

@@ -18,7 +18,7 @@ from tarantula.streams.sources import registry
 from tarantula.streams.views import projection
 from tarantula.streams.views.config import ViewConfig, read_view
 from tarantula.streams.views.defaults import default_view
-from tarantula.streams.views.projection_part_sight import ViewProjection
+from tarantula.streams.views.projection import ViewProjection
 from tarantula.tables.publications import Source, View
 
 MAX_DASHBOARD_VIEWS = 200

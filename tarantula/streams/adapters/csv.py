@@ -14,8 +14,7 @@ from tarantula.streams.adapters.base import Adapter, AdapterMemory, SourceReadin
 from tarantula.streams.adapters.documents import check_not_empty, type_and_charset
 from tarantula.streams.adapters.rows import add_rows_by_mode
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.texts_part_patterns import check_pattern, extract_text
-from tarantula.streams.texts_part_words import fold_text
+from tarantula.streams.texts import check_pattern, extract_text, fold_text
 
 SEPARATORS = (",", ";", "\t", "|")
 MOST_LINES = 200_000

@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tarantula.links.resolve import join_reference
 from tarantula.streams.adapters.base import Adapter, AdapterMemory, SourceReading, SourceResponse, UnreadableResponse
-from tarantula.streams.adapters.documents import check_not_empty
-from tarantula.streams.adapters.documents_part_xml_trees import check_no_entities
+from tarantula.streams.adapters.documents import check_no_entities, check_not_empty
 from tarantula.streams.adapters.rows import NewsRow, unseen_rows
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.texts import LONGEST_TEXT

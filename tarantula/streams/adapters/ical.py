@@ -19,8 +19,7 @@ from tarantula.streams.adapters.base import (
 from tarantula.streams.adapters.documents import check_not_empty
 from tarantula.streams.adapters.rows import NewsRow, mark_missing_fields, unseen_rows
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.texts import LONGEST_TEXT
-from tarantula.streams.texts_part_words import fold_text
+from tarantula.streams.texts import LONGEST_TEXT, fold_text
 
 if TYPE_CHECKING:
     from icalendar import Calendar, Component

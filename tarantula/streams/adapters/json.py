@@ -21,7 +21,7 @@ from tarantula.streams.adapters.documents import check_not_empty, type_and_chars
 from tarantula.streams.adapters.rows import MOST_READING_ROWS, add_rows_by_mode, check_key_field
 from tarantula.streams.selectors import LONGEST_SELECTOR
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.texts_part_patterns import check_pattern, extract_text
+from tarantula.streams.texts import check_pattern, extract_text
 
 if TYPE_CHECKING:
     from jmespath.parser import ParsedResult

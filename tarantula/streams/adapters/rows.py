@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tarantula.streams.adapters.base import AdapterMemory, DoubtfulText, ReadRow, SourceReading, SourceResponse
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.texts_part_words import fold_text
+from tarantula.streams.texts import fold_text
 
 MOST_READING_ROWS = 1000
 """Of one reading."""

@@ -11,12 +11,10 @@ from tarantula.streams.adapters.base import Adapter, AdapterMemory, ReadRow, Sou
 from tarantula.streams.adapters.documents import parse_page
 from tarantula.streams.adapters.rows import NamedRow, add_named_rows, mark_missing_fields
 from tarantula.streams.relocate.page_text import text_of
-from tarantula.streams.relocate.tables import TableGrid
-from tarantula.streams.relocate.tables_part_which_table import find_table, row_name
+from tarantula.streams.relocate.tables import TableGrid, find_table, row_name
 from tarantula.streams.selectors import check_css
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.texts_part_patterns import check_pattern, extract_text
-from tarantula.streams.texts_part_words import fold_text
+from tarantula.streams.texts import check_pattern, extract_text, fold_text
 
 VALUE_COLUMN = 1
 """The column of the values in a table of titles and values, counted from 0."""

@@ -9,11 +9,11 @@ from lxml import etree
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from tarantula.streams.adapters.base import Adapter, AdapterMemory, DoubtfulText, SourceReading, SourceResponse
-from tarantula.streams.adapters.documents_part_xml_trees import parse_xml
+from tarantula.streams.adapters.documents import parse_xml
 from tarantula.streams.adapters.rows import MOST_READING_ROWS, add_rows_by_mode, check_key_field
 from tarantula.streams.selectors import LONGEST_SELECTOR
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.texts_part_patterns import check_pattern, extract_text
+from tarantula.streams.texts import check_pattern, extract_text
 
 
 class XmlOptions(BaseModel):

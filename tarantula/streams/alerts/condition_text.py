@@ -1,15 +1,16 @@
-"""Reads a condition as people write it: ``temperature > 30 and not wind > 50``. Nothing of it is run."""
+"""Conditions as text, such as ``temperature > 30 and not wind > 50``: tokens, parser, formatter. No part is executed."""
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from tarantula.core import messages
 from tarantula.core.errors import TarantulaError
-from tarantula.core.times import parse_duration
+from tarantula.core.times import format_duration, parse_duration
 from tarantula.streams.alerts.condition import (
     MAX_CONDITION_CHARS,
     MAX_CONDITION_DEPTH,
@@ -27,16 +28,133 @@ from tarantula.streams.alerts.condition import (
     RowScope,
     SilenceCondition,
 )
-from tarantula.streams.alerts.condition_text_part_tokens import (
-    JOINING_WORDS,
-    SIGNS,
-    UNCLOSED_QUOTES,
-    ConditionToken,
-    is_word,
-    tokenize,
+from tarantula.streams.texts import fold_text
+
+SIGNS = {
+    **{sign.value: sign for sign in ComparisonSign if sign != ComparisonSign.LACKS},
+    "==": ComparisonSign.EQUAL,
+    "!=": ComparisonSign.OTHER,
+    "<>": ComparisonSign.OTHER,
+    "<=": ComparisonSign.AT_MOST,
+    ">=": ComparisonSign.AT_LEAST,
+}
+"""However they are written."""
+JOINING_WORDS = frozenset({"and", "or", "not"})
+"""Words that join parts: no field has such a name without quotes."""
+UNCLOSED_QUOTES = frozenset('"“')
+"""Quotes that are not closed."""
+_TOKEN = re.compile(
+    r"""
+    \s*(?:
+        (?P<quoted>"(?:[^"\\]|\\.)*"|“[^”]*”)
+      | (?P<sign>==|!=|<>|<=|>=|[=≠<≤>≥():])
+      | (?P<word>(?:(?!==|!=|<>)[^\s"“=≠<≤>≥():])+|.)
+    )""",
+    re.VERBOSE | re.DOTALL,
 )
-from tarantula.streams.alerts.condition_text_part_writing import format_rule
-from tarantula.streams.texts_part_words import fold_text
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+class ConditionToken(NamedTuple):
+    """A word, a sign, or something in quotes."""
+
+    text: str
+    """Without its quotes."""
+    start: int
+    end: int
+    is_quoted: bool = False
+    is_word: bool = False
+
+    def is_sign(self, sign: str) -> bool:
+        """Whether it is this sign."""
+        return not self.is_quoted and not self.is_word and self.text == sign
+
+
+def tokenize(text: str) -> list[ConditionToken]:
+    """Return the words and signs of a text, with their places."""
+    return [_token(found) for found in _TOKEN.finditer(text.rstrip())]
+
+
+def _token(found: re.Match[str]) -> ConditionToken:
+    kind = found.lastgroup or "word"
+    raw = found[kind]
+    start, end = found.span(kind)
+    if kind == "quoted":
+        inner = raw[1:-1] if raw[0] == "“" else _ESCAPED.sub(r"\1", raw[1:-1])
+        return ConditionToken(inner, start, end, is_quoted=True)
+    return ConditionToken(raw, start, end, is_word=kind == "word")
+
+
+def is_word(token: ConditionToken, *words: str) -> bool:
+    """Whether it is one of these words, in whatever letters."""
+    return token.is_word and fold_text(token.text) in words
+
+
+def quote_text(text: str) -> str:
+    """Return a text in quotes, as `split` reads it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+RESERVED_WORDS = JOINING_WORDS | {"silent", "row", "any", "each"}
+"""What is no field unless it stands in quotes."""
+
+
+def format_rule(rule: AlertRule) -> str:
+    """Return a condition in words."""
+    return _rows(rule) + _condition(rule.when)
+
+
+def _rows(rule: AlertRule) -> str:
+    if rule.rows == RowScope.ANY:
+        return "any row: "
+    return f"row {quote_text(rule.row)}: " if rule.rows == RowScope.ONE else ""
+
+
+def _condition(condition: AlertCondition) -> str:
+    if isinstance(condition, NotCondition):
+        return f"not {_within(condition.of, AllCondition, AnyCondition)}"
+    if isinstance(condition, AllCondition):
+        return " and ".join(_within(part, AllCondition, AnyCondition) for part in condition.of)
+    if isinstance(condition, AnyCondition):
+        return " or ".join(_within(part, AnyCondition) for part in condition.of)
+    if isinstance(condition, CompareCondition):
+        return f"{_field(condition.field)} {condition.sign} {_value(condition.value)}"
+    if isinstance(condition, SilenceCondition):
+        field = f"{_field(condition.field)} " if condition.field else ""
+        return f"{field}silent for {format_duration(condition.seconds)}"
+    return _in_time(condition)
+
+
+def _in_time(condition: ChangeCondition | RecordCondition) -> str:
+    within = f" in {format_duration(condition.within)}" if condition.within else ""
+    if isinstance(condition, RecordCondition):
+        return f"{_field(condition.field)} is record {'high' if condition.high else 'low'}{within}"
+    much = f"{condition.percent}%" if condition.percent else _value(condition.amount) if condition.amount else ""
+    return f"{_field(condition.field)} {condition.way}{f' by {much}' if much else ''}{within}"
+
+
+def _within(part: AlertCondition, *wrapped: type[AlertCondition]) -> str:
+    text = _condition(part)
+    return f"({text})" if isinstance(part, wrapped) else text
+
+
+def _field(key: str) -> str:
+    return quote_text(key) if key in RESERVED_WORDS else key
+
+
+def _value(text: str) -> str:
+    """Quote what would be read as something else."""
+    tokens = tokenize(text)
+    is_plain = text == " ".join(text.split()) and bool(tokens) and all(map(_is_plain, tokens))
+    return text if is_plain else quote_text(text)
+
+
+def _is_plain(token: ConditionToken) -> bool:
+    if token.is_word:
+        return token.text not in UNCLOSED_QUOTES and not is_word(token, "and", "or", "in")
+    return token.is_sign("(") or token.is_sign(":")
+
 
 DIRECTIONS = {str(way): way for way in ChangeDirection}
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")

@@ -21,10 +21,8 @@ from tarantula.streams.alerts.condition import (
     SilenceCondition,
     is_momentary,
 )
-from tarantula.streams.alerts.memory import FieldMemory, SeenValue, WatchMemory
-from tarantula.streams.alerts.memory_part_following import MICROSECONDS_PER_SECOND
-from tarantula.streams.texts_part_patterns import PatternTimeout, search_pattern
-from tarantula.streams.texts_part_words import fold_text
+from tarantula.streams.alerts.memory import MICROSECONDS_PER_SECOND, FieldMemory, SeenValue, WatchMemory
+from tarantula.streams.texts import PatternTimeout, fold_text, search_pattern
 
 TruthValue = bool | None
 RowField = tuple[str, str]

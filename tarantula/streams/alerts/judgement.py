@@ -1,21 +1,70 @@
-"""Alerts are judged in the transaction in which events are stored: what fires is committed with what made it fire."""
+"""Judge alerts in the transaction that stores the events: firings are committed together with their cause."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Text, bindparam, cast, or_, select
+from sqlalchemy import ColumnElement, Table, Text, bindparam, cast, insert, or_, select, update
 from sqlalchemy.orm import Session
 
-from tarantula.streams.alerts import judgement_part_remembering
 from tarantula.streams.alerts.evaluate import RowField
 from tarantula.streams.alerts.memory import SeenValue, WatchMemory
-from tarantula.streams.alerts.watch import AlertTerms, AlertWatch, WatchFiring
-from tarantula.streams.alerts.watch_part_terms import group_of_row, has_recipients, terms_of_json
+from tarantula.streams.alerts.watch import (
+    AlertTerms,
+    AlertWatch,
+    WatchFiring,
+    group_of_row,
+    has_recipients,
+    terms_of_json,
+)
 from tarantula.streams.history import NewEvent
 from tarantula.tables.publications import Alert, AlertMemory, Firing, Series, Source, SourceState
+
+_TABLE = AlertMemory.__table__
+assert isinstance(_TABLE, Table)
+_KNOWN = select(AlertMemory.alert_id, AlertMemory.row, AlertMemory.memory).where(
+    AlertMemory.alert_id.in_(bindparam("alerts", expanding=True)),
+    AlertMemory.row.in_(bindparam("rows", expanding=True)),
+)
+_CHANGE = (
+    update(_TABLE)
+    .where(_TABLE.c.alert_id == bindparam("of_alert"), _TABLE.c.row == bindparam("of_row"))
+    .values(memory=bindparam("memory"), due_at=bindparam("due_at"))
+)
+_ADD = insert(_TABLE)
+
+
+class MemoryUpdate(NamedTuple):
+    """What is to be remembered of one alert, for one row or for all together."""
+
+    alert_id: int
+    row: str
+    watch: AlertWatch
+
+
+def load_memories(session: Session, alerts: Sequence[int], rows: Iterable[str]) -> dict[tuple[int, str], WatchMemory]:
+    """Return what some alerts remember of some rows."""
+    found = session.execute(_KNOWN, {"alerts": alerts, "rows": list(rows)})
+    return {(alert_id, row): WatchMemory.of_json(memory) for alert_id, row, memory in found}
+
+
+def save_memories(session: Session, kept: Sequence[MemoryUpdate], there: Collection[tuple[int, str]] = ()) -> None:
+    """Write down what alerts have to know the next time; of those that are *there* already, in their place."""
+    changed, added = list[dict[str, object]](), list[dict[str, object]]()
+    for one in kept:
+        values = {"memory": one.watch.memory.as_json(), "due_at": one.watch.due}
+        if (one.alert_id, one.row) in there:
+            changed.append({"of_alert": one.alert_id, "of_row": one.row, **values})
+        else:
+            added.append({"alert_id": one.alert_id, "row": one.row, **values})
+    connection = session.connection()
+    if changed:
+        connection.execute(_CHANGE, changed)
+    if added:
+        connection.execute(_ADD, added)
+
 
 MAX_REASON_CHARS = 4000
 DUE_ALERTS_PER_ROUND = 200
@@ -86,25 +135,25 @@ def judge_all(session: Session, events: Mapping[int, Sequence[NewEvent]], now: i
     if not judged:
         return []
     steps = _steps(session, {one.source_id: events[one.source_id] for one in judged}, now)
-    known = judgement_part_remembering.load_memories(session, [one.id for one in judged], _rows(steps))
-    firings, kept = list[Firing](), list[judgement_part_remembering.MemoryUpdate]()
+    known = load_memories(session, [one.id for one in judged], _rows(steps))
+    firings, kept = list[Firing](), list[MemoryUpdate]()
     for one in judged:
         _judge(one, steps[one.source_id], known, now, firings, kept)
-    judgement_part_remembering.save_memories(session, kept, known)
+    save_memories(session, kept, known)
     return store_firings(session, firings)
 
 
 def judge_silence(session: Session, now: int) -> list[Firing]:
     """Judge what time alone brings: silences, and conditions that held for long enough; return what fired."""
-    firings, kept, heard = list[Firing](), list[judgement_part_remembering.MemoryUpdate](), set[int]()
+    firings, kept, heard = list[Firing](), list[MemoryUpdate](), set[int]()
     for row, memory, *columns in session.execute(_DUE, {"now": now}).all():
         judged = JudgedAlert(*columns)
         watch = AlertWatch(judged.terms, WatchMemory.of_json(memory))
         fired = firing_rows(judged.id, has_recipients(judged.alert), row, watch.pass_time(now), now)
-        kept.append(judgement_part_remembering.MemoryUpdate(judged.id, row, watch))
+        kept.append(MemoryUpdate(judged.id, row, watch))
         firings += fired
         heard |= {judged.source_id} if fired else set()
-    judgement_part_remembering.save_memories(session, kept, {(one.alert_id, one.row) for one in kept})
+    save_memories(session, kept, {(one.alert_id, one.row) for one in kept})
     for state in session.scalars(select(SourceState).where(SourceState.source_id.in_(heard))) if heard else ():
         # The pages that show the source look again.
         state.stamp = max(now, state.stamp + 1)
@@ -160,7 +209,7 @@ def _judge(
     known: Mapping[tuple[int, str], WatchMemory],
     now: int,
     firings: list[Firing],
-    kept: list[judgement_part_remembering.MemoryUpdate],
+    kept: list[MemoryUpdate],
 ) -> None:
     terms, told, watches = judged.terms, has_recipients(judged.alert), dict[str, tuple[AlertWatch, bool]]()
     for at, values in steps:
@@ -174,7 +223,7 @@ def _judge(
             watch, is_first = watches[group]
             fired += watch.take(at, some, is_first)
             firings += firing_rows(judged.id, told, group, fired, now)
-    kept += [judgement_part_remembering.MemoryUpdate(judged.id, group, watch) for group, (watch, _) in watches.items()]
+    kept += [MemoryUpdate(judged.id, group, watch) for group, (watch, _) in watches.items()]
 
 
 def _rows(steps: Mapping[int, Sequence[AlertStep]]) -> set[str]:

@@ -1,14 +1,19 @@
-"""What a ready-made category is: a form, and a source that is made of its answers."""
+"""A category: a form, and the template of the source that is built from its answers."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
+from urllib.parse import quote, urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tarantula.streams.sources.config_part_source_field import SourceField
+from tarantula.core import messages
+from tarantula.core.errors import TarantulaError
+from tarantula.streams.sources.config import SourceField
 from tarantula.streams.sources.request import RequestMethod, check_method
 
 CATEGORY_MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
@@ -113,3 +118,133 @@ class Category(BaseModel):
         if missing := sorted(wanted - asked):
             raise ValueError(f"The form does not ask for {', '.join(missing)}.")
         return self
+
+
+LONGEST_ANSWER = 2000
+_WORDS = re.compile(r"[\w.^=:@+-]+")
+_NUMBERS = re.compile(r"[+-]?\d+(?:\.\d+)?")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
+
+
+def source_from_answers(category: Category, answers: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of a source, its name suggested; or say what is wrong with the answers, a sentence each."""
+    said = _checked(category, answers)
+    given = {key: _meant(category, key, answer) for key, answer in said.items()}
+    url, variables = category.url, dict[str, str]()
+    for key in TEMPLATE_WORD.findall(url):
+        if _kind(category, key) is AnswerKind.ADDRESS:
+            url = url.replace(f"{{{key}}}", given[key])
+        else:
+            variables[key] = quote(given[key], safe=",")
+    # What is written otherwise in an address is written as it is in what is sent.
+    variables |= {key: given[key] for key in sorted(category.sent_words)}
+    fields = [field.model_dump(mode="json", exclude_defaults=True) for field in category.fields]
+    values = {
+        "name": ".".join(filter(None, (_slug(_filled(part, said)) for part in category.source_name.split(".")))),
+        "title": _filled(category.source_title, said),
+        "url": url,
+        "variables": variables,
+        "method": category.method if category.method != RequestMethod.GET else "",
+        "headers": category.headers,
+        "body": category.body,
+        "adapter": category.adapter,
+        "fields": _filled_in(fields, given),
+        "options": _filled_in(category.options, given),
+        "interval": category.interval,
+        "render": category.render,
+        "tags": list(category.tags),
+        "category": category.name,
+    }
+    return {key: value for key, value in values.items() if value not in ("", {}, [], False)}
+
+
+def _meant(category: Category, key: str, answer: str) -> str:
+    """Return what stands in the place of a choice, and any other answer as it is."""
+    return next((one.choices.get(answer, answer) for one in category.form if one.key == key), answer)
+
+
+def _kind(category: Category, key: str) -> AnswerKind:
+    if key == "base":
+        return AnswerKind.ADDRESS
+    return next(question.kind for question in category.form if question.key == key)
+
+
+def form_questions(category: Category) -> tuple[FormQuestion, ...]:
+    """Return what a form shows: what is asked, and where the service is, if there is one."""
+    if not category.base:
+        return category.form
+    label, where = "Address of the service", "Another one that answers in the same way, if this one has moved."
+    base = FormQuestion(
+        key="base", label=label, help=where, kind=AnswerKind.ADDRESS, default=category.base, optional=True
+    )
+    return (*category.form, base)
+
+
+def _checked(category: Category, answers: Mapping[str, str]) -> dict[str, str]:
+    asked = {question.key: question for question in form_questions(category)}
+    unasked = [key for key in answers if key not in asked]
+    places = dict[str, str]()
+    wrong = [f"{category.title} does not ask for {key[:40]}.{messages.did_you_mean(key, asked)}" for key in unasked]
+    given: dict[str, str] = {}
+    for question in asked.values():
+        try:
+            given[question.key] = _answer(question, str(answers.get(question.key, "")).strip())
+        except ValueError as error:
+            places[question.key] = str(error)
+    if wrong or places:
+        raise TarantulaError("\n".join([*wrong, *places.values()]), fields=places)
+    return {**given, "base": given.get("base", "").rstrip("/")}
+
+
+def _answer(question: FormQuestion, answer: str) -> str:
+    answer = answer or question.default
+    as_in = f" Write it as in {question.example}." if question.example else ""
+    if question.kind is AnswerKind.CHOICE:
+        as_in = f"{messages.did_you_mean(answer, question.choices)} Choose: {', '.join(question.choices)}."
+    if not answer:
+        if question.optional:
+            return ""
+        raise ValueError(f"{question.label} is missing.{as_in}")
+    if len(answer) > LONGEST_ANSWER or any(unicodedata.category(letter) == "Cc" for letter in answer):
+        raise ValueError(f"{question.label} is too long, or has signs that cannot be written.{as_in}")
+    if not _fits(question, answer):
+        raise ValueError(f"{question.label} cannot be {answer[:80]!r}.{as_in}")
+    return answer
+
+
+def _fits(question: FormQuestion, answer: str) -> bool:
+    if question.kind is AnswerKind.ADDRESS:
+        return _is_address(answer)
+    if question.kind is AnswerKind.CHOICE:
+        return answer in question.choices
+    pattern = {AnswerKind.WORD: _WORDS, AnswerKind.NUMBER: _NUMBERS}.get(question.kind)
+    return pattern is None or bool(pattern.fullmatch(answer))
+
+
+def _is_address(answer: str) -> bool:
+    try:
+        parts = urlsplit(answer)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and " " not in answer
+
+
+def _filled(template: str, given: Mapping[str, str]) -> str:
+    return TEMPLATE_WORD.sub(lambda found: given.get(found[1], found[0]), template)
+
+
+def _filled_in(values: Any, given: Mapping[str, str]) -> Any:
+    if isinstance(values, str):
+        return _filled(values, given)
+    if isinstance(values, Mapping):
+        return {key: _filled_in(value, given) for key, value in values.items()}
+    if isinstance(values, (list, tuple)):
+        return [filled for value in values if (filled := _filled_in(value, given)) != ""]
+    return values
+
+
+def _slug(text: str) -> str:
+    host = urlsplit(text).hostname if "://" in text else None
+    letters = unicodedata.normalize("NFKD", (host or text).removeprefix("www.").casefold())
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return _NOT_IN_NAMES.sub("-", plain).strip("-_")[:60]

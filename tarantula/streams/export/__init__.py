@@ -1,10 +1,14 @@
 """What was read, out again: CSV, JSON, Parquet, an Atom feed, Prometheus."""
 
 from tarantula.streams.export.atom import atom_feed
-from tarantula.streams.export.formats import StreamFormat, check_format, export_chunks
-from tarantula.streams.export.formats_part_csv_rows import csv_chunks
-from tarantula.streams.export.formats_part_json_rows import json_chunks
-from tarantula.streams.export.formats_part_parquet import parquet_chunks
+from tarantula.streams.export.formats import (
+    StreamFormat,
+    check_format,
+    csv_chunks,
+    export_chunks,
+    json_chunks,
+    parquet_chunks,
+)
 from tarantula.streams.export.prometheus import last_numbers, prometheus_text
 from tarantula.streams.export.rows import ExportQuery, select_export
 

@@ -1,21 +1,106 @@
-"""The formats in which what was read goes out."""
+"""Export formats, and the writers for CSV (RFC 4180, UTF-8), JSON (one object per line) and Parquet."""
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Callable, Iterator
 from enum import StrEnum
+from io import BytesIO, StringIO
+from typing import Any
 
 from sqlalchemy.orm import Session
 
 from tarantula.core.errors import TarantulaError
+from tarantula.store.bulk import chunks
 from tarantula.streams.export.atom import atom_feed
-from tarantula.streams.export.formats_part_csv_rows import csv_chunks
-from tarantula.streams.export.formats_part_json_rows import json_chunks
-from tarantula.streams.export.formats_part_parquet import parquet_chunks
 from tarantula.streams.export.prometheus import prometheus_text, selected_numbers
-from tarantula.streams.export.rows import ExportQuery
+from tarantula.streams.export.rows import ExportQuery, export_rows, moment_of
 from tarantula.streams.sources.retention import Grain
 from tarantula.tables.publications import Source
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_chunks(session: Session, what: ExportQuery) -> Iterator[bytes]:
+    """Yield a header and a line for each row; moments in UTC, values as they are kept."""
+    yield _lines([what.columns])
+    for some in chunks(export_rows(session, what)):
+        yield _lines((moment_of(row[0]).isoformat(), *_harmless(row[1:])) for row in some)
+
+
+def _lines(rows: Any) -> bytes:
+    written = StringIO()
+    csv.writer(written).writerows(rows)
+    return written.getvalue().encode()
+
+
+def _harmless(values: tuple[Any, ...]) -> Iterator[Any]:
+    """Let no text of a foreign page be a formula of whoever opens the file with a spreadsheet; numbers stay."""
+    for value in values:
+        is_formula = isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value)
+        yield f"'{value}" if is_formula else value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def json_chunks(session: Session, what: ExportQuery) -> Iterator[bytes]:
+    """Yield the list; values are texts, exact, and ``number`` is what they are for drawing."""
+    yield b"["
+    between = "\n"
+    for some in chunks(export_rows(session, what)):
+        lines = []
+        for row in some:
+            named = dict(zip(what.columns, (moment_of(row[0]).isoformat(), *row[1:]), strict=True))
+            lines.append(json.dumps(named, ensure_ascii=False, allow_nan=False))
+        yield (between + ",\n".join(lines)).encode()
+        between = ",\n"
+    yield b"\n]\n"
+
+
+PARQUET_GROUP_ROWS = 50_000
+"""Of one group: what is in memory at a time."""
+
+
+class _ChunkBuffer(BytesIO):
+    """What was written since somebody looked."""
+
+    def taken(self) -> bytes:
+        """Return it, and forget it; the writer goes on counting from where it was."""
+        data = self.getvalue()
+        self.seek(0)
+        self.truncate()
+        return data
+
+
+def parquet_chunks(session: Session, what: ExportQuery) -> Iterator[bytes]:
+    """Yield a file; moments are in UTC, values are texts, exact, and ``number`` is what they are for drawing."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ModuleNotFoundError as error:
+        raise TarantulaError("Parquet is written with pyarrow: pip install 'tarantula[streams]'") from error
+    schema = pyarrow.schema([(column, _type(pyarrow, column)) for column in what.columns])
+    outlet = _ChunkBuffer()
+    with parquet.ParquetWriter(pyarrow.PythonFile(outlet, mode="w"), schema) as writer:
+        for some in chunks(export_rows(session, what), PARQUET_GROUP_ROWS):
+            columns = [list(column) for column in zip(*some, strict=True)]
+            arrays = [pyarrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
+            yield outlet.taken()
+    yield outlet.taken()
+
+
+def _type(pyarrow: Any, column: str) -> Any:
+    if column in ("at", "start"):
+        return pyarrow.timestamp("us", "UTC")
+    return {"count": pyarrow.int64(), "number": pyarrow.float64()}.get(column, pyarrow.string())
 
 
 class StreamFormat(StrEnum):

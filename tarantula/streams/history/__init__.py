@@ -1,8 +1,14 @@
 """What was read, over time: events, levels of minute, hour, day, month and year built from them, and their end."""
 
-from tarantula.streams.history.events import NewEvent, StoreResult, store_events, store_events_with_result
-from tarantula.streams.history.events_part_reading import last_values, newest_events
-from tarantula.streams.history.levels_part_summing import aggregate_levels
+from tarantula.streams.history.events import (
+    NewEvent,
+    StoreResult,
+    last_values,
+    newest_events,
+    store_events,
+    store_events_with_result,
+)
+from tarantula.streams.history.levels import aggregate_levels
 from tarantula.streams.history.points import HistoryPoint, HistoryPoints, chart_points, chart_points_of, window_summary
 from tarantula.streams.history.retention import ForgottenRows, apply_retention
 from tarantula.streams.history.series import series_of, series_of_many

@@ -1,22 +1,115 @@
-"""A stretch of time, covered by what is kept of it: whole buckets where that is right, finer ones where it is not.
+"""Stored rows that cover a window: whole buckets where they are exact, finer rows where they are not.
 
-A bucket is not taken whole where the window begins or ends within it, nor while something below it is stale: so what is
-drawn is never behind, whether it was summed up or not.
+A bucket is not used whole where the window begins or ends within it, nor while something below it is stale: stale
+buckets are summarised on the fly, so a chart is never behind the events.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
 from tarantula.streams.history.buckets import EARLIEST_TIME, BucketCalendar
-from tarantula.streams.history.coverage_part_asking import query_rows
-from tarantula.streams.history.coverage_part_fresh import StaleSummaries
-from tarantula.streams.history.levels import summary_from_row
-from tarantula.streams.history.summary import ValueSummary, summarize_value
+from tarantula.streams.history.levels import StaleMark, levels_below, summaries_below, summary_from_row
+from tarantula.streams.history.summary import ValueSummary, merge_summaries, summarize_value
 from tarantula.streams.sources.retention import Grain
+
+
+def query_rows(session: Session, statement: str, *values: int) -> Sequence[Any]:
+    """Return the rows that a statement finds, in which ``?`` stands for each of the values."""
+    connection = session.connection()
+    result = connection.exec_driver_sql(_with_placeholders(statement, connection.dialect.name), values)
+    # As the driver has them: thousands of rows are not worth being made into objects first.
+    rows: Sequence[Any] = result.cursor.fetchall() if result.cursor is not None else []
+    result.close()
+    return rows
+
+
+def query_scalar(session: Session, statement: str, *values: int) -> Any:
+    """Return the first column of the first row, or nothing."""
+    found = query_rows(session, statement, *values)
+    return found[0][0] if found else None
+
+
+def grain_table(grain: Grain) -> tuple[str, str]:
+    """Return where the rows of a grain are, with a place for the series, and the column that says when."""
+    if grain is Grain.EVENT:
+        return "event WHERE series_id = ?", "at"
+    return f"level WHERE series_id = ? AND grain = {int(grain)}", "start"
+
+
+@cache
+def _with_placeholders(statement: str, dialect: str) -> str:
+    return statement if dialect == "sqlite" else statement.replace("?", "%s")
+
+
+_MARKS = "SELECT grain, start FROM stale_level WHERE series_id = ? AND start >= ? AND start < ?"
+
+LevelSummaries = dict[int, ValueSummary | None]
+"""Buckets by where they begin; ``None`` for one that nothing is in."""
+
+
+class StaleSummaries:
+    """The stale buckets of one series that are whole within a window, as they would be if they were summed up."""
+
+    def __init__(self, session: Session, series_id: int, calendar: BucketCalendar) -> None:
+        self._session = session
+        self._series_id = series_id
+        self._calendar = calendar
+        self._levels = dict[Grain, LevelSummaries]()
+
+    def of(self, grain: Grain, begin: int, end: int) -> Iterator[tuple[int, ValueSummary | None]]:
+        """Yield the buckets of a grain that begin within a window."""
+        for start, summary in self._levels.get(grain, {}).items():
+            if begin <= start < end:
+                yield start, summary
+
+    def sum_up(self, grain: Grain, begin: int, end: int) -> None:
+        """Sum up what is stale, from minutes up to a grain, and up to years where coarser ones may be needed."""
+        marks = self._marks(begin, end)
+        stale = set[int]()
+        for level in list(Grain)[1:]:
+            starts = {self._calendar.start_of(start, level) for start in stale | marks[level]}
+            buckets = [self._bucket(level, start) for start in sorted(starts) if start >= begin]
+            whole = [bucket for bucket in buckets if bucket.over_at <= end]
+            stale = {bucket.start for bucket in whole}
+            self._levels[level] = self._summed(level, whole) if whole else {}
+            if level >= grain and not stale:
+                break
+
+    def _marks(self, begin: int, end: int) -> dict[Grain, set[int]]:
+        rows = query_rows(self._session, _MARKS, self._series_id, begin, end)
+        marks = defaultdict[Grain, set[int]](set)
+        for grain, start in rows:
+            marks[Grain(grain)].add(start)
+        return marks
+
+    def _bucket(self, grain: Grain, start: int) -> StaleMark:
+        return StaleMark(self._series_id, grain, start, self._calendar.end_of(start, grain))
+
+    def _summed(self, grain: Grain, buckets: list[StaleMark]) -> LevelSummaries:
+        connection = self._session.connection()
+        if grain is Grain.MINUTE:
+            found = {bucket.start: summary for bucket, summary in summaries_below(connection, buckets)}
+            return {bucket.start: found.get(bucket.start) for bucket in buckets}
+        parts = {bucket.start: LevelSummaries() for bucket in buckets}
+        for start, row_start, summary in levels_below(connection, buckets):
+            parts[start][row_start] = summary
+        for row_start, fresh in self._levels[Grain(grain - 1)].items():
+            if (start := self._calendar.start_of(row_start, grain)) in parts:
+                parts[start][row_start] = fresh
+        return {start: _joined(sorted(rows.items())) for start, rows in parts.items()}
+
+
+def _joined(rows: Iterable[tuple[int, ValueSummary | None]]) -> ValueSummary | None:
+    summaries = [summary for _, summary in rows if summary is not None]
+    return merge_summaries(summaries) if summaries else None
+
 
 MAX_COUNTED_ROWS = 5000
 """Rows that are looked into to tell how often there was which value."""
@@ -127,3 +220,44 @@ def forgotten_before(session: Session, series_id: int) -> dict[Grain, int]:
     """Return before which moment nothing of a grain is kept."""
     rows = query_rows(session, "SELECT grain, before FROM forgotten WHERE series_id = ?", series_id)
     return {Grain(grain): before for grain, before in rows}
+
+
+class SeriesRows:
+    """The rows of one series."""
+
+    def __init__(self, session: Session, series_id: int) -> None:
+        self._session = session
+        self._series_id = series_id
+
+    def stretch(self, forgotten: Collection[Grain]) -> tuple[int, int] | None:
+        """Return from when to when there is anything; the newest event is always kept."""
+        newest = query_scalar(self._session, "SELECT max(at) FROM event WHERE series_id = ?", self._series_id)
+        if newest is None:
+            return None
+        oldest = newest
+        for grain in Grain:
+            rows, moment = grain_table(grain)
+            first = query_scalar(self._session, f"SELECT min({moment}) FROM {rows}", self._series_id)
+            oldest = oldest if first is None else min(oldest, first)
+            if grain not in forgotten:
+                break
+        return oldest, newest + 1
+
+    def rows(self, grain: Grain, begin: int, end: int, most: int) -> int:
+        """Count the rows of a grain in a window; one more than *most*, if they are more."""
+        rows, moment = grain_table(grain)
+        # In order, so that PostgreSQL goes by the index: for any few rows it would read the table from its beginning.
+        chosen = f"SELECT 1 FROM {rows} AND {moment} >= ? AND {moment} < ? ORDER BY {moment} LIMIT ?"
+        statement = f"SELECT count(*) FROM ({chosen}) AS chosen"
+        return int(query_scalar(self._session, statement, self._series_id, begin, end, most + 1))
+
+    def value_before(self, begin: int, calendar: BucketCalendar) -> str | None:
+        """Return the last value that is known from before a moment."""
+        for grain in Grain:
+            value = "value" if grain is Grain.EVENT else "last"
+            rows, moment = grain_table(grain)
+            statement = f"SELECT {value} FROM {rows} AND {moment} < ? ORDER BY {moment} DESC LIMIT 1"
+            found: str | None = query_scalar(self._session, statement, self._series_id, calendar.start_of(begin, grain))
+            if found is not None:
+                return found
+        return None

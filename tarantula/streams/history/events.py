@@ -1,4 +1,4 @@
-"""New events: rows, and what is stale above them, in the transaction of whoever stores them."""
+"""Events of series: insert new ones and mark the levels above as stale; query the newest."""
 
 from __future__ import annotations
 
@@ -8,14 +8,68 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from tarantula.store import bulk
+from tarantula.store.bulk import chunks
 from tarantula.streams.history.buckets import EARLIEST_TIME, LATEST_TIME, MINUTE
-from tarantula.streams.history.events_part_locks import lock_out_retention
-from tarantula.streams.history.levels_part_marks import StaleMark, mark_stale
+from tarantula.streams.history.levels import StaleMark, mark_stale
 from tarantula.streams.sources.retention import Grain
-from tarantula.tables.publications import Forgotten
+from tarantula.tables.publications import Event, Forgotten, Series
+
+
+def last_values(session: Session, series_ids: Iterable[int]) -> dict[int, Event]:
+    """Return the newest event of each series that has any. It is never forgotten."""
+    other = aliased(Event)
+    newest = select(func.max(other.at)).where(other.series_id == Series.id).correlate(Series).scalar_subquery()
+    found = dict[int, Event]()
+    for some in chunks(dict.fromkeys(series_ids)):
+        rows = session.scalars(
+            select(Event)
+            .select_from(Series)
+            .join(Event, (Event.series_id == Series.id) & (Event.at == newest))
+            .where(Series.id.in_(some))
+        )
+        found |= {event.series_id: event for event in rows}
+    return found
+
+
+def newest_events(
+    session: Session,
+    series_id: int,
+    begin: int | None = None,
+    end: int | None = None,
+    limit: int = 100,
+    before: int | None = None,
+) -> list[Event]:
+    """Return events of a series, the newest first: from *begin* on, before *end*.
+
+    For the next ones, give the moment of the last one that came as *before*.
+    """
+    chosen = select(Event).where(Event.series_id == series_id)
+    if begin is not None:
+        chosen = chosen.where(Event.at >= begin)
+    for limit_at in (end, before):
+        if limit_at is not None:
+            chosen = chosen.where(Event.at < limit_at)
+    return list(session.scalars(chosen.order_by(Event.at.desc()).limit(limit)))
+
+
+_FORGETTING = 0x7A7261_666F7267
+"""The number of the lock: nobody else's."""
+
+
+def lock_out_retention(connection: Connection) -> None:
+    """Until this transaction ends, what is there stays there: nobody stores below what somebody forgets."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock_shared(%s)", (_FORGETTING,))
+
+
+def lock_out_storing(connection: Connection) -> None:
+    """Until this transaction ends, no event is stored."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_FORGETTING,))
+
 
 logger = logging.getLogger(__name__)
 

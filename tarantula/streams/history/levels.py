@@ -1,21 +1,77 @@
-"""Rows of levels, as they are kept."""
+"""Levels: rows per bucket, marks of stale buckets, and their aggregation from the level below."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
+from sqlalchemy.orm import Session
 
+from tarantula.core.database import Database
 from tarantula.store import bulk
-from tarantula.streams.history.levels_part_marks import StaleMark
-from tarantula.streams.history.summary import ValueSummary, merge_summaries, summarize_values
-from tarantula.streams.history.summary_part_counted import pack_counts, unpack_counts
-from tarantula.streams.history.summary_part_numbers import format_number
+from tarantula.streams.history.buckets import BucketCalendar, calendar_of
+from tarantula.streams.history.summary import (
+    ValueSummary,
+    format_number,
+    merge_summaries,
+    pack_counts,
+    summarize_values,
+    unpack_counts,
+)
 from tarantula.streams.sources.retention import Grain
+from tarantula.tables.publications import Series, StaleLevel
+
+# A mark that is there already is locked: whoever sums it up at the same moment must not take it from under an event
+# that is not committed yet.
+_MARK = """
+    INSERT INTO stale_level (series_id, grain, start, over_at)
+    SELECT column1, column2, column3, column4 FROM ({rows}) AS given
+    WHERE true ON CONFLICT (series_id, grain, start) DO UPDATE SET over_at = excluded.over_at
+"""
+_UNMARK = """
+    DELETE FROM stale_level WHERE (series_id, grain, start) IN (SELECT column1, column2, column3 FROM ({rows}) AS given)
+"""
+_TYPES = ("integer", "smallint", "bigint", "bigint")
+
+
+class StaleMark(NamedTuple):
+    """A bucket that something below changed in."""
+
+    series_id: int
+    grain: Grain
+    start: int
+    over_at: int
+
+
+def mark_stale(connection: Connection, marks: Sequence[StaleMark]) -> None:
+    """Note that buckets are stale; always in the same order, so that two who do never wait for each other."""
+    bulk.execute_rows(connection, _MARK, sorted(set(marks)), _TYPES)
+
+
+def clear_marks(connection: Connection, marks: Sequence[StaleMark]) -> None:
+    """Note that buckets were summed up."""
+    bulk.execute_rows(connection, _UNMARK, [one[:3] for one in marks], _TYPES[:3])
+
+
+def take_stale(session: Session, now: int, most: int) -> list[StaleMark]:
+    """Return some buckets that are stale and over, all of the finest grain that has any; nobody else gets them."""
+    for grain in list(Grain)[1:]:
+        rows = session.execute(
+            select(StaleLevel.series_id, StaleLevel.start, StaleLevel.over_at)
+            .where(StaleLevel.grain == grain, StaleLevel.over_at <= now)
+            .order_by(StaleLevel.over_at)
+            .limit(most)
+            .with_for_update(skip_locked=True)
+        ).all()
+        if rows:
+            return sorted(StaleMark(series_id, grain, start, over_at) for series_id, start, over_at in rows)
+    return []
+
 
 _EVENTS = """
     SELECT wanted.column1, wanted.column2, event.value FROM ({rows}) AS wanted
@@ -105,3 +161,45 @@ def _written(one: StaleMark, summary: ValueSummary) -> tuple[Any, ...]:
         summary.last,
         pack_counts(summary.counts),
     )
+
+
+def aggregate_levels(database: Database, most: int = 1000, now: int | None = None) -> int:
+    """Sum up some of what is stale and over, in one transaction; return how many buckets, nothing if none is left.
+
+    Whoever is killed here leaves the old rows with their marks. A bucket that is not over keeps its mark until it is:
+    whoever asks for it gets it from below.
+    """
+    moment = time.time_ns() // 1000 if now is None else now
+    with database.session() as session:
+        marks = take_stale(session, moment, most)
+        if marks:
+            _aggregate(session, marks)
+    return len(marks)
+
+
+def _aggregate(session: Session, marks: Sequence[StaleMark]) -> None:
+    connection = session.connection()
+    calendars = calendars_of(session, {one.series_id for one in marks})
+    found = dict(summaries_below(connection, marks))
+    replace_levels(connection, [(one, found[one]) for one in marks if one in found])
+    remove_levels(connection, [one for one in marks if one not in found])
+    clear_marks(connection, marks)
+    if above := list(_above(marks, calendars)):
+        mark_stale(connection, above)
+
+
+def calendars_of(session: Session, series_ids: set[int]) -> dict[int, BucketCalendar]:
+    """Return in which zone the days of each series begin."""
+    calendars = dict[int, BucketCalendar]()
+    for some in bulk.chunks(sorted(series_ids)):
+        rows = session.execute(select(Series.id, Series.zone).where(Series.id.in_(some)))
+        calendars |= {identity: calendar_of(zone) for identity, zone in rows}
+    return calendars
+
+
+def _above(marks: Sequence[StaleMark], calendars: dict[int, BucketCalendar]) -> Iterator[StaleMark]:
+    for one in marks:
+        if one.grain is not Grain.YEAR and (calendar := calendars.get(one.series_id)):
+            grain = Grain(one.grain + 1)
+            start = calendar.start_of(one.start, grain)
+            yield StaleMark(one.series_id, grain, start, calendar.end_of(start, grain))

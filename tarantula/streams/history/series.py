@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
-from tarantula.core.times_part_zones import LOCALTIME_FILE
+from tarantula.core.times import LOCALTIME_FILE
 from tarantula.store.bulk import chunks
 from tarantula.tables.publications import Series
 

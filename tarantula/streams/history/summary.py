@@ -1,15 +1,100 @@
-"""Values that follow one another, summed up."""
+"""Exact summaries of consecutive values: decimal sums, counts of distinct values, minimum, maximum, first, last."""
 
 from __future__ import annotations
 
+import json
+import re
+import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
+from functools import lru_cache, reduce
 
-from tarantula.streams.history.summary_part_counted import ValueCounts, join_counts, most_frequent_value
-from tarantula.streams.history.summary_part_numbers import add_exact, divide_rounded, exact_number, format_number
 from tarantula.streams.kinds import Aggregation
+
+MAX_NUMBER_CHARS = 1000
+"""Letters: what is longer is a text that happens to consist of digits."""
+EXACT_CONTEXT = Context(prec=100_000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation])
+"""Never rounds: it would rather fail."""
+AVERAGE_CONTEXT = Context(prec=34, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""For averages, which need not end."""
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
+
+
+@lru_cache(4096)
+def exact_number(text: str) -> Decimal | None:
+    """Return the number that a value is, exactly; nothing if it is none."""
+    return Decimal(text) if len(text) <= MAX_NUMBER_CHARS and _NUMBER.fullmatch(text) else None
+
+
+def add_exact(numbers: Iterable[Decimal]) -> Decimal:
+    """Add numbers, one at least, without losing a digit."""
+    return reduce(EXACT_CONTEXT.add, numbers)
+
+
+def divide_rounded(number: Decimal, by: int) -> Decimal:
+    """Divide, to 34 digits."""
+    return AVERAGE_CONTEXT.divide(number, Decimal(by))
+
+
+def format_number(number: Decimal) -> str:
+    """Write a number in the one way: ``-3.5``, without an exponent and without zeros that say nothing."""
+    text = f"{number:f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+ValueCounts = Mapping[str, int]
+
+MAX_DISTINCT_VALUES = 200
+"""Different ones; if there are more, they are counted from below when somebody asks."""
+MAX_COUNTED_CHARS = 8000
+"""Of all of them together."""
+
+
+def can_store_counts(counts: ValueCounts) -> bool:
+    """Whether there are few enough different values to keep. More values never fit where fewer did not."""
+    return len(counts) <= MAX_DISTINCT_VALUES and sum(map(len, counts)) <= MAX_COUNTED_CHARS
+
+
+def join_counts(parts: Iterable[ValueCounts | None]) -> Counter[str] | None:
+    """Add counts up; nothing if one is not known."""
+    whole = Counter[str]()
+    for part in parts:
+        if part is None:
+            return None
+        for value, number in part.items():
+            whole[value] += number
+    return whole
+
+
+def most_frequent_value(counts: ValueCounts) -> str:
+    """Return the value that there was most often; of several, the least."""
+    most = max(counts.values())
+    return min((value for value, number in counts.items() if number == most), key=_order)
+
+
+def pack_counts(counts: ValueCounts | None) -> bytes | None:
+    """Write counts for the database; nothing if there are too many."""
+    if counts is None or not can_store_counts(counts):
+        return None
+    return zlib.compress(
+        json.dumps(dict(sorted(counts.items())), ensure_ascii=False, separators=(",", ":")).encode(), 1
+    )
+
+
+def unpack_counts(data: bytes | None) -> ValueCounts | None:
+    """Read what `packed` wrote."""
+    if data is None:
+        return None
+    read: dict[str, int] = json.loads(zlib.decompress(data))
+    return read
+
+
+def _order(value: str) -> tuple[Decimal, str]:
+    return exact_number(value) or Decimal(0), value
 
 
 @dataclass(slots=True)

@@ -12,14 +12,13 @@ from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.streams.adapters.base import ACCEPTED_TEXTS
 from tarantula.streams.history import last_values, series_of
 from tarantula.streams.ingest import memory
-from tarantula.streams.ingest.memory_part_remembered import SourceMemory
+from tarantula.streams.ingest.memory import SourceMemory
 from tarantula.streams.ingest.outcome import new_event
 from tarantula.streams.ingest.put_aside import AsideDecision
 from tarantula.streams.ingest.readings import store_and_judge
 from tarantula.streams.ingest.value_typing import typed_value
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.sources.config_part_source_field import SourceField
+from tarantula.streams.sources.config import SourceConfig, SourceField
 from tarantula.streams.values.value import Value, ValueParseError
 from tarantula.tables.publications import PutAside, Source, SourceState
 

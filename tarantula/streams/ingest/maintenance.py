@@ -12,7 +12,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.process import PeriodicJob
 from tarantula.streams import alerts, history
-from tarantula.streams.ingest.failures_part_telling import send_miss_notifications
+from tarantula.streams.ingest.failures import send_miss_notifications
 
 logger = logging.getLogger(__name__)
 

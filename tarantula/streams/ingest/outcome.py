@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 from tarantula.streams.adapters.base import DoubtfulText, SourceReading
 from tarantula.streams.history import NewEvent
-from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.sources.config_part_state import SourceStatus
-from tarantula.streams.sources.request_part_secrets import redact_secrets
+from tarantula.streams.sources.config import SourceConfig, SourceStatus
+from tarantula.streams.sources.request import redact_secrets
 from tarantula.streams.values.value import Value
 
 FieldRow = tuple[str, str]

@@ -1,9 +1,10 @@
-"""What becomes of readings, in one transaction: values, events, what is put aside, what is missing, who is told."""
+"""Ingest readings in one transaction: parse values, store events, put doubtful texts aside, update the source's state."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import count
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -12,10 +13,10 @@ from sqlalchemy.orm.attributes import flag_modified
 from tarantula.store.bulk import chunks
 from tarantula.streams.adapters.base import DoubtfulText, ReadRow, SourceReading
 from tarantula.streams.alerts import judge_all
-from tarantula.streams.history import NewEvent, series_of_many, store_events
+from tarantula.streams.history import NewEvent, series_of, series_of_many, store_events
 from tarantula.streams.ingest import memory, put_aside
 from tarantula.streams.ingest.failures import SourceStatusTracker
-from tarantula.streams.ingest.memory_part_remembered import SourceMemory
+from tarantula.streams.ingest.memory import SourceMemory
 from tarantula.streams.ingest.outcome import (
     FailedReading,
     IngestRequest,
@@ -24,14 +25,49 @@ from tarantula.streams.ingest.outcome import (
     UnchangedReading,
     new_event,
 )
-from tarantula.streams.ingest.readings_part_news_rows import EntryEvents
 from tarantula.streams.ingest.value_typing import clean_text, typed_value, widened_kind, with_guessed_kinds
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.sources.config_part_source_field import SourceField
-from tarantula.streams.sources.config_part_state import SourceStatus
+from tarantula.streams.sources.config import SourceConfig, SourceField, SourceStatus
 from tarantula.streams.values.value import Value, ValueParseError
-from tarantula.tables.publications import Source, SourceState
+from tarantula.tables.publications import Event, Source, SourceState
+
+TIEBREAK_MICROSECONDS = 10_000
+"""Microseconds within which an entry gives way to others of the same second."""
+
+
+class EntryEvents:
+    """Gives each a moment of its own."""
+
+    def __init__(self, session: Session, source_id: int, at: int) -> None:
+        self._session = session
+        self._source_id = source_id
+        self._at = at
+        self._used: set[int] = set()
+
+    def events(self, row: ReadRow, values: Mapping[str, tuple[Value, str]]) -> list[NewEvent]:
+        """Return a row's events, all at one moment that no other row has; none if it is stored already."""
+        if not values:
+            return []
+        series = series_of(self._session, self._source_id, [(key, "") for key in values])
+        first = self.moment(row)
+        stored: dict[int, dict[int, str]] = {}
+        for identity, at, value in self._session.execute(
+            select(Event.series_id, Event.at, Event.value).where(
+                Event.series_id.in_(series.values()), Event.at.between(first, first + TIEBREAK_MICROSECONDS)
+            )
+        ):
+            stored.setdefault(at, {})[identity] = value
+        wanted = {series[key, ""]: value.text for key, (value, _) in values.items()}
+        if wanted in stored.values():
+            return []
+        at = next(at for at in count(first) if at not in stored and at not in self._used)
+        self._used.add(at)
+        return [new_event(series[key, ""], at, value, text) for key, (value, text) in values.items()]
+
+    def moment(self, row: ReadRow) -> int:
+        """When it happened; nothing is read before it happens, whatever it says of itself."""
+        return self._at if row.at is None else min(int(row.at.timestamp() * 1e6), self._at)
+
 
 EMPTY_SENTENCE = "The place where it should be is empty."
 MISSING_SENTENCE = "It was not there."

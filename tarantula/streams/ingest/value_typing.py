@@ -8,10 +8,9 @@ from math import isfinite
 
 from tarantula.core.columns import storable_text
 from tarantula.streams.adapters.base import ReadRow
-from tarantula.streams.ingest.memory_part_remembered import SourceMemory
+from tarantula.streams.ingest.memory import SourceMemory
 from tarantula.streams.kinds import ValueKind
-from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.sources.config_part_source_field import SourceField
+from tarantula.streams.sources.config import SourceConfig, SourceField
 from tarantula.streams.values import guess, parse_value
 from tarantula.streams.values.value import Value, ValueParseError
 

@@ -1,4 +1,4 @@
-"""A page as a browser shows it, after some steps. The browser itself never touches the network: we ask for it."""
+"""Render a page in a browser after some steps. The browser never uses the network: every request goes through our client."""
 
 from __future__ import annotations
 
@@ -15,13 +15,66 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import canonical, is_web, origin_of, redirect_target
 from tarantula.fetch.exchange import Exchange
 from tarantula.streams.adapters.base import SourceResponse
-from tarantula.streams.picker.browser_part_stepping import take_steps, wait_until_settled
 from tarantula.streams.picker.client import PickerClient, PickerRequest
-from tarantula.streams.sources.config_part_steps import BrowserStep
-from tarantula.streams.sources.request import SourceRequest
+from tarantula.streams.sources.config import BrowserAction, BrowserStep
+from tarantula.streams.sources.request import SourceRequest, fill_variables
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Route
+
+STEP_TIMEOUT_SECONDS = 10.0
+"""Seconds for one step."""
+SETTLE_SECONDS = 5.0
+"""Seconds that scripts get to come to rest after a step."""
+
+
+async def take_steps(page: Page, steps: Sequence[BrowserStep], variables: Mapping[str, str]) -> None:
+    """Do one after the other."""
+    from playwright.async_api import Error as PlaywrightError
+    from playwright.async_api import TimeoutError as TooLate
+
+    for number, step in enumerate(steps, 1):
+        where, value = fill_variables(step.where, variables), fill_variables(step.value, variables)
+        try:
+            await _take(page, step.action, where, value)
+        except TooLate as error:
+            raise TarantulaError(
+                f"Step {number} ({step.action} {step.where[:80]}) could not be done: "
+                f"nothing fits it within {STEP_TIMEOUT_SECONDS:g} seconds."
+            ) from error
+        except PlaywrightError as error:
+            raise TarantulaError(
+                f"Step {number} ({step.action} {step.where[:80]}) could not be done: {_first_line(error)}"
+            ) from error
+        await wait_until_settled(page)
+
+
+async def wait_until_settled(page: Page) -> None:
+    """Wait until a page has come to rest, but not for ever."""
+    from playwright.async_api import Error as PlaywrightError
+
+    with suppress(PlaywrightError):
+        await page.wait_for_load_state("networkidle", timeout=SETTLE_SECONDS * 1000)
+
+
+async def _take(page: Page, action: BrowserAction, where: str, value: str) -> None:
+    patience = STEP_TIMEOUT_SECONDS * 1000
+    match action:
+        case BrowserAction.GO:
+            await page.goto(where, timeout=patience)
+        case BrowserAction.FILL:
+            await page.fill(where, value, timeout=patience)
+        case BrowserAction.CHOOSE:
+            await page.select_option(where, value, timeout=patience)
+        case BrowserAction.CLICK:
+            await page.click(where, timeout=patience)
+        case BrowserAction.WAIT:
+            await page.wait_for_selector(where, timeout=patience)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".") + "."
+
 
 RENDER_TIMEOUT_SECONDS = 60.0
 """Seconds for all of it."""
@@ -174,7 +227,3 @@ async def _keep_cookies(route: Route, exchange: Exchange) -> None:
             for morsel in SimpleCookie(value.decode("latin-1")).values():
                 cookie: Any = {"name": morsel.key, "value": morsel.value, "url": exchange.url}
                 await route.request.frame.page.context.add_cookies([cookie])
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".") + "."

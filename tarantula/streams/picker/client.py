@@ -13,8 +13,7 @@ from tarantula.fetch.client import HttpClient
 from tarantula.fetch.errors import DownloadError
 from tarantula.fetch.exchange import Exchange, FetchRequest
 from tarantula.fetch.politeness import Politeness
-from tarantula.fetch.resolver import look_up
-from tarantula.fetch.resolver_part_addresses import is_public
+from tarantula.fetch.resolver import is_public, look_up
 from tarantula.fetch.robots import MAX_ROBOTS_BYTES, MAX_ROBOTS_REDIRECTS, RobotsCache, RobotsRules, robots_url
 from tarantula.streams.sources.request import CROSS_ORIGIN_ERROR, PLAIN_GET, SourceRequest
 

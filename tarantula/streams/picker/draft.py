@@ -1,22 +1,83 @@
-"""A source while somebody puts it together: what was pointed at, what it is called, how it is followed."""
+"""Draft of a source in the picker: the picked fields, their kinds and units, the follow mode and a suggested name."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from threading import RLock
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from tarantula.core.errors import TarantulaError
 from tarantula.streams.adapters import adapter_named
 from tarantula.streams.adapters.base import SourceReading, SourceResponse, UnreadableResponse
 from tarantula.streams.kinds import Aggregation, ValueKind
-from tarantula.streams.picker.draft_part_draft_field import DraftField
 from tarantula.streams.picker.follow_modes import FollowMode, FollowPlan, follow_plans
-from tarantula.streams.picker.page_part_tree import PageTree
+from tarantula.streams.picker.page import PageTree
 from tarantula.streams.picker.pick import Pick, pick_element, title_for
-from tarantula.streams.sources.config import MOST_FIELDS, SourceConfig, parse_source
+from tarantula.streams.sources.config import MOST_FIELDS, PERSONAL_PREFIX, SourceConfig, parse_source
 from tarantula.streams.suggest import key_of
+from tarantula.streams.texts import fold_text
 from tarantula.streams.values import FieldGuess, guess
+
+LONGEST_WORD = 40
+_OTHER = re.compile(r"[^a-z0-9]+")
+_FIGURES = re.compile(r"[\d.:]+")
+_PART = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+
+def _word(text: str) -> str:
+    words = [word for word in _OTHER.split(fold_text(text)) if word]
+    return "-".join(words[:4])[:LONGEST_WORD].strip("-")
+
+
+def source_name_for(person: str, title: str, url: str) -> str:
+    """Return a name for somebody's source: ``user.ana.hoquei``."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removeprefix("www.")
+    # Where nothing has a title, the file has a name, or else the server; an address of figures is none.
+    named = (title, PurePosixPath(unquote(parts.path)).stem, "" if _FIGURES.fullmatch(host) else host.partition(".")[0])
+    word = next(filter(None, map(_word, named)), "source")
+    owner = person.lower()
+    return f"{PERSONAL_PREFIX}.{owner}.{word}" if _PART.fullmatch(owner) else word
+
+
+@dataclass(slots=True)
+class DraftField:
+    """A value, as it will be followed."""
+
+    title: str
+    text: str
+    """What it says now."""
+    guessed: FieldGuess
+    kind: ValueKind | None = None
+    """What somebody says it is; as guessed unless said."""
+    unit: str | None = None
+    """In which somebody wants it; as it is written unless said."""
+    pick: Pick | None = None
+    place: dict[str, Any] = field(default_factory=dict)
+    """Where it is, if nobody pointed at it: in a document that is no page."""
+    texts: list[str] = field(default_factory=list)
+    """What it says in every row."""
+    key: str = ""
+    """By which it is known; made of what it is called unless said."""
+    aggregation: Aggregation | None = None
+    """Which value stands for many; as usual for its kind unless said."""
+
+    @property
+    def what(self) -> ValueKind:
+        """What it is."""
+        return self.kind or self.guessed.kind
+
+    @property
+    def in_unit(self) -> str:
+        """In which unit it is kept."""
+        if self.unit is not None:
+            return self.unit
+        return self.guessed.unit if self.what == self.guessed.kind else ""
+
 
 DRAFT_NAME = "draft"
 """What a source is called while it has no name."""

@@ -1,18 +1,145 @@
-"""The ways in which what was pointed at can be followed."""
+"""Follow modes for picked elements: by place on the page, by table row, by titles, or every similar block."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
-from turbohtml import Element
+from turbohtml import Document, Element
 
-from tarantula.streams.picker.follow_modes_part_alike import find_similar_blocks
-from tarantula.streams.picker.follow_modes_part_rows import PickedCells, picked_cells
 from tarantula.streams.picker.pick import Pick
+from tarantula.streams.picker.selector import selector_for, stable_classes
 from tarantula.streams.relocate.page_text import text_of
+from tarantula.streams.relocate.tables import TableGrid, grid_of
+from tarantula.streams.texts import fold_text
+
+
+class PickedCells(NamedTuple):
+    """Where in one table everything is that was pointed at."""
+
+    table: str
+    """A selector of the table."""
+    places: list[dict[str, Any]]
+    """The columns, one for each."""
+    rows: list[int]
+    """The rows, one for each, counted from 1 below the titles."""
+    names: list[str]
+    """What these rows are called."""
+    names_a_row: bool
+    """Whether one of them is what its row is called by."""
+    all_rows: list[list[Element | None]]
+    columns: list[int]
+
+
+def picked_cells(picks: Sequence[Pick]) -> PickedCells | None:
+    """Return where in a table all of these are, or nothing if they are not all cells of one table."""
+    cells = [pick.element.closest("td, th") for pick in picks]
+    tables = {cell.closest("table") if cell is not None else None for cell in cells}
+    table = next(iter(tables)) if len(tables) == 1 else None
+    if table is None:
+        return None
+    grid = grid_of(table)
+    body = [cells for cells in grid.rows[grid.heads :] if len(set(cells)) > 1]
+    rows: list[int] = []
+    columns: list[int] = []
+    for cell in cells:
+        row = next((number for number, known in enumerate(body, 1) if cell in known), 0)
+        if cell is None or not row:
+            return None
+        rows.append(row)
+        columns.append(grid.places[cell][1])
+    naming = [_naming(body[row - 1]) for row in rows]
+    return PickedCells(
+        selector_for(table),
+        [{**_column(grid, column), **pick.taken()} for column, pick in zip(columns, picks, strict=True)],
+        rows,
+        [text_of(cell) if cell is not None else "" for cell in naming],
+        any(cell == name for cell, name in zip(cells, naming, strict=True)),
+        body,
+        columns,
+    )
+
+
+def _column(grid: TableGrid, column: int) -> dict[str, Any]:
+    titles = [fold_text(title) for title in grid.titles()]
+    if titles[column] and titles.count(titles[column]) == 1:
+        return {"column": grid.title_of(column)}
+    return {"number": column + 1} | ({"column": grid.title_of(column)} if titles[column] else {})
+
+
+def _naming(cells: Sequence[Element | None]) -> Element | None:
+    """Return the cell that names a row, as the adapter has it: the first with a letter."""
+    there = [cell for cell in cells if cell is not None and text_of(cell)]
+    return next((cell for cell in there if any(map(str.isalpha, text_of(cell)))), next(iter(there), None))
+
+
+LEAST_BLOCKS = 2
+"""Blocks that make a list."""
+LEAST_VALUES = 3
+"""Single values that make one."""
+MOST_SIBLINGS = 1000
+"""That are looked at."""
+_NEVER = frozenset(
+    {"html", "body", "head", "td", "th", "tbody", "thead", "tfoot", "table", "col", "colgroup", "option"}
+)
+
+
+class SimilarBlocks(NamedTuple):
+    """Blocks of one kind."""
+
+    css: str
+    """Selects all of them."""
+    blocks: list[Element]
+    within: list[str]
+    """Where what was pointed at is in each of them; ``:scope`` is the block itself."""
+
+
+def find_similar_blocks(elements: Sequence[Element]) -> SimilarBlocks | None:
+    """Return the blocks like the one that holds all these elements, if there are any."""
+    found = [alike for block in _around(elements) if (alike := _alike(block, elements)) is not None]
+    # The level with the most of them; a list of single values only where nothing larger repeats.
+    return max(found, key=lambda alike: (alike.within != [":scope"], len(alike.blocks)), default=None)
+
+
+def _around(elements: Sequence[Element]) -> Iterator[Element]:
+    """Yield the elements that hold all of these, from the inside."""
+    first, *others = elements
+    for candidate in (first, *(node for node in first.ancestors if isinstance(node, Element))):
+        if candidate.tag not in _NEVER and all(one == candidate or candidate in one.ancestors for one in others):
+            yield candidate
+
+
+def _alike(block: Element, elements: Sequence[Element]) -> SimilarBlocks | None:
+    parent = block.parent
+    if not isinstance(parent, Element):
+        return None
+    siblings = [node for node in parent if isinstance(node, Element) and node.tag == block.tag][:MOST_SIBLINGS]
+    if len(siblings) < LEAST_BLOCKS:
+        return None
+    classes = _common(block, siblings)
+    kin = [one for one in siblings if set(classes) <= set((one.attr("class") or "").split())]
+    within = [":scope" if one == block else selector_for(one, block) for one in elements]
+    full = [one for one in kin if all(way == ":scope" or one.select_one(way) is not None for way in within)]
+    least = LEAST_VALUES if within == [":scope"] else LEAST_BLOCKS
+    if len(full) < least or len(full) * 2 < len(kin) or block not in kin:
+        return None
+    css = f"{selector_for(parent)} > {block.tag}{''.join(f'.{name}' for name in classes)}"
+    found = _document(block).select(css)
+    # Of a list that is longer than what is read of it, its beginning.
+    chosen = found[: len(kin)] if len(siblings) == MOST_SIBLINGS else found
+    return SimilarBlocks(css, kin, within) if chosen == kin else None
+
+
+def _common(block: Element, siblings: Sequence[Element]) -> list[str]:
+    """Return the classes of a block that others have as well."""
+    owned = [(one.attr("class") or "").split() for one in siblings]
+    return [name for name in stable_classes(block) if sum(name in classes for classes in owned) >= LEAST_BLOCKS]
+
+
+def _document(element: Element) -> Document | Element:
+    return next((node for node in element.ancestors if isinstance(node, Document)), element)
 
 
 class FollowMode(StrEnum):

@@ -1,18 +1,112 @@
-"""A stranger's page that can be looked at: what it says and how it looks, and nothing that acts or asks."""
+"""The page shown in the picker: numbered elements, sanitised HTML and CSS, and its stylesheets and images."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from turbohtml import Doctype, Element, Namespace, Text
+from turbohtml import Doctype, Document, Element, Namespace, Text
 from turbohtml.clean import OnDisallowed, Policy, Sanitizer
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import is_web, resolve
-from tarantula.streams.picker.page_part_safe_css import ALLOWED_PROPERTIES, safe_css
-from tarantula.streams.picker.page_part_tree import PageTree
+from tarantula.fetch.exchange import Exchange
+from tarantula.fetch.media_types import charset_of, media_type
+from tarantula.links.charset import decode_text
+from tarantula.links.values import spans_in_css
+from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
+from tarantula.streams.adapters.documents import parse_page
+from tarantula.streams.picker.client import PickerClient, PickerRequest
+
+MOST_ELEMENTS = 40_000
+"""Elements of a page that is shown to be pointed at."""
+
+
+class PageTree:
+    """The elements of a page, each known by its number, which is its place in the order of the page."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.elements = [node for node in document.descendants if isinstance(node, Element)]
+        if len(self.elements) > MOST_ELEMENTS:
+            raise TarantulaError(
+                f"The page has {len(self.elements):,} elements, and {MOST_ELEMENTS:,} can be shown. "
+                "Give its fields by selectors, with `tarantula stream add`."
+            )
+
+    @classmethod
+    def of(cls, answer: SourceResponse) -> PageTree:
+        """Read what a server sent, as the adapters do."""
+        try:
+            return cls(parse_page(answer))
+        except UnreadableResponse as error:
+            raise TarantulaError(str(error)) from error
+
+    @cached_property
+    def _numbers(self) -> dict[Element, int]:
+        return {element: number for number, element in enumerate(self.elements)}
+
+    def element(self, number: int) -> Element:
+        """Return the element that somebody pointed at, or say that there is none."""
+        if not 0 <= number < len(self.elements):
+            raise TarantulaError("This is no element of the page. Open the page again.")
+        return self.elements[number]
+
+    def number(self, element: Element) -> int:
+        """Return the number of an element."""
+        return self._numbers[element]
+
+
+EMPTY_URL = "data:,"
+LONGEST_SHEET = 1_000_000
+"""Letters of a stylesheet that is shown."""
+
+_SIDES = ("top", "right", "bottom", "left")
+_PLAIN = """
+    align-content align-items align-self background background-color border border-collapse border-color border-radius
+    border-spacing border-style border-width bottom box-shadow box-sizing caption-side clear color column-count
+    column-gap columns cursor direction display flex flex-basis flex-direction flex-flow flex-grow flex-shrink
+    flex-wrap float font font-family font-size font-style font-variant font-weight gap grid grid-area grid-column
+    grid-row grid-template grid-template-areas grid-template-columns grid-template-rows height justify-content
+    justify-items justify-self left letter-spacing line-height list-style list-style-position list-style-type margin
+    max-height max-width min-height min-width opacity order outline overflow overflow-wrap overflow-x overflow-y
+    padding position right row-gap table-layout text-align text-decoration text-indent text-overflow text-transform
+    top transform unicode-bidi vertical-align visibility white-space width word-break word-spacing z-index
+"""
+ALLOWED_PROPERTIES = frozenset(
+    {
+        *_PLAIN.split(),
+        *(f"{part}-{side}" for part in ("margin", "padding", "border") for side in _SIDES),
+        *(f"border-{side}-{what}" for side in _SIDES for what in ("color", "style", "width")),
+    }
+)
+"""What an element may say of itself in a style attribute."""
+
+
+_ESCAPE = r"\\(?:[0-9a-fA-F]{1,6}(?:\r\n|[ \t\n\r\f])?+|.)"
+_NAME = re.compile(rf"(?<![\w\\-])(?:[\w-]++|{_ESCAPE})++(?=\()|@(?:[\w-]++|{_ESCAPE})++", re.DOTALL)
+"""What a function or a rule is called, where letters may be written as their numbers."""
+
+
+def safe_css(text: str) -> str:
+    """Return a stylesheet that refers to nothing; what the policy of the page forbids is not even asked for."""
+    text = _undisguised(text[:LONGEST_SHEET])
+    pieces: list[str] = []
+    done = 0
+    for start, end in spans_in_css(text):
+        pieces += (text[done:start], EMPTY_URL)
+        done = end
+    return "".join((*pieces, text[done:]))
+
+
+def _undisguised(text: str) -> str:
+    """Take their names from functions and rules that are written so that nobody sees what they are called."""
+    return _NAME.sub(lambda name: "x" if "\\" in name[0] else name[0], text) if "\\" in text else text
+
 
 NUMBER_ATTRIBUTE = "data-tarantula"
 """The attribute that carries an element's number."""
@@ -182,3 +276,63 @@ def _field(element: Element) -> None:
 
 def _doctype(tree: PageTree) -> str:
     return "<!doctype html>" if any(isinstance(node, Doctype) for node in tree.document.children) else ""
+
+
+Part = TypeVar("Part")
+
+LARGEST_IMAGE_BYTES = 2_000_000
+"""Bytes."""
+PART_TIMEOUT_SECONDS = 15.0
+"""Seconds for one sheet or image."""
+IMAGE_TYPES = frozenset(
+    f"image/{kind}" for kind in ("png", "gif", "jpeg", "webp", "avif", "bmp", "svg+xml", "x-icon", "vnd.microsoft.icon")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PickerPage:
+    """One page, with what is needed to show it and to read it."""
+
+    answer: SourceResponse
+    tree: PageTree
+    page: SafePage
+    allow_private: bool
+    """Whether its sheets and images may be at private addresses, as it is itself."""
+
+    @classmethod
+    def at(cls, answer: SourceResponse, *, allow_private: bool) -> PickerPage:
+        """Make a page ready to be looked at."""
+        # Twice the same page: one to read values of, one that is used up when it is made safe.
+        shown = safe_page(PageTree.of(answer), answer.url)
+        return cls(answer, PageTree.of(answer), shown, allow_private)
+
+    async def sheet(self, number: int, visitor: PickerClient) -> str:
+        """Return one of its stylesheets, without what it would load."""
+        sheet = _one_of(self.page.sheets, number)
+        if not sheet.url:
+            return sheet.text
+        exchange = await self._ask(visitor, sheet.url, LONGEST_SHEET, "text/css")
+        if media_type(exchange.get(b"content-type")) != "text/css":
+            raise TarantulaError("This is no stylesheet.")
+        return safe_css(decode_text(exchange.body, charset_of(exchange.get(b"content-type")))[0])
+
+    async def image(self, number: int, visitor: PickerClient) -> tuple[bytes, str]:
+        """Return one of its images, and its type."""
+        exchange = await self._ask(visitor, _one_of(self.page.images, number), LARGEST_IMAGE_BYTES, "image/*")
+        kind = media_type(exchange.get(b"content-type"))
+        if kind not in IMAGE_TYPES:
+            raise TarantulaError("This is no image.")
+        return exchange.body, kind
+
+    async def _ask(self, visitor: PickerClient, url: str, largest: int, accept: str) -> Exchange:
+        wanted = PickerRequest(url, self.allow_private, largest, PART_TIMEOUT_SECONDS, accept=accept)
+        exchange = await visitor.get(wanted)
+        if exchange.status != 200:
+            raise TarantulaError(f"The server answered {exchange.status}.")
+        return exchange
+
+
+def _one_of(known: Sequence[Part], number: int) -> Part:
+    if not 0 <= number < len(known):
+        raise TarantulaError("There is nothing at this address.")
+    return known[number]

@@ -16,7 +16,7 @@ from tarantula.streams.adapters import adapter_named
 from tarantula.streams.adapters.base import SourceReading, SourceResponse, UnreadableResponse
 from tarantula.streams.ingest.outcome import FailedReading, UnchangedReading
 from tarantula.streams.reading.visits import FollowedSource, StreamVisit
-from tarantula.streams.sources.config_part_state import SourceStatus
+from tarantula.streams.sources.config import SourceStatus
 
 logger = logging.getLogger(__name__)
 

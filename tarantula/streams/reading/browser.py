@@ -25,11 +25,10 @@ from tarantula.browser.renderer import SKIPPED_RESOURCES, browser_response, clos
 from tarantula.core.urls import canonical, is_web, origin_of, server_of
 from tarantula.engine.component import Component
 from tarantula.fetch.errors import DownloadError, InvalidResponse
-from tarantula.fetch.resolver_part_addresses import is_public
+from tarantula.fetch.resolver import is_public
 from tarantula.streams.reading.answers import redirect_location
-from tarantula.streams.sources.config_part_steps import BrowserAction, BrowserStep
-from tarantula.streams.sources.request_part_secrets import redact_secrets
-from tarantula.streams.sources.request_part_variables import fill_variables
+from tarantula.streams.sources.config import BrowserAction, BrowserStep
+from tarantula.streams.sources.request import fill_variables, redact_secrets
 
 if TYPE_CHECKING:
     from tarantula.fetch.exchange import Exchange

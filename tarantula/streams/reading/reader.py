@@ -1,6 +1,6 @@
-"""Whoever reads streams: the sources and when they are due, the servers and whose turn it is, what became of it all.
+"""Reader of streams: due sources, server queues and results, as the Scrapy components need them.
 
-To the Scrapy components it is what a collection is to them while an item is collected.
+To the Scrapy components it is what a collection is while an item is collected. `PollReader` reads one source once.
 """
 
 from __future__ import annotations
@@ -12,23 +12,26 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+from sqlalchemy.orm import Session
+
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.politeness import Politeness
-from tarantula.scope.servers_part_server_settings import ServerSettings
-from tarantula.store.leases_part_reader_leases import ReaderLeases
+from tarantula.publications.servers import effective_server_settings
+from tarantula.scope.servers import ServerSettings
+from tarantula.store.leases import ReaderLeases
 from tarantula.streams.adapters.base import SourceReading
 from tarantula.streams.ingest.outcome import FailedReading, IngestRequest, IngestResult, UnchangedReading
+from tarantula.streams.ingest.readings import ingest_reading
 from tarantula.streams.reading.answers import ReadAttempt
-from tarantula.streams.reading.servers import VisitQueue
-from tarantula.streams.reading.servers_part_delays import ServerDelays
-from tarantula.streams.reading.servers_part_servers_on_lease import ServerLeaseManager
-from tarantula.streams.reading.source_changes import SourceTable, SourceTableChanges
-from tarantula.streams.reading.visits import FollowedSource, StreamVisit
-from tarantula.streams.reading.visits_part_due import MICROSECONDS_PER_SECOND, DueHeap, spread_late
+from tarantula.streams.reading.servers import ServerDelays, ServerLeaseManager, VisitQueue
+from tarantula.streams.reading.source_changes import NO_PUBLICATION, SourceTable, SourceTableChanges, followed_source
+from tarantula.streams.reading.visits import MICROSECONDS_PER_SECOND, DueHeap, FollowedSource, StreamVisit, spread_late
 from tarantula.streams.reading.writer import ReadingGroupResult, ReadingWriter
-from tarantula.streams.sources.config_part_state import SourceStatus
+from tarantula.streams.sources.config import SourceStatus
+from tarantula.streams.sources.registry import get
+from tarantula.tables.publications import Source, SourceState
 
 LEASE_LEAD_MICROSECONDS = 2 * MICROSECONDS_PER_SECOND
 """How long before a source is due its server is asked for."""
@@ -283,3 +286,69 @@ class StreamReader:
     def _go_by(self, settings: dict[str, ServerSettings]) -> None:
         self._excluded = frozenset(name for name, own in settings.items() if own.excluded)
         self._delays.own = {name: own.delay for name, own in settings.items() if own.delay is not None}
+
+
+class _StaticSourceTable(SourceTable):
+    """A table in which nothing ever changes."""
+
+    def look(self, session: Session) -> SourceTableChanges:
+        """Nothing is new."""
+        return SourceTableChanges()
+
+
+class PollReader(StreamReader):
+    """Reads one source, under the same rules as whoever reads them all, and leaves what came of it to be looked at."""
+
+    def __init__(self, installation: Config, database: Database, name: str) -> None:
+        super().__init__(installation, database)
+        self._name = name
+        self._table = _StaticSourceTable()
+        self.attempt: ReadAttempt | None = None
+        """What came of it."""
+
+    def begin(self, loop: AbstractEventLoop, on_work: Callable[[], None]) -> None:
+        """Be ready to read it."""
+        super().begin(loop, on_work)
+        with self.database.reading() as session:
+            source = get(session, self._name)
+            followed = followed_source(source, session.get_one(SourceState, source.id))
+            settings = effective_server_settings(session.connection(), NO_PUBLICATION)
+        self.is_reading, self.is_done = True, followed is None
+        if followed is not None:
+            followed.due_at, followed.validators = 0, {}
+            self._apply(SourceTableChanges(new=[followed], settings=settings))
+            self.tick()
+
+    async def keep(self, attempt: ReadAttempt) -> IngestResult | None:
+        """Leave it to be looked at."""
+        self.attempt, self.is_done = attempt, True
+        return None
+
+    def _refuse(self, source: FollowedSource, why: FailedReading) -> None:
+        visit = StreamVisit(source.key, source.url, source.server, [source])
+        self.attempt, self.is_done = ReadAttempt(visit, source, why, self.now()), True
+
+    def _hear(self, news: ReadingGroupResult) -> None:
+        news.is_reading = news.changes = None
+        super()._hear(news)
+
+
+class _DryRunRollback(Exception):
+    """Nothing is to be kept."""
+
+
+def ingest_polled(database: Database, attempt: ReadAttempt, *, is_dry: bool) -> IngestResult:
+    """Keep what a poll read, or only say what would be kept."""
+    kept: list[IngestResult] = []
+    try:
+        with database.session() as session:
+            source = session.get_one(Source, attempt.source.id)
+            read = attempt.source
+            kept.append(ingest_reading(session, source, read.config, attempt.outcome, attempt.at, read.revision))
+            # Whoever reads it has another memory of it, and looks anew.
+            source.revision += 1
+            if is_dry:
+                raise _DryRunRollback
+    except _DryRunRollback:
+        pass
+    return kept[0]

@@ -1,13 +1,17 @@
-"""Whose turn it is: one visit at a time to a server, and none before its pause is over or while others have it."""
+"""Servers of visits: one visit at a time to each, the pauses between visits, and the leases shared with collectors."""
 
 from __future__ import annotations
 
+from asyncio import AbstractEventLoop, Future
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+from tarantula.fetch.politeness import Politeness
+from tarantula.store.leases import Lease
 from tarantula.streams.reading.visits import FollowedSource, StreamVisit, VisitKey
+from tarantula.streams.reading.writer import ReadingGroupResult, ReadingWriter
 
 IDLE_LEASE_SECONDS = 3.0
 """Seconds for which a server on lease is kept though nothing is expected there."""
@@ -185,3 +189,118 @@ def _is_idle(turn: ServerVisitQueue, now: float) -> bool:
     if turn.not_before - now > 2 * IDLE_LEASE_SECONDS:
         return True
     return not turn.expected and not turn.waiting and now - turn.idle_since >= IDLE_LEASE_SECONDS
+
+
+class ServerDelays(Mapping[str, float]):
+    """The longest that a source wants at each server, or what was decided for the server."""
+
+    def __init__(self) -> None:
+        self.own: dict[str, float] = {}
+        """Those of servers that have one of their own."""
+        self._wanted: dict[str, dict[int, float]] = {}
+        self._longest: dict[str, float] = {}
+
+    def note(self, source: FollowedSource) -> None:
+        """Take note of what a source wants."""
+        self._wanted.setdefault(source.server, {})[source.id] = source.config.delay
+        self._longest[source.server] = max(self._longest.get(source.server, 0.0), source.config.delay)
+
+    def forget(self, source: FollowedSource) -> None:
+        """Forget what a source wanted."""
+        wanted = self._wanted.get(source.server, {})
+        if wanted.pop(source.id, None) == self._longest.get(source.server):
+            self._longest.pop(source.server, None)
+            if wanted:
+                self._longest[source.server] = max(wanted.values())
+        if not wanted:
+            self._wanted.pop(source.server, None)
+
+    def __getitem__(self, server: str) -> float:
+        return self.own[server] if server in self.own else self._longest[server]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({*self.own, *self._longest})
+
+    def __len__(self) -> int:
+        return len({*self.own, *self._longest})
+
+    def __contains__(self, server: object) -> bool:
+        return server in self.own or server in self._longest
+
+
+LEASE_RETRY_SECONDS = 0.5
+"""Seconds between two tries at a server that others have."""
+LEASE_REQUEST_SECONDS = 3.0
+"""Seconds between two words to them."""
+
+
+class ServerLeaseManager:
+    """Has each server on lease for as long as there is something to visit there, and no longer."""
+
+    def __init__(
+        self,
+        turns: VisitQueue,
+        politeness: Politeness,
+        keeper: ReadingWriter,
+        loop: AbstractEventLoop,
+        on_work: Callable[[], None],
+    ) -> None:
+        self._turns = turns
+        self._politeness = politeness
+        self._keeper = keeper
+        self._loop = loop
+        self._on_work = on_work
+        self._wished: dict[str, float] = {}
+
+    def look(self) -> None:
+        """See which servers are needed, and which are not any more."""
+        now = self._loop.time()
+        self.give_back(self._turns.idle(now))
+        wanted = self._turns.wanted(now)
+        if wanted:
+            for turn in wanted:
+                turn.is_asked = True
+                turn.wanted_since = turn.wanted_since or now
+            asked = self._keeper.take({turn.name: self._politeness.pause(turn.name) for turn in wanted})
+            asked.add_done_callback(lambda future: self._taken(wanted, future))
+        self._wish(
+            [turn for turn in wanted if turn.waiting and now - (turn.wanted_since or now) >= LEASE_RETRY_SECONDS], now
+        )
+
+    def hear(self, news: ReadingGroupResult) -> None:
+        """Take in which servers were lost, and which are wanted by others."""
+        now = self._loop.time()
+        for server in news.lost:
+            self._turns.lose(server, now)
+        for server in news.contested:
+            turn = self._turns.at(server)
+            turn.contested_at = turn.contested_at or now
+
+    def give_back(self, turns: Iterable[ServerVisitQueue]) -> None:
+        """Let others have those that nobody is visiting."""
+        now = self._loop.time()
+        held = [turn for turn in turns if turn.is_held and turn.visiting is None]
+        if held:
+            self._keeper.give_back(
+                {turn.name: max(turn.not_before - now, 0.0) for turn in held},
+                {turn.name: now - turn.visited_at for turn in held if turn.visited_at is not None},
+            )
+            for turn in held:
+                self._turns.lose(turn.name, now)
+
+    def _taken(self, asked: list[ServerVisitQueue], future: Future[list[Lease]]) -> None:
+        now = self._loop.time()
+        for turn in asked:
+            turn.is_asked, turn.ask_again = False, now + LEASE_RETRY_SECONDS
+        if future.cancelled() or future.exception() is not None:
+            return
+        for lease in future.result():
+            self._turns.hold(lease.server, now + lease.wait)
+        self._on_work()
+
+    def _wish(self, turns: list[ServerVisitQueue], now: float) -> None:
+        names = [turn.name for turn in turns if now - self._wished.get(turn.name, 0.0) >= LEASE_REQUEST_SECONDS]
+        if names:
+            self._wished = {name: at for name, at in self._wished.items() if now - at < LEASE_REQUEST_SECONDS}
+            self._wished.update(dict.fromkeys(names, now))
+            self._keeper.wish(names)

@@ -12,12 +12,12 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.errors import TarantulaError
 from tarantula.publications import servers
-from tarantula.scope.servers_part_server_settings import ServerSettings
+from tarantula.scope.servers import ServerSettings
 from tarantula.store.bulk import chunks
-from tarantula.streams.ingest.memory_part_remembered import SourceMemory
+from tarantula.streams.ingest.memory import SourceMemory
 from tarantula.streams.ingest.outcome import IngestResult
 from tarantula.streams.reading.visits import FollowedSource
-from tarantula.streams.sources.config_part_state import SourceStatus
+from tarantula.streams.sources.config import SourceStatus
 from tarantula.streams.sources.registry import validated_config
 from tarantula.tables.publications import Source, SourceState
 

@@ -19,9 +19,8 @@ from sqlalchemy.orm import Session
 
 from tarantula.store.commit_group import GroupCommitThread, resolve_future
 from tarantula.store.errors import is_database_away, is_lost_race
-from tarantula.store.leases_part_reader_leases import ReaderLeases
-from tarantula.store.leases_part_server_leases import Lease
-from tarantula.store.liveness_part_collectors import lock_collector
+from tarantula.store.leases import Lease, ReaderLeases
+from tarantula.store.liveness import lock_collector
 from tarantula.streams.ingest.outcome import IngestRequest, IngestResult
 from tarantula.streams.ingest.readings import ingest_readings
 from tarantula.streams.reading.source_changes import SourceTable, SourceTableChanges

@@ -1,17 +1,172 @@
-"""What there is to see of an element, for remembering it and for comparing."""
+"""Fingerprint of an element: its paths, labels, neighbours and the shape of its texts, stored between readings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
+from statistics import median
+from typing import Any, Self
 
 from turbohtml import Document, Element, Node, Text
 from turbohtml.query import escape_identifier
 
-from tarantula.streams.relocate.fingerprint_part_known import ElementFingerprint, marks_in
-from tarantula.streams.relocate.fingerprint_part_shape import shape_of
 from tarantula.streams.relocate.labels import ElementLabels, LabelledPage
 from tarantula.streams.relocate.page_text import INVISIBLE_TAGS, LONGEST_LABEL, as_label, text_of
+from tarantula.streams.texts import fold_text
+
+WORDS_SHAPE = "a"
+"""The shape of a text without numbers, or with too much around them."""
+LONGEST_SHAPE = 40
+LONGEST_UNIT_SHAPE = 6
+FEW_NUMBERS = 5
+"""Numbers, of which nobody knows yet how far they go."""
+LEAST_SLACK = 1.0
+"""By how much any number may differ from those before: small counts go up and down."""
+_DATES = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{2,4}")
+_NUMBERS = re.compile(r"\d{1,3}(?:[ \u00a0\u202f'’]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)*")
+_SIGNS = re.compile(r"^[+\-−–±▲▼△▽↑↓]+|\s+")
+
+
+def shape_of(text: str) -> str:
+    """Return ``9€`` of ``€ 1.234,56``, ``9:9`` of ``14:05``, ``a`` of words; nothing of nothing."""
+    if not text:
+        return ""
+    if len(text) > 10 * LONGEST_SHAPE:
+        return WORDS_SHAPE
+    numbered = _NUMBERS.sub("9", _DATES.sub("9/9/9", text))
+    bare = _SIGNS.sub("", fold_text(numbered))
+    if "9" not in bare:
+        return WORDS_SHAPE if any(letter.isalnum() for letter in bare) else bare[:LONGEST_SHAPE]
+    if bare.count("9") == 1:
+        # A unit may stand on either side of its number.
+        bare = "9" + bare.replace("9", "").lstrip("+-−–")
+    return bare if len(bare) <= LONGEST_SHAPE else WORDS_SHAPE
+
+
+def shape_fits(shape: str, known: Iterable[str], *, loosely: bool) -> bool:
+    """Whether a text may be one of those that were there: its unit may come or go only where words agree.
+
+    Where there were words, there may be anything.
+    """
+    return any(one in (shape, WORDS_SHAPE) or (loosely and _differ_by_unit(shape, one)) for one in known)
+
+
+def _differ_by_unit(first: str, second: str) -> bool:
+    short, long = sorted((first, second), key=len)
+    is_unit = long.count("9") == 1 and len(long) <= LONGEST_UNIT_SHAPE and ":" not in long
+    return short == "9" and long.startswith("9") and is_unit
+
+
+def number_in(text: str) -> float | None:
+    """Return the first number of a text, near enough to tell whether it is a usual one."""
+    found = _NUMBERS.search(text[:400])
+    if found is None:
+        return None
+    written = re.sub(r"[ \u00a0\u202f'’]", "", found[0])
+    marks = [mark for mark in written if mark in ".,"]
+    if len(marks) > 1 and marks[-1] == marks[0]:
+        written = written.replace(marks[0], "")
+    elif marks:
+        whole, _, part = written.rpartition(marks[-1])
+        written = f"{re.sub('[.,]', '', whole)}.{part}"
+    sign = -1 if text[: found.start()].rstrip().endswith(("-", "−", "–")) else 1
+    try:
+        return sign * float(written[:300])
+    except ValueError:
+        return None
+
+
+def is_usual(number: float, past: Sequence[float], width: float = 1.0) -> bool:
+    """Whether a number is where such numbers were, and not far outside."""
+    if not past:
+        return True
+    ordered = sorted(past)
+    edge = len(ordered) // 20
+    low, high, middle = ordered[edge], ordered[-1 - edge], median(ordered)
+    slack = width * max(3 * (high - low), abs(middle) * (0.5 if len(ordered) < FEW_NUMBERS else 0.25), LEAST_SLACK)
+    return low - slack <= number <= high + slack
+
+
+MOST_SHAPES = 4
+MOST_NUMBERS = 30
+MARK_POSITIONS = ("term", "aria", "before", "after")
+"""Where words stand that say which value it is, the surest first."""
+
+
+@dataclass(slots=True)
+class ElementFingerprint:
+    """One element, as it was when it was read last."""
+
+    last: str = ""
+    shapes: list[str] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
+    """The last ones, to tell which are usual."""
+    labels: ElementLabels = field(default_factory=dict)
+    tag: str = ""
+    own: str = ""
+    """Its id, classes and the names in its attributes, as one text."""
+    names: list[str] = field(default_factory=list)
+    """Selectors of its id, its attributes or its classes that fit nothing else."""
+    paths: list[str] = field(default_factory=list)
+    """By the places of all above it, and from the nearest above that has a name of its own."""
+    near: list[list[str]] = field(default_factory=list)
+    """Words before it and words after it, the nearest first."""
+    rivals: list[str] = field(default_factory=list)
+    """Texts of the same shape that stood near."""
+    twins: int = 0
+    """How many elements beside it have the same shape."""
+    shared: bool = False
+    """Whether another value near had the very same words."""
+    about: list[str] = field(default_factory=list)
+    """The title of the page, and its first heading."""
+    language: str = ""
+    landmark: str = ""
+    """Whether it stands in the page's margin: ``aside``, ``nav``, ``footer``."""
+    strayed: bool = False
+    """Whether it was found where its selector does not lead."""
+    doubted: list[str] = field(default_factory=list)
+    """The last text that was doubted, and the way to it: somebody may say that it was right."""
+    day: int = 0
+    """When all this was looked at last, in days."""
+
+    @classmethod
+    def of(cls, remembered: dict[str, Any]) -> Self:
+        """Take what was remembered."""
+        return cls(**{name: value for name, value in remembered.items() if name in cls.__slots__})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is to be remembered."""
+        return {name: value for name in self.__slots__ if (value := getattr(self, name))}
+
+    def saw(self, text: str) -> None:
+        """Remember a text that was read."""
+        shape = shape_of(text)
+        if shape not in self.shapes:
+            self.shapes = [*self.shapes, shape][-MOST_SHAPES:]
+        if text != self.last and shape.count("9") == 1 and (number := number_in(text)) is not None:
+            self.numbers = [*self.numbers, float(f"{number:.6g}")][-MOST_NUMBERS:]
+        self.last = text
+
+    @property
+    def marks(self) -> list[str]:
+        """The words that say which value it is: its row and column, or what is beside it and of which part it is."""
+        return marks_in(self.labels)
+
+    @property
+    def around(self) -> list[str]:
+        """All words around it."""
+        return [word for words in self.near for word in words]
+
+
+def marks_in(labels: ElementLabels) -> list[str]:
+    """Return the words that say which value it is."""
+    if "row" in labels:
+        return [labels[where] for where in ("row", "column") if where in labels]
+    beside = next((labels[where] for where in MARK_POSITIONS if where in labels), "")
+    return list(dict.fromkeys(filter(None, (labels.get("column"), beside, labels.get("group")))))
+
 
 TextReader = Callable[[Element], str]
 """How the text of an element is taken; nothing if there is none."""

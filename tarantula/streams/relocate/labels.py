@@ -8,8 +8,7 @@ from itertools import islice
 from turbohtml import Document, Element, Node, Text
 
 from tarantula.streams.relocate.page_text import LONGEST_LABEL, as_label, strings_of, text_of
-from tarantula.streams.relocate.tables import TableGrid, grid_of
-from tarantula.streams.relocate.tables_part_cells import column_titles, contains_any, row_title, title_above
+from tarantula.streams.relocate.tables import TableGrid, column_titles, contains_any, grid_of, row_title, title_above
 
 ElementLabels = dict[str, str]
 """Words by where they stand: row, column, above (the column's title), term, aria, before, after, group, headings."""

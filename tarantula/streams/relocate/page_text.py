@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from turbohtml import Element, Node, Text
 
-from tarantula.streams.texts_part_words import fold_text
+from tarantula.streams.texts import fold_text
 
 INVISIBLE_TAGS = frozenset({"script", "style", "template", "noscript", "head", "svg"})
 LONGEST_LABEL = 80

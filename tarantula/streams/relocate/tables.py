@@ -1,13 +1,16 @@
-"""A table as it is seen: cells in rows and columns, those that are wide or high in each of their places."""
+"""HTML tables as grids of cells: row and column titles, and which table of a page has given titles."""
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import islice
 
-from turbohtml import Element
+from turbohtml import Document, Element
 
-from tarantula.streams.relocate.page_text import as_label, text_of
+from tarantula.streams.relocate.page_text import as_label, as_title, text_of
+from tarantula.streams.selectors import select_css
+from tarantula.streams.texts import fold_text
 
 CELL_TAGS = frozenset({"td", "th"})
 MOST_TABLE_ROWS = 5000
@@ -128,3 +131,101 @@ def _plain_head(rows: list[list[Element | None]]) -> int:
 
 def _has_digit(text: str) -> bool:
     return any(letter.isdigit() for letter in text)
+
+
+def row_title(grid: TableGrid, cell: Element, values: frozenset[Element]) -> str:
+    """Return the words that a row begins with; its number, if it is only numbered; nothing if they are a value."""
+    row, column = grid.places[cell]
+    number = ""
+    for other in grid.rows[row]:
+        if other is None or other is cell:
+            continue
+        if contains_any(other, values):
+            return number
+        text = text_of(other)
+        if title := as_label(text):
+            return title
+        if other.tag == "th" or (not number and text.rstrip("ºª.)").isdigit() and len(text) < 5):
+            number = text[:20]
+        if grid.places[other][1] >= column:
+            break
+    first = grid.rows[row][0]
+    return number if first is not None and first.tag == "th" else ""
+
+
+def column_titles(grid: TableGrid, cell: Element) -> tuple[str, str]:
+    """Return the words right above a column, and those above them."""
+    row, column = grid.places[cell]
+    if row < grid.heads:
+        return "", ""
+    *above, title = grid.titles_of(column) or [""]
+    return as_title(title), as_title(" ".join(above))
+
+
+def title_above(element: Element) -> str:
+    """Return the words above a value in rows that are no table: those of the first row, if it has as many parts."""
+    node = element
+    for _ in range(2):
+        row = node.parent
+        rows = row.parent if isinstance(row, Element) else None
+        if (
+            not isinstance(row, Element)
+            or not isinstance(rows, Element)
+            or row.tag in CELL_TAGS
+            or rows.tag in CELL_TAGS
+        ):
+            return ""
+        parts, first = _elements(row), next(iter(_elements(rows)), row)
+        texts = [text_of(part) for part in _elements(first)] if first is not row else []
+        titles = [as_title(text) if not any(map(str.isdigit, text)) else "" for text in texts]
+        if len(parts) > 1 and len(titles) == len(parts) and all(titles) and first.tag == row.tag:
+            return titles[parts.index(node)]
+        node = row
+    return ""
+
+
+def contains_any(element: Element, values: frozenset[Element]) -> bool:
+    """Whether one of some values is in an element, or is it."""
+    return any(value is element or element in value.ancestors for value in values)
+
+
+def _elements(parent: Element) -> list[Element]:
+    return [child for child in parent.children if isinstance(child, Element)]
+
+
+MOST_TABLES = 200
+"""Of a page, among which the one with the titles is looked for."""
+
+
+def find_table(document: Document, selector: str, titles: AbstractSet[str], rows: AbstractSet[str]) -> TableGrid | str:
+    """Return the table that a selector fits, or the only one with all the titles; or say why there is none."""
+    fitting = select_css(document, selector)[:MOST_TABLES] if selector else []
+    chosen = [table for element in fitting if (table := _table_at(element)) is not None]
+    if not titles and not rows:
+        return grid_of(chosen[0]) if len(chosen) == 1 else f"The selector fits {len(chosen) or 'no'} tables, not one."
+    for tables in (chosen, document.select("table")[:MOST_TABLES]):
+        grids = [grid for table in tables if _has(grid := grid_of(table), titles, rows)]
+        if len(grids) == 1:
+            return grids[0]
+        if len(grids) > 1:
+            return f"{len(grids)} tables on the page have these titles. Give a selector that fits one."
+    return grid_of(chosen[0]) if len(chosen) == 1 else "No table on the page has all these titles."
+
+
+def _table_at(element: Element) -> Element | None:
+    return element if element.tag == "table" else element.select_one("table") or element.closest("table")
+
+
+def _has(grid: TableGrid, titles: AbstractSet[str], rows: AbstractSet[str]) -> bool:
+    if not titles <= {fold_text(title) for title in grid.titles()}:
+        return False
+    return not rows or rows <= {fold_text(row_name(cells, None)) for cells in grid.rows}
+
+
+def row_name(cells: list[Element | None], column: int | None) -> str:
+    """Return the name of a row: what is in a column, or else its first words."""
+    if column is not None:
+        cell = cells[column] if column < len(cells) else None
+        return text_of(cell) if cell is not None else ""
+    texts = [text_of(cell) for cell in cells if cell is not None]
+    return next((text for text in texts if any(map(str.isalpha, text))), next(iter(texts), ""))

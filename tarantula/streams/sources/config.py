@@ -1,14 +1,17 @@
-"""The one model of a source, behind the commands, the API and the pages."""
+"""The configuration model of a source, used by commands, API and pages: name, URL, fields, interval, browser steps, status."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
@@ -18,23 +21,164 @@ from pydantic import (
 
 from tarantula.core import messages
 from tarantula.core.errors import TarantulaError
+from tarantula.core.times import parse_duration
 from tarantula.core.urls import canonical, is_web
 from tarantula.publications.fields import AddressesField, TextField, at_least, more_than_zero
-from tarantula.streams.sources.config_part_interval import IntervalSeconds
-from tarantula.streams.sources.config_part_names import check_source_name
-from tarantula.streams.sources.config_part_source_field import FROZEN_MODEL, SourceField
-from tarantula.streams.sources.config_part_steps import STORED_CONTEXT, BrowserStep
+from tarantula.streams.kinds import Aggregation, ValueKind
 from tarantula.streams.sources.request import (
+    SECRET_PLACEHOLDER,
     RequestMethod,
     SourceRequest,
     build_request,
     check_body,
     check_headers,
     check_method,
+    fill_variables,
+    is_secret,
 )
-from tarantula.streams.sources.request_part_secrets import SECRET_PLACEHOLDER, is_secret
-from tarantula.streams.sources.request_part_variables import fill_variables
 from tarantula.streams.sources.retention import Retention
+
+LONGEST_SOURCE_NAME = 200
+PERSONAL_PREFIX = "user"
+"""The first part of the names of people's own sources: ``user.ana.hoquei``."""
+_PART = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+
+def check_source_name(name: str) -> str:
+    """Return a hierarchical name, in small letters, or say what is wrong with it."""
+    lower = name.strip().lower()
+    if len(lower) > LONGEST_SOURCE_NAME or not all(_PART.fullmatch(part) for part in lower.split(".")):
+        raise ValueError(
+            f"{name[:80]!r} is not the name of a source. Write words of letters, digits, - and _, "
+            "with dots between them, as weather.lisboa."
+        )
+    return lower
+
+
+SHORTEST_INTERVAL_SECONDS = 1.0
+"""Seconds."""
+LONGEST_INTERVAL_SECONDS = 366 * 86400
+INTERVAL_ERROR = "The interval has to be between a second and a year: write seconds, or 30s, 5m, 2h, 1d."
+
+
+def _read_interval(value: object) -> object:
+    """Read seconds, or as people write them: 5m."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return _duration(str(value))
+
+
+def _duration(text: str) -> float:
+    try:
+        return float(parse_duration(text) or 0)
+    except ValueError:
+        raise ValueError(INTERVAL_ERROR) from None
+
+
+def _check_interval(seconds: float) -> float:
+    if not SHORTEST_INTERVAL_SECONDS <= seconds <= LONGEST_INTERVAL_SECONDS:
+        raise ValueError(INTERVAL_ERROR)
+    return seconds
+
+
+IntervalSeconds = Annotated[float, BeforeValidator(_read_interval), AfterValidator(_check_interval)]
+
+
+class SourceStatus(StrEnum):
+    """What became of the last readings."""
+
+    NEW = "new"
+    """Not read yet."""
+    READ = "read"
+    MISSING = "missing"
+    """Something that is wanted was not on the page."""
+    DOUBTFUL = "doubtful"
+    """What was found was put aside."""
+    UNREACHED = "unreached"
+    """Its server did not answer, or not with the page."""
+    REFUSED = "refused"
+    """robots.txt, or a rule, forbids it."""
+
+
+STORED_CONTEXT = {"stored": True}
+"""The context in which what was stored is read: it is not asked again whether it makes sense."""
+
+
+class BrowserAction(StrEnum):
+    """What can be done."""
+
+    GO = "go"
+    """To an address."""
+    FILL = "fill"
+    """Something into a field."""
+    CHOOSE = "choose"
+    """One of a list."""
+    CLICK = "click"
+    WAIT = "wait"
+    """Until something is there."""
+
+
+class BrowserStep(BaseModel):
+    """One of them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    action: BrowserAction
+    where: str = ""
+    """A CSS selector, or an address to go to."""
+    value: str = ""
+    """What is filled in or chosen; {words} in braces stand for variables."""
+
+    @model_validator(mode="after")
+    def _says_where(self, info: ValidationInfo) -> Self:
+        if not self.where.strip() and info.context != STORED_CONTEXT:
+            what = "an address" if self.action is BrowserAction.GO else "a CSS selector"
+            raise ValueError(f"A step that is to {self.action} has to say where: write {what} behind it.")
+        return self
+
+
+FROZEN_MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+_KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
+
+
+def _check_key(key: str) -> str:
+    if not _KEY.fullmatch(key):
+        raise ValueError(
+            f"{key[:80]!r} is not the key of a field. Write small letters, digits and _, beginning with a letter."
+        )
+    return key
+
+
+class SourceField(BaseModel):
+    """One value that a source has, or that each of its rows has."""
+
+    model_config = FROZEN_MODEL
+
+    key: Annotated[str, AfterValidator(_check_key)]
+    """By which it is known: small letters, digits and _."""
+    title: TextField = ""
+    """What people call it."""
+    kind: ValueKind | None = None
+    """What it is; told from its texts unless said."""
+    unit: str = ""
+    """In which it is kept: a currency as EUR, a unit of measure as km/h."""
+    aggregation: Aggregation | None = None
+    """Which value stands for many; as usual for its kind unless said."""
+    place: dict[str, Any] = Field(default_factory=dict)
+    """Where it is, as the adapter wants it told."""
+
+    @model_validator(mode="after")
+    def _has_a_unit_that_is_known(self, info: ValidationInfo) -> Self:
+        from tarantula.streams.values import check_unit
+
+        if self.unit and self.kind is not None and info.context != STORED_CONTEXT:
+            try:
+                check_unit(self.unit, self.kind)
+            except TarantulaError as error:
+                raise ValueError(str(error)) from None
+        return self
+
 
 MOST_FIELDS = 100
 

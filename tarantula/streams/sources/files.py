@@ -11,7 +11,7 @@ import tomli_w
 
 from tarantula.core.errors import TarantulaError
 from tarantula.streams.sources.config import SourceConfig, parse_source
-from tarantula.streams.sources.request_part_secrets import is_secret
+from tarantula.streams.sources.request import is_secret
 
 KEY = "source"
 

@@ -12,14 +12,18 @@ from sqlalchemy.orm import Session, defer
 
 from tarantula.core import messages
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
-from tarantula.streams.sources.config import SourceConfig, load_stored_source, parse_source
-from tarantula.streams.sources.config_part_names import PERSONAL_PREFIX
-from tarantula.streams.sources.config_part_state import SourceStatus
-from tarantula.streams.texts_part_words import fold_text
+from tarantula.streams.sources.config import (
+    PERSONAL_PREFIX,
+    SourceConfig,
+    SourceStatus,
+    load_stored_source,
+    parse_source,
+)
+from tarantula.streams.texts import fold_text
 from tarantula.tables.publications import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
 
 if TYPE_CHECKING:
-    from tarantula.streams.ingest.type_change_part_rereading import ParsedTexts
+    from tarantula.streams.ingest.type_change import ParsedTexts
 
 ProgressCallback = Callable[[int, int], None]
 """Hears how many are done, and of how many."""

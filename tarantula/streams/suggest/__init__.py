@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from tarantula.streams.adapters.base import SourceResponse
-from tarantula.streams.suggest.suggestions import suggest_json, suggest_xml
-from tarantula.streams.suggest.suggestions_part_of_entries import suggest_calendar, suggest_feed
-from tarantula.streams.suggest.suggestions_part_of_tables import suggest_csv, suggest_tables
-from tarantula.streams.suggest.suggestions_part_suggestion import FieldSuggestion, SuggestionGroup, key_of
+from tarantula.streams.suggest.suggestions import (
+    FieldSuggestion,
+    SuggestionGroup,
+    key_of,
+    suggest_calendar,
+    suggest_csv,
+    suggest_feed,
+    suggest_json,
+    suggest_tables,
+    suggest_xml,
+)
 
 __all__ = ["FieldSuggestion", "SuggestionGroup", "key_of", "suggest"]
 

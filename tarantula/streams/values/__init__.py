@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from tarantula.streams.values.display import format_value
 from tarantula.streams.values.guess import FieldGuess, guess_field
-from tarantula.streams.values.numbers_part_histories import informative_texts
+from tarantula.streams.values.numbers import informative_texts
 from tarantula.streams.values.parser import parse_value
-from tarantula.streams.values.units import convert_unit, convertible_units
-from tarantula.streams.values.units_part_checking import check_unit
+from tarantula.streams.values.units import check_unit, convert_unit, convertible_units
 
 __all__ = [
     "FieldGuess",

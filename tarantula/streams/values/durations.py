@@ -8,8 +8,7 @@ from decimal import Decimal
 
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.values.normalization import quote_text
-from tarantula.streams.values.numbers import canonical_number, numeral_value
-from tarantula.streams.values.numbers_part_multipliers import shift_decimal
+from tarantula.streams.values.numbers import canonical_number, numeral_value, shift_decimal
 from tarantula.streams.values.numerals import find_numeral
 from tarantula.streams.values.time_words import COUNT_WORDS, UNIT_MONTHS, UNIT_SECONDS
 from tarantula.streams.values.value import Value, ValueParseError

@@ -11,11 +11,10 @@ from tarantula.streams.kinds import Aggregation, ValueKind, default_aggregation
 from tarantula.streams.values import currencies
 from tarantula.streams.values.money import common_currency
 from tarantula.streams.values.normalization import LONGEST_RAW_TEXT, normalize_text
-from tarantula.streams.values.numbers_part_multipliers import split_multiplier
+from tarantula.streams.values.numbers import split_multiplier
 from tarantula.streams.values.numerals import find_numeral
-from tarantula.streams.values.parser import parse_value
-from tarantula.streams.values.parser_part_urls import is_url_text
-from tarantula.streams.values.quantities_part_measures import measure_beside
+from tarantula.streams.values.parser import is_url_text, parse_value
+from tarantula.streams.values.quantities import measure_beside
 from tarantula.streams.values.unit_table import UNIT_GROUPS
 from tarantula.streams.values.value import Value, ValueParseError
 

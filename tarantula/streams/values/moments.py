@@ -1,22 +1,125 @@
-"""Dates and times, as moments."""
+"""Parse moments: date and time of day with time zone, ISO 8601, Unix time, and times relative to now."""
 
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from datetime import time as time_of_day
 from decimal import Decimal
+from typing import NamedTuple
 
 from tarantula.streams.kinds import ValueKind
-from tarantula.streams.values.dates import parse_date
-from tarantula.streams.values.dates_part_other_languages import parse_other_language
-from tarantula.streams.values.moments_part_clocks import TimeOfDay, find_time_of_day
-from tarantula.streams.values.moments_part_relative import parse_relative
+from tarantula.streams.values import durations
+from tarantula.streams.values.dates import parse_date, parse_other_language
 from tarantula.streams.values.normalization import quote_text
 from tarantula.streams.values.numbers import canonical_number
-from tarantula.streams.values.time_words import DATE_LABELS, NOW_WORDS
+from tarantula.streams.values.time_words import DATE_LABELS, NOW_WORDS, UNIT_MONTHS, ZONE_MINUTES
 from tarantula.streams.values.value import Value, ValueParseError
+
+_ZONE = (
+    r"(?:\s?\(?(?P<zone>(?:utc|gmt)\s?[+-]\d{1,2}(?::?\d\d)?|[+-]\d\d:?\d\d|"
+    + "|".join(sorted(ZONE_MINUTES, key=len, reverse=True))
+    + r")\)?(?![^\W_]))?"
+)
+_BEGIN = r"(?:(?<=\s)|^|(?<=\dt)|(?<=,)|(?<=\())(?:(?:às|as|at|à|um|pelas|a)\s)?"
+_PATTERNS = tuple(
+    re.compile(_BEGIN + pattern + _ZONE + r"(?![\w:])", re.IGNORECASE)
+    for pattern in (
+        r"(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:[.,](?P<fraction>\d{1,9}))?)?"
+        r"(?:\s?(?P<half>[ap])\.?\s?m\b\.?|\s?(?:uhr|hrs?|horas|h)\b)?",
+        r"(?P<hour>\d{1,2})\s?h\s?(?P<minute>[0-5]\d)(?:\s?m(?:in)?)?(?:\s?(?P<second>[0-5]\d)\s?s)?",
+        r"(?P<hour>\d{1,2})\.(?P<minute>[0-5]\d)\s?(?:uhr|h|horas)",
+        r"(?P<hour>\d{1,2})\s?(?:(?P<half>[ap])\.?\s?m\b\.?|uhr\b|horas\b|h\b)",
+    )
+)
+_OFFSET = re.compile(r"(?:utc|gmt)?\s?([+-])(\d{1,2}):?(\d\d)?", re.IGNORECASE)
+
+
+class TimeOfDay(NamedTuple):
+    """A time of day."""
+
+    time: time
+    zone: tzinfo | None
+    rest: str
+    """The text without it."""
+    halves: bool
+    """Whether it is written with am or pm."""
+
+
+def find_time_of_day(text: str) -> TimeOfDay | None:
+    """Return the time of day that a text has, or nothing; a time that does not exist is none."""
+    for pattern in _PATTERNS:
+        if match := pattern.search(text):
+            found = _time(match.groupdict())
+            if found is None:
+                return None
+            rest = f"{text[: match.start()]} {text[match.end() :]}"
+            return TimeOfDay(
+                found, parse_zone(match["zone"]), rest.strip(" ,;-()|·•"), bool(match.groupdict().get("half"))
+            )
+    return None
+
+
+def _time(parts: dict[str, str | None]) -> time | None:
+    hour = int(parts["hour"] or 0)
+    if half := (parts.get("half") or "").casefold():
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half == "p" else 0)
+    if hour > 23:
+        return None
+    fraction = (parts.get("fraction") or "")[:6].ljust(6, "0")
+    return time(hour, int(parts.get("minute") or 0), int(parts.get("second") or 0), int(fraction))
+
+
+def parse_zone(written: str | None) -> tzinfo | None:
+    """Return the time zone of a writing: WEST, +01:00, UTC-3."""
+    if not written:
+        return None
+    if (minutes := ZONE_MINUTES.get(written.casefold())) is not None:
+        return timezone(timedelta(minutes=minutes))
+    match = _OFFSET.fullmatch(written)
+    if match is None:
+        return None
+    minutes = int(match[2]) * 60 + int(match[3] or 0)
+    return timezone(timedelta(minutes=-minutes if match[1] == "-" else minutes)) if minutes <= 14 * 60 else None
+
+
+_ABOUT = r"(?:cerca de|aproximadamente|about|around|approximately|etwa|environ|quase)?\s*"
+_PAST = re.compile(rf"(?:há|ha|faz|vor|il y a)\s+{_ABOUT}(.+)|{_ABOUT}(.+?)\s+(?:atrás|atras|ago)", re.IGNORECASE)
+_FUTURE = re.compile(rf"(?:daqui a|dentro de|in|em|dans)\s+{_ABOUT}(.+)", re.IGNORECASE)
+_MONTHS = re.compile(r"(\d{1,4})\s?([^\W\d_]+)")
+
+
+def parse_relative(text: str, now: datetime) -> datetime | None:
+    """Return the moment that a text tells from now; None if it does not do so."""
+    text = text.strip(" .")
+    if match := _PAST.fullmatch(text):
+        return _moved(match[1] or match[2], now, -1)
+    if match := _FUTURE.fullmatch(text):
+        return _moved(match[1], now, 1)
+    return None
+
+
+def _moved(amount: str, now: datetime, direction: int) -> datetime | None:
+    amount = re.sub(r"\s(?:atrás|atras)$", "", amount)
+    amount = durations.count_to_digits(amount)
+    if (match := _MONTHS.fullmatch(amount)) and match[2].casefold() in UNIT_MONTHS:
+        return _months(now, direction * int(match[1]) * UNIT_MONTHS[match[2].casefold()])
+    seconds = durations.sum_duration_parts(amount)
+    if seconds is None or seconds < 0:
+        return None
+    return now + direction * timedelta(microseconds=int(seconds * 1_000_000))
+
+
+def _months(now: datetime, months: int) -> datetime:
+    year, month = divmod(now.year * 12 + now.month - 1 + months, 12)
+    if not 1 <= year <= 9999:
+        raise OverflowError
+    return now.replace(year=year, month=month + 1, day=min(now.day, monthrange(year, month + 1)[1]))
+
 
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)\s?(Z|[+-]\d\d(?::?\d\d)?)?)?", re.IGNORECASE

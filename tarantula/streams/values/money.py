@@ -12,10 +12,15 @@ from tarantula.streams.kinds import ValueKind
 from tarantula.streams.values import currencies
 from tarantula.streams.values.currencies import Currency
 from tarantula.streams.values.normalization import normalize_text, quote_text, text_after_word
-from tarantula.streams.values.numbers import canonical_number, numeral_value
-from tarantula.streams.values.numbers_part_multipliers import Multiplier, shift_decimal, split_multiplier
+from tarantula.streams.values.numbers import (
+    Multiplier,
+    canonical_number,
+    numeral_value,
+    shift_decimal,
+    split_multiplier,
+)
 from tarantula.streams.values.numerals import Numeral, find_numeral
-from tarantula.streams.values.quantities_part_measures import check_no_ordinal
+from tarantula.streams.values.quantities import check_no_ordinal
 from tarantula.streams.values.units import split_unit
 from tarantula.streams.values.value import Value, ValueParseError
 

@@ -1,25 +1,162 @@
-"""Numbers, in whatever way they are written."""
+"""Decide which number a numeral means, from multipliers such as "million" and from the number format of earlier texts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 from math import log10
+from typing import NamedTuple
 
 from tarantula.streams.kinds import ValueKind
-from tarantula.streams.values.normalization import quote_text
-from tarantula.streams.values.numbers_part_histories import NumberStyle, number_style
-from tarantula.streams.values.numbers_part_multipliers import Multiplier, shift_decimal
-from tarantula.streams.values.numerals import Numeral
-from tarantula.streams.values.numerals_part_formats import (
+from tarantula.streams.values.normalization import normalize_text, quote_text
+from tarantula.streams.values.numerals import (
+    ANY_FORMAT,
+    Numeral,
     NumeralReading,
     decimal_marks,
+    find_numeral,
     has_decimals,
     is_unambiguous,
     numeral_readings,
     separators_in,
 )
 from tarantula.streams.values.value import ValueParseError
+
+
+class Multiplier(NamedTuple):
+    """How many zeros a word adds, and which decimal mark its language has, if that is known."""
+
+    zeros: int
+    mark: str = ""
+    only_with: str = ""
+    """The decimal mark without which the word means another number: a French billion has twelve zeros."""
+
+
+_WORDS: dict[str, Multiplier] = {
+    r"mil\s+milh(?:ões|oes|ão|ao)": Multiplier(9, ","),
+    r"mil\s+(?:M(?=\s?€|\s?EUR\b)|millones)": Multiplier(9, ","),
+    r"mil": Multiplier(3, ","),
+    r"milh(?:ões|oes|ão|ao)": Multiplier(6, ","),
+    r"bilh(?:ões|oes|ão|ao)": Multiplier(9, ","),
+    r"bili(?:ões|oes|ão|ao)": Multiplier(12, ","),
+    r"trilh(?:ões|oes|ão|ao)": Multiplier(12, ","),
+    r"thousand": Multiplier(3, "."),
+    r"millionen|millones|mio\.?": Multiplier(6, ","),
+    r"millions?": Multiplier(6),
+    r"milliarden?|milliards?|mrd\.?|mds?": Multiplier(9, ","),
+    r"billionen": Multiplier(12, ","),
+    r"billions?": Multiplier(9, ".", only_with="."),
+    r"trillions?": Multiplier(12, ".", only_with="."),
+    r"tausend|tsd\.?": Multiplier(3, ","),
+    r"lakhs?": Multiplier(5, "."),
+    r"crores?": Multiplier(7, "."),
+}
+_LETTERS: dict[str, Multiplier] = {
+    "k": Multiplier(3), "K": Multiplier(3), "M": Multiplier(6), "B": Multiplier(9, "."), "bn": Multiplier(9, "."),
+    "Bn": Multiplier(9, "."), "BN": Multiplier(9, "."),
+}  # fmt: skip
+_LETTERS_OF_MONEY: dict[str, Multiplier] = {
+    "m": Multiplier(6, "."), "mn": Multiplier(6, "."), "tn": Multiplier(12, "."), "T": Multiplier(12, "."),
+    "Cr": Multiplier(7, "."),
+}  # fmt: skip
+_EACH = tuple(_WORDS.values())
+_WORD = re.compile("|".join(rf"({word})(?![^\W\d_])" for word in _WORDS), re.IGNORECASE)
+_LETTER = re.compile(r"([kKM]|[Bb]n|BN|B|mn?|tn|T|Cr)(?=$|[\s€$£¥).,;]|EUR\b|USD\b|CHF\b)")
+
+
+def split_multiplier(after: str, kind: ValueKind) -> tuple[Multiplier | None, str]:
+    """Return what multiplies a number, by what stands after it, and the rest."""
+    if not after:
+        return None, after
+    text = after.lstrip()
+    if match := _WORD.match(text):
+        return _EACH[(match.lastindex or 1) - 1], text[match.end() :]
+    if kind is not ValueKind.QUANTITY and (match := _LETTER.match(text)):
+        letters = _LETTERS | _LETTERS_OF_MONEY if kind is ValueKind.MONEY else _LETTERS
+        if match[1] in letters:
+            return letters[match[1]], text[match.end() :]
+    return None, after
+
+
+def shift_decimal(number: Decimal, zeros: int) -> Decimal:
+    """Move the decimal mark, exactly."""
+    sign, digits, exponent = number.as_tuple()
+    return Decimal((sign, digits, int(exponent) + zeros))
+
+
+MOST_HISTORY_TEXTS = 200
+"""Of a longer history the last ones are looked at."""
+MOST_REMEMBERED_TEXTS = 12
+
+
+class NumberStyle(NamedTuple):
+    """What a history tells."""
+
+    formats: int = ANY_FORMAT
+    """In which formats all its numbers may be, as bits; none if it contradicts itself."""
+    wholes: tuple[float, float] | None = None
+    """Of how many digits, as logarithms, its numbers without any mark are: the fewest and the most."""
+
+
+UNKNOWN_STYLE = NumberStyle()
+
+
+class _Proof(NamedTuple):
+    formats: int
+    strictly: int
+    size: float | None
+    """The logarithm of a number without marks."""
+
+
+def number_style(history: Sequence[str]) -> NumberStyle:
+    """Return what a history tells of the format of numbers."""
+    return _told(tuple(history[-MOST_HISTORY_TEXTS:])) if history else UNKNOWN_STYLE
+
+
+@lru_cache(4096)
+def _told(history: tuple[str, ...]) -> NumberStyle:
+    proofs = [proof for proof in map(_proof, history) if proof is not None]
+    loosely = strictly = ANY_FORMAT
+    for proof in proofs:
+        loosely &= proof.formats
+        strictly &= proof.strictly
+    sizes = [proof.size for proof in proofs if proof.size is not None]
+    return NumberStyle(strictly or loosely, (min(sizes), max(sizes)) if sizes else None)
+
+
+@lru_cache(16384)
+def _proof(text: str) -> _Proof | None:
+    try:
+        found = find_numeral(normalize_text(text))
+    except ValueParseError:
+        return None
+    formats = strictly = 0
+    for reading in numeral_readings(found.body):
+        if found.exponent is not None and not has_decimals(reading, found.body):
+            continue  # No number with marks of thousands stands before an exponent.
+        formats |= reading.formats
+        strictly |= reading.strictly
+    whole = not separators_in(found.body) and int(found.body)
+    return _Proof(formats, strictly, log10(whole) if whole else None) if formats else None
+
+
+def informative_texts(history: Sequence[str], text: str, most: int = MOST_REMEMBERED_TEXTS) -> list[str]:
+    """Return the few texts that tell as much as the whole history: the oldest that proves nothing is forgotten first.
+
+    Where all prove something the oldest is forgotten, so that a page may change its ways.
+    """
+    texts = [*(earlier for earlier in history if earlier != text), text]
+    while len(texts) > most:
+        texts.remove(next((earlier for earlier in texts[:-1] if not _proves(earlier)), texts[0]))
+    return texts
+
+
+def _proves(text: str) -> bool:
+    proof = _proof(text)
+    return proof is not None and len(decimal_marks(proof.formats)) == 1
+
 
 CLEAR_MARGIN_DECADES = 2.0
 """How many times ten one number has to be nearer than the other."""

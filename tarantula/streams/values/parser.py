@@ -1,19 +1,44 @@
-"""One text, read as what its field is."""
+"""Parse one text as a value of its field's kind; URLs and words are parsed here, other kinds in their modules."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
+from tarantula.core import urls
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.values.durations import parse_duration_text
 from tarantula.streams.values.moments import parse_moment
 from tarantula.streams.values.money import parse_money
 from tarantula.streams.values.normalization import normalize_text, quote_text
-from tarantula.streams.values.parser_part_urls import parse_url
-from tarantula.streams.values.quantities import parse_number, parse_percentage
-from tarantula.streams.values.quantities_part_quantities import parse_quantity
+from tarantula.streams.values.quantities import parse_number, parse_percentage, parse_quantity
 from tarantula.streams.values.value import Value, ValueParseError
+
+LONGEST_URL = 4_000
+_ABSOLUTE = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
+_BARE = re.compile(r"www\.[^\s/]+\.[^\s/.]{2,}(?:/\S*)?", re.IGNORECASE)
+
+
+def is_url_text(text: str) -> bool:
+    """Whether a text is an address by itself."""
+    return len(text) <= LONGEST_URL and (_ABSOLUTE.fullmatch(text) or _BARE.fullmatch(text)) is not None
+
+
+def parse_url(text: str, base_url: str) -> Value:
+    """Read an address; one that is relative is told from the page it stands on."""
+    written = text[: LONGEST_URL + 1].strip()
+    if not written or len(text) > LONGEST_URL:
+        raise ValueParseError("No address is there." if not written else "The address is too long.")
+    if any(letter.isspace() for letter in written):
+        raise ValueParseError(f"{quote_text(written)} is not an address: it has spaces.")
+    if _BARE.fullmatch(written):
+        written = f"https://{written}"
+    address = urls.resolve(base_url, written) if base_url else urls.canonical(written)
+    if address is None or not urls.is_web(address):
+        raise ValueParseError(f"{quote_text(written)} is not an address of the web.")
+    return Value(ValueKind.URL, address)
+
 
 LONGEST_WORDS_TEXT = 20_000
 """Characters of a text that is words."""

@@ -1,18 +1,69 @@
-"""Whole numbers, decimals and percentages."""
+"""Parse integers, decimals, percentages, and quantities with a unit of measure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 
+from tarantula.core.errors import TarantulaError
 from tarantula.streams.kinds import ValueKind
-from tarantula.streams.values.normalization import quote_text
-from tarantula.streams.values.numbers import canonical_number, numeral_value, require_integer
-from tarantula.streams.values.numbers_part_multipliers import shift_decimal, split_multiplier
+from tarantula.streams.values import currencies
+from tarantula.streams.values.normalization import normalize_text, quote_text, text_after_word
+from tarantula.streams.values.numbers import (
+    canonical_number,
+    numeral_value,
+    require_integer,
+    shift_decimal,
+    split_multiplier,
+)
 from tarantula.streams.values.numerals import Numeral, find_numeral
-from tarantula.streams.values.quantities_part_measures import check_no_ordinal, check_same_measure, measure_beside
+from tarantula.streams.values.unit_table import TEMPERATURE_UNITS
+from tarantula.streams.values.units import canonical_unit, convert_unit, split_unit
 from tarantula.streams.values.value import Value, ValueParseError
+
+_ENDS = re.compile(r"[\s.,;:)*!]*")
+_ORDINAL = re.compile(r"(?:\.?\s?[ºª](?!\s?[CFKcf]\b)|st|nd|rd|th|er|ère|[eè]me|e|nde?|te[rn]?)(?![^\W_])")
+
+
+def check_no_ordinal(found: Numeral) -> None:
+    """Say that a number is a place in an order, if it is."""
+    alone = not found.before and found.after.strip() == "."
+    if _ORDINAL.match(found.after) or alone:
+        raise ValueParseError(
+            f"{quote_text(found.body + found.after)} is a place in an order, which is text. "
+            "A regular expression can choose its digits."
+        )
+
+
+def measure_beside(found: Numeral) -> str:
+    """Return the currency or the unit that is named right beside a number, or nothing."""
+    _, after = split_multiplier(found.after, ValueKind.DECIMAL)
+    for currency in (currencies.currency_at_end(found.before)[0], currencies.currency_at_start(after)[0]):
+        if currency is not None:
+            return currency.codes[0]
+    unit, rest = split_unit(after)
+    return unit if _ENDS.fullmatch(rest) else ""
+
+
+def check_same_measure(found: Numeral, history: Sequence[str]) -> str:
+    """Return what is named beside a number, or say that the numbers before it counted something else."""
+    named = measure_beside(found) if found.after or found.before else ""
+    if named:
+        before = {earlier for text in history if (earlier := _measure_of(text))}
+        if before and named not in before:
+            raise ValueParseError(f"It is in {named}, and those before it are in {', '.join(sorted(before))}.")
+    return named
+
+
+@lru_cache(16384)
+def _measure_of(text: str) -> str:
+    try:
+        return measure_beside(find_numeral(normalize_text(text)))
+    except ValueParseError:
+        return ""
+
 
 _PERCENT = re.compile(r"\s*(?P<sign>%|‰)|\s*(?:por cento|percent|per cent|prozent|pour cent)\b", re.IGNORECASE)
 _SHARES = ("", "%", "‰")
@@ -66,3 +117,47 @@ def parse_percentage(text: str, history: Sequence[str]) -> Value:
     if (sign and sign["sign"] == "‰") or found.before.endswith("‰"):
         number = shift_decimal(number, -1)
     return Value(ValueKind.PERCENTAGE, canonical_number(number), number, "%" if sign or before else "")
+
+
+_NO_UNIT = ("", *"(),.;:*|·•-!")
+"""What may follow a number that has no unit."""
+_DEGREE_SIGN = re.compile(r"[°º](?!\s?[CFK]\b)")
+
+
+def parse_quantity(text: str, unit: str, history: Sequence[str]) -> Value:
+    """Read a number with its unit, or without one if it is in the unit of the field."""
+    found = find_numeral(text)
+    times, rest = split_multiplier(found.after, ValueKind.QUANTITY)
+    if found.in_parentheses:
+        raise ValueParseError(f"{quote_text(text)} is in parentheses, and may be below zero or not.")
+    field = _usual(unit)
+    named, _ = _named(rest, unit, field)
+    if not named and (rest.lstrip()[:1] not in _NO_UNIT or _is_money(found.before, rest)):
+        raise ValueParseError(f"{quote_text(text)} has no unit of measure that is known.")
+    if named and not field:
+        check_same_measure(found, history)
+    number = numeral_value(found, ValueKind.QUANTITY, history, times)
+    if named and field and named != field:
+        number = convert_unit(number, named, field)
+    return Value(ValueKind.QUANTITY, canonical_number(number), number, named)
+
+
+def _usual(unit: str) -> str:
+    try:
+        return canonical_unit(unit) if unit else ""
+    except TarantulaError as error:
+        raise ValueParseError(str(error)) from None
+
+
+def _named(rest: str, unit: str, field: str) -> tuple[str, str]:
+    named, left = split_unit(rest)
+    stripped = rest.strip()
+    if field in (*TEMPERATURE_UNITS, "deg", "degree") and _DEGREE_SIGN.match(stripped):
+        return field, stripped[1:]
+    if not named and unit and (after := text_after_word(rest, unit)) is not None:
+        return field, after
+    return named, left
+
+
+def _is_money(before: str, rest: str) -> bool:
+    return currencies.currency_at_end(before)[0] is not None or currencies.currency_at_start(rest)[0] is not None

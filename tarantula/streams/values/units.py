@@ -1,4 +1,4 @@
-"""Units of measure: told from their writing, and converted exactly."""
+"""Units of measure: recognise them, validate a field's unit, and convert exactly between units."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import did_you_mean
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.values import currencies
 from tarantula.streams.values.currencies import currency_code
+from tarantula.streams.values.time_words import UNIT_SECONDS
 from tarantula.streams.values.unit_table import UNCONVERTIBLE_UNITS, UNIT_GROUPS
 from tarantula.streams.values.value import ValueParseError
 
@@ -146,3 +149,24 @@ def _decimal(number: Fraction) -> Decimal:
             rest //= factor
     context = Context(prec=400 if rest == 1 else SIGNIFICANT_DIGITS)
     return context.divide(Decimal(number.numerator), Decimal(number.denominator))
+
+
+def check_unit(unit: str, kind: ValueKind = ValueKind.QUANTITY) -> str:
+    """Return the unit of a field in its usual writing, or say that it does not exist, and which ones are near."""
+    written = unit.strip()
+    if not written:
+        return ""
+    if kind is ValueKind.QUANTITY:
+        return canonical_unit(written)
+    if kind is ValueKind.MONEY:
+        return _currency(written)
+    if kind is ValueKind.DURATION and written.casefold() not in UNIT_SECONDS:
+        raise TarantulaError(f"{written[:40]!r} is not a unit of time. Write s, min, h or d.")
+    return written
+
+
+def _currency(written: str) -> str:
+    if (code := currencies.currency_code(written)) is not None:
+        return code
+    near = did_you_mean(written.upper()[:10], sorted(currencies.CURRENCY_CODES))
+    raise TarantulaError(f"{written[:40]!r} is not a currency.{near} Write its code, as EUR.")

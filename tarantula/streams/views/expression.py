@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tarantula.streams.views.cells_part_summary import WindowSummary
+from tarantula.streams.views.cells import WindowSummary
 
 MAX_FORMULA_CHARS = 500
 MAX_FORMULA_DEPTH = 40

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tarantula.streams.texts_part_words import fold_text
+from tarantula.streams.texts import fold_text
 from tarantula.streams.views.cells import ViewCell, ViewRecord, ViewTrack
 from tarantula.streams.views.config import AT, ROW, ViewCondition, ViewConfig, ViewOperator
 

@@ -1,30 +1,99 @@
-"""What a view shows, taken from what was read: only of sources that whoever looks may see."""
+"""Project a view: load what it shows in a window, limited to the sources that the person may see."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.streams import history
+from tarantula.streams.adapters.rows import LONGEST_ROW_NAME
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.sources.config_part_source_field import SourceField
-from tarantula.streams.sources.config_part_state import SourceStatus
-from tarantula.streams.views.cells import ViewCell, ViewColumn, ViewRecord, format_result
-from tarantula.streams.views.cells_part_summary import WindowSummary
-from tarantula.streams.views.config import ViewConfig, ViewKind, ViewPart, WindowFunction
-from tarantula.streams.views.config_part_fitting import TIME_KINDS, misfit_reason
+from tarantula.streams.sources.config import SourceConfig, SourceField, SourceStatus
+from tarantula.streams.views.cells import ViewCell, ViewColumn, ViewRecord, ViewTrack, WindowSummary, format_result
+from tarantula.streams.views.config import TIME_KINDS, ViewConfig, ViewKind, ViewPart, WindowFunction, misfit_reason
 from tarantula.streams.views.expression import parse_expression
 from tarantula.streams.views.filters import filter_records
-from tarantula.streams.views.projection_part_sight import ViewProjection, ViewSource
-from tarantula.streams.views.tracks import TrackSet, TrackWindow, load_tracks
-from tarantula.streams.views.tracks_part_lines import SeriesLine, load_lines
-from tarantula.streams.views.tracks_part_past import summarize_window
-from tarantula.streams.views.tracks_part_working import FormulaColumns, with_formulas
+from tarantula.streams.views.tracks import (
+    FormulaColumns,
+    SeriesLine,
+    TrackSet,
+    TrackWindow,
+    load_lines,
+    load_tracks,
+    summarize_window,
+    with_formulas,
+)
 from tarantula.tables.publications import Series, Source, SourceState
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSource:
+    """A source of a view."""
+
+    id: int
+    name: str
+    title: str
+    status: str
+    sentence: str
+    """What is wrong with reading it, if anything is."""
+    read_at: int | None
+    """Microseconds since 1970."""
+    stamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class ViewProjection:
+    """What is shown, before it is drawn."""
+
+    view: ViewConfig
+    begin: int
+    end: int
+    """Microseconds since 1970."""
+    sources: list[ViewSource] = field(default_factory=list)
+    hidden: int = 0
+    """How many sources are not there any more, or not for whoever looks."""
+    columns: list[ViewColumn] = field(default_factory=list)
+    records: list[ViewRecord] = field(default_factory=list)
+    tracks: list[ViewTrack] = field(default_factory=list)
+    grain: str = ""
+    """How finely the tracks were drawn: the coarsest of them."""
+    complaint: str = ""
+    """Why values cannot be shown in this way."""
+    untracked: int = 0
+    """How many rows are not drawn: there are too many."""
+    unlisted: int = 0
+    """How many rows are not among the records."""
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.view.title or " · ".join(seen.title for seen in self.sources) or ", ".join(self.view.sources)
+
+    @property
+    def naming(self) -> ViewColumn | None:
+        """The column that only says what its rows are called, if there is one."""
+        texts = [column for column in self.columns if column.kind == ValueKind.TEXT]
+        return next((column for column in texts if self._names_rows(column.letter)), None)
+
+    @property
+    def telling(self) -> list[ViewColumn]:
+        """The columns that say more than what the rows are called."""
+        naming = self.naming
+        return [column for column in self.columns if column is not naming]
+
+    def _names_rows(self, letter: str) -> bool:
+        said = [(record.row, record.cells[letter].text) for record in self.records if letter in record.cells]
+        return bool(said) and all(row and row == text[:LONGEST_ROW_NAME] for row, text in said)
+
+    @property
+    def stamps(self) -> dict[int, int]:
+        """The stamps of its sources when it was looked at."""
+        return {seen.id: seen.stamp for seen in self.sources}
+
 
 MAX_TRACK_POINTS = 400
 """Of one track, on the screen."""

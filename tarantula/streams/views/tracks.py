@@ -1,22 +1,184 @@
-"""The tracks of a view: values in time, of every row that is drawn, and of what is worked out of them."""
+"""Tracks of a view: the stored values of each row over time, and the results of formulas."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
 from typing import NamedTuple
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tarantula.streams import history
+from tarantula.streams.kinds import ValueKind, default_aggregation
+from tarantula.streams.sources.config import SourceConfig, SourceField
 from tarantula.streams.sources.retention import Grain
-from tarantula.streams.views.cells import TrackPoint, ViewTrack
-from tarantula.streams.views.cells_part_summary import WindowSummary
-from tarantula.streams.views.config import ViewConfig
-from tarantula.streams.views.config_part_fitting import is_numeric_column
+from tarantula.streams.views.cells import (
+    TrackPoint,
+    ViewCell,
+    ViewColumn,
+    ViewRecord,
+    ViewTrack,
+    WindowSummary,
+    format_result,
+)
+from tarantula.streams.views.config import ViewConfig, ViewPart, is_numeric_column
+from tarantula.streams.views.expression import Expression
 from tarantula.streams.views.filters import filter_tracks
-from tarantula.streams.views.tracks_part_lines import SeriesLine
-from tarantula.streams.views.tracks_part_past import load_series_history, summarize_window
-from tarantula.streams.views.tracks_part_working import FormulaColumns, formula_tracks
+from tarantula.tables.publications import Series, Source, SourceState
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesLine:
+    """One row of one column, as it is kept."""
+
+    column: ViewColumn
+    field: SourceField
+    row: str
+    series: int
+    is_gone: bool
+    """Whether the row was not there any more when its source was read last: it has a past, and no present."""
+
+
+def load_lines(
+    session: Session,
+    view: ViewConfig,
+    found: Mapping[str, tuple[Source, SourceState]],
+    configs: Mapping[str, SourceConfig],
+    columns: Mapping[int, ViewColumn],
+) -> list[SeriesLine]:
+    """Return the lines of a view; *columns* are those of its parts, by their place."""
+    ids = {source.id: name for name, (source, _state) in found.items()}
+    kept = dict[tuple[str, str], list[tuple[str, int]]]()
+    for series in session.scalars(select(Series).where(Series.source_id.in_(ids)).order_by(Series.id)):
+        kept.setdefault((ids[series.source_id], series.field), []).append((series.row, series.id))
+    places = {name: _places(state) for name, (_source, state) in found.items()}
+    lines = list[SeriesLine]()
+    for place, column in columns.items():
+        part = view.parts[place]
+        config, there = configs[part.source], places[part.source]
+        field, leaves = config.field(part.field), _drops_missing_rows(part, config, there)
+        rows = [one for one in kept.get((part.source, part.field), ()) if part.row in (None, one[0])]
+        # Those that are there, as they stand there; others, as they were met.
+        rows.sort(key=lambda one: there.get(one[0], len(there)))
+        lines += [SeriesLine(column, field, row, number, leaves and row not in there) for row, number in rows]
+    return lines
+
+
+def _places(state: SourceState) -> dict[str, int]:
+    """Return where rows stood when a source was read last."""
+    return {row: place for place, row in enumerate(state.memory.get("rows", ()))}
+
+
+def _drops_missing_rows(part: ViewPart, config: SourceConfig, there: Mapping[str, int]) -> bool:
+    """Whether a row that is not there any more is of no interest: nobody asked for it by its name."""
+    return bool(there) and part.row is None and not config.options.get("only")
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesHistory:
+    """What there was between two moments."""
+
+    grain: Grain
+    points: list[TrackPoint]
+    sentence: str
+    """What of it is not exact, and why."""
+
+
+def load_series_history(
+    session: Session, series: int, field: SourceField, begin: int, end: int, most: int
+) -> SeriesHistory:
+    """Return what is drawn of a series; where it shows single values, also the one that held at the beginning."""
+    found = history.chart_points(session, series, begin, end, most)
+    aggregation = field.aggregation or default_aggregation(field.kind or ValueKind.TEXT)
+    points = list[TrackPoint]()
+    for one in found.points:
+        number = one.number(aggregation)
+        if number is not None:
+            points.append(TrackPoint(one.at, number, _summary(one.summary)))
+    held = _number(found.before)
+    if found.grain == Grain.EVENT and held is not None:
+        # It was read before, and counts for nothing here.
+        points.insert(0, TrackPoint(found.begin, held, WindowSummary()))
+    return SeriesHistory(found.grain, points, found.sentence)
+
+
+def summarize_window(session: Session, series: int, begin: int, end: int) -> WindowSummary:
+    """Return what the values of a window come to."""
+    found = history.window_summary(session, series, begin, end)
+    return WindowSummary() if found is None else _summary(found)
+
+
+def _summary(found: history.ValueSummary) -> WindowSummary:
+    total = None if found.sum is None else float(found.sum)
+    numbers = (_number(text) for text in (found.minimum, found.maximum, found.first, found.last))
+    return WindowSummary(found.count, total, *numbers)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
+
+
+FormulaColumns = Sequence[tuple[ViewColumn, Expression]]
+WindowSummaries = Mapping[tuple[str, str], WindowSummary]
+"""What the values of a window come to, by letter and row."""
+
+
+def with_formulas(records: Iterable[ViewRecord], worked: FormulaColumns, windows: WindowSummaries) -> list[ViewRecord]:
+    """Add to rows what is worked out of them; a value without rows counts for all of them."""
+    rows = list(records)
+    shared = {letter: cell.number for one in rows if not one.row for letter, cell in one.cells.items()}
+    found = list[ViewRecord]()
+    for record in rows:
+        numbers = {**shared, **{letter: cell.number for letter, cell in record.cells.items()}}
+        cells = dict(record.cells)
+        for column, expression in worked:
+            value = expression.value(numbers, _of_row(windows, record.row))
+            if value is not None:
+                at = max((cell.at or 0 for cell in record.cells.values()), default=0)
+                cells[column.letter] = ViewCell(format_result(value), value, at or None)
+        found.append(ViewRecord(record.row, cells, record.at))
+    return found
+
+
+def formula_tracks(tracks: Sequence[ViewTrack], worked: FormulaColumns, windows: WindowSummaries) -> list[ViewTrack]:
+    """Return a track of each formula, for each row: at every moment at which one of its values changes."""
+    rows = list(dict.fromkeys(track.row for track in tracks if track.row)) or [""]
+    return [
+        ViewTrack(column, row, _worked(_of(tracks, expression, row), expression, _of_row(windows, row)))
+        for column, expression in worked
+        for row in rows
+        if _of(tracks, expression, row).keys() >= expression.letters
+    ]
+
+
+def _of(tracks: Sequence[ViewTrack], expression: Expression, row: str) -> dict[str, ViewTrack]:
+    near = [track for track in tracks if track.row in ("", row) and track.column.letter in expression.letters]
+    return {track.column.letter: track for track in sorted(near, key=lambda track: track.row)}
+
+
+def _worked(
+    tracks: Mapping[str, ViewTrack], expression: Expression, windows: Mapping[str, WindowSummary]
+) -> list[TrackPoint]:
+    latest: dict[str, float | None] = {}
+    found = dict[int, TrackPoint]()
+    changes = merge(*([(point.at, letter, point.value) for point in one.points] for letter, one in tracks.items()))
+    for at, letter, value in changes:
+        latest[letter] = value
+        number = expression.value(latest, windows)
+        if number is not None:
+            found[at] = TrackPoint(at, number, WindowSummary(1, number, number, number, number, number))
+    return list(found.values())
+
+
+def _of_row(windows: WindowSummaries, row: str) -> dict[str, WindowSummary]:
+    own = {letter: summary for (letter, of), summary in windows.items() if of == row}
+    return {**{letter: summary for (letter, of), summary in windows.items() if not of}, **own}
+
 
 MAX_TRACKS = 40
 

@@ -8,15 +8,12 @@ from tarantula.web.api import (
     alerts,
     decisions,
     documents,
-    documents_part_comparing,
     items,
-    items_part_exports,
     people,
     publications,
     search,
     servers,
     streams,
-    streams_part_stream_exports,
     types,
     views,
 )
@@ -33,12 +30,12 @@ RESOURCES = (
         documents,
         servers,
         decisions,
-        documents_part_comparing,
-        items_part_exports,
+        documents,
+        items,
         people,
         search,
     ),
-    *(streams, streams_part_stream_exports, views, alerts),
+    *(streams, streams, views, alerts),
 )
 for noun in RESOURCES:
     router.include_router(noun.router)

@@ -12,7 +12,7 @@ from tarantula.services.pagination import ResultPage
 from tarantula.services.streams import alerts
 from tarantula.services.streams.alerts import AlertRow, CheckedCondition, DryRun, FiringRow
 from tarantula.streams.alerts.condition import MAX_CONDITION_CHARS, AlertRule
-from tarantula.streams.alerts.config_part_alert import MAX_ALERT_NAME_CHARS
+from tarantula.streams.alerts.config import MAX_ALERT_NAME_CHARS
 from tarantula.web.api.common import Cursor, Limit, Number, RequestContext
 
 router = APIRouter()

@@ -1,4 +1,4 @@
-"""Items, their reports and logs."""
+"""API routes of items, their reports, logs and exports."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
+from tarantula.archive.export.exporter import ExportFormat
 from tarantula.archive.quality.report import ItemReport
 from tarantula.core.states import ItemState
 from tarantula.services import items, reports
-from tarantula.services.items import ItemDetail, ItemRow
+from tarantula.services.items import ExportRow, ItemDetail, ItemRow
 from tarantula.services.pagination import ResultPage
 from tarantula.web.api.common import Cursor, Limit, Name, RequestContext, Urn
 
@@ -132,3 +133,35 @@ def show_reports(desk: RequestContext, name: Name) -> list[ItemReport]:
 def show_reports_as_csv(desk: RequestContext, name: Name, table: ReportTableName) -> Response:
     """Return one table of every item's report for a spreadsheet."""
     return Response(reports.publication_csv(reports.publication_reports(desk, name), table), media_type=CSV_TYPE)
+
+
+exports_router = APIRouter(tags=["exports"])
+
+WACZ_TYPE = "application/wacz+zip"
+
+
+class ExportRequest(BaseModel, extra="forbid"):
+    """As what an item is written."""
+
+    format: ExportFormat = ExportFormat.WACZ
+
+
+@exports_router.get("/items/{urn}/exports", summary="Exports of an item")
+def list_exports(desk: RequestContext, urn: Urn) -> list[ExportRow]:
+    """Return the exports that are there."""
+    return items.list_exports(desk, urn)
+
+
+@exports_router.post("/items/{urn}/exports", summary="Export an item", status_code=202)
+def export_item(desk: RequestContext, urn: Urn, body: ExportRequest) -> list[ExportRow]:
+    """Begin to write an item for deposit, in the place of what is there; return what is there now. For curators."""
+    items.start_export(desk, urn, body.format)
+    return items.list_exports(desk, urn)
+
+
+@exports_router.get("/items/{urn}/exports/wacz", summary="Fetch an export", response_class=FileResponse,
+            responses={200: {"content": {WACZ_TYPE: {"schema": {"type": "string", "format": "binary"}}}}})  # fmt: skip
+def fetch_export(desk: RequestContext, urn: Urn) -> FileResponse:
+    """Return the WACZ file of an item."""
+    path = items.exported_file(desk, urn, ExportFormat.WACZ)
+    return FileResponse(path, media_type=WACZ_TYPE, filename=path.name)

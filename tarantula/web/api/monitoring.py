@@ -1,19 +1,34 @@
-"""Figures for Prometheus: of the installation, and of what is asked of the pages."""
+"""Health check and Prometheus metrics."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from fastapi import APIRouter, Request
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.core import GaugeMetricFamily, Metric
+from pydantic import BaseModel
+from sqlalchemy import text
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarantula import __version__
+from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
-from tarantula.services.overview_part_figures import InstallationMetrics, collect_metrics
+from tarantula.services.overview import InstallationMetrics, collect_metrics
 from tarantula.streams.export.prometheus import METRIC_HELP, METRIC_LABELS
+from tarantula.web.api.common import API_DEPENDENCIES, ERROR_RESPONSES, RequestContext
+from tarantula.web.auth import Authenticator
 
 REGISTRY = CollectorRegistry()
 REQUESTS = Counter(
@@ -87,3 +102,41 @@ def _gauge(name: str, words: str, labels: list[str], values: Mapping[Any, float]
     for names, value in values.items():
         family.add_metric(names, value)
     return family
+
+
+router = APIRouter(tags=["watching"])
+
+
+class Health(BaseModel):
+    """Whether work can be done."""
+
+    status: Literal["well", "unwell"]
+    database: bool
+    """Whether it answers."""
+    home: bool
+    """Whether it can be written."""
+
+
+@router.get("/health", summary="Whether it is well", responses={503: {"model": Health}})
+def health(request: Request, response: Response) -> Health:
+    """Say whether the database answers and the home can be written. Anybody may ask."""
+    gate: Authenticator = request.state.gate
+    database, home = _answers(gate), os.access(gate.installation.home, os.W_OK)
+    is_well = database and home
+    response.status_code = 200 if is_well else 503
+    return Health(status="well" if is_well else "unwell", database=database, home=home)
+
+
+@router.get("/metrics", summary="Figures for Prometheus", dependencies=API_DEPENDENCIES, response_class=Response,
+            responses={**ERROR_RESPONSES, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})  # fmt: skip
+def metrics(desk: RequestContext) -> Response:
+    """Return every figure in the text format of Prometheus. For readers."""
+    return Response(metrics_text(desk), media_type=CONTENT_TYPE_LATEST)
+
+
+def _answers(gate: Authenticator) -> bool:
+    try:
+        with gate.database.reading() as session:
+            return bool(session.scalar(text("SELECT 1")))
+    except TarantulaError:
+        return False

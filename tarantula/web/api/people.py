@@ -10,9 +10,8 @@ from pydantic import BaseModel, Field
 from tarantula.accounts.credentials import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH
 from tarantula.accounts.roles import Role
 from tarantula.services import accounts, tokens
-from tarantula.services import accounts_part_audit as log
-from tarantula.services.accounts import AccountRow
-from tarantula.services.accounts_part_audit import AuditRow
+from tarantula.services import accounts as log
+from tarantula.services.accounts import AccountRow, AuditRow
 from tarantula.services.pagination import ResultPage
 from tarantula.services.tokens import NewToken, TokenRow
 from tarantula.web.api.common import Cursor, Limit, Name, Number, RequestContext

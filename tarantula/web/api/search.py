@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from tarantula.lifecycle.suggestions_part_suggested import SuggestionStatus
+from tarantula.lifecycle.suggestions import SuggestionStatus
 from tarantula.search.results import MOST_PAGES, SearchOrder, SearchRequest, SearchResults
-from tarantula.services import search, search_part_search_panel, suggestions
-from tarantula.services.search_part_search_panel import SearchPanel
+from tarantula.services import search, suggestions
+from tarantula.services.search import SearchPanel
 from tarantula.web.api.common import Number, RequestContext, Urn
 
 router = APIRouter()
@@ -48,7 +48,7 @@ def complete_query(
 @router.get("/search/panel", summary="The search engine at work", tags=["search"])
 def show_panel(desk: RequestContext) -> SearchPanel:
     """Return what is searched for most, who answers, and how far the indexes are. For administrators."""
-    return search_part_search_panel.search_panel(desk)
+    return search.search_panel(desk)
 
 
 @router.post("/suggestions", summary="Suggest a URL", status_code=202, tags=["search"])

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from tarantula.scope.servers_part_server_settings import ServerSettings
+from tarantula.scope.servers import ServerSettings
 from tarantula.services import servers
 from tarantula.services.pagination import ResultPage
 from tarantula.services.servers import ItemServerRow

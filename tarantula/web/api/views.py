@@ -10,8 +10,7 @@ from pydantic import BaseModel, Field
 from tarantula.services.streams import views
 from tarantula.services.streams.views import ViewRow
 from tarantula.streams.views.config import ViewConfig
-from tarantula.streams.views.projection import MAX_TRACK_POINTS
-from tarantula.streams.views.projection_part_sight import ViewProjection
+from tarantula.streams.views.projection import MAX_TRACK_POINTS, ViewProjection
 from tarantula.web.api.common import MAX_JSON_NUMBER, Number, RequestContext
 
 router = APIRouter(tags=["views"])

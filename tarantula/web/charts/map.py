@@ -1,12 +1,54 @@
-"""A net of degrees around places, which tells where they are without a map of anybody else."""
+"""Maps: rows with coordinates, drawn over a grid of latitude and longitude without external tiles."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from html import escape
 from typing import NamedTuple
 
-from tarantula.web.charts.map_part_places import MapPlace
+from nicegui import ui
+
+from tarantula.streams.kinds import ValueKind
+from tarantula.streams.views.config import coordinate_columns
+from tarantula.streams.views.projection import ViewProjection
+from tarantula.web.components.elements import text_element
+from tarantula.web.format import format_cell, format_plain_number
+from tarantula.web.i18n import _
+
+MAX_PLACES = 300
+
+
+class MapPlace(NamedTuple):
+    """A point on a map, and what stands beside it."""
+
+    latitude: float
+    longitude: float
+    name: str
+    value: str
+
+
+def map_places(sight: ViewProjection) -> list[MapPlace]:
+    """Return the rows that say where they are."""
+    found = coordinate_columns(sight.columns)
+    if found is None:
+        return []
+    latitude, longitude = found
+    others = [column for column in sight.columns if column not in found]
+    named = next((column.letter for column in others if column.kind == ValueKind.TEXT), "")
+    valued = next((column for column in others if column.letter != named and column is not sight.naming), None)
+    there = list[MapPlace]()
+    for record in sight.records[:MAX_PLACES]:
+        up, across = record.cells.get(latitude.letter), record.cells.get(longitude.letter)
+        if up is None or across is None or up.number is None or across.number is None:
+            continue
+        if abs(up.number) <= 90 and abs(across.number) <= 180:
+            name = record.row or (record.cells[named].text if named in record.cells else sight.title)
+            cell = record.cells.get(valued.letter) if valued is not None else None
+            value = format_cell(cell, valued) if cell is not None and valued is not None else ""
+            there.append(MapPlace(up.number, across.number, name, value))
+    return there
+
 
 GRID_STEPS_DEGREES = (30.0, 15.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 """Degrees between two lines."""
@@ -74,3 +116,66 @@ def _between(least: float, most: float, step: float) -> list[float]:
 def _degrees(at: float, step: float, above: str, below: str) -> str:
     figures = max(0, math.ceil(-math.log10(step)))
     return f"{abs(at):.{figures}f}° {above if at > 0 else below if at < 0 else ''}".rstrip()
+
+
+MAP_HEIGHT = "18rem"
+PLACE_STYLE = {"radius": 7, "color": "#1d4ed8", "fillOpacity": 0.5}
+GRID_STYLE = {"color": "#94a3b8", "weight": 1, "interactive": False}
+LABEL_ANCHOR_STYLE = {"radius": 0, "stroke": False, "interactive": False}
+INITIAL_ZOOM = 4
+"""How near a map is seen before it knows how large it is."""
+MAX_PERMANENT_LABELS = 12
+"""Places whose names stand there all the time; those of more are seen when they are pointed at."""
+FIT_OPTIONS = {"padding": [36, 36], "maxZoom": 12}
+
+
+class MapBody:
+    """Rows that say where they are."""
+
+    def show(self, sight: ViewProjection) -> None:
+        """Show a view."""
+        found = map_places(sight)
+        if not found:
+            ui.label(_("No row says where it is."))
+            return
+        self._draw(sight.title, found)
+        with ui.element("ul").classes("m-0 mt-1 p-0 list-none text-sm w-full max-h-40 overflow-y-auto"):
+            for place in found:
+                where = " · ".join(format_plain_number(degrees) for degrees in (place.latitude, place.longitude))
+                text_element("li", f"{place.name} {place.value} ({where})", "break-words")
+
+    def _draw(self, title: str, found: list[MapPlace]) -> None:
+        bounds = bounds_of(found)
+        (south, west), (north, east) = bounds.corners
+        middle = ((south + north) / 2, (west + east) / 2)
+        drawn = ui.leaflet(center=middle, zoom=INITIAL_ZOOM, options={"attributionControl": False})
+        drawn.clear_layers()
+        drawn.classes("w-full").style(f"height: {MAP_HEIGHT}; background: #e2e8f0; z-index: 0")
+        drawn.props('role="region"')
+        drawn.props["aria-label"] = _("{title}: the same as a table is below.", title=title)
+        lines = grid_lines(bounds)
+        for line in lines:
+            drawn.generic_layer(name="polyline", args=[line.ends, GRID_STYLE])
+        marks = [drawn.generic_layer(name="circleMarker", args=[line.label_at, LABEL_ANCHOR_STYLE]) for line in lines]
+        spots = [
+            drawn.generic_layer(name="circleMarker", args=[[one.latitude, one.longitude], PLACE_STYLE]) for one in found
+        ]
+
+        def label() -> None:
+            drawn.run_map_method("fitBounds", bounds.corners, FIT_OPTIONS)
+            for mark, line in zip(marks, lines, strict=True):
+                words = {"permanent": True, "direction": "center", "className": "net-label"}
+                drawn.run_layer_method(mark.id, "bindTooltip", line.label, words)
+            for spot, place, side in zip(spots, found, _sides(found), strict=True):
+                # Leaflet takes words for markup.
+                words = {"permanent": len(found) <= MAX_PERMANENT_LABELS, "direction": side}
+                drawn.run_layer_method(spot.id, "bindTooltip", escape(f"{place.name} {place.value}".strip()), words)
+
+        drawn.on("init", label)
+
+
+def _sides(found: list[MapPlace]) -> list[str]:
+    """Return on which side of its spot each name stands: by turns from north to south, so that neighbours have room."""
+    order = sorted(range(len(found)), key=lambda number: -found[number].latitude)
+    sides = {number: ("right", "left")[place % 2] for place, number in enumerate(order)}
+    return [sides[number] for number in range(len(found))]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tarantula.streams.kinds import ValueKind
-from tarantula.streams.views.projection_part_sight import ViewProjection
-from tarantula.web.charts.base_part_common import chart_options
+from tarantula.streams.views.projection import ViewProjection
+from tarantula.web.charts.base import chart_options
 
 MAX_RECORDS = 60
 SMALLEST, LARGEST = 10.0, 36.0

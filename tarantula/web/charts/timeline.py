@@ -7,9 +7,8 @@ from typing import Any
 
 from tarantula.streams.views.cells import TrackPoint, ViewTrack
 from tarantula.streams.views.config import ViewKind
-from tarantula.streams.views.projection_part_sight import ViewProjection
-from tarantula.web.charts.base import LEGEND, ChartScales, scales_of
-from tarantula.web.charts.base_part_common import chart_options, column_label, value_axis
+from tarantula.streams.views.projection import ViewProjection
+from tarantula.web.charts.base import LEGEND, ChartScales, chart_options, column_label, scales_of, value_axis
 
 # Moments in figures alone: ECharts knows the names of months in English only.
 TIME_FORMATS = {

@@ -1,4 +1,4 @@
-"""What a page asks for while somebody looks at it: done in a thread, and told in a sentence when it was refused."""
+"""Service calls made in a thread while a page is open, with error messages, confirmations and progress."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import ParamSpec, TypeVar
 from nicegui import ui
 
 from tarantula.core.errors import TarantulaError
-from tarantula.web.i18n import _, language, set_language
-from tarantula.web.i18n_part_retelling import translate_sentence
+from tarantula.web.i18n import _, language, set_language, translate_sentence
 from tarantula.web.layout import show_error
 
 Parameters = ParamSpec("Parameters")
@@ -67,3 +66,36 @@ def show_when_loaded(ask: Callable[[], Result], show: Callable[[Result], None]) 
             show(found)
 
     ui.timer(0.01, fill, once=True)
+
+
+PROGRESS_POLL_SECONDS = 0.3
+"""Seconds: what is done sooner shows no line at all."""
+
+
+class ProgressBar:
+    """A line that grows while something is done, and is seen only then."""
+
+    def __init__(self, label: str) -> None:
+        self._far = 0.0
+        self._line = ui.linear_progress(0, show_value=False).classes("my-2")
+        self._line.props["aria-label"] = label
+        self._line.set_visibility(False)
+
+    @contextmanager
+    def shown(self) -> Iterator[Callable[[int, int], None]]:
+        """Give what hears how many are done, and of how many; it may be told so in a thread."""
+        self._far = 0.0
+        looking = ui.timer(PROGRESS_POLL_SECONDS, self._look)
+        try:
+            yield self._hear
+        finally:
+            looking.cancel()
+            self._line.set_visibility(False)
+
+    def _hear(self, done: int, total: int) -> None:
+        self._far = done / max(total, 1)
+
+    def _look(self) -> None:
+        if self._far:
+            self._line.value = self._far
+            self._line.set_visibility(True)

@@ -1,19 +1,97 @@
-"""A list that is searched a stretch at a time: the page goes on by itself, and says how far it is."""
+"""Parts of item pages: navigation, document states, the paged document list, the review list."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from nicegui import ui
 
-from tarantula.services.documents_part_documents import DocumentSummary
+from tarantula.archive.quality.review_list import ReviewEntry, ReviewReason
+from tarantula.core.states import STATE_MEANINGS, state_meaning
+from tarantula.services.documents import DocumentSummary
 from tarantula.services.pagination import ResultPage
 from tarantula.web.components.background import notify_errors, run_in_thread
-from tarantula.web.components.items_part_common import item_path, state_label
+from tarantula.web.components.elements import text_element
 from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format_part_figures import format_moment, format_number, format_share, format_size
-from tarantula.web.i18n import _, language, set_language
+from tarantula.web.format import format_moment, format_number, format_share, format_size
+from tarantula.web.i18n import _, language, mark, set_language, translate_sentence
+
+ITEM_PAGES = (
+    ("", mark("Overview")),
+    ("/documents", mark("Documents")),
+    ("/servers", mark("Servers")),
+    ("/report", mark("Report")),
+    ("/browse", mark("Browse")),
+    ("/validate", mark("Validate")),
+)
+"""The pages of an item, and their names."""
+
+COMMON_STATUS_CODES = (200, 204, 206, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 429, 500, 502, 503, 504)
+"""Codes that servers often give."""
+
+
+def item_path(urn: str, part: str = "") -> str:
+    """Return where a page of an item is."""
+    return f"/items/{quote(urn, safe='')}{part}"
+
+
+def item_navigation(urn: str, here: str) -> None:
+    """Show the way to the other pages of an item."""
+    with ui.element("nav").classes("flex flex-wrap gap-4 mb-4") as nav:
+        nav.props["aria-label"] = _("Pages of the item")
+        for part, name in ITEM_PAGES:
+            link = ui.link(_(name), item_path(urn, part))
+            if part == here:
+                link.props('aria-current="page"').classes("font-bold")
+
+
+def state_label(state: int) -> str:
+    """Say what a document's state means, in the reader's language."""
+    return _(state_meaning(state))
+
+
+def state_choices(known: Iterable[int] = ()) -> dict[int, str]:
+    """Return the states that can be looked for, with their meanings."""
+    states = sorted({*STATE_MEANINGS, *COMMON_STATUS_CODES, *known}, key=lambda state: (state <= 0, abs(state)))
+    return {state: f"{state} {state_label(state)}" for state in states}
+
+
+def fact_list(rows: Iterable[tuple[str, str]]) -> None:
+    """Show names and values; the values may be anybody's words."""
+    with ui.element("dl").classes("w-full grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-4 gap-y-1"):
+        for name, value in rows:
+            text_element("dt", name, "font-medium")
+            text_element("dd", value, "min-w-0 break-all whitespace-pre-wrap")
+
+
+REVIEW_LABELS = {
+    ReviewReason.BASE_MISSING: mark("The base document was not collected"),
+    ReviewReason.BASE_CHANGED: mark("The base document changed"),
+    ReviewReason.INCOMPLETE: mark("The page lacks something"),
+    ReviewReason.FAILED: mark("Could not be had"),
+    ReviewReason.CHANGED: mark("Changed"),
+    ReviewReason.NEW: mark("New"),
+    ReviewReason.GONE: mark("Gone"),
+}
+
+
+def browse_path(urn: str, document_id: int) -> str:
+    """Return where a document is looked at."""
+    return item_path(urn, f"/browse?document={document_id}")
+
+
+def review_list(looks: Iterable[ReviewEntry]) -> None:
+    """Show what needs a look first, each with a link to it."""
+    with ui.element("ol").classes("w-full m-0 p-0 list-none text-sm").props(f'aria-label="{_("To look at first")}"'):
+        for look in looks:
+            with ui.element("li").classes("mb-2"):
+                ui.label(_(REVIEW_LABELS[look.kind])).classes("font-medium")
+                ui.link(look.url, browse_path(look.urn, look.document_id)).classes("break-all")
+                if look.reason:
+                    ui.label(translate_sentence(look.reason)).classes("break-all")
+
 
 DOCUMENTS_PER_PAGE = 50
 

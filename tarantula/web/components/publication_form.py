@@ -1,16 +1,25 @@
-"""The fields of a publication on the screen: in which group, under which name, as which text."""
+"""The publication form (figures 3.3 and 3.4 of 2001): fields, controls, checks while typing, and the scope test."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, get_origin
+from typing import Any, NamedTuple, get_origin
+from zoneinfo import available_timezones
 
-from tarantula.core.times import format_duration
-from tarantula.core.times_part_zones import zone_named
+from nicegui import ui
+
+from tarantula.core.errors import TarantulaError
+from tarantula.core.times import PERIODS, format_duration, zone_named
+from tarantula.frontier.strategies import STRATEGIES
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.toml import read_setting, setting_line
-from tarantula.web.i18n import mark
+from tarantula.services import document_types, publications
+from tarantula.services.context import ServiceContext
+from tarantula.services.publications import UrlVerdict
+from tarantula.web.components.background import run_in_thread
+from tarantula.web.components.elements import subheading, text_element
+from tarantula.web.i18n import _, mark, translate_sentence
 
 FIELD_GROUPS: Mapping[str, tuple[str, ...]] = {
     mark("The publication"): ("name", "base_url", "description"),
@@ -105,3 +114,191 @@ def parse_fields(texts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(value: Any) -> str:
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+DEBOUNCE_MILLISECONDS = 300
+"""Milliseconds after the last key before the model is asked."""
+MULTILINE_FIELDS = ("description", "settings", "notify", "attention", "incomplete")
+
+
+class FieldChoices(NamedTuple):
+    """What there is to choose from."""
+
+    profiles: dict[str, str]
+    types: list[str]
+
+    @classmethod
+    def of(cls, desk: ServiceContext) -> FieldChoices:
+        """Return the profiles, with their types, and the known types."""
+        profiles = {
+            row.name: f"{row.name}: {row.description or ', '.join(row.types)}"
+            for row in document_types.list_profiles(desk)
+        }
+        known = [row.mime for row in document_types.list_types(desk)]
+        kinds = sorted({f"{mime.partition('/')[0]}/*" for mime in known})
+        return cls(profiles, [*kinds, *known])
+
+
+def field_control(field: str, text: Any, choices: FieldChoices) -> Any:
+    """Make the control of a field, with what stands in it."""
+    label = _(FIELD_LABELS[field])
+    if is_boolean_field(field):
+        return ui.checkbox(label, value=text)
+    if field == "profile":
+        # A profile that is no longer there is shown, and complained about.
+        options = choices.profiles if text in choices.profiles else {text: text, **choices.profiles}
+        control: Any = ui.select(options, label=label, value=text, with_input=True)
+    elif field.endswith("_types"):
+        control = _many(label, text, choices.types)
+    elif field in ("every", "strategy"):
+        control = _one(label, text, list(PERIODS if field == "every" else STRATEGIES))
+    elif field == "zone":
+        control = _one(label, text, ["", *sorted(available_timezones())])
+    elif field in MULTILINE_FIELDS:
+        control = ui.textarea(label, value=text).props(f"autogrow debounce={DEBOUNCE_MILLISECONDS}")
+    else:
+        control = ui.input(label, value=text).props(f"debounce={DEBOUNCE_MILLISECONDS}")
+        if field == "start":
+            control.props("type=datetime-local stack-label")
+    return control.classes("w-full").props("outlined dense")
+
+
+def _one(label: str, text: str, known: list[str]) -> ui.select:
+    """Choose one of what is known, or write another."""
+    options = {one: _(one) for one in (known if text in known else [*known, text])}
+    return ui.select(options, label=label, value=text, new_value_mode="add-unique")
+
+
+def _many(label: str, chosen: list[str], known: list[str]) -> ui.select:
+    """Choose some of what is known, or write others."""
+    options = [*known, *(one for one in chosen if one not in known)]
+    control = ui.select(options, label=label, value=chosen, multiple=True, new_value_mode="add-unique")
+    return control.props("use-chips")
+
+
+OPEN_GROUPS = 4
+"""How many groups are open from the start: those that figures 3.3 and 3.4 have."""
+
+
+class PublicationForm:
+    """Every field of a publication, new or *name*."""
+
+    def __init__(self, desk: ServiceContext, values: dict[str, Any], name: str | None, *, writable: bool) -> None:
+        self._desk = desk
+        self._name = name
+        self._round = 0
+        self._touched: set[str] = set()
+        self._controls: dict[str, Any] = {}
+        self._watchers: list[Callable[[], Any]] = []
+        choices = FieldChoices.of(desk)
+        for number, (title, fields) in enumerate(FIELD_GROUPS.items()):
+            self._group(title, fields, number < OPEN_GROUPS, choices, values, writable)
+        self._together = text_element("p", "", "text-red-900 font-bold").props('role="alert"')
+        self._together.set_visibility(False)
+
+    def on_change(self, watcher: Callable[[], Any]) -> None:
+        """Have something done whenever a field was changed and checked."""
+        self._watchers.append(watcher)
+
+    def fields(self) -> dict[str, Any]:
+        """Return what stands in the form, as the model reads it, or say what cannot be read."""
+        return parse_fields({field: control.value for field, control in self._controls.items()})
+
+    async def check(self, *, everything: bool = False) -> bool:
+        """Ask the model, and show what it says of the fields that were touched; say whether all is well."""
+        self._round += 1
+        asked = self._round
+        try:
+            complaints = await run_in_thread(publications.check_fields, self._desk, self.fields(), self._name)
+        except TarantulaError as error:
+            complaints = {"settings": str(error)}
+        # Somebody typed on meanwhile: another answer is on its way.
+        if asked == self._round:
+            if everything:
+                self._touched |= self._controls.keys()
+            self._show(complaints)
+        return not complaints
+
+    def _group(
+        self,
+        title: str,
+        fields: tuple[str, ...],
+        is_open: bool,
+        choices: FieldChoices,
+        values: dict[str, Any],
+        writable: bool,
+    ) -> None:
+        with ui.expansion(_(title), value=is_open).classes("w-full border border-slate-300 rounded mb-2") as group:
+            group.props["header-class"] = "text-lg font-bold bg-slate-100"
+            with ui.element("div").classes("grid grid-cols-1 md:grid-cols-2 gap-x-6 gap-y-3 w-full p-2"):
+                for field in fields:
+                    text = field_text(field, values.get(field), values.get("zone") or "")
+                    self._field(field, text, choices, writable and not (field == "name" and self._name))
+
+    def _field(self, field: str, text: Any, choices: FieldChoices, writable: bool) -> None:
+        with ui.element("div").classes("min-w-0"):
+            control = field_control(field, text, choices)
+            control.props["aria-describedby"] = f"help-{field}"
+            if not writable:
+                control.props("readonly" if not is_boolean_field(field) else "disable")
+            text_element("p", _(publication_field_help(field)), "help").props(f'id="help-{field}"')
+        control.on_value_change(lambda: self._changed(field))
+        self._controls[field] = control
+
+    async def _changed(self, field: str) -> None:
+        self._touched.add(field)
+        await self.check()
+        for watcher in self._watchers:
+            await watcher()
+
+    def _show(self, complaints: dict[str, str]) -> None:
+        for field, control in self._controls.items():
+            if not is_boolean_field(field):
+                said = complaints.get(field) if field in self._touched else None
+                control.error = translate_sentence(said) if said else None
+        self._together.set_text(translate_sentence(complaints.get("", "")))
+        self._together.set_visibility("" in complaints)
+
+
+MAX_TRIED_URLS = 50
+"""URLs that are tried at a time."""
+
+
+class ScopeTestBox:
+    """URLs, one a line, and what would become of each."""
+
+    def __init__(self, desk: ServiceContext, form: PublicationForm) -> None:
+        self._desk, self._form = desk, form
+        subheading(_("Which URLs would this accept?"))
+        self._urls = ui.textarea(_("URLs, one on each line"), on_change=self._try)
+        self._urls.classes("w-full").props('outlined dense autogrow debounce=300 aria-describedby="help-trying"')
+        text_element(
+            "p", _("The rules of scope answer for what stands in the form, before it is stored."), "help"
+        ).props('id="help-trying"')
+        self._answers = ui.element("ul").classes("w-full list-none p-0").props('aria-live="polite"')
+        form.on_change(self._try)
+
+    async def _try(self) -> None:
+        urls = [line.strip() for line in (self._urls.value or "").splitlines() if line.strip()][:MAX_TRIED_URLS]
+        try:
+            found = await run_in_thread(publications.judge_urls, self._desk, self._form.fields(), urls) if urls else []
+            complaint = ""
+        except TarantulaError as error:
+            found, complaint = [], str(error)
+        self._answers.clear()
+        with self._answers:
+            if complaint:
+                text_element("li", translate_sentence(complaint), "text-red-900")
+            for one in found:
+                _answer(one)
+
+
+def _answer(tried: UrlVerdict) -> None:
+    colour, icon, word = (
+        ("green-10", "check_circle", _("accepted")) if tried.accepted else ("red-10", "cancel", _("refused"))
+    )
+    with ui.element("li").classes("flex gap-2 items-start py-1"):
+        ui.icon(icon, color=colour, size="sm").props('aria-hidden="true"')
+        with ui.element("div").classes("min-w-0"):
+            text_element("p", tried.url, "font-mono text-sm break-all m-0")
+            text_element("p", f"{word} · {tried.rule}: {translate_sentence(tried.reason)}", "help m-0")

@@ -8,9 +8,9 @@ from nicegui import ui
 
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import sources as streams
-from tarantula.services.streams.sources_part_rows import SourceRow
+from tarantula.services.streams.sources import SourceRow
 from tarantula.web.components.background import notify_errors, run_in_thread
-from tarantula.web.components.elements_part_style import text_element
+from tarantula.web.components.elements import text_element
 from tarantula.web.i18n import _
 
 

@@ -1,9 +1,9 @@
-"""The form of a source that is there: what people call it, how often it is read, what its values are."""
+"""Forms of a source: a new one, an existing one, request headers and variables."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from nicegui import ui
@@ -14,15 +14,145 @@ from tarantula.services.context import ServiceContext
 from tarantula.services.streams import sources as streams
 from tarantula.streams.kinds import Aggregation, ValueKind
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.web.components.background import notify_done, run_in_thread
-from tarantula.web.components.background_part_progress_line import ProgressBar
-from tarantula.web.components.elements_part_style import text_element
-from tarantula.web.components.forms import FormControl, FormErrors
-from tarantula.web.components.forms_part_dialogs import select_field, text_area
-from tarantula.web.components.labels_part_words import AGGREGATION_LABELS, VALUE_KIND_LABELS
-from tarantula.web.components.source_form_part_pairs_box import variables_field
-from tarantula.web.components.source_form_part_sent_form import RequestForm
+from tarantula.streams.sources.request import LONGEST_BODY, RequestMethod
+from tarantula.web.components.background import ProgressBar, notify_done, run_in_thread
+from tarantula.web.components.elements import text_element
+from tarantula.web.components.forms import FormControl, FormControls, FormErrors, select_field, text_area
+from tarantula.web.components.labels import AGGREGATION_LABELS, VALUE_KIND_LABELS
 from tarantula.web.i18n import _, mark
+
+
+class PairsField:
+    """Lines such as ``name=value``, for one field of a source."""
+
+    def __init__(self, field: str, label: str, help_: str, sign: str, values: Mapping[str, str]) -> None:
+        self._field, self._sign = field, sign
+        written = "\n".join(f"{name}{sign}{value}" for name, value in values.items())
+        self.control = text_area(label, written).props(f'aria-describedby="help-{field}"')
+        text_element("p", help_, "help").props(f'id="help-{field}"')
+
+    def values(self) -> dict[str, str]:
+        """Return what stands there, or say which line is none."""
+        found = {}
+        for number, line in enumerate(str(self.control.value or "").splitlines(), 1):
+            name, sign, value = (part.strip() for part in line.partition(self._sign.strip()))
+            if sign and name:
+                found[name] = value
+            elif line.strip():
+                # What it says may be a secret: it is not said again.
+                complaint = f"Line {number} is not what is wanted here. Write it as name{self._sign}value."
+                raise TarantulaError(complaint, fields={self._field: complaint})
+        return found
+
+
+def variables_field(values: Mapping[str, str]) -> PairsField:
+    """Return where variables are written."""
+    words = _("They stand where the address, a step or what is sent has {name}. Only you and administrators see them.")
+    return PairsField("variables", _("Variables, one on each line: name=value"), words, "=", values)
+
+
+METHOD_LABELS = {
+    RequestMethod.GET: mark("GET: a page is asked for"),
+    RequestMethod.POST: mark("POST: something is sent"),
+}
+EMPTY_REQUEST: Mapping[str, Any] = {"method": RequestMethod.GET, "headers": {}, "body": ""}
+
+
+class RequestForm:
+    """The fields of a source that say what is sent."""
+
+    def __init__(self, values: Mapping[str, Any] = EMPTY_REQUEST) -> None:
+        methods = {str(method): _(words) for method, words in METHOD_LABELS.items()}
+        self._method = select_field(_("How the server is asked"), methods, str(values["method"]))
+        self._headers = PairsField(
+            "headers",
+            _("Headers, one on each line: Name: value"),
+            _("What the server is told beside. A secret is written as {key}, and is a variable."),
+            ": ",
+            values["headers"],
+        )
+        self._body = text_area(_("What is sent"), values["body"])
+        self._body.props(f'input-class=font-mono maxlength={LONGEST_BODY} aria-describedby="help-body"')
+        text_element("p", _("With POST: JSON, a form as town=Lisboa&unit=C, or XML."), "help").props('id="help-body"')
+
+    @property
+    def controls(self) -> dict[str, FormControl]:
+        """Return where each field is written."""
+        return {"method": self._method, "headers": self._headers.control, "body": self._body}
+
+    def values(self) -> dict[str, Any]:
+        """Return the fields as the model reads them."""
+        body = str(self._body.value or "").strip()
+        return {"method": str(self._method.value), "headers": self._headers.values(), "body": body}
+
+
+INTERVAL_LABELS = {
+    "1": mark("every second"),
+    "10": mark("every 10 seconds"),
+    "60": mark("every minute"),
+    "300": mark("every 5 minutes"),
+    "900": mark("every 15 minutes"),
+    "3600": mark("every hour"),
+    "21600": mark("every 6 hours"),
+    "86400": mark("every day"),
+}
+DEFAULT_INTERVAL = "300"
+
+
+class NewSourceForm:
+    """The form beside what was chosen; what nobody touched follows the page."""
+
+    def __init__(self, save: Callable[[], Awaitable[None]], others: Callable[[], FormControls]) -> None:
+        self._suggested: dict[str, str] = {}
+        self._others = others
+        with ui.element("div").classes("grid grid-cols-1 gap-3 w-full"):
+            self._title = _line(_("Title"), _("What people call it."))
+            self._name = _line(_("Name of the source"), _("Words with dots between them, as weather.lisboa."))
+            self._description = _line(_("Description"), _("What it is, in words."))
+            self._tags = _line(_("Tags"), _("Words by which it is found, with commas between them."))
+            self._interval = select_field(
+                _("How often it is read"), {key: _(words) for key, words in INTERVAL_LABELS.items()}, DEFAULT_INTERVAL
+            )
+            self._private = ui.checkbox(_("Only I see it"))
+        self.complaints = FormErrors(self._controls)
+        ui.button(_("Save"), icon="save", on_click=save).classes("mt-2")
+
+    def _controls(self) -> dict[str, FormControl]:
+        lines = {"title": self._title, "name": self._name, "description": self._description, "tags": self._tags}
+        return {**lines, "interval": self._interval, **self._others()}
+
+    def suggest(self, **values: str) -> None:
+        """Fill in what nobody has written."""
+        lines = {"title": self._title, "name": self._name, "tags": self._tags}
+        for key, value in values.items():
+            line = lines[key]
+            if (line.value or "") in ("", self._suggested.get(key, "")):
+                line.value = value
+            self._suggested[key] = value
+
+    def suggest_interval(self, seconds: float) -> None:
+        """Choose the interval that is usual for a source, or the next longer one."""
+        fitting = [key for key in INTERVAL_LABELS if float(key) >= seconds]
+        self._interval.value = fitting[0] if fitting else list(INTERVAL_LABELS)[-1]
+
+    def values(self) -> dict[str, Any]:
+        """Return what stands there, as the model reads it."""
+        return {
+            "name": str(self._name.value or "").strip(),
+            "title": str(self._title.value or "").strip(),
+            "description": str(self._description.value or "").strip(),
+            "tags": [tag.strip() for tag in str(self._tags.value or "").split(",") if tag.strip()],
+            "interval": float(self._interval.value),
+            "private": bool(self._private.value),
+        }
+
+
+def _line(label: str, help_: str) -> ui.input:
+    with ui.element("div").classes("min-w-0"):
+        line = ui.input(label).classes("w-full").props("outlined dense maxlength=300")
+        text_element("p", help_, "help m-0")
+    return line
+
 
 TEXT_FIELDS = {
     "title": mark("Title"),

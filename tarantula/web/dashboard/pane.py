@@ -1,9 +1,10 @@
-"""What a view shows, kept as it is now, with the window of time that it shows."""
+"""The inside of a view card: loads the data of its time window and redraws it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from time import time
 
 from nicegui import ui
 
@@ -11,17 +12,75 @@ from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import views
 from tarantula.streams.views.config import ViewConfig, ViewKind
-from tarantula.streams.views.projection_part_sight import ViewProjection
+from tarantula.streams.views.projection import ViewProjection
 from tarantula.web.components.background import run_in_thread
-from tarantula.web.components.elements_part_style import icon_button, text_element
-from tarantula.web.dashboard.bodies import ViewBody, body_for, has_window
-from tarantula.web.dashboard.bodies_part_chart import ChartBody, is_draggable
-from tarantula.web.dashboard.bodies_part_notes import note_text, warning_text
-from tarantula.web.dashboard.bodies_part_table import data_as_table
-from tarantula.web.dashboard.pane_part_window import MOVE_FRACTION, ZOOM_FACTOR, TimeWindow
+from tarantula.web.components.elements import icon_button, text_element
+from tarantula.web.dashboard.bodies import (
+    ChartBody,
+    ViewBody,
+    body_for,
+    data_as_table,
+    has_window,
+    is_draggable,
+    note_text,
+    warning_text,
+)
 from tarantula.web.format import format_timestamp
-from tarantula.web.i18n import _, language, set_language
-from tarantula.web.i18n_part_retelling import translate_sentence
+from tarantula.web.i18n import _, language, set_language, translate_sentence
+
+MICROSECONDS = 1_000_000
+ZOOM_FACTOR = 2.0
+MOVE_FRACTION = 0.5
+"""By how much of itself a window moves at once."""
+SHORTEST, LONGEST = 10.0, 36525 * 86400.0
+
+
+class TimeWindow:
+    """From when to when, in microseconds since 1970."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end: int | None = None
+
+    @property
+    def follows(self) -> bool:
+        """Whether it moves with the present."""
+        return self._end is None
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self._end if self._end is not None else now_microseconds()
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where it begins and ends, at the same present."""
+        end = self.end
+        return max(end - int(self.seconds * MICROSECONDS), 0), end
+
+    def drag(self, begin: int, end: int) -> None:
+        """Be where somebody dragged it; at the present it follows again."""
+        self.seconds = min(max((end - begin) / MICROSECONDS, SHORTEST), LONGEST)
+        self._end = None if end >= now_microseconds() else max(end, int(self.seconds * MICROSECONDS))
+
+    def move(self, windows: float) -> None:
+        """Go back or forth."""
+        end = self.end + int(windows * self.seconds * MICROSECONDS)
+        self.drag(end - int(self.seconds * MICROSECONDS), end)
+
+    def zoom(self, by: float) -> None:
+        """Show more, or less, around the middle; where it follows, up to the present."""
+        self.seconds = min(max(self.seconds * by, SHORTEST), LONGEST)
+
+    def follow(self) -> None:
+        """Move with the present again."""
+        self._end = None
+
+
+def now_microseconds() -> int:
+    """Return the present."""
+    return int(time() * MICROSECONDS)
+
 
 MARGIN_WINDOWS = 1.0
 """Windows on both sides of the one that is seen, so that dragging it finds something there."""

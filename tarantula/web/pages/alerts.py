@@ -9,7 +9,7 @@ from nicegui import ui
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import alerts as managed
-from tarantula.web.components.alerts_part_alerts_view import AlertsView
+from tarantula.web.components.alerts import AlertsView
 from tarantula.web.components.background import run_in_thread
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page

@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from tarantula.accounts.roles import Role
-from tarantula.services import accounts_part_audit as log
-from tarantula.services.accounts_part_audit import AuditRow
+from tarantula.services import accounts as log
+from tarantula.services.accounts import AuditRow
 from tarantula.services.context import ServiceContext
-from tarantula.web.components.forms_part_dialogs import text_field
+from tarantula.web.components.forms import text_field
 from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format_part_figures import format_moment
+from tarantula.web.format import format_moment
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
 

@@ -8,15 +8,14 @@ from tarantula.accounts.roles import Role
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import alerts, views
 from tarantula.services.streams.views import ViewRow
-from tarantula.web.components.alerts_part_alerts_view import FiringsView
+from tarantula.web.components.alerts import FiringsView
 from tarantula.web.components.background import notify_errors, run_in_thread
-from tarantula.web.components.elements_part_style import text_element
-from tarantula.web.components.forms_part_dialogs import dialog
+from tarantula.web.components.elements import text_element
+from tarantula.web.components.forms import dialog
 from tarantula.web.components.labels import VIEW_KIND_LABELS
 from tarantula.web.components.source_finder import SourceFinder
 from tarantula.web.dashboard.board import Board
-from tarantula.web.i18n import _, language, mark, set_language
-from tarantula.web.i18n_part_retelling import translate_sentence
+from tarantula.web.i18n import _, language, mark, set_language, translate_sentence
 from tarantula.web.layout import heading, page
 
 MAX_FIRINGS_SHOWN = 3

@@ -1,4 +1,4 @@
-"""The documents of an item: a table that stays quick with a million rows."""
+"""Document pages: the documents of an item, and one document with its headers, links and other captures."""
 
 from __future__ import annotations
 
@@ -10,14 +10,24 @@ from pydantic import ValidationError
 
 from tarantula.core import messages
 from tarantula.core.errors import TarantulaError
-from tarantula.services import documents_part_documents
+from tarantula.services import documents
 from tarantula.services.context import ServiceContext
-from tarantula.services.documents_part_documents import DocumentFilters
-from tarantula.web.components.items import DocumentList
-from tarantula.web.components.items_part_common import item_navigation, item_path, state_choices
-from tarantula.web.i18n import _, mark
-from tarantula.web.i18n_part_retelling import translate_sentence
+from tarantula.services.documents import DocumentDetail, DocumentFilters, LinkedDocument
+from tarantula.web.components.background import show_when_loaded
+from tarantula.web.components.elements import subheading, text_element
+from tarantula.web.components.items import (
+    DocumentList,
+    fact_list,
+    item_navigation,
+    item_path,
+    state_choices,
+    state_label,
+)
+from tarantula.web.components.tables import TableColumn, data_table
+from tarantula.web.format import format_moment, format_number, format_size
+from tarantula.web.i18n import _, mark, translate_sentence
 from tarantula.web.layout import heading, page
+from tarantula.web.replay.addresses import original_address
 
 
 @page("/items/{urn}/documents", mark("Documents"))
@@ -32,7 +42,7 @@ def documents_page(
     filters.controls()
     search = DocumentList(
         urn,
-        lambda limit, after: documents_part_documents.list_documents(desk, urn, filters.wanted, limit, after),
+        lambda limit, after: documents.list_documents(desk, urn, filters.wanted, limit, after),
         _("Documents"),
     )
     filters.on_change = search.begin
@@ -86,3 +96,106 @@ class _Filters:
         ui.navigate.history.replace(f"{item_path(self._urn, '/documents')}?{urlencode(chosen)}")
         if self.on_change is not None:
             await self.on_change()
+
+
+@page("/items/{urn}/documents/{number}", mark("Document"))
+def document_page(desk: ServiceContext, urn: str, number: int) -> None:
+    """Show its reason, headers, via, links out, links in and other captures."""
+    heading(_("Document {number} of {urn}", number=number, urn=urn))
+    item_navigation(urn, "/documents")
+    show_when_loaded(lambda: documents.get_document(desk, urn, number), lambda found: _show(desk, found))
+
+
+def _show(desk: ServiceContext, found: DocumentDetail) -> None:
+    fact_list(_facts(found))
+    if found.has_body:
+        with ui.row():
+            ui.link(_("Open it as it was collected"), item_path(found.urn, f"/browse?document={found.id}"))
+            original = original_address(ui.context.client, found.urn, found.id)
+            ui.link(_("The bytes as they were sent"), original, new_tab=True).props('rel="noreferrer"')
+    _headers(found)
+    subheading(_("First named by"))
+    if found.via is None:
+        text_element("p", _("Nobody: it is the base document, or was found in another way."))
+    else:
+        ui.link(found.via.url, item_path(found.urn, f"/documents/{found.via.id}")).classes("break-all")
+    _links_out(found)
+    subheading(_("Links to it"))
+    DocumentList(
+        found.urn,
+        lambda limit, after: documents.documents_linking_to(desk, found.urn, found.id, limit, after),
+        _("Documents that name it"),
+    )
+    _other_captures(found)
+
+
+def _facts(found: DocumentDetail) -> list[tuple[str, str]]:
+    rows = [
+        (_("URL"), found.url),
+        (_("State"), f"{found.state} {state_label(found.state)}"),
+        (_("Reason"), translate_sentence(found.reason or "–")),
+        (_("Rule"), found.rule or "–"),
+        (_("Server"), found.server),
+        (_("Depth"), format_number(found.depth)),
+        (_("Named as"), _(found.kind)),
+        (_("Tries"), format_number(found.tries)),
+        (_("Type"), f"{found.type or '–'} {found.charset or ''}"),
+        (_("Size"), "–" if found.size is None else f"{format_size(found.size)} ({format_number(found.size)})"),
+        (_("Digest"), found.digest or "–"),
+        (_("Collected"), format_moment(found.collected_at)),
+    ]
+    if found.warc is not None:
+        rows.append((_("Record"), f"{found.warc}, {format_number(found.warc_offset or 0)}"))
+    if found.is_revisit:
+        rows.append((_("Body"), _("the same as in an earlier record, which has it")))
+    return rows
+
+
+def _headers(found: DocumentDetail) -> None:
+    subheading(_("Headers"))
+    if found.headers_missing:
+        text_element("p", translate_sentence(found.headers_missing))
+    elif found.status_line is None:
+        text_element("p", _("No answer was kept."))
+    else:
+        text_element("p", found.status_line, "font-mono break-all")
+        fact_list(found.headers)
+
+
+def _links_out(found: DocumentDetail) -> None:
+    subheading(_("Links of it ({number})", number=format_number(found.links)))
+    if len(found.links_out) < found.links:
+        text_element("p", _("Those that have a document in this item, {number} at most:", number=len(found.links_out)))
+    columns = [TableColumn("url", _("URL")), TableColumn("state", _("State")), TableColumn("kind", _("Named as"))]
+    data_table(columns, [_named(found.urn, one) for one in found.links_out], _("Links of it"), key="id")
+
+
+def _named(urn: str, named: LinkedDocument) -> dict[str, object]:
+    return {
+        "id": named.id,
+        "url": named.url,
+        "url_to": item_path(urn, f"/documents/{named.id}"),
+        "state": f"{named.state} {state_label(named.state)}",
+        "kind": _(named.kind),
+    }
+
+
+def _other_captures(found: DocumentDetail) -> None:
+    subheading(_("The same URL in other items"))
+    columns = [
+        TableColumn("urn", _("Item")),
+        TableColumn("state", _("State")),
+        TableColumn("collected", _("Collected")),
+        TableColumn("same", _("Body")),
+    ]
+    rows = [
+        {
+            "urn": one.urn,
+            "urn_to": item_path(one.urn, f"/documents/{one.id}"),
+            "state": f"{one.state} {state_label(one.state)}",
+            "collected": format_moment(one.collected_at),
+            "same": _("the same") if one.same else _("another"),
+        }
+        for one in found.other_captures
+    ]
+    data_table(columns, rows, _("The same URL in other items"), key="urn")

@@ -1,24 +1,29 @@
-"""Every item, the newest first."""
+"""Item pages: the list of items, one item with live progress, and its controls."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from nicegui import ui
 
-from tarantula.core.states import ItemState
+from tarantula.accounts.roles import Role
+from tarantula.core.states import ACTIVE_ITEM_STATES, EXTENSIBLE_ITEM_STATES, REMOVABLE_ITEM_STATES, ItemState
 from tarantula.services import items
 from tarantula.services.context import ServiceContext
-from tarantula.services.items import ItemRow
+from tarantula.services.items import ItemDetail, ItemRow
 from tarantula.services.pagination import ResultPage
-from tarantula.web.components.background import show_when_loaded
-from tarantula.web.components.items_part_common import item_path
+from tarantula.web.charts.base import COLOURS, TOOLTIP
+from tarantula.web.components.background import notify_done, notify_errors, run_in_thread, show_when_loaded
+from tarantula.web.components.elements import subheading, text_element
+from tarantula.web.components.items import item_navigation, item_path, state_choices, state_label
 from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format_part_figures import format_moment, format_number, format_size
-from tarantula.web.i18n import _, mark
-from tarantula.web.i18n_part_retelling import translate_sentence
+from tarantula.web.format import BABEL_LOCALES, format_moment, format_number, format_size
+from tarantula.web.i18n import _, language, mark, translate_sentence
 from tarantula.web.layout import heading, page
+from tarantula.web.live import LIVE_SCRIPT
 
 
 @page("/items", mark("Items"))
@@ -81,3 +86,191 @@ def _row(row: ItemRow) -> dict[str, Any]:
 def _address(publication: str, state: str, before: str = "") -> str:
     asked = {"publication": publication, "state": state, "before": before}
     return f"/items?{urlencode({name: value for name, value in asked.items() if value})}"
+
+
+RESUMABLE_STATES = frozenset({ItemState.INTERRUPTED})
+
+
+def item_controls(desk: ServiceContext, found: ItemDetail) -> None:
+    """Show what can be done; the script hides what the present state does not allow."""
+    if not desk.person.role.allows(Role.CURATOR):
+        return
+    urn = found.urn
+    with ui.row().classes("my-3 items-end"):
+        _for(ui.button(_("Stop"), icon="stop", on_click=lambda: _stop(desk, urn)), found, ACTIVE_ITEM_STATES)
+        _for(ui.button(_("Resume"), icon="play_arrow", on_click=lambda: _resume(desk, urn)), found, RESUMABLE_STATES)
+        with _for(ui.row().classes("items-end gap-2"), found, EXTENSIBLE_ITEM_STATES):
+            more = ui.input(_("More time"), value="1d").props("dense outlined").classes("w-40")
+            more.tooltip(_("As 2d or 12h, or until when: 2026-07-01 08:00"))
+            ui.button(_("Extend"), icon="more_time", on_click=lambda: _extend(desk, urn, more.value or "")).props(
+                "outline"
+            )
+        button = ui.button(_("Convert anew"), icon="sync", on_click=lambda: _convert(desk, urn)).props("outline")
+        _for(button, found, REMOVABLE_ITEM_STATES)
+        if desk.person.role.allows(Role.ADMINISTRATOR):
+            button = ui.button(_("Remove"), icon="delete", on_click=lambda: _ask_to_remove(desk, urn))
+            _for(button.props('outline color="red-10"'), found, REMOVABLE_ITEM_STATES)
+
+
+def _for(element: ui.element, found: ItemDetail, states: frozenset[ItemState]) -> ui.element:
+    element.props["data-states"] = " ".join(sorted(states))
+    if ItemState(found.state) not in states:
+        element.props["hidden"] = True
+    return element
+
+
+async def _stop(desk: ServiceContext, urn: str) -> None:
+    with notify_errors():
+        stopped = await run_in_thread(items.stop, desk, urn)
+        notify_done(_("It is interrupted.") if stopped else _("It stops when its collectors hear of it."))
+
+
+async def _resume(desk: ServiceContext, urn: str) -> None:
+    with notify_errors():
+        await run_in_thread(items.resume, desk, urn)
+        notify_done(_("It goes on in a process of its own."))
+        # Whoever had stopped watching looks again.
+        ui.run_javascript("window.dispatchEvent(new Event('watch-again'))")
+
+
+async def _extend(desk: ServiceContext, urn: str, until: str) -> None:
+    with notify_errors():
+        deadline = await run_in_thread(items.extend, desk, urn, until)
+        notify_done(_("It has time until {moment}.", moment=format_moment(deadline)))
+
+
+async def _convert(desk: ServiceContext, urn: str) -> None:
+    with notify_errors():
+        await run_in_thread(items.convert, desk, urn)
+        notify_done(_("Its copy is made anew in a process of its own; the log tells when that is done."))
+
+
+def _ask_to_remove(desk: ServiceContext, urn: str) -> None:
+    with ui.dialog() as dialog, ui.card():
+        ui.label(_("Everything that was collected will be lost. Type {urn} to remove it.", urn=urn))
+        typed = ui.input(_("Name of the item")).classes("w-full")
+        with ui.row():
+            ui.button(_("Keep it"), on_click=dialog.close)
+
+            async def remove() -> None:
+                if typed.value == urn:
+                    dialog.close()
+                    await _remove(desk, urn)
+                else:
+                    ui.notify(_("That is not {urn}: nothing was removed.", urn=urn))
+
+            ui.button(_("Remove it for good"), on_click=remove).props('color="red-10"')
+    dialog.open()
+
+
+async def _remove(desk: ServiceContext, urn: str) -> None:
+    with notify_errors():
+        lost = await run_in_thread(items.remove, desk, urn)
+        for sentence in lost:
+            ui.notify(sentence, color="red-10", text_color="white", timeout=0, close_button="✕")
+        if not lost:
+            ui.navigate.to("/items")
+
+
+LIVE_FIGURES = (
+    ("state", mark("State")),
+    ("done", mark("Done")),
+    ("waiting", mark("Waiting")),
+    ("under_way", mark("Under way")),
+    ("refused", mark("Refused")),
+    ("bytes", mark("Size")),
+    ("per_second", mark("Documents a second")),
+    ("left", mark("Time left")),
+    ("deadline", mark("Until")),
+    ("collectors", mark("Collectors")),
+)
+"""What is shown in large letters: what the script calls it, and what people do."""
+
+
+@page("/items/{urn}", mark("Item"))
+def item_page(desk: ServiceContext, urn: str) -> None:
+    """Show how far an item is, as it changes."""
+    heading(urn)
+    item_navigation(urn, "")
+    ui.add_body_html(f'<script type="module" src="{LIVE_SCRIPT}"></script>')
+    show_when_loaded(lambda: items.get_item(desk, urn), lambda found: _item_show(desk, found))
+
+
+def _item_show(desk: ServiceContext, found: ItemDetail) -> None:
+    text_element("p", f"{found.base_url} {found.description}", "break-all")
+    with ui.element("section").classes("w-full") as live:
+        live.props["id"] = "live"
+        live.props["data-stream"] = f"/api{item_path(found.urn, '/live')}"
+        live.props["data-words"] = json.dumps(_words())
+        live.props["data-documents"] = item_path(found.urn, "/documents")
+        _figures()
+        item_controls(desk, found)
+        live.props["data-chart"] = str(_chart().id)
+        _table("states", _("States of the documents"), (_("State"), _("Documents")))
+        _table(
+            "servers",
+            _("Busiest servers"),
+            (_("Server"), _("Done"), _("Waiting"), _("Pause"), _("Back-off"), _("Left alone for")),
+        )
+        _table("last", _("Last documents"), (_("State"), _("URL"), _("Type"), _("Size")))
+        subheading(_("Log"))
+        log = text_element("pre", "", "text-xs overflow-x-auto p-2 bg-slate-100 max-h-80")
+        log.props["data-live"] = "log"
+        log.props["tabindex"] = "0"
+        log.props["role"] = "region"
+        log.props["aria-label"] = _("Log")
+
+
+def _words() -> dict[str, object]:
+    """Return what the script says in the reader's language: what it is sent is the same for all."""
+    return {
+        "locale": BABEL_LOCALES[language()].replace("_", "-"),
+        "items": {str(state): _(state) for state in ItemState},
+        "states": {state: state_label(state) for state in state_choices()},
+        "stopping": _("is being stopped"),
+        "away": _("The server does not answer; asking again …"),
+    }
+
+
+def _figures() -> None:
+    text_element("p", "", "text-red-900").props('data-live="away" role="alert"')
+    with ui.element("dl").classes("w-full grid grid-cols-2 sm:grid-cols-5 gap-2"):
+        for name, label in LIVE_FIGURES:
+            with ui.element("div").classes("border rounded p-2"):
+                text_element("dt", _(label), "text-sm text-slate-700")
+                value = text_element("dd", "–", "text-xl font-bold break-words")
+                value.props["data-live"] = name
+                if name == "state":
+                    value.props["aria-live"] = "polite"
+    text_element("p", "").props('data-live="reason"')
+
+
+def _chart() -> ui.echart:
+    subheading(_("Documents done with, second by second"))
+    chart = ui.echart(
+        {
+            "color": COLOURS,
+            "animation": False,
+            "grid": {"left": 8, "right": 16, "top": 16, "bottom": 8, "containLabel": True},
+            "tooltip": {**TOOLTIP, "trigger": "axis"},
+            "xAxis": {"type": "category", "data": []},
+            "yAxis": {"type": "value", "minInterval": 1},
+            "series": [{"type": "bar", "name": _("Documents"), "data": [], "barCategoryGap": "10%"}],
+        }
+    ).classes("w-full h-56")
+    chart.props["role"] = "img"
+    chart.props["aria-label"] = _("Chart: documents done with in each of the last two minutes' seconds.")
+    return chart
+
+
+def _table(name: str, title: str, headings: Sequence[str]) -> None:
+    subheading(title)
+    with ui.element("div").classes("w-full overflow-x-auto") as around:
+        around.props["tabindex"] = "0"
+        around.props["role"] = "region"
+        around.props["aria-label"] = title
+        with ui.element("table").classes("live-table w-full text-left"):
+            with ui.element("thead"), ui.element("tr"):
+                for text in headings:
+                    text_element("th", text, "pr-4").props('scope="col"')
+            ui.element("tbody").props["data-rows"] = name

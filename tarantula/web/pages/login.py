@@ -12,7 +12,7 @@ from starlette.templating import Jinja2Templates
 
 from tarantula.accounts import accounts
 from tarantula.accounts.login import TooManyLogins
-from tarantula.web.auth_part_gate import SESSION_COOKIE, Authenticator, session_cookie
+from tarantula.web.auth import SESSION_COOKIE, Authenticator, session_cookie
 from tarantula.web.i18n import LANGUAGE_COOKIE, LANGUAGES, _, language
 
 router = APIRouter(include_in_schema=False)

@@ -10,13 +10,12 @@ from nicegui import ui
 from tarantula.services import overview as management
 from tarantula.services.context import ServiceContext
 from tarantula.services.overview import ItemBrief, Overview
-from tarantula.services.publications_part_publication_rows import PublicationRow
+from tarantula.services.publications import PublicationRow
 from tarantula.web.components.background import show_when_loaded
-from tarantula.web.components.elements_part_style import subheading, text_element
+from tarantula.web.components.elements import subheading, text_element
 from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format_part_figures import format_moment, format_number
-from tarantula.web.i18n import _, mark
-from tarantula.web.i18n_part_retelling import translate_sentence
+from tarantula.web.format import format_moment, format_number
+from tarantula.web.i18n import _, mark, translate_sentence
 from tarantula.web.layout import heading, page
 
 

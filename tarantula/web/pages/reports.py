@@ -1,32 +1,171 @@
-"""Reports: figures 4.3, 4.4, 4.5 and 4.7 of 2001, for an item and for all items of a publication in time."""
+"""Report pages (figures 4.3, 4.4, 4.5 and 4.7 of 2001): one item, and all items of a publication over time."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from nicegui import events, ui
 
-from tarantula.archive.quality.report import ItemReport
+from tarantula.archive.quality.report import UNKNOWN_TYPE, ItemReport
+from tarantula.freshness.report import Calibration, FreshnessReport
 from tarantula.services import publications, reports
 from tarantula.services.context import ServiceContext
-from tarantula.web.charts.base_part_charts import report_bars, stacked_bars
+from tarantula.services.reports import REPORT_TABLES
+from tarantula.web.charts.base import chart_height, report_bars, stacked_bars
 from tarantula.web.components.background import show_when_loaded
-from tarantula.web.components.elements_part_style import text_element
-from tarantula.web.components.items_part_common import item_navigation
+from tarantula.web.components.elements import subheading, text_element
+from tarantula.web.components.items import item_navigation
 from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format_part_figures import format_moment, format_number, format_size
+from tarantula.web.format import format_moment, format_number, format_share, format_size
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
-from tarantula.web.pages.reports_part_belief_view import freshness_section
-from tarantula.web.pages.reports_part_figure_view import report_figure
-from tarantula.web.pages.reports_part_report_rows import (
-    TABLE_HEADINGS,
-    TABLE_TITLES,
-    documents_by_name,
-    ordered_names,
-    table_rows,
-)
+
+TABLE_TITLES: Mapping[str, str] = {
+    "states": mark("States of the documents"),
+    "types": mark("Types of the collected documents"),
+    "sizes": mark("Sizes of the collected documents"),
+    "servers": mark("Servers that were visited"),
+}
+
+_COUNTS = (("documents", mark("Documents"), True), ("percent", mark("Share"), True))
+_BYTES = ("bytes", mark("Size"), True)
+TABLE_HEADINGS: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
+    "states": (("name", mark("State"), False), *_COUNTS),
+    "types": (("name", mark("Type"), False), *_COUNTS, _BYTES),
+    "sizes": (("name", mark("Size (KB)"), False), *_COUNTS),
+    "servers": (("name", mark("Server"), False), *_COUNTS, _BYTES),
+}
+"""The columns of each table: key, heading, and whether it is a number."""
+
+
+def table_rows(report: ItemReport, table: str) -> list[dict[str, Any]]:
+    """Return the rows of a table of an item."""
+    chosen = REPORT_TABLES[table]
+    return [
+        {
+            "key": chosen.key(row),
+            "name": _name(table, row),
+            "documents": row.documents,
+            "percent": format_share(row.percent),
+            "bytes": format_size(getattr(row, "bytes", 0)),
+        }
+        for row in chosen.rows(report)
+    ]
+
+
+def documents_by_name(report: ItemReport, table: str) -> dict[str, int]:
+    """Return how many documents each thing has that a table counts."""
+    return {_name(table, row): row.documents for row in REPORT_TABLES[table].rows(report)}
+
+
+def ordered_names(found: Sequence[ItemReport], table: str) -> list[str]:
+    """Return what a table counts in any of the items: sizes from the smallest, all else as it is met."""
+    rows = [row for report in found for row in REPORT_TABLES[table].rows(report)]
+    if table == "sizes":
+        rows.sort(key=lambda row: row.to_kb)
+    return list(dict.fromkeys(_name(table, row) for row in rows))
+
+
+def _name(table: str, row: Any) -> str:
+    if table == "states":
+        return f"{row.state} · {_(row.meaning)}"
+    if table == "sizes":
+        return f"{format_number(row.from_kb)} – {format_number(row.to_kb)}"
+    name = str(row.type if table == "types" else row.server)
+    return _(name) if name == UNKNOWN_TYPE else name
+
+
+# The picture is made in the browser, of what somebody sees there.
+SAVE_SCRIPT = """
+const link = document.createElement('a');
+link.href = getElement({id}).chart.getDataURL({{type: 'png', pixelRatio: 2, backgroundColor: '#fff'}});
+link.download = {name};
+link.click();
+"""
+
+
+def report_figure(
+    title: str,
+    options: dict[str, Any],
+    columns: Sequence[TableColumn],
+    rows: Sequence[dict[str, Any]],
+    csv: Callable[[], str],
+    file: str,
+) -> ui.echart | None:
+    """Show a figure; return its chart, if there is anything to draw."""
+    subheading(title)
+    if not rows:
+        ui.label(_("There is nothing to count."))
+        return None
+    chart = ui.echart(options).classes("w-full").style(f"height: {chart_height(options)}")
+    chart.props["role"] = "img"
+    chart.props["aria-label"] = _("Chart: {title}. The table below has the same figures.", title=title)
+    with ui.row():
+        save = SAVE_SCRIPT.format(id=chart.id, name=json.dumps(f"{file}.png"))
+        _button("CSV", title, lambda: ui.download.content(csv().encode("utf-8-sig"), f"{file}.csv", "text/csv"))
+        _button("PNG", title, lambda: ui.run_javascript(save))
+    with ui.expansion(_("As a table")).classes("w-full"):
+        data_table(columns, rows, title, key="key")
+    return chart
+
+
+def _button(kind: str, title: str, do: Callable[[], Any]) -> None:
+    button = ui.button(kind, icon="download", on_click=do).props("outline dense no-caps")
+    button.props["aria-label"] = _("{title} as {kind}", title=title, kind=kind)
+
+
+def freshness_section(standing: FreshnessReport) -> None:
+    """Show what is believed of an item."""
+    subheading(_("Freshness"))
+    fresh, found = standing.freshness, standing.calibration
+    if fresh is not None:
+        share, error = format_share(100 * fresh.share), format_share(100 * fresh.error)
+        said = _("{share} ± {error} of the pages are believed to be as on their servers.", share=share, error=error)
+        ui.label(f"{format_moment(fresh.at)}: {said}")
+    with ui.element("dl").classes("grid grid-cols-2 sm:grid-cols-3 md:grid-cols-4 gap-2 w-full"):
+        for label, value in _figures(found):
+            with ui.element("div").classes("border border-slate-300 rounded p-2"):
+                text_element("dt", label, "text-sm text-slate-600")
+                text_element("dd", value, "text-xl font-bold m-0")
+    if found.classes:
+        _classes(found)
+
+
+def _figures(found: Calibration) -> list[tuple[str, str]]:
+    figures = [
+        (_("Visits planned"), format_number(found.planned)),
+        (_("Visits made"), format_number(found.made)),
+        (_("Changes foretold"), f"{format_number(found.foretold)} ± {format_number(found.error)}"),
+        (_("Changes found"), format_number(found.found)),
+    ]
+    if found.brier is not None and found.brier_of_mean is not None:
+        figures.append((_("Brier score"), format_number(found.brier)))
+        figures.append((_("Brier score of one chance for all"), format_number(found.brier_of_mean)))
+    return figures
+
+
+def _classes(found: Calibration) -> None:
+    columns = [
+        TableColumn("chance", _("Chance of a change")),
+        TableColumn("visits", _("Visits"), number=True),
+        TableColumn("foretold", _("Foretold"), number=True),
+        TableColumn("found", _("Found"), number=True),
+        TableColumn("error", _("Error"), number=True),
+    ]
+    rows = [
+        {
+            "chance": f"{format_share(100 * row.at_least)} – {format_share(100 * row.below)}",
+            "visits": row.visits,
+            "foretold": format_share(100 * row.foretold),
+            "found": format_share(100 * row.found),
+            "error": format_share(100 * row.error),
+        }
+        for row in found.classes
+    ]
+    data_table(columns, rows, _("Chance of a change"), key="chance", search=False)
 
 
 @page("/reports", mark("Reports"))

@@ -9,15 +9,14 @@ from nicegui import ui
 
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import TarantulaError
-from tarantula.services import search_part_search_panel
+from tarantula.services import search
 from tarantula.services.context import ServiceContext
-from tarantula.services.search_part_search_panel import COUNTED_DAYS, HOME_INDEX, BarrelRow, SearchPanel
+from tarantula.services.search import COUNTED_DAYS, HOME_INDEX, BarrelRow, SearchPanel
 from tarantula.web.components.background import run_in_thread
-from tarantula.web.components.elements_part_style import subheading, text_element
+from tarantula.web.components.elements import subheading, text_element
 from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format_part_figures import format_number
-from tarantula.web.i18n import _, language, mark, set_language
-from tarantula.web.i18n_part_retelling import translate_sentence
+from tarantula.web.format import format_number
+from tarantula.web.i18n import _, language, mark, set_language, translate_sentence
 from tarantula.web.layout import heading, page
 
 POLL_SECONDS = 1.0
@@ -35,7 +34,7 @@ def search_engine_page(desk: ServiceContext) -> None:
     async def look() -> None:
         set_language(spoken)
         try:
-            found = await run_in_thread(search_part_search_panel.search_panel, desk)
+            found = await run_in_thread(search.search_panel, desk)
         except TarantulaError as error:
             view.complain(str(error))
         else:

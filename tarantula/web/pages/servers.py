@@ -9,14 +9,14 @@ from nicegui import ui
 
 from tarantula.accounts.roles import Role
 from tarantula.core.states import ItemState
-from tarantula.scope.servers_part_server_settings import ServerSettings
+from tarantula.scope.servers import ServerSettings
 from tarantula.services import items, servers
 from tarantula.services.context import ServiceContext
 from tarantula.services.servers import ItemServerRow
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread, show_when_loaded
-from tarantula.web.components.items_part_common import item_navigation, item_path
+from tarantula.web.components.items import item_navigation, item_path
 from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format_part_figures import format_number
+from tarantula.web.format import format_number
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
 

@@ -1,19 +1,74 @@
-"""What the other origin shows of pages that are pointed at, to whoever has a ticket."""
+"""Pages open in the picker, served from the sandbox origin; every request needs a ticket."""
 
 from __future__ import annotations
 
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_urlsafe
+from time import monotonic
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
+from tarantula.core.errors import TarantulaError
 from tarantula.streams.picker.client import PickerClient
-from tarantula.streams.picker.page_part_look import PickerPage
-from tarantula.web.picker.sandbox_part_opened import OpenPages
-from tarantula.web.replay.security_part_tickets import TicketSigner
+from tarantula.streams.picker.page import PickerPage
+from tarantula.web.replay.security import TicketSigner
+
+PAGE_SECONDS = 3600.0
+"""Seconds after which a page is forgotten."""
+MAX_PAGES = 24
+"""How many are open at a time; then the oldest is forgotten."""
+MAX_PAGES_PER_ACCOUNT = 4
+"""How many of them are one person's."""
+
+
+@dataclass(slots=True)
+class _Opened:
+    look: PickerPage
+    owner: str
+    until: float
+
+
+class OpenPages:
+    """What people look at, by keys that nobody guesses."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._pages: OrderedDict[str, _Opened] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    def put(self, look: PickerPage, owner: str) -> str:
+        """Keep a page for somebody; return its key."""
+        self._forget()
+        own = [key for key, page in self._pages.items() if page.owner == owner]
+        for key in own[: max(len(own) - MAX_PAGES_PER_ACCOUNT + 1, 0)]:
+            del self._pages[key]
+        while len(self._pages) >= MAX_PAGES:
+            self._pages.popitem(last=False)
+        key = secrets.token_urlsafe(18)
+        self._pages[key] = _Opened(look, owner, self._clock() + PAGE_SECONDS)
+        return key
+
+    def get(self, key: str) -> PickerPage:
+        """Return the page of a key, or say that it is not there any more."""
+        self._forget()
+        if key not in self._pages:
+            raise TarantulaError("This page is not open any more. Open it again.")
+        return self._pages[key].look
+
+    def _forget(self) -> None:
+        now = self._clock()
+        for key in [key for key, page in self._pages.items() if page.until <= now]:
+            del self._pages[key]
+
 
 PICK_SCRIPT = "/pick.js"
 """Where our script is."""

@@ -11,22 +11,18 @@ from typing import NamedTuple
 from nicegui import Client
 from starlette.routing import Route
 
-from tarantula.accounts.roles import Role
-from tarantula.accounts.roles_part_person import Person
+from tarantula.accounts.roles import Person, Role
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import state_meaning
 from tarantula.streams.adapters.base import SourceResponse
 from tarantula.streams.picker.browser import PickerBrowser
 from tarantula.streams.picker.client import PickerClient, PickerRequest, is_private_address, parse_address
 from tarantula.streams.picker.draft import DRAFT_NAME
-from tarantula.streams.picker.page_part_look import PickerPage
-from tarantula.streams.sources.config import parse_source
-from tarantula.streams.sources.config_part_steps import BrowserStep
-from tarantula.streams.sources.request import RequestMethod, SourceRequest
-from tarantula.streams.sources.request_part_variables import fill_variables
-from tarantula.web.picker.sandbox import sandbox_routes, ticket_for
-from tarantula.web.picker.sandbox_part_opened import OpenPages
-from tarantula.web.replay.security_part_tickets import TicketSigner
+from tarantula.streams.picker.page import PickerPage
+from tarantula.streams.sources.config import BrowserStep, parse_source
+from tarantula.streams.sources.request import RequestMethod, SourceRequest, fill_variables
+from tarantula.web.picker.sandbox import OpenPages, sandbox_routes, ticket_for
+from tarantula.web.replay.security import TicketSigner
 
 MAX_PAGE_BYTES = 5_000_000
 """Bytes of a page."""

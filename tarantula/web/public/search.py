@@ -1,22 +1,55 @@
-"""The search pages: a front page, what was found, the way to a copy, and how a query may go on."""
+"""Search and suggestion pages, rendered from templates."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Form, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.templating import Jinja2Templates
 
+from tarantula import __version__
 from tarantula.core.errors import TarantulaError
+from tarantula.lifecycle.suggestions import AlreadyCollected
 from tarantula.search.results import SearchOrder
-from tarantula.services import search
+from tarantula.services import search, suggestions
 from tarantula.services.context import ServiceContext
-from tarantula.web.i18n import _, mark
-from tarantula.web.i18n_part_retelling import translate_sentence
-from tarantula.web.public.results import ResultsQuery, parse_document_number, parse_results_query
-from tarantula.web.public.results_part_views import facet_views, page_links, result_view
-from tarantula.web.public.search_part_showing import render
+from tarantula.web.format import format_moment, format_number
+from tarantula.web.i18n import LANGUAGES, _, language, mark, translate_sentence
+from tarantula.web.public.results import (
+    ResultsQuery,
+    copy_path,
+    facet_views,
+    page_links,
+    parse_document_number,
+    parse_results_query,
+    result_view,
+)
 from tarantula.web.replay.addresses import copy_address
+
+PLAIN_PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
+templates.env.globals.update(
+    _=_, number=format_number, moment=format_moment, retold=translate_sentence, version=__version__
+)
+
+
+def render(request: Request, template: str, context: dict[str, Any], status: int = 200) -> Response:
+    """Return a page."""
+    here = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+    others = {
+        code: (called, f"/language/{code}?back={quote(here, safe='')}")
+        for code, called in LANGUAGES.items()
+        if code != language()
+    }
+    told = {**context, "language": language(), "others": others, "person": request.state.person}
+    return templates.TemplateResponse(request, template, told, status, {"Content-Security-Policy": PLAIN_PAGE_POLICY})
+
 
 ORDER_LABELS = {
     SearchOrder.BEST: mark("Best first"),
@@ -83,3 +116,41 @@ def _found(desk: ServiceContext, asked: ResultsQuery) -> dict[str, Any]:
         "facets": facet_views(asked, found.facets),
         "pages": page_links(asked, found),
     }
+
+
+suggest_router = APIRouter(include_in_schema=False)
+
+
+@suggest_router.get("/search/suggest")
+def suggest_form(request: Request, url: str = "") -> Response:
+    """Ask for a URL."""
+    return render(request, "suggest.html", {"url": url[:10_000].replace("\0", ""), "complaint": ""})
+
+
+@suggest_router.post("/search/suggest")
+def submit_suggestion(request: Request, url: Annotated[str, Form()] = "") -> Response:
+    """Have a URL collected, or say why not."""
+    try:
+        taken = suggestions.suggest(context_of(request), url)
+    except AlreadyCollected as error:
+        return RedirectResponse(_address(error.urn, error.document), 303)
+    except TarantulaError as error:
+        return render(request, "suggest.html", {"url": url[:10_000], "complaint": translate_sentence(str(error))}, 400)
+    return RedirectResponse(_address(taken.urn, taken.document), 303)
+
+
+@suggest_router.get("/search/suggested/{urn}/{number}")
+def suggestion_status(request: Request, urn: str, number: str) -> Response:
+    """Show what became of it; the page asks again by itself until that is known."""
+    try:
+        found = suggestions.get_suggestion(context_of(request), urn, parse_document_number(number))
+    except TarantulaError as error:
+        return render(request, "suggest.html", {"url": "", "complaint": translate_sentence(str(error))}, 404)
+    search = ResultsQuery(f'url:"{found.url}"').address
+    return render(
+        request, "suggested.html", {"found": found, "archived": copy_path(urn, found.document), "search": search}
+    )
+
+
+def _address(urn: str, document: int) -> str:
+    return f"/search/suggested/{urn}/{document}"

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarantula.core.errors import TarantulaError
 from tarantula.web.picker.service import PickerService
-from tarantula.web.replay.security_part_tickets import TicketSigner
+from tarantula.web.replay.security import TicketSigner
 
 _HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
