@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # Many tests wait for servers and processes: more workers than cores keep the cores busy.
 WORKERS ?= 4
 # Compiling them takes longer than testing them: one process does it, while others do the checks.
-NUMERIC := tests/test_beliefs_*.py tests/test_revisit_*.py tests/test_cli_revisit*.py
+NUMERIC := tests/freshness/*.py tests/revisit/*.py tests/cli/test_revisit*.py
 
 # Compiled modules are kept, whoever starts this: hundreds of processes would compile ours anew.
 unexport PYTHONDONTWRITEBYTECODE

@@ -15,6 +15,7 @@ from tarantula.core.database import Database
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
 from tarantula.lifecycle.schedule import create_item
+from tarantula.models import Document, LinkWeight
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
 from tarantula.search.ranks.pagerank import BEST_PAGE_FACTOR
@@ -23,7 +24,6 @@ from tarantula.search.texts.reader import store_texts
 from tarantula.search.texts.similarity import SIGNATURE_BYTES
 from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTable
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Document, LinkWeight
 
 WORDS = 100_000
 """Different ones."""

@@ -19,10 +19,10 @@ from benchmarks.postgresql import postgresql
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
+from tarantula.models import Item
 from tarantula.services import documents
 from tarantula.services.context import ServiceContext
 from tarantula.services.documents import DocumentFilters
-from tarantula.tables.publications import Item
 
 SERVERS = 5000
 TIMES = 3

@@ -21,11 +21,11 @@ from sqlalchemy import select, text
 from benchmarks.documents import on_postgresql, on_sqlite
 from tarantula.core.database import Database
 from tarantula.core.process import collect_and_freeze
+from tarantula.models import Level, Series
 from tarantula.store.bulk import chunks
-from tarantula.streams.history import NewEvent, aggregate_levels, points, series_of, store_events
+from tarantula.streams.history import NewEvent, aggregate_levels, chart_points, series_of, store_events
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import parse_source
-from tarantula.tables.publications import Level, Series
 
 SECOND = 1_000_000
 BEGIN = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) * SECOND
@@ -103,7 +103,7 @@ def draw(database: Database, series: int, events: int, windows: int = DRAWN) -> 
             begin = BEGIN + dice.randrange(-size, length)
             most = dice.choice([50, 200, 500, 1000])
             began, own_began = time.perf_counter(), time.thread_time()
-            points(session, series, begin, begin + size, most)
+            chart_points(session, series, begin, begin + size, most)
             times.append((time.perf_counter() - began) * 1000)
             own.append((time.thread_time() - own_began) * 1000)
     return {

@@ -20,12 +20,12 @@ from tarantula.core.process import collect_and_freeze
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
 from tarantula.frontier.queues import WINDOW_SIZE
+from tarantula.models import Document, LinkRow
 from tarantula.store.commit_group import FinishedDocument
 from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
 from tarantula.store.warc_writer import WarcWriter
 from tarantula.store.writer import DepthUpdater, RowWriter, Writer
-from tarantula.tables.publications import Document, LinkRow
 from tests.sites.large import LINKS
 
 GROUP = 400

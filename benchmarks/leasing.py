@@ -23,9 +23,9 @@ from benchmarks.postgresql import Server, postgresql
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.frontier.queues import WINDOW_SIZE
+from tarantula.models import Item
 from tarantula.store.documents import DocumentTable
 from tarantula.store.leases import HEARTBEAT_SECONDS, LEASE_SAFE_SECONDS, ItemLeases
-from tarantula.tables.publications import Item
 
 COLLECTORS = (1, 10, 100, 200)
 PROCESSES = 4

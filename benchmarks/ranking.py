@@ -16,11 +16,11 @@ from benchmarks.large_items import new_item
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of
+from tarantula.models import Document, Item, LinkRow, ReadText, Server
 from tarantula.search.ranks.ranking import rank_items
 from tarantula.search.texts.content import ExtractedText
 from tarantula.store.bulk import chunks
 from tarantula.store.journal import JournalKind, JournalRecord
-from tarantula.tables.publications import Document, Item, LinkRow, ReadText, Server
 
 LINKS = 10
 """On each page; two of them are the same on all."""

@@ -25,10 +25,10 @@ from sqlalchemy import func, insert, select
 from benchmarks.crawl import BIN, ROOT, environment
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
+from tarantula.models import Event, Source, SourceState
 from tarantula.streams.reading.visits import MICROSECONDS_PER_SECOND, next_due
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceStatus, parse_source
-from tarantula.tables.publications import Event, Source, SourceState
 from tests.sites.server import Answer, Visit, Web
 
 SERVERS = 200

@@ -1,6 +1,7 @@
 """Downloader middlewares (scope, robots.txt, politeness) and spider middlewares (batches of links).
 
-A page's links travel with their document, as one batch. For a spider middleware of a publication, which expects requests,
+A page's links travel with their document, as one batch. For a spider middleware of a publication, which expects
+requests,
 the batch is unpacked in front of it, and packed again behind it.
 """
 

@@ -22,7 +22,7 @@ def main() -> int:
     arguments.add_argument("venv", type=Path)
     venv: Path = arguments.parse_args().venv.absolute()
     # The test that replays what was collected has an environment of its own, which is made meanwhile.
-    pywb = subprocess.Popen([sys.executable, str(ROOT / "tests" / "pywb_env.py")])
+    pywb = subprocess.Popen([sys.executable, str(ROOT / "tests" / "support" / "pywb_environment.py")])
     try:
         if not is_current(venv):
             build(venv)

@@ -12,8 +12,8 @@ from tarantula.accounts.credentials import hash_password
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import did_you_mean
+from tarantula.models import Account, Alert, LoginSession
 from tarantula.publications.fields import check_name
-from tarantula.tables.publications import Account, Alert, LoginSession
 
 
 def all_accounts(session: Session) -> list[Account]:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import Person
-from tarantula.tables.publications import AuditEntry
+from tarantula.models import AuditEntry
 
 
 def record(session: Session, person: Person, action: str, subject: str, **detail: Any) -> None:

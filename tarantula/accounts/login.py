@@ -14,7 +14,7 @@ from tarantula.accounts.credentials import hash_password, needs_rehash, verify_p
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.tables.publications import FailedLogin
+from tarantula.models import FailedLogin
 
 FAILURE_LIFETIME = timedelta(hours=24)
 """After which failures no longer count."""

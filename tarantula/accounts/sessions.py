@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from tarantula.accounts import accounts
 from tarantula.accounts.credentials import new_secret, secret_digest
 from tarantula.accounts.roles import NotAllowed, Person, Role
-from tarantula.tables.publications import Account, LoginSession
+from tarantula.models import Account, LoginSession
 
 MAX_SESSION_DURATION = timedelta(hours=12)
 """After which somebody logs in again."""

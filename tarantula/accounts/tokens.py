@@ -11,7 +11,7 @@ from tarantula.accounts.credentials import new_secret, secret_digest
 from tarantula.accounts.roles import Person, Role
 from tarantula.accounts.sessions import SEEN_RESOLUTION
 from tarantula.core.errors import NotFoundError, TarantulaError
-from tarantula.tables.publications import Account, Token
+from tarantula.models import Account, Token
 
 TOKEN_PREFIX = "tarantula_"
 """So that whoever finds one knows what it is."""

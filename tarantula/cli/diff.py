@@ -19,8 +19,8 @@ from tarantula.archive.diff.text import DiffLine, DiffPiece, TextDiff
 from tarantula.cli.terminal import console
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
+from tarantula.models import Item
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Item
 
 STYLES = {
     DocumentChange.NEW: "green",

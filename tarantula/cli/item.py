@@ -34,10 +34,10 @@ from tarantula.core.states import ItemState
 from tarantula.lifecycle.control import extend_item, stop_item
 from tarantula.lifecycle.coordinator import reopen_item
 from tarantula.lifecycle.removal import check_removable, remove_item
+from tarantula.models import Item
 from tarantula.publications.attention import FiredRule, is_complete
 from tarantula.services.deposit import Deposit
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Item
 
 ItemUrn = Annotated[str, typer.Argument(metavar="URN", help="The item.")]
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who decides; your login name unless told.")]

@@ -36,6 +36,15 @@ NOUNS = {
     "revisit": "When pages are visited again: plan it, simulate policies, and draw what they do.",
     "escalona": "Order URLs by a file of commands, as the URL scheduler of 2021 does.",
 }
+SHARED_MODULES = {
+    "documents": ("items", "documents"),
+    "gateway": ("barrel", "gateway"),
+    "index": ("search", "index"),
+    "serve": ("web", "serve"),
+    "servers": ("server", "list_servers"),
+    "why": ("publication", "why"),
+}
+"""Module and function of each noun that shares its module with another noun."""
 
 
 class Nouns(TyperGroup):
@@ -59,11 +68,12 @@ def noun_group(noun: str) -> typer.Typer:
 
 def load_noun(noun: str) -> Any:
     """Return a noun's command: the ``app`` of its module, or the function of that name."""
-    module = import_module(f"tarantula.cli.{noun}")
-    app = getattr(module, "app", None)
+    module_name, function = SHARED_MODULES.get(noun, (noun, noun))
+    module = import_module(f"tarantula.cli.{module_name}")
+    app = None if noun in SHARED_MODULES else getattr(module, "app", None)
     if app is None:
         app = typer.Typer(add_completion=False)
-        app.command(noun, help=NOUNS[noun])(getattr(module, noun))
+        app.command(noun, help=NOUNS[noun])(getattr(module, function))
     return get_command(app)
 
 

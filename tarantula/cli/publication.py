@@ -16,11 +16,11 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration
 from tarantula.lifecycle.schedule import next_due_of
 from tarantula.links.link import LinkKind
+from tarantula.models import Publication
 from tarantula.publications import registry, toml
 from tarantula.publications.config import read_config
 from tarantula.publications.fields import check_type
 from tarantula.publications.scope import scope_of
-from tarantula.tables.publications import Publication
 
 app = noun_group("publication")
 

@@ -32,9 +32,9 @@ from tarantula.cli.terminal import (
 )
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
+from tarantula.models import Source, SourceState
 from tarantula.streams.sources import files, registry
 from tarantula.streams.sources.config import parse_source as read_source
-from tarantula.tables.publications import Source, SourceState
 
 app = noun_group("stream")
 app.add_typer(stream_alert.app, name="alert")

@@ -27,6 +27,7 @@ from tarantula.frontier.queues import WINDOW_SIZE
 from tarantula.frontier.strategies import load_strategy
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.links.link import Link
+from tarantula.models import Item
 from tarantula.publications import servers
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.scope import may_visit_private
@@ -39,7 +40,6 @@ from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON
 from tarantula.store.visits import VisitProgress, VisitSettlement, VisitTable
 from tarantula.store.warc_writer import WarcWriter
 from tarantula.store.writer import DepthUpdater, RowWriter, Writer
-from tarantula.tables.publications import Item
 
 
 class ItemControl:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydispatch.dispatcher import getAllReceivers
+from pydispatch.dispatcher import getAllReceivers  # type: ignore[import-untyped]  # It carries no types.
 from scrapy import Spider, signals
 from scrapy.core.downloader import Downloader
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler

@@ -12,12 +12,12 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.lifecycle.schedule import schedule_of
+from tarantula.models import Publication, Server
 from tarantula.publications.registry import config_of
 from tarantula.publications.schedule import next_due
 from tarantula.publications.servers import effective_server_settings
 from tarantula.scope.servers import ServerSettings
 from tarantula.store.bulk import chunks
-from tarantula.tables.publications import Publication, Server
 
 DEFAULT_HORIZON_SECONDS = 86_400.0
 """Seconds, of a publication that has neither a period nor a longest duration."""

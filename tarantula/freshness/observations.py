@@ -29,12 +29,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from tarantula.models import Document, Item, Visit
 from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.rates.estimates import estimate_rates
 from tarantula.revisit.rates.gamma import change_probabilities
 from tarantula.revisit.rates.history import HistoryBuilder, PagesToRevisit
 from tarantula.revisit.rates.observations import FIRST_BODY, Observations, observed_faces, parse_http_dates
-from tarantula.tables.publications import Document, Item, Visit
 
 ROWS_PER_RANGE = 100_000
 """How many are held at a time, about."""

@@ -15,6 +15,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState, Validation
 from tarantula.freshness.limits import MAX_VISITS, ServerLimit, server_limits
 from tarantula.freshness.observations import read_observations
+from tarantula.models import Document, Item, Publication
 from tarantula.revisit.model import Floats, Ints, weighted_mean
 from tarantula.revisit.planning.policies import DEFAULT_POLICY, planning_policy, uniform
 from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, expected_freshness, visit_gaps
@@ -23,7 +24,6 @@ from tarantula.revisit.rates.gamma import change_probabilities
 from tarantula.revisit.rates.last_modified import LastModifiedTrust
 from tarantula.revisit.schedule import Schedule
 from tarantula.store.listings import IS_COLLECTED
-from tarantula.tables.publications import Document, Item, Publication
 
 PAGE_WEIGHTS: dict[str, Callable[[Ints], Floats]] = {
     "equal": lambda depths: np.ones(len(depths)),

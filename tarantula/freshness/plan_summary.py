@@ -13,10 +13,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.freshness.plan import VisitPlan
+from tarantula.models import Document
 from tarantula.revisit.rates.estimates import EstimateBasis, RateEstimates
 from tarantula.revisit.rates.priors import PRIOR_LEVELS, SECONDS_PER_DAY
 from tarantula.store.bulk import chunks
-from tarantula.tables.publications import Document
 
 DEFAULT_FIRST_VISITS = 20
 """Visits that are shown, unless told."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sqlalchemy import case, exists, func, select
 from sqlalchemy.orm import Session
 
-from tarantula.tables.publications import Item, Visit
+from tarantula.models import Item, Visit
 
 BIN_COUNT = 10
 """Of chances: up to a tenth, up to two tenths and so on."""

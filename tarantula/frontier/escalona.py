@@ -214,9 +214,8 @@ class CommandFile:
         if name in SCHEDULING:
             wanted, method = SCHEDULING[name]
             return method(self._scheduler, *self._arguments(name, wanted, words))
-        raise self._wrong(
-            f"There is no command {name[:MAX_SHOWN_CHARACTERS]}.{did_you_mean(name[:MAX_SHOWN_CHARACTERS].upper(), COMMANDS)}"
-        )
+        shown = name[:MAX_SHOWN_CHARACTERS]
+        raise self._wrong(f"There is no command {shown}.{did_you_mean(shown.upper(), COMMANDS)}")
 
     def _arguments(self, name: str, wanted: tuple[str, ...], words: tuple[str, ...]) -> list[Any]:
         if len(words) != len(wanted):

@@ -15,12 +15,12 @@ from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.freshness.limits import horizon_of
 from tarantula.incremental.previous_item import carry_over, item_to_refresh
+from tarantula.models import Item, Publication, Visit
 from tarantula.publications import registry
 from tarantula.publications.registry import config_of
 from tarantula.store.bulk import chunks, execute_rows
 from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Item, Publication, Visit
 
 ROWS_PER_INSERT = 10_000
 """Visits that are written at a time."""

@@ -10,11 +10,11 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
 from tarantula.core.states import UNREACHED_STATES, DocumentState, ItemState, Validation
+from tarantula.models import Document, Item, Publication
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.leases import is_unfinished
 from tarantula.store.transitions import DEADLINE_REASON, lock_item
 from tarantula.store.visits import VisitTable
-from tarantula.tables.publications import Document, Item, Publication
 
 SCOPE_FIELDS = (
     *("base_url", "depth", "robots", "profile", "add_types", "exclude_types", "accept", "exclude", "max_size"),

@@ -13,8 +13,8 @@ from tarantula.core.states import EXTENSIBLE_ITEM_STATES, ItemState, check_trans
 from tarantula.core.times import ALLOWED_YEARS, parse_duration, parse_moment
 from tarantula.lifecycle.processes import has_collector
 from tarantula.lifecycle.supervisor import STARTUP_TIMEOUT
+from tarantula.models import Item
 from tarantula.store.transitions import STOPPED_REASON, interrupt_item, lock_item
-from tarantula.tables.publications import Item
 
 
 def stop_item(database: Database, urn: str, now: datetime) -> bool:

@@ -25,6 +25,7 @@ from tarantula.lifecycle.notifications import send_item_notices
 from tarantula.lifecycle.processes import ItemProcessStarter, completion_lock
 from tarantula.lifecycle.schedule import ItemPlanner, create_item
 from tarantula.lifecycle.supervisor import STARTUP_TIMEOUT, ItemSupervisor, Launcher
+from tarantula.models import Collector, Document, Item
 from tarantula.publications import document_types, registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
@@ -43,7 +44,6 @@ from tarantula.store.transitions import (
 )
 from tarantula.store.visits import VisitTable, reset_released_visits
 from tarantula.store.warc_reader import truncate_damaged_end
-from tarantula.tables.publications import Collector, Document, Item
 
 logger = logging.getLogger(__name__)
 
@@ -139,11 +139,11 @@ def _is_converting(database: Database, urn: str) -> bool:
 
 __all__ = [
     "Coordinator",
+    "abandon_item",
     "begin_item",
     "check_can_begin",
     "complete_item",
     "end_item",
-    "abandon_item",
     "prepare_item",
     "reopen_in_session",
     "reopen_item",

@@ -23,7 +23,7 @@ from tarantula.core.process import PeriodicJob
 from tarantula.lifecycle.coordinator import Coordinator
 from tarantula.lifecycle.notifications import check_notify_addresses
 from tarantula.lifecycle.processes import LocalProcessStarter, process_environment
-from tarantula.tables.publications import Source
+from tarantula.models import Source
 
 RESTART_DELAY_SECONDS = 30.0
 """Seconds after which one that ended is started again: another process may do the same."""

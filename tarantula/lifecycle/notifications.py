@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.models import Document, Item
 from tarantula.publications.fields import check_notification_address, split_words
 from tarantula.publications.notifications import (
     NotificationMessage,
@@ -23,7 +24,6 @@ from tarantula.publications.notifications import (
 from tarantula.publications.registry import config_of
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.store.transitions import ItemNotice
-from tarantula.tables.publications import Document, Item
 
 NOTICE_TITLES = {
     ItemNotice.ENDED: "{urn} is archived",

@@ -17,8 +17,8 @@ from sqlalchemy import Connection, select
 
 from tarantula.core.config import Config
 from tarantula.core.states import ItemState
+from tarantula.models import Collector
 from tarantula.store.liveness import is_alive, is_running, machine_id, remove_collectors
-from tarantula.tables.publications import Collector
 
 PROCESS_LOG = "daemon.log"
 """The file in an item's directory that has what its processes said."""

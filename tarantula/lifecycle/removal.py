@@ -22,13 +22,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.states import REMOVABLE_ITEM_STATES, ItemState
-from tarantula.store.cdxj import REFERRING_TABLES, write_item_indexes
-from tarantula.store.errors import write_errors
-from tarantula.store.journal import JournalKind, append_item_to_journal
-from tarantula.store.listings import find_item
-from tarantula.store.transitions import lock_item
-from tarantula.store.warc_reader import DamagedRecord, copy_bytes, end_of_record, open_record
-from tarantula.tables.publications import (
+from tarantula.models import (
     Base,
     Document,
     InheritedRecord,
@@ -39,6 +33,12 @@ from tarantula.tables.publications import (
     ReadText,
     Visit,
 )
+from tarantula.store.cdxj import REFERRING_TABLES, write_item_indexes
+from tarantula.store.errors import write_errors
+from tarantula.store.journal import JournalKind, append_item_to_journal
+from tarantula.store.listings import find_item
+from tarantula.store.transitions import lock_item
+from tarantula.store.warc_reader import DamagedRecord, copy_bytes, end_of_record, open_record
 
 ROWS_PER_FETCH = 1000
 

@@ -1,4 +1,6 @@
-"""Create items: of publications that are due, and on request. Each due time makes one item, however many daemons run."""
+"""Create items: of publications that are due, and on request. Each due time makes one item,
+however many daemons run.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,10 @@ from tarantula.core.times import zone_named
 from tarantula.core.urls import key_of
 from tarantula.incremental.previous_item import item_to_refresh
 from tarantula.links.link import LinkKind
+from tarantula.models import Document, Item, Publication, Server
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.registry import config_of
 from tarantula.publications.schedule import PublicationSchedule, latest_due, next_due
-from tarantula.tables.publications import Document, Item, Publication, Server
 
 
 def create_item(session: Session, publication: Publication, now: datetime, *, at_base: bool = True) -> Item:

@@ -29,6 +29,7 @@ from tarantula.core.urls import canonical, key_of, path_depth, server_of
 from tarantula.lifecycle.control import has_or_awaits_collector
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
+from tarantula.models import Document, Item, Publication
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.fields import with_scheme
@@ -36,7 +37,6 @@ from tarantula.publications.scope import may_visit_private, private_address, sco
 from tarantula.store.documents import DiscoveredUrl, DocumentTable
 from tarantula.store.listings import find_item
 from tarantula.store.liveness import machine_id
-from tarantula.tables.publications import Document, Item, Publication
 
 PLACEHOLDER_BASE_URL = "http://suggestions.invalid/"
 """Stands where other publications have a base document. No server can have that name (RFC 6761), so none is favoured,

@@ -1,4 +1,6 @@
-"""Supervise items: start processes for those that wait, restart after crashes, interrupt the stopped and the overdue."""
+"""Supervise items: start processes for those that wait, restart after crashes, interrupt the
+stopped and the overdue.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,11 @@ from tarantula.lifecycle.processes import (
     remove_dead_collectors,
 )
 from tarantula.lifecycle.schedule import create_item
+from tarantula.models import Item, Publication
 from tarantula.store.leases import is_unfinished
 from tarantula.store.liveness import machine_id
 from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON, change_state, interrupt_item, lock_item
 from tarantula.store.visits import reset_released_visits
-from tarantula.tables.publications import Item, Publication
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +113,8 @@ class ItemSupervisor:
         item.crashes += 1
         item.launched_at = item.launched_on = None
         if item.crashes >= MAX_CRASHES:
-            reason = f"Its processes died {item.crashes} times; {self._installation.items / item.urn / PROCESS_LOG} says more."
+            log = self._installation.items / item.urn / PROCESS_LOG
+            reason = f"Its processes died {item.crashes} times; {log} says more."
             interrupt_item(item, reason, now)
             return
         pause = min(timedelta(seconds=self._installation.retry_pause * 2 ** (item.crashes - 1)), MAX_RETRY_PAUSE)

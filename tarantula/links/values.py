@@ -1,4 +1,6 @@
-"""Find the references in attribute values: srcset, refresh, lists, and CSS (``url()``, ``@import``, ``image-set()``)."""
+"""Find the references in attribute values: srcset, refresh, lists, and CSS (``url()``,
+``@import``, ``image-set()``).
+"""
 
 from __future__ import annotations
 

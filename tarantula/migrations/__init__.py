@@ -9,7 +9,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from tarantula.core.database_errors import display_name
 from tarantula.core.errors import TarantulaError
-from tarantula.tables.publications import Base
+from tarantula.models import Base
 
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
 """Every version of the schema, oldest first: known here so that an up-to-date database costs one select."""

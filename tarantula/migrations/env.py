@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from tarantula.tables.publications import Base
+from tarantula.models import Base
 
 context.configure(
     connection=context.config.attributes["connection"], target_metadata=Base.metadata, render_as_batch=True

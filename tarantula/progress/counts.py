@@ -1,7 +1,8 @@
 """Count the documents of an item by state, size and server.
 
 Everything is counted when watching begins, and again from time to time. In between, documents of the last seconds are
-counted at each poll and older ones are taken as known: a commit that comes later than that waits for the next full count.
+counted at each poll and older ones are taken as known: a commit that comes later than that waits for the next full
+count.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from sqlalchemy import ColumnElement, Integer, bindparam, cast, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.states import DocumentState
+from tarantula.models import Document, Item, UtcDateTime
 from tarantula.store.document_query import document_id_range
-from tarantula.tables.publications import Document, Item, UtcDateTime
 
 PAUSE_FACTOR = 100
 """What took a second is done again after as many seconds."""

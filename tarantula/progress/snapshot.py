@@ -1,4 +1,6 @@
-"""Snapshots of a running item: counts, speed, busiest servers, latest documents and log lines. Texts are made where it is shown."""
+"""Snapshots of a running item: counts, speed, busiest servers, latest documents and log lines. Texts are made where it
+is shown.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState, ItemState
 from tarantula.lifecycle.processes import live_collectors, read_log_tail
+from tarantula.models import Collector, Document, Item, Server
 from tarantula.progress.counts import HISTORY_SECONDS, UNFINISHED_STATES, DutyCycle, ItemCounts
 from tarantula.publications import servers
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.listings import find_item
 from tarantula.store.liveness import database_time
-from tarantula.tables.publications import Collector, Document, Item, Server
 
 
 class StateCount(BaseModel):

@@ -1,4 +1,6 @@
-"""Attention rules of a publication on indicators (``errors > 20%``, ``base-missing``, ``404 > 10%``), and which fired."""
+"""Attention rules of a publication on indicators (``errors > 20%``, ``base-missing``, ``404
+> 10%``), and which fired.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from typing import NamedTuple
 
 from tarantula.core.messages import did_you_mean
 from tarantula.core.states import ItemState, Validation
-from tarantula.tables.publications import Item
+from tarantula.models import Item
 
 
 class IndicatorUnit(Enum):

@@ -11,10 +11,10 @@ from sqlalchemy.orm import Session
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import did_you_mean
 from tarantula.fetch.media_types import ExtensionsByType
+from tarantula.models import DocumentType, Profile
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.fields import check_name, check_type
 from tarantula.scope.types import TypeSet
-from tarantula.tables.publications import DocumentType, Profile
 
 LONGEST_DESCRIPTION = 200
 _EXTENSION = re.compile(r"[a-z0-9][a-z0-9_+-]{0,19}")

@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 
 from tarantula.core import messages
 from tarantula.core.errors import ConflictError, NotFoundError
+from tarantula.models import Item, Publication, ServerSetting
 from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.document_types import get_profile
-from tarantula.tables.publications import Item, Publication, ServerSetting
 
 
 def config_of(publication: Publication) -> PublicationConfig:

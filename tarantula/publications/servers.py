@@ -12,12 +12,12 @@ from sqlalchemy.orm import Session
 from tarantula.core import messages
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.states import DocumentState, ItemState
+from tarantula.models import Document, Item, Publication, Server, ServerSetting
 from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.scope.patterns import parse_pattern
 from tarantula.scope.servers import ServerNotAccepted, ServerSettings
 from tarantula.store.document_query import document_id_range
 from tarantula.store.listings import IS_COLLECTED
-from tarantula.tables.publications import Document, Item, Publication, Server, ServerSetting
 
 SETTING_FIELDS = tuple(ServerSettings.model_fields)
 UNREQUESTED_STATES = (DocumentState.OVER_LIMIT, DocumentState.SERVER_NOT_ACCEPTED, DocumentState.EXCLUDED_BY_ROBOTS)

@@ -5,8 +5,9 @@ and each visit raises the price of its lot for the next page. After each round t
 demand.
 
 The best visits of one page are found by dynamic programming over points of time. After a visit at t the rest depends on
-t alone. A page of worth c = w/(λT) whose next visit is at t' is fresh for c(1 − e^(−λ(t' − t))) until then, so the value
-of t' seen from t is a straight line in e^(λt), and the best later point is on the upper hull of these lines. Going
+t alone. A page of worth c = w/(λT) whose next visit is at t' is fresh for c(1 − e^(−λ(t' − t))) until then, so
+the value of t' seen from t is a straight line in e^(λt), and the best later point is
+on the upper hull of these lines. Going
 backwards in time, a nearer point that has become better stays better: each point enters and leaves the hull once.
 """
 

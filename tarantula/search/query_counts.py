@@ -13,8 +13,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from tarantula.core.database import Database
 from tarantula.core.errors import DatabaseUnavailableError
+from tarantula.models import SearchCount
 from tarantula.search.results import SearchRequest
-from tarantula.tables.publications import SearchCount
 
 LONGEST_QUERY = 200
 """Letters of a query that are kept."""

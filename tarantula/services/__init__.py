@@ -1,1 +1,3 @@
-"""What people do: checked against their role, done, and written to the audit log in one transaction; the API, the pages and the CLI stand on it."""
+"""What people do: checked against their role, done, and written to the audit log in one transaction; the API, the
+pages and the CLI stand on it.
+"""

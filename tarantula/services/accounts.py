@@ -12,9 +12,9 @@ from tarantula.accounts import accounts as stored
 from tarantula.accounts.credentials import verify_password
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.errors import TarantulaError
+from tarantula.models import Account, AuditEntry
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
-from tarantula.tables.publications import Account, AuditEntry
 
 
 class AccountRow(BaseModel):

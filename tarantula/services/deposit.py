@@ -19,12 +19,12 @@ from tarantula.core.database import open_database
 from tarantula.core.states import Validation
 from tarantula.core.urls import canonical, key_of
 from tarantula.fetch.media_types import charset_of, media_type
+from tarantula.models import Document
 from tarantula.publications import registry
 from tarantula.store import listings
 from tarantula.store.captures import capture_of
 from tarantula.store.listings import DocumentRow, ItemRow, find_item
 from tarantula.store.warc_reader import decode_payload, read_record
-from tarantula.tables.publications import Document
 
 
 def text_of(body: bytes, content_type: str | None) -> str | None:

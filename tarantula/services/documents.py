@@ -14,13 +14,13 @@ from tarantula.core.states import state_meaning
 from tarantula.fetch.errors import DownloadError
 from tarantula.fetch.response import parse_head
 from tarantula.links.link import LinkKind
+from tarantula.models import Document, Item, LinkRow, Server
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.store.captures import MissingCapture, has_capture, record_of
 from tarantula.store.document_query import DocumentFilter, DocumentMatches, find_documents, find_linking_documents
 from tarantula.store.listings import find_item
 from tarantula.store.warc_reader import DamagedRecord, read_http_head
-from tarantula.tables.publications import Document, Item, LinkRow, Server
 
 MAX_LINKS = 200
 """Links of a document that are shown."""
@@ -192,8 +192,8 @@ __all__ = [
     "DocumentFilters",
     "DocumentSummary",
     "documents_linking_to",
-    "list_documents",
     "get_document",
+    "list_documents",
 ]
 
 SMALLEST, LARGEST = -(2**15), 2**15 - 1

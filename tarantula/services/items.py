@@ -25,6 +25,7 @@ from tarantula.lifecycle.control import extend_deadline, request_stop
 from tarantula.lifecycle.coordinator import check_can_begin, reopen_in_session
 from tarantula.lifecycle.processes import LiveCollector, convert_command, export_command, live_collectors, read_log_tail
 from tarantula.lifecycle.removal import check_removable, remove_item
+from tarantula.models import Document, Item
 from tarantula.progress.snapshot import ItemWatch
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
@@ -32,7 +33,6 @@ from tarantula.services import processes
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.store.listings import DocumentCounts, ItemRow, find_item, item_row
-from tarantula.tables.publications import Document, Item
 
 
 class CollectorRow(BaseModel):
@@ -99,11 +99,11 @@ __all__ = [
     "ItemRow",
     "convert",
     "extend",
+    "get_item",
     "list_items",
     "log_tail",
     "remove",
     "resume",
-    "get_item",
     "stop",
 ]
 

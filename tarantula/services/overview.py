@@ -11,13 +11,13 @@ from sqlalchemy.orm import Session, joinedload
 
 from tarantula.core.states import ACTIVE_ITEM_STATES, Validation
 from tarantula.lifecycle.processes import live_collectors
+from tarantula.models import Item, Publication
 from tarantula.publications.attention import attention_reasons
 from tarantula.services.context import ServiceContext
 from tarantula.services.items import count_documents
 from tarantula.services.publications import PublicationRow, publication_rows
 from tarantula.store.listings import DocumentCounts
 from tarantula.streams.export.prometheus import MetricLabels, last_numbers
-from tarantula.tables.publications import Item, Publication
 
 LIST_LENGTH = 10
 """How many rows each list has."""

@@ -14,10 +14,10 @@ from tarantula.archive.quality import report as reports
 from tarantula.archive.quality.report import ItemReport
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ACTIVE_ITEM_STATES
+from tarantula.models import Item
 from tarantula.publications import registry
 from tarantula.services.context import ServiceContext
 from tarantula.store import listings
-from tarantula.tables.publications import Item
 
 DEFAULT_SERVERS = 50
 """How many servers a report of one item shows, unless told."""

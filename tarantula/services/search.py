@@ -19,6 +19,7 @@ from tarantula.accounts.roles import Role
 from tarantula.archive.replay.pages import find_document
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.models import Barrel, Document, Item
 from tarantula.search import check_available
 from tarantula.search.barrels.client import GatewayClient
 from tarantula.search.query_counts import QueryCounter, top_queries
@@ -27,7 +28,6 @@ from tarantula.services.context import ServiceContext
 from tarantula.store.journal import last_visible_id
 from tarantula.store.listings import IS_COLLECTED, find_item
 from tarantula.store.liveness import live_barrels
-from tarantula.tables.publications import Barrel, Document, Item
 
 if TYPE_CHECKING:
     from tarantula.search.index.storage import SearchIndex

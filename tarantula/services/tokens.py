@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 from tarantula.accounts import accounts
 from tarantula.accounts import tokens as stored
 from tarantula.accounts.roles import NotAllowed, Role
+from tarantula.models import Account, Token
 from tarantula.services.accounts import own_name
 from tarantula.services.context import ServiceContext
-from tarantula.tables.publications import Account, Token
 
 
 class TokenRow(BaseModel):

@@ -14,10 +14,10 @@ from tarantula.archive.quality.indicators import Indicators, fired_rules, load_i
 from tarantula.archive.quality.review_list import ReviewEntry, make_review_list
 from tarantula.archive.quality.validation import ItemDecision
 from tarantula.core.states import Validation
+from tarantula.models import Item
 from tarantula.publications.attention import FiredRule, attention_reasons, is_complete
 from tarantula.services.context import ServiceContext
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Item
 
 MAX_UNDECIDED = 200
 """Undecided items that are listed, the newest."""

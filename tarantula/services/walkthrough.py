@@ -22,11 +22,11 @@ from tarantula.archive.replay.pages import (
 )
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import COLLECTED_STATES, state_meaning
+from tarantula.models import Document, Item
 from tarantula.services.context import ServiceContext
 from tarantula.store.captures import Capture, capture_of
 from tarantula.store.listings import find_item
 from tarantula.store.warc_reader import read_response
-from tarantula.tables.publications import Document, Item
 
 
 class PreviousCapture(BaseModel):

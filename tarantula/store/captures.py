@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from tarantula.core.errors import TarantulaError
-from tarantula.tables.publications import Document, InheritedRecord, Item
+from tarantula.models import Document, InheritedRecord, Item
 
 HAS_CAPTURE: ColumnElement[bool] = or_(Document.warc.is_not(None), Document.refers_to_id.is_not(None))
 """Of documents whose bytes were kept: by their own record, or carried over from an item before."""

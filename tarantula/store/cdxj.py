@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, and_, or_, select, union
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
+from tarantula.models import Document, InheritedRecord, Item, Visit
 from tarantula.store.errors import write_errors
-from tarantula.tables.publications import Document, InheritedRecord, Item, Visit
 
 SORT_RUN_LINES = 200_000
 

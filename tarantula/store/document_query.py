@@ -16,8 +16,8 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState, ItemState
 from tarantula.core.urls import key_of
+from tarantula.models import TRIED, Document, Item, LinkRow, Server
 from tarantula.publications.config import PublicationConfig
-from tarantula.tables.publications import TRIED, Document, Item, LinkRow, Server
 
 IDS_PER_STEP = 8_000
 """Ids among which is looked before the clock is looked at; more if that was quick."""

@@ -1,6 +1,7 @@
 """Bulk reads and writes of the document table of one item: discovered URLs, waiting entries, outcomes, links.
 
-The database decides which URLs are new. A URL that has a row already changes it only when it was found by a shorter path.
+The database decides which URLs are new. A URL that has a row already changes it only when it was found by a shorter
+path.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from sqlalchemy import Connection, delete, select
 from tarantula.core.states import DocumentState
 from tarantula.items import FrontierEntry
 from tarantula.links.link import Link, LinkKind
+from tarantula.models import Document, LinkRow, Server
 from tarantula.store.bulk import chunks, copy_binary, execute_returning, execute_rows, packed_text, raw_cursor
-from tarantula.tables.publications import Document, LinkRow, Server
 
 
 class DiscoveredUrl(NamedTuple):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, insert, select, text, true
 from sqlalchemy.orm import object_session
 
-from tarantula.tables.publications import Item, JournalEntry
+from tarantula.models import Item, JournalEntry
 
 
 class JournalKind(IntEnum):

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, fun
 
 from tarantula.core.states import DocumentState, ItemState
 from tarantula.fetch.politeness import ServerPause
+from tarantula.models import Collector, Document, Item, Server
 from tarantula.store import bulk
 from tarantula.store.liveness import (
     HEARTBEAT_TIMEOUT_SECONDS,
@@ -26,7 +27,6 @@ from tarantula.store.liveness import (
     machine_id,
     remove_collectors,
 )
-from tarantula.tables.publications import Collector, Document, Item, Server
 
 HEARTBEAT_SECONDS = 1.0
 """Seconds between two signs of life."""

@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session, aliased, joinedload
 from tarantula.core.errors import NotFoundError
 from tarantula.core.messages import did_you_mean
 from tarantula.core.states import COLLECTED_STATES, DocumentState
+from tarantula.models import Document, Item, Publication, Server
 from tarantula.publications.attention import attention_reasons, fired_effects, is_complete
-from tarantula.tables.publications import Document, Item, Publication, Server
 
 ROWS_PER_FETCH = 1000
 """How many documents are held at a time."""

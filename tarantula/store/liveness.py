@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 
 from tarantula.core.columns import UtcDateTime
-from tarantula.tables.publications import Barrel, Collector, Server
+from tarantula.models import Barrel, Collector, Server
 
 HEARTBEAT_TIMEOUT_SECONDS = 5.0
 """Seconds without a sign of life after which a collector is dead."""

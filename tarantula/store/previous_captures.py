@@ -18,12 +18,12 @@ from tarantula.core.urls import key_of
 from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.media_types import charset_of
 from tarantula.items import FrontierEntry, PreviousCapture
+from tarantula.models import Document, InheritedRecord, Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.bulk import chunks
 from tarantula.store.captures import HAS_CAPTURE
 from tarantula.store.warc_reader import DamagedRecord, read_response
 from tarantula.store.warc_records import payload_digest
-from tarantula.tables.publications import Document, InheritedRecord, Item
 
 logger = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ from enum import StrEnum
 from sqlalchemy.orm import Session, object_session
 
 from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState, check_transition
+from tarantula.models import Item
 from tarantula.store.journal import JournalKind, append_item_to_journal
 from tarantula.store.listings import find_item
 from tarantula.store.visits import reset_released_visits
-from tarantula.tables.publications import Item
 
 logger = logging.getLogger(__name__)
 

@@ -13,11 +13,11 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, 
 
 from tarantula.core.states import UNREACHED_STATES, DocumentState
 from tarantula.items import FrontierEntry
+from tarantula.models import UNDER_WAY, Document, LinkRow, Server, Visit
 from tarantula.store.bulk import chunks, execute_rows
 from tarantula.store.commit_group import FinishedDocument
 from tarantula.store.documents import DocumentOutcome
 from tarantula.store.liveness import database_time
-from tarantula.tables.publications import UNDER_WAY, Document, LinkRow, Server, Visit
 
 MAX_RELEASED_VISITS = 1000
 """Visits that are released at a time."""

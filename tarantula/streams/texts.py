@@ -1,4 +1,6 @@
-"""Text helpers: collapse whitespace, fold case and accents, and run user-supplied regular expressions with a time limit."""
+"""Text helpers: collapse whitespace, fold case and accents, and run user-supplied regular expressions with a time
+limit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables, all of them: those of publications and items here, the others beside what they are for."""
+"""Tables of publications, items, collectors and server settings."""
 
 from __future__ import annotations
 
@@ -9,65 +9,6 @@ from sqlalchemy import JSON, Boolean, Float, ForeignKey, Index, Integer, String,
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from tarantula.core.columns import Base, BigId, UtcDateTime
-from tarantula.tables.accounts import Account, AuditEntry, FailedLogin, LoginSession, Token
-from tarantula.tables.documents import TRIED, UNDER_WAY, Document, InheritedRecord, JournalEntry, LinkRow, Visit
-from tarantula.tables.search import Barrel, LinkWeight, ReadText, SearchCount
-from tarantula.tables.streams import (
-    Alert,
-    AlertMemory,
-    Event,
-    Firing,
-    Forgotten,
-    Level,
-    PutAside,
-    Series,
-    Source,
-    SourceState,
-    StaleLevel,
-    View,
-)
-
-__all__ = [
-    "TRIED",
-    "UNDER_WAY",
-    "Account",
-    "Alert",
-    "AlertMemory",
-    "AuditEntry",
-    "Barrel",
-    "Base",
-    "Collector",
-    "Decision",
-    "Document",
-    "DocumentType",
-    "Event",
-    "FailedLogin",
-    "Firing",
-    "Forgotten",
-    "InheritedRecord",
-    "Item",
-    "JournalEntry",
-    "Level",
-    "LinkRow",
-    "LinkWeight",
-    "LoginSession",
-    "UtcDateTime",
-    "Profile",
-    "Publication",
-    "PutAside",
-    "ReadText",
-    "SearchCount",
-    "Series",
-    "Server",
-    "ServerSetting",
-    "Source",
-    "SourceState",
-    "StaleLevel",
-    "Token",
-    "View",
-    "Visit",
-]
-
 
 _ALIVE = "state IN ('waiting', 'collecting', 'converting')"
 _NEWS = "news IS NOT NULL"

@@ -1,4 +1,6 @@
-"""Authentication: sessions, tokens, the one-time link, and the middleware that identifies each request and refuses cross-site ones."""
+"""Authentication: sessions, tokens, the one-time link, and the middleware that identifies each request and refuses
+cross-site ones.
+"""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ from starlette.responses import StreamingResponse
 from tarantula import __version__
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.models import Firing, SourceState
 from tarantula.progress.snapshot import ItemWatch
 from tarantula.services import items
 from tarantula.services.context import ServiceContext
-from tarantula.tables.publications import Firing, SourceState
 
 ITEM_POLL_SECONDS = 0.5
 """Seconds between two looks at an item."""

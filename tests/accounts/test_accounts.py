@@ -16,9 +16,9 @@ from tarantula.accounts.roles import NotAllowed, Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.models import Account, LoginSession, Token
 from tarantula.services import accounts, tokens
 from tarantula.services.context import ServiceContext
-from tarantula.tables.publications import Account, LoginSession, Token
 
 PASSWORD = "correct horse battery"
 HERE = "192.0.2.7"

@@ -13,7 +13,7 @@ from tarantula.accounts import accounts, credentials
 from tarantula.accounts.login import ADDRESS_LIMIT, FAILURE_LIFETIME, NAME_LIMIT, TooManyLogins, log_in, pause_seconds
 from tarantula.accounts.roles import Role
 from tarantula.core.database import Database
-from tarantula.tables.publications import FailedLogin
+from tarantula.models import FailedLogin
 
 PASSWORD = "correct horse battery"
 HERE = "192.0.2.7"

@@ -17,7 +17,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
-from tarantula.tables.publications import Document, Item
+from tarantula.models import Document, Item
 from tests.support.archived_items import BASE, SENT, archive
 from tests.support.command_result import Tarantula
 from tests.support.exchanges import PAGE

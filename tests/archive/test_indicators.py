@@ -17,8 +17,8 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState, Validation
 from tarantula.links.link import LinkKind
+from tarantula.models import Document
 from tarantula.store.listings import find_item, list_items
-from tarantula.tables.publications import Document
 from tests.support.monthly_items import BASE, Page, Pages, archive
 
 IMAGE = "image/png"

@@ -16,8 +16,8 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.urls import key_of
 from tarantula.links.link import LinkKind
+from tarantula.models import Document, LinkRow
 from tarantula.store.listings import IS_COLLECTED, find_item
-from tarantula.tables.publications import Document, LinkRow
 from tests.support.monthly_items import BASE, archive
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ

@@ -16,7 +16,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.links.link import LinkKind
-from tarantula.tables.publications import Document, DocumentType, Item
+from tarantula.models import Document, DocumentType, Item
 from tests.support.exchanges import chunked
 from tests.support.mirrors import Kept, copy_of, files, page, redirect, store
 

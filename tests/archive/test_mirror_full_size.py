@@ -20,10 +20,10 @@ from tarantula.archive.mirror.conversion import MirrorResult, convert_item
 from tarantula.archive.mirror.plan import load_copies
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
+from tarantula.models import Document
 from tarantula.store.captures import capture_of
 from tarantula.store.listings import find_item
 from tarantula.store.warc_reader import decode_payload, read_record
-from tarantula.tables.publications import Document
 from tests.support.browser import broken, browsing
 from tests.support.crawls import SCRAPY, describe, only_item, start
 from tests.support.mirrors import without_links

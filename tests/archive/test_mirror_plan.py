@@ -9,8 +9,8 @@ from sqlalchemy.dialects import sqlite as dialect
 from tarantula.archive.mirror.plan import CopyTasks, _rows, make_mirror_plan
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.models import Document
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Document
 from tests.support.mirrors import page, store
 
 BASE = "http://fc.ul.pt/"

@@ -12,9 +12,9 @@ from tarantula.archive.quality.indicators import store_indicators
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState
+from tarantula.models import Decision, Document, Item
 from tarantula.services.deposit import Deposit
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Decision, Document, Item
 from tests.support.command_result import Tarantula
 from tests.support.monthly_items import BASE, Page, archive
 

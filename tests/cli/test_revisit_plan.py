@@ -13,10 +13,10 @@ from sqlalchemy import select
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.freshness.plan import plan_visits
+from tarantula.models import Document
 from tarantula.publications import registry
 from tarantula.revisit.planning.policies import DEFAULT_POLICY
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Document
 from tests.support.command_result import Tarantula
 from tests.support.crawls import run
 from tests.support.visited_publications import Sight, collected, days, publish

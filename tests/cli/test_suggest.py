@@ -10,8 +10,8 @@ from sqlalchemy import select
 from tarantula.archive.quality.baseline import base_document
 from tarantula.core.database import Database
 from tarantula.lifecycle.suggestions import suggestions_config
+from tarantula.models import Document, Item
 from tarantula.publications import registry
-from tarantula.tables.publications import Document, Item
 from tests.sites.server import Answer, Web
 from tests.support.command_result import Tarantula
 from tests.support.crawls import TARANTULA, only_item, run

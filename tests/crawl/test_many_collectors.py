@@ -16,7 +16,7 @@ from sqlalchemy import select
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.lifecycle.coordinator import begin_item, end_item
-from tarantula.tables.publications import Collector, Item, Server
+from tarantula.models import Collector, Item, Server
 from tests.sites.drawing import page
 from tests.sites.manners import held_back
 from tests.sites.server import Answer, Route, Web

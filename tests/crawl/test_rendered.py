@@ -9,8 +9,8 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.models import Document
 from tarantula.store.warc_reader import read_record
-from tarantula.tables.publications import Document
 from tests.sites.server import Answer, Web
 from tests.support.crawls import collect, describe, reasons, states
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 from sqlalchemy import select
 
 from tarantula.core.database import Database
+from tarantula.models import Document
 from tarantula.publications import servers
-from tarantula.tables.publications import Document
 from tests.sites import manners
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web

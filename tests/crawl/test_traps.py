@@ -7,7 +7,7 @@ from collections import Counter
 from sqlalchemy import select
 
 from tarantula.core.database import Database
-from tarantula.tables.publications import Document
+from tarantula.models import Document
 from tests.sites.traps import HONEST, Traps
 from tests.support.crawls import collect, describe, only_item, states
 

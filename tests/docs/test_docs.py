@@ -146,7 +146,7 @@ def test_every_variable_and_setting_of_ours_is_listed_and_no_other() -> None:
     used |= {f"TARANTULA_{field.upper()}" for field in Config.model_fields}
     assert used <= documented
     for name in documented - used:
-        assert any(name in text_of(path) for path in (ROOT / "tests").glob("*.py") if path != Path(__file__))
+        assert any(name in text_of(path) for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__))
 
 
 def test_every_scrapy_setting_that_we_set_is_listed_and_no_other() -> None:

@@ -24,6 +24,7 @@ from tarantula.freshness.report import Calibration, CalibrationBin, FreshnessEst
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.links import grammar
 from tarantula.links.link import LinkKind
+from tarantula.models import Base
 from tarantula.publications import document_types
 from tarantula.publications.config import PublicationConfig
 from tarantula.revisit.planning.policies import PLANNING_POLICIES
@@ -32,7 +33,6 @@ from tarantula.revisit.rates.estimators import estimator_errors
 from tarantula.scope.limits import EXTRA_DEPTH
 from tarantula.scope.patterns import ServerPatterns
 from tarantula.store.listings import DocumentRow, ItemRow
-from tarantula.tables.publications import Base
 from tests.support import documentation
 
 CONSTANT = re.compile(r"`([a-z_.]+)\.([A-Z_]+)`")

@@ -15,7 +15,7 @@ import pytest
 from tests.sites import handler_crawl
 from tests.sites.raw import Peer, RawServer
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PACKED = gzip.compress(b"abc")
 PAGE = b"<p id=p>no</p><script>p.textContent = 'yes'</script>"
 ANSWERS = {

@@ -11,8 +11,8 @@ from sqlalchemy import select
 from tarantula.core.database import Database
 from tarantula.freshness import observations
 from tarantula.freshness.observations import ObservedPages, read_observations
+from tarantula.models import Document, Visit
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Document, Visit
 from tests.support.visited_publications import Sight, collected, days, publish
 
 A, B, C = "http://www.fc.ul.pt/a", "http://www.fc.ul.pt/b", "http://www.di.fc.ul.pt/c"

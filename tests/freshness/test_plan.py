@@ -16,10 +16,10 @@ from tarantula.core.states import ItemState
 from tarantula.freshness.limits import horizon_of
 from tarantula.freshness.plan import VisitPlan, plan_visits
 from tarantula.freshness.plan_summary import VisitPlanSummary, summarize_plan
+from tarantula.models import Document, Item, Server
 from tarantula.publications import registry, servers
 from tarantula.revisit.planning.policies import PLANNING_POLICIES
 from tarantula.revisit.policies import POLICIES
-from tarantula.tables.publications import Document, Item, Server
 from tests.support.visited_publications import Sight, Sights, collected, days, publish
 
 HOUR, DAY = 3600.0, 86_400.0

@@ -15,9 +15,9 @@ from tarantula.accounts.roles import Role
 from tarantula.core.database import Database
 from tarantula.freshness import report as report_part_standing
 from tarantula.freshness.report import FreshnessReport, calibration_of, freshness_report
+from tarantula.models import Document, Visit
 from tarantula.services import reports
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Document, Visit
 from tests.support.command_result import Tarantula
 from tests.support.contexts import context_of
 from tests.support.visited_publications import Sight, collected, days, publish

@@ -20,10 +20,10 @@ from tarantula.core.database import Database
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.removal import remove_item
 from tarantula.links.link import LinkKind
+from tarantula.models import Document
 from tarantula.services.documents import document_detail
 from tarantula.store.cdxj import write_item_indexes
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Document
 from tests.support.incremental_items import chosen, prepare
 from tests.support.item_lifecycles import change
 from tests.support.monthly_items import BASE, Page, archive

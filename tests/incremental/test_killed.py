@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.tables.publications import Document, Visit
+from tarantula.models import Document, Visit
 from tests.sites.weekly import WeeklyWeb
 from tests.support.crawls import collect, describe, wait_until
 from tests.support.incremental_items import begin_collecting, bring_forward, chosen, end_of, made, prepare, visits_of

@@ -16,10 +16,10 @@ from tarantula.core.database import Database
 from tarantula.core.urls import key_of
 from tarantula.incremental.plan import apply_refresh, plan_refresh, planned_visits
 from tarantula.lifecycle.coordinator import prepare_item
+from tarantula.models import Document, Item, LinkRow, Server, Visit
 from tarantula.store.listings import find_item
 from tarantula.store.transitions import lock_item
 from tarantula.store.visits import VisitTable
-from tarantula.tables.publications import Document, Item, LinkRow, Server, Visit
 from tests.support.crawls import describe
 from tests.support.item_lifecycles import change
 

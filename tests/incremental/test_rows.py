@@ -23,6 +23,7 @@ from tarantula.lifecycle.coordinator import (
     prepare_item,
     reopen_item,
 )
+from tarantula.models import Collector, Document, LinkRow, Server
 from tarantula.publications import registry
 from tarantula.store.commit_group import FinishedDocument
 from tarantula.store.documents import DocumentOutcome
@@ -31,7 +32,6 @@ from tarantula.store.listings import find_item
 from tarantula.store.liveness import machine_id
 from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON
 from tarantula.store.visits import VisitSettlement, VisitTable, reset_released_visits
-from tarantula.tables.publications import Collector, Document, LinkRow, Server
 from tests.support.crawls import describe
 from tests.support.incremental_items import begin_collecting, chosen, end_of, prepare, visits_of
 from tests.support.item_lifecycles import FakeStarter, change, item, join

@@ -14,7 +14,7 @@ from tarantula.core.states import ItemState
 from tarantula.lifecycle.control import extend_item, stop_item
 from tarantula.lifecycle.coordinator import reopen_item
 from tarantula.lifecycle.removal import remove_item
-from tarantula.tables.publications import Document, Item, LinkRow, Publication, Server
+from tarantula.models import Document, Item, LinkRow, Publication, Server
 from tests.support.command_result import Tarantula
 from tests.support.item_lifecycles import NOON, change, finish_documents, item, join, new_item
 

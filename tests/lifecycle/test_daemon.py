@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.tables.publications import Collector, Item
+from tarantula.models import Collector, Item
 from tests.sites.drawing import page
 from tests.sites.listener import Listener
 from tests.sites.manners import held_back

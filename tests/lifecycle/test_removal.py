@@ -10,8 +10,8 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.removal import copy_referred_records, hand_over
+from tarantula.models import InheritedRecord, Item
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import InheritedRecord, Item
 from tests.support.archived_items import BASE, SENT, archive, page
 from tests.support.item_contents import bodies, documents, files, remove
 

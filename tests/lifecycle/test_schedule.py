@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.tables.publications import Document, Item, Publication
+from tarantula.models import Document, Item, Publication
 from tests.support import simulated_years
 from tests.support.crawls import start
 from tests.support.simulated_years import LATER, describe_all, expected, started

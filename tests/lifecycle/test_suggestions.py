@@ -23,10 +23,10 @@ from tarantula.lifecycle.suggestions import (
     check_suggestion,
     publication_for_suggestions,
 )
+from tarantula.models import Document, Publication
 from tarantula.publications import registry
 from tarantula.services.context import ServiceContext
 from tarantula.services.suggestions import suggest
-from tarantula.tables.publications import Document, Publication
 from tests.support.contexts import context_of
 from tests.support.item_lifecycles import change, join
 

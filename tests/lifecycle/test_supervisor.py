@@ -15,9 +15,9 @@ from tarantula.core.database import Database
 from tarantula.lifecycle.coordinator import Coordinator
 from tarantula.lifecycle.processes import completion_lock
 from tarantula.lifecycle.supervisor import KILL_DELAY, MAX_CRASHES, MAX_RETRY_PAUSE, STARTUP_TIMEOUT
+from tarantula.models import Collector
 from tarantula.publications import registry
 from tarantula.store.liveness import machine_id
-from tarantula.tables.publications import Collector
 from tests.support.item_lifecycles import NOON, FakeStarter, change, item, join, new_item
 
 

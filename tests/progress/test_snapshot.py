@@ -11,6 +11,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import DocumentState
 from tarantula.fetch.politeness import Politeness, ServerPause
+from tarantula.models import Document, Item, Server
 from tarantula.progress import counts as counts_part_due
 from tarantula.progress import counts as tally
 from tarantula.progress.snapshot import ItemSnapshot, ItemWatch
@@ -19,7 +20,6 @@ from tarantula.store.documents import DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
 from tarantula.store.listings import find_item
 from tarantula.store.writer import DepthUpdater, RowWriter
-from tarantula.tables.publications import Document, Item, Server
 from tests.store.test_documents import found
 from tests.support.item_lifecycles import new_item
 

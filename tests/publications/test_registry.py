@@ -14,9 +14,9 @@ from tarantula.core.states import DocumentState, ItemState
 from tarantula.core.urls import key_of
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
+from tarantula.models import Document, Item, Publication, Server
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig, read_config
-from tarantula.tables.publications import Document, Item, Publication, Server
 
 NOW = datetime(2026, 6, 12, 22, 0, 0, 123456, tzinfo=UTC)
 

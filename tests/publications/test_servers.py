@@ -14,11 +14,11 @@ from tarantula.core.states import DocumentState, ItemState
 from tarantula.fetch.politeness import Politeness
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
+from tarantula.models import Document, Item, Server, ServerSetting
 from tarantula.publications import registry, servers
 from tarantula.publications.config import read_config
 from tarantula.scope.rule import Candidate
 from tarantula.scope.servers import ServerSettings
-from tarantula.tables.publications import Document, Item, Server, ServerSetting
 from tests.scope.test_judge import config as publication_config
 from tests.scope.test_judge import scope
 from tests.support.command_result import Tarantula

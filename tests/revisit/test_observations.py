@@ -47,7 +47,8 @@ def test_errors_say_nothing_and_a_page_that_is_gone_or_leads_elsewhere_has_chang
     states = np.array([200, 200, 301, 404, 410, 403, 429, 503, -10, -6, 0])
     bodies = np.arange(FIRST_BODY, FIRST_BODY + len(states))
     assert observed_faces(states, bodies).tolist() == [
-        FIRST_BODY, FIRST_BODY + 1, REDIRECT, GONE, GONE, GONE, NO_OBSERVATION, NO_OBSERVATION, NO_OBSERVATION, NO_OBSERVATION, NO_OBSERVATION,
+        FIRST_BODY, FIRST_BODY + 1, REDIRECT, GONE, GONE, GONE, NO_OBSERVATION, NO_OBSERVATION, NO_OBSERVATION,
+        NO_OBSERVATION, NO_OBSERVATION,
     ]  # fmt: skip
 
 

@@ -22,13 +22,13 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.sockets import listener_url, open_listener
 from tarantula.lifecycle.removal import remove_item
+from tarantula.models import Barrel as Row
+from tarantula.models import Item, JournalEntry, Server
 from tarantula.search.barrels.barrel import BarrelNotReady, BarrelService, open_barrel_index, serve_barrel
 from tarantula.search.index.storage import BusyIndex
 from tarantula.search.results import SearchRequest
 from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.liveness import BarrelStatus, database_time, live_barrels, machine_id
-from tarantula.tables.publications import Barrel as Row
-from tarantula.tables.publications import Item, JournalEntry, Server
 from tests.support.barrels import arrive, new_item, renamed
 from tests.support.waits import eventually
 

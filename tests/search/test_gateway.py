@@ -16,6 +16,7 @@ from sqlalchemy import update
 
 from tarantula.core.database import Database
 from tarantula.core.sockets import listener_url, open_listener
+from tarantula.models import Barrel
 from tarantula.search.barrels import gateway as gateway_module
 from tarantula.search.barrels.gateway import (
     CATCHING_UP_MESSAGE,
@@ -29,7 +30,6 @@ from tarantula.search.query_counts import QueryCounter
 from tarantula.search.results import SearchFacets, SearchRequest, SearchResults
 from tarantula.store import liveness
 from tarantula.store.liveness import BarrelHeartbeat, BarrelStatus
-from tarantula.tables.publications import Barrel
 from tests.support.barrels import renamed
 
 if TYPE_CHECKING:

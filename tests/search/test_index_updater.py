@@ -11,13 +11,13 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.lifecycle.removal import remove_item
+from tarantula.models import JournalEntry
 from tarantula.search.finder import SearchFinder
 from tarantula.search.index.storage import BusyIndex, DamagedIndex, SearchIndex
 from tarantula.search.index.updater import IndexUpdater, discard_index, index_folder, request_rereading
 from tarantula.search.results import SearchRequest, SearchResults
 from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import JournalEntry
 from tests.support.archived_items import archive, page
 from tests.support.waits import TIMEOUT_SECONDS
 

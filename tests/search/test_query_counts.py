@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import func, insert, select
 
 from tarantula.core.database import Database
+from tarantula.models import SearchCount
 from tarantula.search import query_counts
 from tarantula.search.query_counts import QueryCounter, normalised_query, top_queries
 from tarantula.search.results import SearchRequest
-from tarantula.tables.publications import SearchCount
 
 
 def search(counts: QueryCounter, *queries: str) -> None:

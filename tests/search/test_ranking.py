@@ -14,6 +14,7 @@ from tarantula.core.database import Database
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.removal import remove_item
 from tarantula.links.link import LinkKind
+from tarantula.models import Item, JournalEntry, LinkWeight
 from tarantula.search.finder import SearchFinder
 from tarantula.search.index.indexer import Indexer
 from tarantula.search.index.storage import SearchIndex
@@ -21,7 +22,6 @@ from tarantula.search.ranks import graph, ranking
 from tarantula.search.ranks.ranking import rank_items
 from tarantula.search.results import SearchOrder, SearchRequest, SearchResults
 from tarantula.store.journal import JournalKind
-from tarantula.tables.publications import Item, JournalEntry, LinkWeight
 from tests.support.link_graphs import add_document, add_item, ended, url, weighed
 
 STAR = {

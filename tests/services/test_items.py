@@ -12,10 +12,10 @@ from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.models import Item
 from tarantula.services import documents, items, servers
 from tarantula.services.documents import DocumentFilters
 from tarantula.services.pagination import read_cursor, write_cursor
-from tarantula.tables.publications import Item
 from tests.publications.test_servers import BASE, OTHER, item_with
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web

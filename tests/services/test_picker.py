@@ -10,10 +10,10 @@ from sqlalchemy import select
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.models import Event, SourceState
 from tarantula.services.streams import sources, views
 from tarantula.services.streams import sources as streams
 from tarantula.streams.adapters.base import SourceResponse
-from tarantula.tables.publications import Event, SourceState
 from tests.support.contexts import audit_entries, context_of
 from tests.support.picker_pages import LEAGUE, draft_of
 

@@ -13,11 +13,11 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.lifecycle.supervisor import create_item_now
+from tarantula.models import AuditEntry, Item, Publication
 from tarantula.publications import servers
 from tarantula.services import processes, publications
 from tarantula.services.context import ServiceContext
 from tarantula.store import listings
-from tarantula.tables.publications import AuditEntry, Item, Publication
 from tests.sites.demo import DemoWeb
 from tests.support.contexts import audit_entries, context_of
 from tests.support.waits import eventually

@@ -12,8 +12,8 @@ from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.models import Document, Item
 from tarantula.services import reports
-from tarantula.tables.publications import Document, Item
 from tests.support.contexts import context_of
 from tests.support.monthly_items import Page, archive
 

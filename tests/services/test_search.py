@@ -10,12 +10,12 @@ from sqlalchemy import update
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.models import Barrel
 from tarantula.search.index.updater import IndexUpdater
 from tarantula.search.results import SearchRequest
 from tarantula.services import search
 from tarantula.services.search import HOME_INDEX, search_panel
 from tarantula.store.liveness import BarrelHeartbeat, BarrelStatus
-from tarantula.tables.publications import Barrel
 from tests.search.test_index_updater import catch_up, tell
 from tests.support.archived_items import archive, page
 from tests.support.contexts import context_of

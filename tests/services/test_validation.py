@@ -12,9 +12,9 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.links.link import LinkKind
+from tarantula.models import AuditEntry, Document
 from tarantula.services import validation
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import AuditEntry, Document
 from tests.support.contexts import context_of
 from tests.support.monthly_items import BASE, Page, archive
 

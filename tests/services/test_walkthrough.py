@@ -11,8 +11,8 @@ from tarantula.archive.mirror.paths import path_of_copy
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.models import Document, Item
 from tarantula.services import walkthrough
-from tarantula.tables.publications import Document, Item
 from tests.services.test_validation import AFTER, BEFORE, two_months
 from tests.support.contexts import context_of
 from tests.support.monthly_items import BASE, Page, archive

@@ -81,7 +81,7 @@ def holding(released: threading.Event, answer: Answer) -> Manner:
     """Keep an answer back until somebody lets it go."""
 
     async def manner(_visit: Visit, _connection: asyncio.Transport) -> Answer:
-        while not released.is_set():
+        while not released.is_set():  # noqa: ASYNC110  it is set in another thread
             await asyncio.sleep(0.01)
         return answer
 

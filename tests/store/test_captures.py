@@ -7,9 +7,9 @@ from sqlalchemy import select, update
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.models import Document
 from tarantula.store.captures import MissingCapture, capture_of, documents_without_body
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Document
 from tests.support.archived_items import BASE, SENT, archive
 from tests.support.item_contents import bodies, documents
 

@@ -13,12 +13,12 @@ from tarantula.crawl.discovery import Discovery
 from tarantula.fetch.media_types import ExtensionsByType
 from tarantula.items import FrontierEntry
 from tarantula.links.link import Link, LinkKind
+from tarantula.models import Document
 from tarantula.publications.config import read_config
 from tarantula.scope.scope import Scope
 from tarantula.scope.types import TypeSet
 from tarantula.store.documents import DocumentOutcome, DocumentTable
 from tarantula.store.writer import DepthUpdater
-from tarantula.tables.publications import Document
 from tests.store.test_documents import new_item
 
 DEPTH = 3

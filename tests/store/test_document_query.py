@@ -13,12 +13,12 @@ from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
 from tarantula.lifecycle.coordinator import finish_item
 from tarantula.lifecycle.schedule import create_item
+from tarantula.models import Document, Item
 from tarantula.publications import registry
 from tarantula.store import document_query
 from tarantula.store.document_query import DocumentFilter, find_documents, find_linking_documents
 from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTable
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Document, Item
 from tests.support.crawls import describe
 
 KINDS = (

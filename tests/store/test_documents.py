@@ -11,10 +11,10 @@ from tarantula.core.database import Database
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of, path_depth, server_of
 from tarantula.lifecycle.schedule import create_item
+from tarantula.models import Document, LinkRow, Server
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTable
-from tarantula.tables.publications import Document, LinkRow, Server
 
 NOW = datetime(2026, 6, 12, 22, 0, 0, 5, tzinfo=UTC)
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, delete
 
 from tarantula.core.database import Database
+from tarantula.models import JournalEntry, Server
 from tarantula.store.journal import JournalFollower, JournalKind, JournalRecord, append_to_journal, last_visible_id
-from tarantula.tables.publications import JournalEntry, Server
 from tests.support.waits import TIMEOUT_SECONDS
 
 EVERY = list(JournalKind)

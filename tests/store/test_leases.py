@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import select, update
 
 from tarantula.core.database import Database
+from tarantula.models import Collector, Document, Item
 from tarantula.store import leases as module
 from tarantula.store.documents import DocumentTable
 from tarantula.store.leases import ItemLeases, Lease
 from tarantula.store.liveness import HEARTBEAT_TIMEOUT_SECONDS, database_time
-from tarantula.tables.publications import Collector, Document, Item
 from tests.store.test_documents import found, new_item, state_of
 
 SERVERS = [f"s{number}" for number in range(5)]

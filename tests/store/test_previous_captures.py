@@ -14,13 +14,13 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.fetch.exchange import Exchange
 from tarantula.items import FrontierEntry, PreviousCapture
+from tarantula.models import Document
 from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.store.commit_group import FinishedDocument
 from tarantula.store.documents import DocumentOutcome
 from tarantula.store.listings import find_item
 from tarantula.store.previous_captures import PreviousCaptures, headers_to_keep, restore_unmodified
 from tarantula.store.warc_reader import DamagedRecord
-from tarantula.tables.publications import Document
 from tests.support.archived_items import BASE, SENT, archive, page
 from tests.support.deposit import BEGAN
 from tests.support.exchanges import HTML, PAGE, answer, exchange

@@ -170,7 +170,7 @@ def run_script(script: str, directory: Path) -> list[str]:
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).parent.parent,
+        cwd=Path(__file__).parents[2],
     )
     assert done.stderr == ""
     return done.stdout.splitlines()

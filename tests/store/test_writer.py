@@ -12,13 +12,13 @@ from sqlalchemy import func, select, text
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.items import FrontierEntry
+from tarantula.models import Document, LinkRow
 from tarantula.store.commit_group import CommitResult, FinishedDocument, RefillRequest
 from tarantula.store.documents import DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
 from tarantula.store.warc_reader import read_record
 from tarantula.store.warc_writer import WarcWriter
 from tarantula.store.writer import DepthUpdater, RowWriter, Writer
-from tarantula.tables.publications import Document, LinkRow
 from tests.store.test_documents import found, new_item, state_of
 from tests.support.exchanges import ANSWERS
 

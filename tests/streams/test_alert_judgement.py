@@ -7,10 +7,10 @@ from sqlalchemy import func, select
 
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.models import Alert, AlertMemory
 from tarantula.streams.alerts import judge
 from tarantula.streams.alerts import registry as alerts
 from tarantula.streams.sources import registry
-from tarantula.tables.publications import Alert, AlertMemory
 from tests.support.alerts import BEGIN, came, change, come, firings, new_alert, new_source, stored, wait
 
 

@@ -15,8 +15,8 @@ from sqlalchemy import func, select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.models import Event, Forgotten, StaleLevel
 from tarantula.streams.history import apply_retention
-from tarantula.tables.publications import Event, Forgotten, StaleLevel
 from tests.support.histories import FAR, calculated, levels, new_series, sum_up_all
 from tests.support.waits import TIMEOUT_SECONDS
 
@@ -30,7 +30,7 @@ CHILD = """
 import sys
 from sqlalchemy import func, select
 from tarantula.core.database import open_database
-from tarantula.tables.publications import Event
+from tarantula.models import Event
 from tarantula.streams.history import forget, store, sum_up
 from tests.support.histories import event
 from tests.streams.test_history_killed import BEGIN, STEP, value_of

@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from benchmarks.history import compare, draw, fill, new_series, sum_up_all
 from tarantula.core.database import Database
-from tarantula.tables.publications import Level
+from tarantula.models import Level
 
 EVENTS = 8_000
 LIMIT = 50.0

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as draw
 
 from tarantula.core.database import Database
-from tarantula.streams.history import aggregate_levels, apply_retention, points, store_events_with_result
+from tarantula.streams.history import aggregate_levels, apply_retention, chart_points, store_events_with_result
 from tarantula.streams.history.buckets import BucketCalendar
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources import registry
@@ -104,7 +104,7 @@ def test_levels_and_windows_are_what_the_events_say(
 def check_window(database: Database, series: int, known: dict[int, str], window: tuple[int, int], most: int) -> None:
     begin, end = min(window), max(window) + 1
     with database.reading() as session:
-        drawn = points(session, series, begin, end, most)
+        drawn = chart_points(session, series, begin, end, most)
     assert len(drawn.points) <= most
     if not drawn.is_exact:
         return
@@ -120,7 +120,7 @@ def check_window(database: Database, series: int, known: dict[int, str], window:
 @settings(max_examples=300)
 @given(
     draw.sampled_from(sorted(available_timezones())),
-    draw.datetimes(datetime(1900, 1, 1), datetime(2037, 12, 31)),
+    draw.datetimes(datetime(1900, 1, 1), datetime(2037, 12, 31)),  # noqa: DTZ001
     draw.integers(-200, 200),
 )
 def test_buckets_of_every_zone_are_made_of_whole_ones_of_the_grain_below(

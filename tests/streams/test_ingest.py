@@ -8,6 +8,7 @@ import pytest
 
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.models import PutAside, Source
 from tarantula.streams.adapters.base import ACCEPTED_TEXTS, ReadRow, SourceReading
 from tarantula.streams.ingest import decisions
 from tarantula.streams.ingest import put_aside as aside
@@ -17,7 +18,6 @@ from tarantula.streams.ingest.value_typing import MAX_VALUE_CHARS
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceStatus
-from tarantula.tables.publications import PutAside, Source
 from tests.support.sources import (
     BEGIN,
     SECOND,

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from tarantula.core.database import Database
-from tarantula.streams.history import aggregate_levels, events, last_values, series_of, store_events
-from tarantula.tables.publications import StaleLevel
+from tarantula.models import StaleLevel
+from tarantula.streams.history import aggregate_levels, last_values, newest_events, series_of, store_events
 from tests.support.histories import FAR, at, calculated, event, levels, new_series, stored, sum_up_all
 
 DAY = 86_400_000_000
@@ -101,10 +101,10 @@ def test_series_are_made_once_and_their_last_values_are_found(database: Database
         other = both["value", "Lisboa’s 'row'"]
         store_events(session, [event(first, at(f"2026-06-12 22:0{minute}"), str(minute)) for minute in range(9)])
         assert {series: one.value for series, one in last_values(session, [first, other]).items()} == {first: "8"}
-        newest = events(session, first, limit=2)
+        newest = newest_events(session, first, limit=2)
         assert [one.value for one in newest] == ["8", "7"]
-        assert [one.value for one in events(session, first, limit=2, before=newest[-1].at)] == ["6", "5"]
-        some = events(session, first, at("2026-06-12 22:02"), at("2026-06-12 22:04"))
+        assert [one.value for one in newest_events(session, first, limit=2, before=newest[-1].at)] == ["6", "5"]
+        some = newest_events(session, first, at("2026-06-12 22:02"), at("2026-06-12 22:04"))
         assert [one.value for one in some] == ["3", "2"]
 
 

@@ -13,8 +13,8 @@ from tarantula.core.errors import TarantulaError
 from tarantula.streams.history import (
     HistoryPoints,
     apply_retention,
+    chart_points,
     chart_points_of,
-    points,
     store_events,
     window_summary,
 )
@@ -70,7 +70,7 @@ def test_any_window_is_exact(database: Database, is_summed: bool | None) -> None
         for length in (SECOND, 90 * SECOND, HOUR, 7 * HOUR, DAY, 3 * DAY, 20 * DAY, 300 * DAY, 9000 * DAY):
             begin = BEGIN + dice.randrange(-DAY, 20 * DAY)
             for most in dice.sample([1, 2, 10, 100, 1000], 2):
-                check(points(session, series, begin, begin + length, most), values, most)
+                check(chart_points(session, series, begin, begin + length, most), values, most)
         whole = window_summary(session, series, BEGIN, BEGIN + 20 * DAY)
     assert whole is not None
     assert whole.value(Aggregation.SUM) == written(sum(Fraction(value) for _, value in values))
@@ -84,7 +84,7 @@ def test_the_level_that_fits_is_chosen(sqlite: Database) -> None:
     sum_up_all(sqlite)
     with sqlite.reading() as session:
         chosen = {
-            length: points(session, series, BEGIN, BEGIN + length, 200)
+            length: chart_points(session, series, BEGIN, BEGIN + length, 200)
             for length in (20 * 60 * SECOND, 2 * HOUR, DAY, 2 * DAY)
         }
         both = chart_points_of(session, [series], BEGIN, BEGIN + 2 * DAY, 20)
@@ -103,9 +103,9 @@ def test_where_finer_is_forgotten_the_whole_bucket_is_in_it_and_that_is_said(dat
     sum_up_all(database, now)
     assert {one.grain for one in apply_retention(database, now)} == {Grain.EVENT, Grain.MINUTE, Grain.HOUR}
     with database.reading() as session:
-        exact = points(session, series, BEGIN, BEGIN + 40 * DAY, 1)
-        ragged = points(session, series, BEGIN + 5 * HOUR, BEGIN + 8 * DAY, 100)
-        newest = points(session, series, now - 3 * DAY - 12345, now - 54321, 100)
+        exact = chart_points(session, series, BEGIN, BEGIN + 40 * DAY, 1)
+        ragged = chart_points(session, series, BEGIN + 5 * HOUR, BEGIN + 8 * DAY, 100)
+        newest = chart_points(session, series, now - 3 * DAY - 12345, now - 54321, 100)
     assert exact.is_exact
     assert exact.points[0].summary.count == 2000
     assert not ragged.is_exact
@@ -123,26 +123,26 @@ def test_a_mode_is_told_from_below_or_not_at_all(database: Database) -> None:
         store_events(session, [event(series, *one) for one in values])
     sum_up_all(database)
     with database.reading() as session:
-        drawn = points(session, series, BEGIN, BEGIN + DAY, 1, counting=True)
+        drawn = chart_points(session, series, BEGIN, BEGIN + DAY, 1, counting=True)
         assert drawn.points[0].summary.mode == "7"
         assert drawn.points[0].summary.counts == Counter(value for _, value in values)
-        assert points(session, series, BEGIN, BEGIN + DAY, 1).points[0].summary.mode is None
+        assert chart_points(session, series, BEGIN, BEGIN + DAY, 1).points[0].summary.mode is None
     with database.session() as session:
         # A later one, so that what is old may go.
         store_events(session, [event(series, BEGIN + 10 * DAY, "1")])
     sum_up_all(database)
     apply_retention(database, BEGIN + 11 * DAY)
     with database.reading() as session:
-        assert points(session, series, BEGIN, BEGIN + DAY, 1, counting=True).points[0].summary.mode is None
+        assert chart_points(session, series, BEGIN, BEGIN + DAY, 1, counting=True).points[0].summary.mode is None
 
 
 def test_a_window_that_is_none_is_refused_and_an_empty_one_is_empty(sqlite: Database) -> None:
     with sqlite.session() as session:
         series = new_series(session)
-        assert points(session, series, 0, 10, 5).points == []
+        assert chart_points(session, series, 0, 10, 5).points == []
         assert window_summary(session, series, 0, 10) is None
         for begin, end, most in ((10, 10, 5), (10, 5, 5), (0, 10, 0)):
             with pytest.raises(TarantulaError, match=r"window|point"):
-                points(session, series, begin, end, most)
+                chart_points(session, series, begin, end, most)
         with pytest.raises(TarantulaError, match="no series 77"):
-            points(session, 77, 0, 10, 5)
+            chart_points(session, 77, 0, 10, 5)

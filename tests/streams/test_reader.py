@@ -8,13 +8,13 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.models import Source, SourceState
 from tarantula.streams.ingest.outcome import FailedReading
 from tarantula.streams.reading.answers import ReadAttempt
 from tarantula.streams.reading.reader import StreamReader
 from tarantula.streams.reading.source_changes import followed_source
 from tarantula.streams.reading.visits import MICROSECONDS_PER_SECOND, FollowedSource, StreamVisit
 from tarantula.streams.sources.config import SourceStatus
-from tarantula.tables.publications import Source, SourceState
 from tests.support.sources import follow
 
 NOON = 1_800_000_000 * MICROSECONDS_PER_SECOND

@@ -13,9 +13,9 @@ from sqlalchemy import func, select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.models import Event, Series, StaleLevel
 from tarantula.streams.history import series_of, store_events
 from tarantula.streams.sources.retention import Grain
-from tarantula.tables.publications import Event, Series, StaleLevel
 from tests.sites.server import Route, Web
 from tests.support.crawls import SCRAPY, start, wait_until
 from tests.support.histories import calculated, event, levels, stored, sum_up_all

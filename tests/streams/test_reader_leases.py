@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.tables.publications import Collector, Event
+from tarantula.models import Collector, Event
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Route, Web
 from tests.support.crawls import ROOT, SCRAPY, describe, interrupt, start, states, wait_until

@@ -8,10 +8,10 @@ from itertools import pairwise
 from sqlalchemy import select
 
 from tarantula.core.database import Database
+from tarantula.models import Event, Series, Source, SourceState
 from tarantula.publications import servers
 from tarantula.streams.reading.visits import next_due
 from tarantula.streams.sources import registry
-from tarantula.tables.publications import Event, Series, Source, SourceState
 from tests.sites.drawing import page
 from tests.sites.manners import silence
 from tests.sites.server import Answer, Route, Visit, Web, free_port

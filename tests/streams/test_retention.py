@@ -11,10 +11,16 @@ from sqlalchemy import func, select
 
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.history import apply_retention, events, last_values, store_events, store_events_with_result
+from tarantula.models import Event, Forgotten, Level
+from tarantula.streams.history import (
+    apply_retention,
+    last_values,
+    newest_events,
+    store_events,
+    store_events_with_result,
+)
 from tarantula.streams.history.retention import retention_summary
 from tarantula.streams.sources.retention import Grain, Retention, RetentionLimit
-from tarantula.tables.publications import Event, Forgotten, Level
 from tests.support.histories import at, calculated, event, levels, new_series, source_of, stored, sum_up_all
 
 SECOND = 1_000_000
@@ -88,7 +94,7 @@ def test_by_size_the_oldest_go_in_whole_buckets_and_the_newest_never(database: D
         assert last_values(session, [series])[series].value == values[-1][1]
     with database.session() as session:
         session.execute(select(Event))
-        assert len(events(session, series, limit=1000)) == 50
+        assert len(newest_events(session, series, limit=1000)) == 50
 
 
 def test_what_was_removed_in_one_go_may_be_more_than_fits_in_one_transaction(

@@ -12,12 +12,12 @@ from sqlalchemy import select
 
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError
+from tarantula.models import Event, Series, Source, StaleLevel
 from tarantula.streams.history import NewEvent, apply_retention, store_events
 from tarantula.streams.history.summary import format_number
 from tarantula.streams.ingest import type_change
 from tarantula.streams.ingest.readings import ingest_reading
 from tarantula.streams.sources import registry
-from tarantula.tables.publications import Event, Series, Source, StaleLevel
 from tests.support.alerts import firings, new_alert
 from tests.support.crawls import TARANTULA, start
 from tests.support.histories import FAR, calculated, levels, stored, sum_up_all

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tarantula.streams.kinds import Aggregation, ValueKind
-from tarantula.streams.values import format_value, guess, parse_value
+from tarantula.streams.values import format_value, guess_field, parse_value
 from tarantula.streams.values.value import ValueParseError
 from tests.support.stream_texts import HABITS, Habit
 
@@ -57,12 +57,12 @@ GUESSES: tuple[tuple[tuple[str, ...], ValueKind, str], ...] = (
 
 @pytest.mark.parametrize(("texts", "kind", "unit"), GUESSES, ids=lambda value: str(value)[:40])
 def test_a_field_is_guessed_from_its_texts(texts: tuple[str, ...], kind: ValueKind, unit: str) -> None:
-    assert guess(texts)[:2] == (kind, unit)
+    assert guess_field(texts)[:2] == (kind, unit)
 
 
 @pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit.where)
 def test_the_histories_of_the_table_are_guessed_as_a_kind_that_reads_them(habit: Habit) -> None:
-    guessed = guess(habit.history)
+    guessed = guess_field(habit.history)
 
     if habit.kind is ValueKind.INTEGER or "kB" in str(habit.history) or guessed.kind is not ValueKind.INTEGER:
         assert guessed.kind is habit.kind
@@ -71,8 +71,8 @@ def test_the_histories_of_the_table_are_guessed_as_a_kind_that_reads_them(habit:
 
 
 def test_values_are_averaged_and_words_are_not() -> None:
-    assert guess(["12,5 °C"]).aggregation is Aggregation.AVERAGE
-    assert guess(["Lisboa"]).aggregation is Aggregation.LAST
+    assert guess_field(["12,5 °C"]).aggregation is Aggregation.AVERAGE
+    assert guess_field(["Lisboa"]).aggregation is Aggregation.LAST
 
 
 def test_addresses_are_absolute() -> None:

@@ -1,4 +1,6 @@
-"""A process that stores events and judges alerts until it is killed: ``python -m tests.support.alert_writer SOURCE``."""
+"""A process that stores events and judges alerts until it is killed: ``python -m
+tests.support.alert_writer SOURCE``.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ import sys
 from sqlalchemy import func, select
 
 from tarantula.core.database import open_database
+from tarantula.models import Event
 from tarantula.streams.alerts import judge, judge_silence
-from tarantula.tables.publications import Event
 from tests.support.alerts import BEGIN, SECOND, stored
 
 

@@ -9,12 +9,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
+from tarantula.models import Firing
 from tarantula.streams.alerts import judge, judge_silence
 from tarantula.streams.alerts import registry as alerts
 from tarantula.streams.history import NewEvent, series_of, store_events
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import parse_source
-from tarantula.tables.publications import Firing
 
 SECOND = 1_000_000
 BEGIN = 1_790_000_000 * SECOND

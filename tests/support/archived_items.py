@@ -17,13 +17,13 @@ from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.media_types import media_type
 from tarantula.items import PreviousCapture
 from tarantula.lifecycle.schedule import create_item
+from tarantula.models import Document, Item, Publication
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
 from tarantula.store.cdxj import write_item_indexes
 from tarantula.store.previous_captures import headers_to_keep
 from tarantula.store.warc_records import payload_digest
 from tarantula.store.warc_writer import StoredRecord, WarcWriter
-from tarantula.tables.publications import Document, Item, Publication
 from tests.support.deposit import BEGAN
 from tests.support.exchanges import ANSWERS, HTML, PAGE, answer, exchange
 

@@ -18,12 +18,12 @@ from tarantula.core.database import Database
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
 from tarantula.lifecycle.schedule import create_item
+from tarantula.models import Document
 from tarantula.publications import registry
 from tarantula.search.texts.content import ExtractedText
 from tarantula.search.texts.reader import store_texts
 from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTable
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Document
 from tests.support.crawls import TARANTULA, describe, start
 
 if TYPE_CHECKING:

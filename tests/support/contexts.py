@@ -7,8 +7,8 @@ from sqlalchemy import select
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.models import AuditEntry
 from tarantula.services.context import ServiceContext
-from tarantula.tables.publications import AuditEntry
 
 
 def context_of(database: Database, role: Role = Role.CURATOR, name: str = "ana") -> ServiceContext:

@@ -14,13 +14,13 @@ from typing import Any
 from sqlalchemy import select
 
 from tarantula.core.database import Database
+from tarantula.models import Document, Item
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
-from tarantula.tables.publications import Document, Item
 from tests.support.waits import POLL_SECONDS, TIMEOUT_SECONDS
 from tests.support.warm_processes import WarmProcess, is_warm
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SCRAPY = str(Path(sys.executable).with_name("scrapy"))
 TARANTULA = str(Path(sys.executable).with_name("tarantula"))
 

@@ -11,9 +11,9 @@ from tarantula.core.database import Database
 from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of, server_of
 from tarantula.lifecycle.schedule import create_item
+from tarantula.models import Document, Item, Server
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
-from tarantula.tables.publications import Document, Item, Server
 
 BEGAN = datetime(2026, 6, 12, 22, 0, tzinfo=UTC)
 BASE = "http://www.fc.ul.pt/"

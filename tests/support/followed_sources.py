@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tarantula.core.database import Database
+from tarantula.models import Source
 from tarantula.streams import history
 from tarantula.streams.adapters.base import DoubtfulText, ReadRow, SourceReading
 from tarantula.streams.ingest.readings import ingest_reading
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import parse_source
-from tarantula.tables.publications import Source
 
 SECOND = 1_000_000
 HOUR = 3600 * SECOND

@@ -15,10 +15,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
+from tarantula.models import Event, Level, Series
 from tarantula.streams.history import NewEvent, aggregate_levels, series_of
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig, parse_source
-from tarantula.tables.publications import Event, Level, Series
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 GRAINS = {1: "minute", 2: "hour", 3: "day", 4: "month", 5: "year"}

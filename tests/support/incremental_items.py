@@ -13,9 +13,9 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.incremental.plan import PlannedVisit, VisitPlanner, apply_refresh, plan_refresh
 from tarantula.lifecycle.coordinator import prepare_item
+from tarantula.models import Document, Item, Visit
 from tarantula.store.listings import find_item
 from tarantula.store.transitions import lock_item
-from tarantula.tables.publications import Document, Item, Visit
 from tests.support.crawls import SCRAPY, start
 from tests.support.waits import TIMEOUT_SECONDS
 

@@ -10,10 +10,10 @@ from sqlalchemy import delete, select
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.lifecycle.removal import Handover, hand_over
+from tarantula.models import Document, Item, LinkRow
 from tarantula.store.captures import capture_of
 from tarantula.store.listings import find_item
 from tarantula.store.warc_reader import read_response
-from tarantula.tables.publications import Document, Item, LinkRow
 
 
 def bodies(database: Database, config: Config, urn: str) -> dict[str, bytes]:

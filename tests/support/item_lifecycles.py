@@ -11,8 +11,8 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import prepare_item
+from tarantula.models import Collector, Document, Item
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Collector, Document, Item
 from tests.support.crawls import describe
 
 NOON = datetime(2027, 6, 1, 12, tzinfo=UTC)

@@ -14,11 +14,11 @@ from tarantula.core.states import ItemState
 from tarantula.core.urls import host_of, key_of
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
+from tarantula.models import Document, Item, LinkRow, LinkWeight, Publication, ReadText, Server
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.search.texts.content import ExtractedText
 from tarantula.store.journal import JournalKind, JournalRecord, append_item_to_journal, append_to_journal
-from tarantula.tables.publications import Document, Item, LinkRow, LinkWeight, Publication, ReadText, Server
 
 Web = Mapping[str, Sequence[tuple[str, str]]]
 """Pages, each with the links on it: where they lead, and their words. A page is written as ``a/page``."""

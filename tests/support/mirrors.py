@@ -19,10 +19,10 @@ from tarantula.fetch.media_types import media_type
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links import grammar
 from tarantula.links.link import LinkKind
+from tarantula.models import Document, Item, Server
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
 from tarantula.store.warc_writer import WarcWriter
-from tarantula.tables.publications import Document, Item, Server
 from tests.support.exchanges import answer, exchange
 
 BEGAN = datetime(2026, 6, 12, 22, 0, tzinfo=UTC)

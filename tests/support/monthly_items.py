@@ -15,10 +15,10 @@ from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of, server_of
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
+from tarantula.models import Document, Item, LinkRow, Publication, Server
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
 from tarantula.store.warc_writer import WarcWriter
-from tarantula.tables.publications import Document, Item, LinkRow, Publication, Server
 from tests.support.exchanges import answer, exchange
 
 BASE = "http://www.fc.ul.pt/"

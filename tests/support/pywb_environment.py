@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 REQUIREMENTS = Path(__file__).with_name("pywb-requirements.txt")
-ENVIRONMENT = Path(__file__).parent.parent / ".venv-pywb"
+ENVIRONMENT = Path(__file__).parents[2] / ".venv-pywb"
 INSTALLED = ENVIRONMENT / REQUIREMENTS.name
 
 

@@ -1,6 +1,7 @@
 """Years on a false clock: daemons in processes of their own, killed at random moments, on publications of every period.
 
-``python -m tests.support.simulated_years KILLS DAEMONS FIRST LAST`` runs the days from FIRST to LAST. Whatever is started is written
+``python -m tests.support.simulated_years KILLS DAEMONS FIRST LAST`` runs the days from FIRST to LAST. Whatever is
+started is written
 to ``started.txt`` in the home, a line each.
 """
 
@@ -23,8 +24,8 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import Coordinator
+from tarantula.models import Document
 from tarantula.store.transitions import ItemNotice, change_state, lock_item, queue_notice
-from tarantula.tables.publications import Document
 from tests.support.crawls import describe
 
 SUMMER = (datetime(2027, 3, 28, 1, tzinfo=UTC), datetime(2027, 10, 31, 1, tzinfo=UTC))

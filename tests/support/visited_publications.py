@@ -13,9 +13,9 @@ from tarantula.core.database import Database
 from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of, server_of
 from tarantula.lifecycle.schedule import create_item
+from tarantula.models import Document, Item, Publication, Server
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
-from tarantula.tables.publications import Document, Item, Publication, Server
 
 BASE = "http://www.fc.ul.pt/"
 BEGIN = datetime(2026, 6, 1, tzinfo=UTC)

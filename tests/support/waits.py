@@ -28,5 +28,5 @@ async def eventually_here(condition: Callable[[], object]) -> None:
     """Look until something is so, while the loop goes on."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
         # What is waited for is often no event: a server's list of visits, the size of a pool.
-        while not condition():
+        while not condition():  # noqa: ASYNC110
             await asyncio.sleep(POLL_SECONDS)

@@ -25,7 +25,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 MAX_MESSAGE_BYTES = 1 << 20
 """Of what is told of a process that is to be started, in bytes."""
 LINES = 1

@@ -13,10 +13,10 @@ from sqlalchemy import update
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
+from tarantula.models import Document
 from tarantula.search.index.updater import IndexUpdater
 from tarantula.services.streams import views
 from tarantula.streams.views.config import ViewKind
-from tarantula.tables.publications import Document
 from tests.search.test_index_updater import catch_up, tell
 from tests.support.contexts import context_of
 from tests.support.crawls import ROOT

@@ -13,9 +13,9 @@ from tarantula.archive.mirror.conversion import convert_item
 from tarantula.archive.quality.indicators import store_indicators
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
+from tarantula.models import Document
 from tarantula.services import validation
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Document
 from tests.support import monthly_items
 from tests.support.contexts import context_of
 from tests.support.monthly_items import BASE, archive

@@ -11,8 +11,8 @@ from sqlalchemy import select
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
+from tarantula.models import Event
 from tarantula.services.streams import alerts
-from tarantula.tables.publications import Event
 from tests.sites.server import Answer, Web
 from tests.support.contexts import context_of
 from tests.support.crawls import TARANTULA, start

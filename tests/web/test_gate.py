@@ -14,7 +14,7 @@ from tarantula.accounts import accounts, sessions, tokens
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.tables.publications import LoginSession, Token
+from tarantula.models import LoginSession, Token
 from tarantula.web import auth
 from tarantula.web.auth import SESSION_COOKIE, Authenticator, AuthMiddleware
 

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
-from tarantula.tables.publications import Document
+from tarantula.models import Document
 from tests.sites.hostile import HEADER, TITLE, HostileWeb
 from tests.sites.raw import Peer, RawServer
 from tests.sites.server import Answer, Web

@@ -10,7 +10,7 @@ from sqlalchemy import update
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.tables.publications import Item
+from tarantula.models import Item
 from tests.support.item_lifecycles import change, new_item
 from tests.support.web_server import api_client, web_server
 

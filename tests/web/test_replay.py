@@ -14,7 +14,7 @@ from tarantula.archive.mirror.conversion import convert_item
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.tables.publications import Document
+from tarantula.models import Document
 from tarantula.web.replay.addresses import checked_address
 from tarantula.web.replay.app import insert_script
 from tarantula.web.replay.security import REPLAY_HEADERS, TICKET_SECONDS, TicketSigner, copy_policy

@@ -13,8 +13,8 @@ from sqlalchemy import select
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.lifecycle.suggestions import suggestions_config
+from tarantula.models import Document
 from tarantula.publications import registry
-from tarantula.tables.publications import Document
 from tests.search.test_index_updater import tell
 from tests.sites.server import Answer, Web
 from tests.support.archived_items import archive, page

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.tables.accounts import AuditEntry
+from tarantula.models import AuditEntry
 from tarantula.web import api
 from tarantula.web.api.common import add_error_handlers
 from tarantula.web.api.monitoring import metrics_text

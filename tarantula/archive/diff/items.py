@@ -35,8 +35,8 @@ from sqlalchemy.orm import Session, aliased
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import COLLECTED_STATES
 from tarantula.core.urls import canonical, key_of
+from tarantula.models import Document, Item
 from tarantula.store.listings import IS_COLLECTED, ROWS_PER_FETCH
-from tarantula.tables.publications import Document, Item
 
 BEFORE, AFTER = aliased(Document, name="earlier"), aliased(Document, name="later")
 

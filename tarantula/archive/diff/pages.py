@@ -13,9 +13,9 @@ from tarantula.archive.diff.text import TextDiff, compare_lines
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.media_types import charset_of, media_type
 from tarantula.links.charset import decode_text, encoding_by_label
+from tarantula.models import Document
 from tarantula.store.captures import Capture, capture_of
 from tarantula.store.warc_reader import decode_payload, read_record
-from tarantula.tables.publications import Document
 
 MAX_LINES = 20_000
 """Lines of a document that are looked at."""

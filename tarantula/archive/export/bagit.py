@@ -20,10 +20,10 @@ from tarantula import __version__
 from tarantula.archive.export.records import ExportProgress, ExportRecords, HashingFile
 from tarantula.archive.quality.report import make_report
 from tarantula.core.config import Config
+from tarantula.models import Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.store import listings
 from tarantula.store.warc_reader import READ_CHUNK_BYTES
-from tarantula.tables.publications import Item
 
 HASH_ALGORITHM = "sha512"
 MANIFEST = f"manifest-{HASH_ALGORITHM}.txt"

@@ -19,8 +19,8 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.states import ItemState
+from tarantula.models import Item
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Item
 
 
 class ExportFormat(StrEnum):

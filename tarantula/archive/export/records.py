@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 
 from tarantula import __version__
 from tarantula.core.config import Config
+from tarantula.models import Item
 from tarantula.store import warc_records
 from tarantula.store.captures import MissingCapture, documents_without_body
 from tarantula.store.cdxj import IndexRow, ReferredRecord, own_records, referred_records, write_cdxj
@@ -31,7 +32,6 @@ from tarantula.store.warc_reader import (
     open_record,
 )
 from tarantula.store.warc_writer import new_record_id
-from tarantula.tables.publications import Item
 
 
 class ExportProgress:

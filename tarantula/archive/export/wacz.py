@@ -20,9 +20,9 @@ from tarantula import __version__
 from tarantula.archive.export.records import ExportProgress, ExportRecords, HashingFile
 from tarantula.archive.replay.pages import ReplayPage, replay_pages
 from tarantula.core.config import Config
+from tarantula.models import Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.warc_reader import READ_CHUNK_BYTES
-from tarantula.tables.publications import Item
 
 WACZ_VERSION = "1.1.1"
 INDEX_BLOCK_LINES = 3000

@@ -23,9 +23,9 @@ from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError
 from tarantula.core.states import ItemState
 from tarantula.links.relocation import LinkDestination
+from tarantula.models import Document, Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Document, Item
 
 MAX_SERVER_ROWS = 20
 """Servers that are listed."""

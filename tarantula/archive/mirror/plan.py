@@ -19,11 +19,11 @@ from tarantula.core.urls import is_web, redirect_target
 from tarantula.crawl.responses import REDIRECT_CODES
 from tarantula.fetch.errors import DownloadError
 from tarantula.links.link import LinkKind
+from tarantula.models import Document, Item
 from tarantula.publications import document_types
 from tarantula.store.captures import HAS_CAPTURE, capture_of, warc_folder
 from tarantula.store.listings import IS_COLLECTED, find_item
 from tarantula.store.warc_reader import decode_payload, read_record
-from tarantula.tables.publications import Document, Item
 
 MIRROR_LAYOUT_VERSION = 1
 """Of the mirror: half of one and half of another would not be whole."""

@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 from tarantula.core.states import COLLECTED_STATES, ItemState, Validation
 from tarantula.core.urls import key_of
 from tarantula.links.link import LinkKind
+from tarantula.models import Document, Item, LinkRow, Server
 from tarantula.store.listings import IS_COLLECTED
-from tarantula.tables.publications import Document, Item, LinkRow, Server
 
 MAX_BASELINE_ITEMS = 5
 """How many earlier items say what is usual."""

@@ -22,10 +22,10 @@ from tarantula.archive.quality.baseline import (
 from tarantula.archive.quality.report import StateCount, state_counts
 from tarantula.core.states import COLLECTED_STATES, DocumentState, Validation
 from tarantula.links.link import LinkKind
+from tarantula.models import Decision, Document, Item, LinkRow
 from tarantula.publications.attention import FiredRule, evaluate_rules
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.listings import IS_COLLECTED, IS_REDIRECT
-from tarantula.tables.publications import Decision, Document, Item, LinkRow
 
 MAX_EXAMPLES = 20
 """How many missing documents are named."""

@@ -12,8 +12,8 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from tarantula.core.states import COLLECTED_STATES, DocumentState, state_meaning
 from tarantula.freshness.report import FreshnessReport, freshness_report
+from tarantula.models import Document, Item, Server
 from tarantula.store.listings import IS_COLLECTED
-from tarantula.tables.publications import Document, Item, Server
 
 UNKNOWN_TYPE = "unknown"
 KB = 1024

@@ -15,7 +15,7 @@ from tarantula.archive.replay.pages import IS_PAGE
 from tarantula.core.states import COLLECTED_STATES
 from tarantula.core.urls import key_of
 from tarantula.links.link import LinkKind
-from tarantula.tables.publications import Document, Item
+from tarantula.models import Document, Item
 
 MAX_PER_REASON = 20
 """How many of each kind are named."""

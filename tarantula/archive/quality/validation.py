@@ -11,10 +11,10 @@ from sqlalchemy.orm import Session
 from tarantula.archive.quality.indicators import store_indicators
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.states import ItemState, Validation
+from tarantula.models import Decision, Item
 from tarantula.publications.attention import RuleEffect, fired_effects, is_complete
 from tarantula.publications.fields import check_text
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Decision, Item
 
 MAX_BY_LENGTH = 100
 """Letters of a name."""

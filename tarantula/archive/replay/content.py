@@ -15,10 +15,10 @@ from tarantula.archive.mirror.plan import RENDERED_TYPE
 from tarantula.core.urls import key_of
 from tarantula.fetch.media_types import charset_of, media_type
 from tarantula.links.charset import detect_encoding, encoding_by_label
+from tarantula.models import Document, Item
 from tarantula.publications import document_types
 from tarantula.store.captures import capture_of
 from tarantula.store.warc_reader import decode_payload, read_record
-from tarantula.tables.publications import Document, Item
 
 MIRROR_FILES = {"index.html": "text/html; charset=utf-8", "report.json": "application/json"}
 """What a mirror has beside the copies."""

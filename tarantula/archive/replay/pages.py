@@ -15,10 +15,10 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import key_of
 from tarantula.fetch.media_types import charset_of
 from tarantula.links.charset import encoding_by_label
+from tarantula.models import Document, Item
 from tarantula.store.captures import HAS_CAPTURE, Capture, capture_of
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.store.warc_reader import read_record, read_response
-from tarantula.tables.publications import Document, Item
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 TITLE_SEARCH_BYTES = 256 * 1024

@@ -14,12 +14,12 @@ from tarantula.cli.terminal import console, local_time, table, write_json
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration, parse_moment
+from tarantula.models import Source
 from tarantula.services.streams.alerts import AlertRow, alert_row, firing_row
 from tarantula.streams.alerts import registry
 from tarantula.streams.alerts.config import read_alert
 from tarantula.streams.alerts.replay import DryRun, dry_run_config
 from tarantula.streams.sources import registry as sources
-from tarantula.tables.publications import Source
 
 app = typer.Typer(
     help="What somebody wants to be told: conditions on the values of a source.",

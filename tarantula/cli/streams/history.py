@@ -17,7 +17,7 @@ from tarantula.core.times import parse_moment
 from tarantula.streams.export.formats import StreamFormat, check_format, export_chunks
 from tarantula.streams.export.rows import ExportQuery, moment_of, select_export
 from tarantula.streams.history import chart_points_of
-from tarantula.streams.history import events as events_of
+from tarantula.streams.history import newest_events as events_of
 from tarantula.streams.history.retention import retention_summary, sparkline
 from tarantula.streams.kinds import Aggregation, ValueKind, default_aggregation
 from tarantula.streams.sources import registry

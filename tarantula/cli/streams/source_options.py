@@ -15,6 +15,7 @@ from tarantula.cli.options import typed_fields, with_fields
 from tarantula.cli.terminal import read_text
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import did_you_mean
+from tarantula.models import Source, SourceState
 from tarantula.publications.toml import setting_value
 from tarantula.streams.adapters import ADAPTERS, adapter_named
 from tarantula.streams.kinds import ValueKind, default_aggregation
@@ -22,7 +23,6 @@ from tarantula.streams.sources.config import BrowserAction, SourceConfig
 from tarantula.streams.sources.registry import config_of
 from tarantula.streams.sources.request import without_secrets
 from tarantula.streams.sources.retention import parse_retention
-from tarantula.tables.publications import Source, SourceState
 
 
 def key_value_pairs(texts: Iterable[str] | None, what: str) -> list[tuple[str, str]]:

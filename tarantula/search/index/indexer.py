@@ -15,12 +15,12 @@ from tantivy import DocAddress, Query, Searcher
 
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.models import Document, Item, LinkWeight, Publication, ReadText, Server
 from tarantula.search.index.schema import IndexEntry, IndexField, body_number, entry_of_document, page_number
 from tarantula.search.index.storage import SearchIndex
 from tarantula.search.texts.content import unpack_text
 from tarantula.store.bulk import chunks
 from tarantula.store.journal import JournalFollower, JournalKind, last_assigned_id
-from tarantula.tables.publications import Document, Item, LinkWeight, Publication, ReadText, Server
 
 
 class _Capture(NamedTuple):

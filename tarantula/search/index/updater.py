@@ -11,12 +11,12 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.models import Item
 from tarantula.search.index.indexer import Indexer
 from tarantula.search.index.storage import BusyIndex, JournalPosition, SearchIndex
 from tarantula.search.ranks.ranking import rank_items
 from tarantula.search.texts.reader import TextReader
 from tarantula.store.journal import JournalFollower, JournalKind, append_to_journal, last_assigned_id, last_visible_id
-from tarantula.tables.publications import Item
 
 ENTRIES_PER_STEP = 50
 """Of the journal, whose documents are read, or whose items are ranked, at a time."""

@@ -14,10 +14,10 @@ from sqlalchemy import Select, select, text
 from sqlalchemy.orm import Session
 
 from tarantula.links.link import LinkKind
+from tarantula.models import TRIED, Document, LinkRow
 from tarantula.search.ranks.pagerank import link_matrix, ranks_of
 from tarantula.search.texts.reader import IS_SEARCHABLE
 from tarantula.store.listings import IS_REDIRECT
-from tarantula.tables.publications import TRIED, Document, LinkRow
 
 ROWS_PER_PARTITION = 50_000
 """Rows that are held as they come."""

@@ -12,12 +12,12 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
 from tarantula.core.states import ACTIVE_ITEM_STATES
+from tarantula.models import Item, LinkWeight, ReadText
 from tarantula.search.ranks.anchors import AnchorTexts
 from tarantula.search.ranks.graph import NO_PAGE, LinkGraph, Numbers, half_keys, read_graph
 from tarantula.search.ranks.pagerank import score_weights
 from tarantula.search.texts.content import unpack_text
 from tarantula.store.journal import JournalKind, JournalRecord, append_to_journal
-from tarantula.tables.publications import Item, LinkWeight, ReadText
 
 logger = logging.getLogger(__name__)
 

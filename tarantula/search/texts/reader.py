@@ -11,13 +11,13 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.models import Document, Item, ReadText
 from tarantula.search.texts.content import EXTRACTORS, ExtractedText, extract_text
 from tarantula.store.bulk import chunks
 from tarantula.store.captures import Capture, capture_of
 from tarantula.store.journal import JournalKind, JournalRecord, append_to_journal
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.store.warc_reader import WarcRecordReader, decode_payload
-from tarantula.tables.publications import Document, Item, ReadText
 
 RENDERED_TYPE = "text/html"
 DOCUMENTS_PER_TRANSACTION = 200

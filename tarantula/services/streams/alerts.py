@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from tarantula.accounts.roles import NotAllowed, Person, Role
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.resolver import is_public, look_up
+from tarantula.models import Alert, Source
 from tarantula.publications.fields import apprise_plugin, check_notification_address, split_words
 from tarantula.publications.notifications import NotificationMessage, send_message
 from tarantula.services.context import ServiceContext
@@ -22,7 +23,6 @@ from tarantula.streams.alerts.condition_text import format_rule
 from tarantula.streams.alerts.config import AlertConfig, read_alert
 from tarantula.streams.alerts.replay import DryRun, dry_run_config, moment_of
 from tarantula.streams.sources import registry as sources
-from tarantula.tables.publications import Alert, Source
 
 TRIAL_MESSAGE = NotificationMessage("Tarântula", "This is a trial: alerts will be told here.", "info")
 

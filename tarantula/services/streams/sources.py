@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.errors import TarantulaError
+from tarantula.models import Source, SourceState
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import views
 from tarantula.streams.adapters import adapter_named
@@ -22,7 +23,6 @@ from tarantula.streams.ingest.readings import ingest_readings
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import parse_source
 from tarantula.streams.views.projection import row_names
-from tarantula.tables.publications import Source, SourceState
 
 HIDDEN = "…"
 """What stands in the place of what may be a password."""

@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.core.errors import NotFoundError, TarantulaError
+from tarantula.models import Event, PutAside, Series, Source
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.services.streams.sources import audit_subject, changeable_source
@@ -23,7 +24,6 @@ from tarantula.streams.ingest.put_aside import AsideDecision
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.retention import Grain
-from tarantula.tables.publications import Event, PutAside, Series, Source
 
 MAX_MOMENT_MICROSECONDS = 2**53
 

@@ -13,13 +13,13 @@ from sqlalchemy.orm import Session
 from tarantula.accounts import sessions
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.models import Source, View
 from tarantula.services.context import ServiceContext
 from tarantula.streams.sources import registry
 from tarantula.streams.views import projection
 from tarantula.streams.views.config import ViewConfig, read_view
 from tarantula.streams.views.defaults import default_view
 from tarantula.streams.views.projection import ViewProjection
-from tarantula.tables.publications import Source, View
 
 MAX_DASHBOARD_VIEWS = 200
 """Views on one dashboard."""

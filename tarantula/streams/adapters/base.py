@@ -74,7 +74,7 @@ class Adapter(ABC):
     Place: ClassVar[type[BaseModel]]
     """What the ``place`` of a field has to be."""
 
-    def check(self, source: SourceConfig) -> None:
+    def check(self, source: SourceConfig) -> None:  # noqa: B027  Most have nothing to add.
         """Refuse, with a sentence, what options and places do not say together."""
 
     @abstractmethod

@@ -159,7 +159,8 @@ class AlertRule(ConditionPart):
         for count, (part, depth) in enumerate(left, 1):
             if count > MAX_CONDITION_PARTS or depth > MAX_CONDITION_DEPTH:
                 raise ValueError(
-                    f"A condition has at most {MAX_CONDITION_PARTS} parts, and {MAX_CONDITION_DEPTH} within one another."
+                    f"A condition has at most {MAX_CONDITION_PARTS} parts, "
+                    f"and {MAX_CONDITION_DEPTH} within one another."
                 )
             within = (
                 (part.of,)

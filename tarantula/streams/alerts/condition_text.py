@@ -1,4 +1,6 @@
-"""Conditions as text, such as ``temperature > 30 and not wind > 50``: tokens, parser, formatter. No part is executed."""
+"""Conditions as text, such as ``temperature > 30 and not wind > 50``: tokens, parser,
+formatter. No part is executed.
+"""
 
 from __future__ import annotations
 

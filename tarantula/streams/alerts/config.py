@@ -146,9 +146,9 @@ def _of_leaf(leaf: LeafCondition, field: SourceField, texts: RecentTexts) -> dic
 def _kind(field: SourceField, history: Sequence[str]) -> tuple[ValueKind | None, str]:
     if field.kind is not None or not history:
         return field.kind, field.unit
-    from tarantula.streams.values import guess
+    from tarantula.streams.values import guess_field
 
-    guessed = guess(history)
+    guessed = guess_field(history)
     return guessed.kind, field.unit or guessed.unit
 
 

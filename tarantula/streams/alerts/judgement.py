@@ -9,6 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Table, Text, bindparam, cast, insert, or_, select, update
 from sqlalchemy.orm import Session
 
+from tarantula.models import Alert, AlertMemory, Firing, Series, Source, SourceState
 from tarantula.streams.alerts.evaluate import RowField
 from tarantula.streams.alerts.memory import SeenValue, WatchMemory
 from tarantula.streams.alerts.watch import (
@@ -20,7 +21,6 @@ from tarantula.streams.alerts.watch import (
     terms_of_json,
 )
 from tarantula.streams.history import NewEvent
-from tarantula.tables.publications import Alert, AlertMemory, Firing, Series, Source, SourceState
 
 _TABLE = AlertMemory.__table__
 assert isinstance(_TABLE, Table)

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.models import Alert, Firing, Source
 from tarantula.publications.notifications import (
     CLAIM_TIMEOUT,
     SEND_BUDGET_SECONDS,
@@ -24,7 +25,6 @@ from tarantula.publications.notifications import (
 from tarantula.streams.alerts.judgement import is_watched
 from tarantula.streams.alerts.registry import alert_config
 from tarantula.streams.alerts.replay import moment_of
-from tarantula.tables.publications import Alert, Firing, Source
 
 FIRINGS_PER_MESSAGE = 50
 """Firings of one message."""

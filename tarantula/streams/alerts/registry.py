@@ -11,11 +11,11 @@ from sqlalchemy import ColumnElement, delete, func, select, true, update
 from sqlalchemy.orm import Session
 
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.models import Alert, AlertMemory, Event, Firing, Series, Source
 from tarantula.publications.notifications import MAX_TRIES
 from tarantula.streams.alerts.config import AlertConfig, read_alert, type_literals
 from tarantula.streams.alerts.replay import start_watching
 from tarantula.streams.sources import registry
-from tarantula.tables.publications import Alert, AlertMemory, Event, Firing, Series, Source
 
 MAX_ALERTS_PER_PERSON = 500
 """Of one person."""

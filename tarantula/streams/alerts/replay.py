@@ -1,4 +1,6 @@
-"""Replay past events through an alert: to initialise its memory, or as a dry run that lists when it would have fired."""
+"""Replay past events through an alert: to initialise its memory, or as a dry run that lists
+when it would have fired.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from pydantic import BaseModel
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from tarantula.models import Alert, AlertMemory, Event, Firing, Forgotten, Level, Series, Source
 from tarantula.streams.alerts import judgement
 from tarantula.streams.alerts.condition import RowScope, condition_fields, leaf_conditions
 from tarantula.streams.alerts.config import AlertConfig
@@ -21,7 +24,6 @@ from tarantula.streams.alerts.judgement import AlertStep, firing_rows, store_fir
 from tarantula.streams.alerts.memory import FieldMemory, SeenValue, WatchMemory, history_needs
 from tarantula.streams.alerts.watch import AlertTerms, AlertWatch, WatchFiring, make_terms, single_group, terms_of
 from tarantula.streams.sources.retention import Grain
-from tarantula.tables.publications import Alert, AlertMemory, Event, Firing, Forgotten, Level, Series, Source
 
 PAST_EVENTS_PER_QUERY = 1000
 RECORD_GRAINS = (Grain.DAY, Grain.MONTH, Grain.YEAR)

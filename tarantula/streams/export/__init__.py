@@ -17,11 +17,11 @@ __all__ = [
     "StreamFormat",
     "atom_feed",
     "check_format",
-    "select_export",
     "csv_chunks",
     "export_chunks",
     "json_chunks",
     "last_numbers",
     "parquet_chunks",
     "prometheus_text",
+    "select_export",
 ]

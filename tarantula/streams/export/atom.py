@@ -7,10 +7,10 @@ from xml.etree.ElementTree import Element, SubElement
 
 from sqlalchemy.orm import Session
 
+from tarantula.models import Event, Source
 from tarantula.streams.export.rows import ExportQuery, moment_of
-from tarantula.streams.history import events
+from tarantula.streams.history import newest_events
 from tarantula.streams.sources import registry
-from tarantula.tables.publications import Event, Source
 
 ATOM_NAMESPACE = "http://www.w3.org/2005/Atom"
 MAX_FEED_ENTRIES = 100
@@ -20,7 +20,7 @@ def atom_feed(session: Session, source: Source, what: ExportQuery, address: str,
     """Return the newest events of a source as a feed; its own address is told, if it is to have one."""
     config = registry.config_of(source)
     series = {one.id: one for one in what.series}
-    found = [event for one in series for event in events(session, one, what.begin, what.end, limit=most)]
+    found = [event for one in series for event in newest_events(session, one, what.begin, what.end, limit=most)]
     newest = sorted(found, key=lambda event: (-event.at, event.series_id))[:most]
     feed = Element("feed", xmlns=ATOM_NAMESPACE)
     _add(feed, "id", f"urn:tarantula:stream:{source.name}")

@@ -12,12 +12,12 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from tarantula.core.errors import TarantulaError
+from tarantula.models import Source
 from tarantula.store.bulk import chunks
 from tarantula.streams.export.atom import atom_feed
 from tarantula.streams.export.prometheus import prometheus_text, selected_numbers
 from tarantula.streams.export.rows import ExportQuery, export_rows, moment_of
 from tarantula.streams.sources.retention import Grain
-from tarantula.tables.publications import Source
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

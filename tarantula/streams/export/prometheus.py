@@ -9,9 +9,9 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tarantula.models import Series, Source
 from tarantula.streams.export.rows import ExportQuery
 from tarantula.streams.history import last_values
-from tarantula.tables.publications import Series, Source
 
 METRIC_NAME = "tarantula_stream_value"
 METRIC_HELP = "The last value that was read of a source."

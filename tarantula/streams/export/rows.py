@@ -13,13 +13,13 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.errors import NotFoundError
 from tarantula.core.messages import did_you_mean
+from tarantula.models import Series, Source
 from tarantula.streams.history.buckets import EARLIEST_TIME, EPOCH, LATEST_TIME, calendar_of
 from tarantula.streams.history.coverage import SeriesRows, WindowCover, forgotten_before, query_rows, query_scalar
 from tarantula.streams.history.points import SHORTEST_BUCKETS
 from tarantula.streams.history.summary import ValueSummary, merge_summaries
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources.retention import Grain
-from tarantula.tables.publications import Series, Source
 
 ROWS_PER_QUERY = 2000
 """Rows that are in memory at a time."""

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, select
 from sqlalchemy.orm import Session, aliased
 
+from tarantula.models import Event, Forgotten, Series
 from tarantula.store import bulk
 from tarantula.store.bulk import chunks
 from tarantula.streams.history.buckets import EARLIEST_TIME, LATEST_TIME, MINUTE
 from tarantula.streams.history.levels import StaleMark, mark_stale
 from tarantula.streams.sources.retention import Grain
-from tarantula.tables.publications import Event, Forgotten, Series
 
 
 def last_values(session: Session, series_ids: Iterable[int]) -> dict[int, Event]:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
+from tarantula.models import Series, StaleLevel
 from tarantula.store import bulk
 from tarantula.streams.history.buckets import BucketCalendar, calendar_of
 from tarantula.streams.history.summary import (
@@ -24,7 +25,6 @@ from tarantula.streams.history.summary import (
     unpack_counts,
 )
 from tarantula.streams.sources.retention import Grain
-from tarantula.tables.publications import Series, StaleLevel
 
 # A mark that is there already is locked: whoever sums it up at the same moment must not take it from under an event
 # that is not committed yet.

@@ -14,6 +14,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.core.errors import NotFoundError, TarantulaError
+from tarantula.models import Series
 from tarantula.streams.history.buckets import (
     DAY,
     EARLIEST_TIME,
@@ -28,7 +29,6 @@ from tarantula.streams.history.coverage import CoverPart, SeriesRows, WindowCove
 from tarantula.streams.history.summary import ValueSummary, merge_summaries
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources.retention import Grain
-from tarantula.tables.publications import Series
 
 SHORTEST_BUCKETS = {
     Grain.EVENT: SECOND,

@@ -13,10 +13,10 @@ from sqlalchemy import ColumnElement, Table, delete, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
+from tarantula.models import Event, Forgotten, Level, Series, Source, StaleLevel
 from tarantula.streams.history.buckets import EPOCH, SECOND, BucketCalendar, calendar_of
 from tarantula.streams.history.events import lock_out_storing
 from tarantula.streams.sources.retention import Grain, Retention, RetentionLimit
-from tarantula.tables.publications import Event, Forgotten, Level, Series, Source, StaleLevel
 
 ROWS_PER_TRANSACTION = 20_000
 """Rows that are forgotten in one transaction, or those of one bucket above if they are more."""

@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.times import LOCALTIME_FILE
+from tarantula.models import Series
 from tarantula.store.bulk import chunks
-from tarantula.tables.publications import Series
 
 FALLBACK_ZONE = "UTC"
 FieldAndRow = tuple[str, str]

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.models import PutAside, Source, SourceState
 from tarantula.streams.adapters.base import ACCEPTED_TEXTS
 from tarantula.streams.history import last_values, series_of
 from tarantula.streams.ingest import memory
@@ -20,7 +21,6 @@ from tarantula.streams.ingest.value_typing import typed_value
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig, SourceField
 from tarantula.streams.values.value import Value, ValueParseError
-from tarantula.tables.publications import PutAside, Source, SourceState
 
 
 def accept_text(session: Session, number: int, who: str, person: str | None = None) -> Value:

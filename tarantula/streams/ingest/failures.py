@@ -16,6 +16,7 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.models import Source, SourceState
 from tarantula.publications.fields import split_words
 from tarantula.publications.notifications import (
     CLAIM_TIMEOUT,
@@ -29,7 +30,6 @@ from tarantula.publications.notifications import (
 from tarantula.streams.adapters.base import DoubtfulText
 from tarantula.streams.sources.config import SourceConfig, SourceStatus
 from tarantula.streams.sources.registry import config_of
-from tarantula.tables.publications import Source, SourceState
 
 IMMEDIATE_STATUSES = frozenset({SourceStatus.REFUSED, SourceStatus.DOUBTFUL})
 MAX_SENTENCES = 5

@@ -9,10 +9,10 @@ from enum import StrEnum
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
+from tarantula.models import PutAside, Source
 from tarantula.streams.adapters.base import DoubtfulText
 from tarantula.streams.ingest.value_typing import clean_text
 from tarantula.streams.sources.registry import visible_to
-from tarantula.tables.publications import PutAside, Source
 
 MAX_PENDING_PER_SOURCE = 100
 """Texts of one source that wait for somebody; the oldest give way to new ones."""

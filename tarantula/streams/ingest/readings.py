@@ -1,4 +1,6 @@
-"""Ingest readings in one transaction: parse values, store events, put doubtful texts aside, update the source's state."""
+"""Ingest readings in one transaction: parse values, store events, put doubtful texts aside,
+update the source's state.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
+from tarantula.models import Event, Source, SourceState
 from tarantula.store.bulk import chunks
 from tarantula.streams.adapters.base import DoubtfulText, ReadRow, SourceReading
 from tarantula.streams.alerts import judge_all
@@ -29,7 +32,6 @@ from tarantula.streams.ingest.value_typing import clean_text, typed_value, widen
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig, SourceField, SourceStatus
 from tarantula.streams.values.value import Value, ValueParseError
-from tarantula.tables.publications import Event, Source, SourceState
 
 TIEBREAK_MICROSECONDS = 10_000
 """Microseconds within which an entry gives way to others of the same second."""

@@ -21,8 +21,8 @@ from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
 from tarantula.core.errors import ConflictError
+from tarantula.models import Alert, Event, Level, Series, Source, SourceState
 from tarantula.store import bulk
-from tarantula.streams.history import NewEvent as NewEvent_history
 from tarantula.streams.history.buckets import EARLIEST_TIME, MINUTE
 from tarantula.streams.history.coverage import forgotten_before
 from tarantula.streams.history.events import NewEvent, lock_out_retention
@@ -37,7 +37,6 @@ from tarantula.streams.sources.registry import ProgressCallback, config_of
 from tarantula.streams.sources.retention import Grain
 from tarantula.streams.values import convert_unit
 from tarantula.streams.values.value import Value, ValueParseError
-from tarantula.tables.publications import Alert, Event, Level, Series, Source, SourceState
 
 EVENTS_PER_BATCH = 5000
 """Events that are read before they are written."""
@@ -149,7 +148,7 @@ class TextReparser:
         self._remembered = remembered
         self._url = url
 
-    def anew(self, event: NewEvent_history) -> NewEvent_history:
+    def anew(self, event: NewEvent) -> NewEvent:
         """Return what an event is now; the same if its text is no such value."""
         text = event.value if event.read is None else event.read
         value = self._value(text, datetime.fromtimestamp(event.at / 1_000_000, UTC))

@@ -11,7 +11,7 @@ from tarantula.streams.adapters.base import ReadRow
 from tarantula.streams.ingest.memory import SourceMemory
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources.config import SourceConfig, SourceField
-from tarantula.streams.values import guess, parse_value
+from tarantula.streams.values import guess_field, parse_value
 from tarantula.streams.values.value import Value, ValueParseError
 
 LINK_ATTRIBUTES = ("href", "src")
@@ -40,7 +40,7 @@ def _with_kind(field: SourceField, rows: list[ReadRow], remembered: SourceMemory
     ]
     if not texts:
         return field
-    told = guess(texts)
+    told = guess_field(texts)
     if told.kind is ValueKind.TEXT and field.place.get("attribute") in LINK_ATTRIBUTES and "regex" not in field.place:
         told = told._replace(kind=ValueKind.URL)
     if field.key not in remembered.guessed:
@@ -57,7 +57,7 @@ def _with_kind(field: SourceField, rows: list[ReadRow], remembered: SourceMemory
 def widened_kind(field: SourceField, text: str, remembered: SourceMemory) -> SourceField:
     """Return a field that was taken for whole numbers until one came that is not, if nobody chose its kind."""
     if field.kind is ValueKind.INTEGER and field.key in remembered.guessed:
-        told = guess([*remembered.texts.get(field.key, ()), text])
+        told = guess_field([*remembered.texts.get(field.key, ()), text])
         if told.kind is ValueKind.DECIMAL:
             return field.model_copy(update={"kind": told.kind})
     return field

@@ -1,4 +1,6 @@
-"""Render a page in a browser after some steps. The browser never uses the network: every request goes through our client."""
+"""Render a page in a browser after some steps. The browser never uses the network: every request goes through our
+client.
+"""
 
 from __future__ import annotations
 

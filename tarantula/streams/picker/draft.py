@@ -20,7 +20,7 @@ from tarantula.streams.picker.pick import Pick, pick_element, title_for
 from tarantula.streams.sources.config import MOST_FIELDS, PERSONAL_PREFIX, SourceConfig, parse_source
 from tarantula.streams.suggest import key_of
 from tarantula.streams.texts import fold_text
-from tarantula.streams.values import FieldGuess, guess
+from tarantula.streams.values import FieldGuess, guess_field
 
 LONGEST_WORD = 40
 _OTHER = re.compile(r"[^a-z0-9]+")
@@ -136,12 +136,12 @@ class SourceDraft:
             same = [one for one in self.fields if one.pick is not None and _is_same(one.pick, pick)]
             if same:
                 raise TarantulaError(f"This was chosen already: {same[0].title}.")
-            return self._take(DraftField(title_for(self._tree, pick), pick.text, guess([pick.text]), pick=pick))
+            return self._take(DraftField(title_for(self._tree, pick), pick.text, guess_field([pick.text]), pick=pick))
 
     def offer(self, title: str, text: str, place: Mapping[str, Any]) -> DraftField:
         """Take a value of a document that is no page, by its place."""
         with self._turn:
-            return self._take(DraftField(title, text, guess([text]), place=dict(place)))
+            return self._take(DraftField(title, text, guess_field([text]), place=dict(place)))
 
     def at(self, place: Mapping[str, Any]) -> DraftField | None:
         """Return the value of a document that is taken from a place, if it is."""
@@ -247,7 +247,7 @@ class SourceDraft:
         rows = self.reading().rows if self.fields else []
         for key, one in zip(self.keys(), self.fields, strict=True):
             one.texts = [text for row in rows if (text := row.texts.get(key, ""))]
-            one.guessed = guess(one.texts or [one.text])
+            one.guessed = guess_field(one.texts or [one.text])
             if one.pick is None and one.texts:
                 one.text = one.texts[0]
 

@@ -18,6 +18,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.politeness import Politeness
+from tarantula.models import Source, SourceState
 from tarantula.publications.servers import effective_server_settings
 from tarantula.scope.servers import ServerSettings
 from tarantula.store.leases import ReaderLeases
@@ -31,7 +32,6 @@ from tarantula.streams.reading.visits import MICROSECONDS_PER_SECOND, DueHeap, F
 from tarantula.streams.reading.writer import ReadingGroupResult, ReadingWriter
 from tarantula.streams.sources.config import SourceStatus
 from tarantula.streams.sources.registry import get
-from tarantula.tables.publications import Source, SourceState
 
 LEASE_LEAD_MICROSECONDS = 2 * MICROSECONDS_PER_SECOND
 """How long before a source is due its server is asked for."""

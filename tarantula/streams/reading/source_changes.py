@@ -11,6 +11,7 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.errors import TarantulaError
+from tarantula.models import Source, SourceState
 from tarantula.publications import servers
 from tarantula.scope.servers import ServerSettings
 from tarantula.store.bulk import chunks
@@ -19,7 +20,6 @@ from tarantula.streams.ingest.outcome import IngestResult
 from tarantula.streams.reading.visits import FollowedSource
 from tarantula.streams.sources.config import SourceStatus
 from tarantula.streams.sources.registry import validated_config
-from tarantula.tables.publications import Source, SourceState
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,6 @@
-"""The configuration model of a source, used by commands, API and pages: name, URL, fields, interval, browser steps, status."""
+"""The configuration model of a source, used by commands, API and pages: name, URL, fields, interval, browser steps,
+status.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, defer
 
 from tarantula.core import messages
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.models import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
 from tarantula.streams.sources.config import (
     PERSONAL_PREFIX,
     SourceConfig,
@@ -20,7 +21,6 @@ from tarantula.streams.sources.config import (
     parse_source,
 )
 from tarantula.streams.texts import fold_text
-from tarantula.tables.publications import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
 
 if TYPE_CHECKING:
     from tarantula.streams.ingest.type_change import ParsedTexts

@@ -18,6 +18,6 @@ __all__ = [
     "convertible_units",
     "format_value",
     "guess_field",
-    "parse_value",
     "informative_texts",
+    "parse_value",
 ]

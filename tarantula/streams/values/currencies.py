@@ -11,7 +11,8 @@ _SIGNS: dict[str, tuple[str, ...]] = {
     "€": ("EUR",), "£": ("GBP", "GIP", "EGP"), "R$": ("BRL",), "US$": ("USD",), "$US": ("USD",), "U$S": ("USD",),
     "£GB": ("GBP",), "UK£": ("GBP",), "BR$": ("BRL",), "$CA": ("CAD",), "$AU": ("AUD",), "$NZ": ("NZD",),
     "$MX": ("MXN",), "щ.д.": ("USD",), "лв.": ("BGN",),
-    "$": DOLLAR_CODES, "C$": ("CAD",), "CA$": ("CAD",), "A$": ("AUD",), "AU$": ("AUD",), "NZ$": ("NZD",), "HK$": ("HKD",),
+    "$": DOLLAR_CODES, "C$": ("CAD",), "CA$": ("CAD",), "A$": ("AUD",), "AU$": ("AUD",), "NZ$": ("NZD",), "HK$":
+    ("HKD",),
     "S$": ("SGD",), "NT$": ("TWD",), "MX$": ("MXN",), "¥": ("JPY", "CNY"), "円": ("JPY",), "元": ("CNY",),
     "₹": ("INR",), "Rs": ("INR", "PKR", "LKR"), "Rs.": ("INR", "PKR", "LKR"), "₽": ("RUB",), "₺": ("TRY",),
     "₩": ("KRW",), "₪": ("ILS",), "฿": ("THB",), "₫": ("VND",), "₱": ("PHP",), "₴": ("UAH",), "₦": ("NGN",),
@@ -21,7 +22,8 @@ _SIGNS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _WORDS: dict[str, tuple[str, ...]] = {
     "euro": ("EUR",), "euros": ("EUR",), "eur": ("EUR",), "usd": ("USD",), "gbp": ("GBP",), "chf": ("CHF",),
-    "brl": ("BRL",), "dólar": DOLLAR_CODES, "dólares": DOLLAR_CODES, "dolares": DOLLAR_CODES, "dollar": DOLLAR_CODES, "dollars": DOLLAR_CODES,
+    "brl": ("BRL",), "dólar": DOLLAR_CODES, "dólares": DOLLAR_CODES, "dolares": DOLLAR_CODES,
+    "dollar": DOLLAR_CODES, "dollars": DOLLAR_CODES,
     "libra": ("GBP",), "libras": ("GBP",), "pound": ("GBP",), "pounds": ("GBP",), "pfund": ("GBP",), "livres": ("GBP",),
     "real": ("BRL",), "reais": ("BRL",), "franken": ("CHF",), "francs": ("CHF", "XOF", "XAF"), "francos": ("CHF",),
     "yen": ("JPY",), "iene": ("JPY",), "ienes": ("JPY",), "yuan": ("CNY",), "rupees": ("INR", "PKR"),

@@ -1,4 +1,6 @@
-"""Parse dates in digits and in words, in Portuguese, English, German and French, and with dateparser in other languages."""
+"""Parse dates in digits and in words, in Portuguese, English, German and French, and with dateparser in other
+languages.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Decide which number a numeral means, from multipliers such as "million" and from the number format of earlier texts."""
+"""Decide which number a numeral means, from multipliers such as "million" and from the
+number format of earlier texts.
+"""
 
 from __future__ import annotations
 

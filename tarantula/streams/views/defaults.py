@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from tarantula.core.errors import ConflictError
+from tarantula.models import Source, SourceState
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources import registry
 from tarantula.streams.views.config import DAY, HOUR, MINUTE, ViewConfig, ViewKind, read_view
 from tarantula.streams.views.projection import MAX_COLUMNS, row_names
-from tarantula.tables.publications import Source, SourceState
 
 DEFAULT_WINDOWS_SECONDS = (5 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 365 * DAY)
 READINGS_PER_WINDOW = 200

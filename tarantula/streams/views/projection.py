@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tarantula.models import Series, Source, SourceState
 from tarantula.streams import history
 from tarantula.streams.adapters.rows import LONGEST_ROW_NAME
 from tarantula.streams.kinds import ValueKind
@@ -27,7 +28,6 @@ from tarantula.streams.views.tracks import (
     summarize_window,
     with_formulas,
 )
-from tarantula.tables.publications import Series, Source, SourceState
 
 
 @dataclass(frozen=True, slots=True)

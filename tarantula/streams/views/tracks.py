@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tarantula.models import Series, Source, SourceState
 from tarantula.streams import history
 from tarantula.streams.kinds import ValueKind, default_aggregation
 from tarantula.streams.sources.config import SourceConfig, SourceField
@@ -26,7 +27,6 @@ from tarantula.streams.views.cells import (
 from tarantula.streams.views.config import ViewConfig, ViewPart, is_numeric_column
 from tarantula.streams.views.expression import Expression
 from tarantula.streams.views.filters import filter_tracks
-from tarantula.tables.publications import Series, Source, SourceState
 
 
 @dataclass(frozen=True, slots=True)

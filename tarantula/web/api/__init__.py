@@ -22,20 +22,21 @@ from tarantula.web.api.common import API_DEPENDENCIES, ERROR_RESPONSES
 __all__ = ["router"]
 
 router = APIRouter(prefix="/api", dependencies=API_DEPENDENCIES, responses=ERROR_RESPONSES)
-RESOURCES = (
-    *(
-        publications,
-        types,
-        items,
-        documents,
-        servers,
-        decisions,
-        documents,
-        items,
-        people,
-        search,
-    ),
-    *(streams, streams, views, alerts),
+ROUTERS = (
+    publications.router,
+    types.router,
+    items.router,
+    documents.router,
+    servers.router,
+    decisions.router,
+    documents.differences_router,
+    items.exports_router,
+    people.router,
+    search.router,
+    streams.router,
+    streams.exports_router,
+    views.router,
+    alerts.router,
 )
-for noun in RESOURCES:
-    router.include_router(noun.router)
+for resource in ROUTERS:
+    router.include_router(resource)

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.security import APIKeyCookie, HTTPBearer
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
-from starlette.exceptions import HTTPException as HTTPException_exceptions
+from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Mount
 from starlette.types import Scope
@@ -124,7 +124,7 @@ def add_error_handlers(app: FastAPI) -> None:
     """Make every refusal a sentence."""
     app.add_exception_handler(TarantulaError, _refused)
     app.add_exception_handler(RequestValidationError, _unreadable)
-    app.add_exception_handler(HTTPException_exceptions, _other)
+    app.add_exception_handler(StarletteHTTPException, _other)
     app.add_api_route("/api/{rest:path}", _nowhere, methods=HTTP_METHODS, include_in_schema=False)
 
 
@@ -142,7 +142,7 @@ async def _unreadable(request: Request, error: Exception) -> Response:
 
 
 async def _other(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException_exceptions)
+    assert isinstance(error, StarletteHTTPException)
     return JSONResponse({"detail": error.detail}, error.status_code, error.headers)
 
 

@@ -128,7 +128,7 @@ def health(request: Request, response: Response) -> Health:
 
 
 @router.get("/metrics", summary="Figures for Prometheus", dependencies=API_DEPENDENCIES, response_class=Response,
-            responses={**ERROR_RESPONSES, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})  # fmt: skip
+    responses={**ERROR_RESPONSES, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})  # fmt: skip
 def metrics(desk: RequestContext) -> Response:
     """Return every figure in the text format of Prometheus. For readers."""
     return Response(metrics_text(desk), media_type=CONTENT_TYPE_LATEST)

@@ -1,1 +1,3 @@
-"""Stream views as ECharts options and maps. Text from other sites is only ever a value in them: ECharts keys that begin with a colon are code."""
+"""Stream views as ECharts options and maps. Text from other sites is only ever a value in them: ECharts keys that
+begin with a colon are code.
+"""

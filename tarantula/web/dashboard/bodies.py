@@ -1,4 +1,6 @@
-"""Contents of a view card: text, table, chart, tag cloud or map, the notes beside them, and the same data as a table."""
+"""Contents of a view card: text, table, chart, tag cloud or map, the notes beside them, and
+the same data as a table.
+"""
 
 from __future__ import annotations
 

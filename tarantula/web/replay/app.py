@@ -24,8 +24,8 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.media_types import media_type
 from tarantula.links.charset import BYTE_ORDER_MARKS
+from tarantula.models import Document, Item
 from tarantula.store.listings import find_item
-from tarantula.tables.publications import Document, Item
 from tarantula.web.replay.security import STATIC_POLICY, WRAPPER_POLICY, SandboxMiddleware, TicketSigner, copy_policy
 
 TELL_SCRIPT = "/tell.js"
