@@ -38,17 +38,17 @@ def add(
     ] = None,
 ) -> None:
     """Make an account; its password is asked for, or read from what comes in."""
-    with _desk() as desk:
-        chosen = parse_role(role) if role is not None else _usual_role(desk)
-        row = people.add_account(desk, name, chosen, _password())
+    with _context() as context:
+        chosen = parse_role(role) if role is not None else _usual_role(context)
+        row = people.add_account(context, name, chosen, _password())
     print(f"{row.name} is {row.role.somebody}.")
 
 
 @app.command("list")
 def list_all(as_json: Json = False) -> None:
     """Show every account."""
-    with _desk() as desk:
-        rows = people.list_accounts(desk)
+    with _context() as context:
+        rows = people.list_accounts(context)
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
         return
@@ -71,10 +71,10 @@ def edit(
     chosen = parse_role(role) if role is not None else None
     if chosen is None and not password and disabled is None:
         raise TarantulaError("Say what is to change: --role, --password, --disable or --enable.")
-    with _desk() as desk:
-        people.get_account(desk, name)
+    with _context() as context:
+        people.get_account(context, name)
         row = people.edit_account(
-            desk, name, role=chosen, password=_password() if password else None, disabled=disabled
+            context, name, role=chosen, password=_password() if password else None, disabled=disabled
         )
     print(f"{row.name} is {row.role.somebody}{', and disabled' if row.disabled_at else ''}.")
 
@@ -82,11 +82,11 @@ def edit(
 @app.command()
 def remove(name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask once more.")] = False) -> None:
     """Remove an account, with its sessions and tokens."""
-    with _desk() as desk:
-        people.get_account(desk, name)
+    with _context() as context:
+        people.get_account(context, name)
         if not yes:
             typer.confirm(f"Remove the account {name}?", abort=True)
-        people.remove_account(desk, name)
+        people.remove_account(context, name)
     print(f"{name} is removed.")
 
 
@@ -98,8 +98,8 @@ def token(
     days: Annotated[int | None, typer.Option("--days", help="How long it lasts; for good unless told.")] = None,
 ) -> None:
     """Make a token, with which a program uses the API as that account; it is shown this once."""
-    with _desk() as desk:
-        made = tokens.add_token(desk, purpose, parse_role(role), days, account=name)
+    with _context() as context:
+        made = tokens.add_token(context, purpose, parse_role(role), days, account=name)
     print(made.secret)
 
 
@@ -109,10 +109,10 @@ def list_tokens(
     remove: Annotated[int | None, typer.Option("--remove", metavar="NUMBER", help="Make this one useless.")] = None,
 ) -> None:
     """Show every token, or remove one."""
-    with _desk() as desk:
+    with _context() as context:
         if remove is not None:
-            tokens.remove_token(desk, remove)
-        rows = tokens.list_tokens(desk)
+            tokens.remove_token(context, remove)
+        rows = tokens.list_tokens(context)
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
         return
@@ -124,15 +124,15 @@ def list_tokens(
 
 
 @contextmanager
-def _desk() -> Iterator[ServiceContext]:
-    """Give the desk of whoever can read the database anyway."""
+def _context() -> Iterator[ServiceContext]:
+    """Give the context of whoever can read the database anyway."""
     installation = Config()
     with open_database(installation) as database:
         yield ServiceContext(installation, database, Person(getpass.getuser(), Role.ADMINISTRATOR))
 
 
-def _usual_role(desk: ServiceContext) -> Role:
-    with desk.reading() as session:
+def _usual_role(context: ServiceContext) -> Role:
+    with context.reading() as session:
         return Role.CURATOR if accounts.exist(session) else Role.ADMINISTRATOR
 
 

@@ -27,26 +27,26 @@ class AccountRow(BaseModel):
     """Since when nobody can log in with it."""
 
 
-def list_accounts(desk: ServiceContext) -> list[AccountRow]:
+def list_accounts(context: ServiceContext) -> list[AccountRow]:
     """Return every account, by name."""
-    with desk.reading(Role.ADMINISTRATOR) as session:
+    with context.reading(Role.ADMINISTRATOR) as session:
         return [_row(account) for account in stored.all_accounts(session)]
 
 
-def get_account(desk: ServiceContext, name: str) -> AccountRow:
+def get_account(context: ServiceContext, name: str) -> AccountRow:
     """Return one account."""
-    with desk.reading(Role.ADMINISTRATOR) as session:
+    with context.reading(Role.ADMINISTRATOR) as session:
         return _row(stored.get(session, name))
 
 
-def add_account(desk: ServiceContext, name: str, role: Role, password: str) -> AccountRow:
+def add_account(context: ServiceContext, name: str, role: Role, password: str) -> AccountRow:
     """Make an account."""
-    with desk.changing("account.add", name, Role.ADMINISTRATOR, role=role) as session:
+    with context.changing("account.add", name, Role.ADMINISTRATOR, role=role) as session:
         return _row(stored.add(session, name, role, password))
 
 
 def edit_account(
-    desk: ServiceContext,
+    context: ServiceContext,
     name: str,
     *,
     role: Role | None = None,
@@ -56,41 +56,41 @@ def edit_account(
     """Change what is told of an account, and leave the rest."""
     told = {"role": role, "disabled": disabled, "password": "another" if password is not None else None}
     detail = {key: value for key, value in told.items() if value is not None}
-    with desk.changing("account.edit", name, Role.ADMINISTRATOR, **detail) as session:
+    with context.changing("account.edit", name, Role.ADMINISTRATOR, **detail) as session:
         account = stored.get(session, name)
         if role is not None:
             stored.set_role(session, account, role)
         if password is not None:
-            stored.set_password(session, account, password, but=desk.person.session)
+            stored.set_password(session, account, password, but=context.person.session)
         if disabled is not None:
             stored.disable(session, account) if disabled else stored.enable(account)
         return _row(account)
 
 
-def remove_account(desk: ServiceContext, name: str) -> None:
+def remove_account(context: ServiceContext, name: str) -> None:
     """Remove an account, with its sessions and tokens; what it changed stays written down under its name."""
-    with desk.changing("account.remove", name, Role.ADMINISTRATOR) as session:
+    with context.changing("account.remove", name, Role.ADMINISTRATOR) as session:
         stored.remove(session, stored.get(session, name))
 
 
-def change_password(desk: ServiceContext, old: str, new: str) -> None:
+def change_password(context: ServiceContext, old: str, new: str) -> None:
     """Give oneself another password; the sessions in other browsers end."""
-    own = own_name(desk)
-    with desk.reading() as session:
+    own = own_name(context)
+    with context.reading() as session:
         password = stored.get(session, own).password
     if not verify_password(old, password):
         raise TarantulaError("That is not the present password.")
-    with desk.changing("account.password", own, Role.READER) as session:
-        stored.set_password(session, stored.get(session, own), new, but=desk.person.session)
+    with context.changing("account.password", own, Role.READER) as session:
+        stored.set_password(session, stored.get(session, own), new, but=context.person.session)
 
 
-def own_name(desk: ServiceContext) -> str:
+def own_name(context: ServiceContext) -> str:
     """Return the name of whoever has logged in with an account; a program that shows a token has not."""
-    if desk.person.account_id is None:
-        raise NotAllowed(f"{desk.person.name} has no account. Make one first.")
-    if desk.person.token is not None:
+    if context.person.account_id is None:
+        raise NotAllowed(f"{context.person.name} has no account. Make one first.")
+    if context.person.token is not None:
         raise NotAllowed("A token cannot do this. Log in.")
-    return desk.person.name
+    return context.person.name
 
 
 def _row(account: Account) -> AccountRow:
@@ -114,7 +114,11 @@ class AuditRow(BaseModel):
 
 
 def list_audit(
-    desk: ServiceContext, limit: int = 50, before: str | None = None, who: str | None = None, subject: str | None = None
+    context: ServiceContext,
+    limit: int = 50,
+    before: str | None = None,
+    who: str | None = None,
+    subject: str | None = None,
 ) -> ResultPage[AuditRow]:
     """Return what was changed, the latest first; perhaps only by somebody, or to something."""
     found = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(checked_limit(limit) + 1)
@@ -125,7 +129,7 @@ def list_audit(
         found = found.where(AuditEntry.who == who)
     if subject:
         found = found.where(AuditEntry.subject == subject)
-    with desk.reading(Role.ADMINISTRATOR) as session:
+    with context.reading(Role.ADMINISTRATOR) as session:
         rows = [_audit_row(entry) for entry in session.scalars(found)]
     more = len(rows) > limit
     return ResultPage(rows=rows[:limit], next=write_cursor(rows[limit - 1].id) if more else None)

@@ -37,11 +37,11 @@ class ItemDifferences(ResultPage[DifferenceRow]):
 
 
 def compare_items(
-    desk: ServiceContext, before: str, after: str, *, same: bool = False, limit: int = 50, place: str | None = None
+    context: ServiceContext, before: str, after: str, *, same: bool = False, limit: int = 50, place: str | None = None
 ) -> ItemDifferences:
     """Compare two items; on large ones it takes seconds."""
     began = read_cursor(place) or 0
-    with desk.reading() as session:
+    with context.reading() as session:
         comparison = ItemComparison(session, find_item(session, before), find_item(session, after))
         rows = iter(comparison.differences(same))
         deque(islice(rows, began), maxlen=0)

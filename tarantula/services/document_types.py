@@ -30,37 +30,37 @@ class ProfileRow(BaseModel):
     description: str
 
 
-def list_types(desk: ServiceContext) -> list[TypeRow]:
+def list_types(context: ServiceContext) -> list[TypeRow]:
     """Return every known type, by name."""
-    with desk.reading() as session:
+    with context.reading() as session:
         return [TypeRow.model_validate(row) for row in document_types.all_types(session)]
 
 
-def add_type(desk: ServiceContext, mime: str, extensions: Sequence[str], description: str = "") -> None:
+def add_type(context: ServiceContext, mime: str, extensions: Sequence[str], description: str = "") -> None:
     """Make a type known."""
-    with desk.changing("type.add", mime) as session:
+    with context.changing("type.add", mime) as session:
         document_types.add_type(session, mime, extensions, description)
 
 
-def edit_type(desk: ServiceContext, mime: str, extensions: Sequence[str], description: str) -> None:
+def edit_type(context: ServiceContext, mime: str, extensions: Sequence[str], description: str) -> None:
     """Give a type other extensions, and another description."""
-    with desk.changing("type.edit", mime, extensions=list(extensions), description=description) as session:
+    with context.changing("type.edit", mime, extensions=list(extensions), description=description) as session:
         document_types.edit_type(session, mime, extensions, description)
 
 
-def list_profiles(desk: ServiceContext) -> list[ProfileRow]:
+def list_profiles(context: ServiceContext) -> list[ProfileRow]:
     """Return every profile, by name."""
-    with desk.reading() as session:
+    with context.reading() as session:
         return [ProfileRow.model_validate(row) for row in document_types.all_profiles(session)]
 
 
-def add_profile(desk: ServiceContext, name: str, mimes: Sequence[str], description: str = "") -> None:
+def add_profile(context: ServiceContext, name: str, mimes: Sequence[str], description: str = "") -> None:
     """Make a profile of some types."""
-    with desk.changing("profile.add", name, types=list(mimes)) as session:
+    with context.changing("profile.add", name, types=list(mimes)) as session:
         document_types.add_profile(session, name, mimes, description)
 
 
-def edit_profile(desk: ServiceContext, name: str, mimes: Sequence[str], description: str) -> None:
+def edit_profile(context: ServiceContext, name: str, mimes: Sequence[str], description: str) -> None:
     """Give a profile other types, and another description; items that were begun go on with the new ones."""
-    with desk.changing("profile.edit", name, types=list(mimes), description=description) as session:
+    with context.changing("profile.edit", name, types=list(mimes), description=description) as session:
         document_types.edit_profile(session, name, types=mimes, description=description)

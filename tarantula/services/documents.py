@@ -233,7 +233,7 @@ class DocumentSummary(BaseModel):
 
 
 def list_documents(
-    desk: ServiceContext, urn: str, filters: DocumentFilters | None = None, limit: int = 50, after: str | None = None
+    context: ServiceContext, urn: str, filters: DocumentFilters | None = None, limit: int = 50, after: str | None = None
 ) -> ResultPage[DocumentSummary]:
     """Return documents in the order in which they became known.
 
@@ -241,23 +241,23 @@ def list_documents(
     """
     wanted = (filters or DocumentFilters()).wanted()
     place = read_cursor(after) or 0
-    with desk.reading() as session:
+    with context.reading() as session:
         found = find_documents(session, find_item(session, urn), wanted, checked_limit(limit), place)
         return _page(session, found)
 
 
-def get_document(desk: ServiceContext, urn: str, document_id: int) -> DocumentDetail:
+def get_document(context: ServiceContext, urn: str, document_id: int) -> DocumentDetail:
     """Return one document: its reason, headers, via, links out, other captures."""
-    with desk.reading() as session:
-        return document_detail(session, desk.installation.items, find_item(session, urn), document_id)
+    with context.reading() as session:
+        return document_detail(session, context.installation.items, find_item(session, urn), document_id)
 
 
 def documents_linking_to(
-    desk: ServiceContext, urn: str, document_id: int, limit: int = 50, after: str | None = None
+    context: ServiceContext, urn: str, document_id: int, limit: int = 50, after: str | None = None
 ) -> ResultPage[DocumentSummary]:
     """Return documents of the item that have a link to one of them; it is a search like any other."""
     place = read_cursor(after) or 0
-    with desk.reading() as session:
+    with context.reading() as session:
         item = find_item(session, urn)
         target = find_document(session, item, document_id).key
         return _page(session, find_linking_documents(session, item, target, checked_limit(limit), place))

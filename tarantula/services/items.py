@@ -109,7 +109,7 @@ __all__ = [
 
 
 def list_items(
-    desk: ServiceContext,
+    context: ServiceContext,
     publication: str | None = None,
     state: str | None = None,
     limit: int = 50,
@@ -118,7 +118,7 @@ def list_items(
     """Return items, the newest first: all, or those of a publication, or those in a state."""
     place = read_cursor(before)
     wanted = select(Item).options(joinedload(Item.publication)).order_by(Item.id.desc()).limit(checked_limit(limit) + 1)
-    with desk.reading() as session:
+    with context.reading() as session:
         if publication is not None:
             wanted = wanted.where(Item.publication_id == registry.get_publication(session, publication).id)
         if state is not None:
@@ -132,9 +132,9 @@ def list_items(
     return ResultPage(rows=rows, next=write_cursor(shown[-1].id) if len(items) > limit else None)
 
 
-def get_item(desk: ServiceContext, urn: str) -> ItemDetail:
+def get_item(context: ServiceContext, urn: str) -> ItemDetail:
     """Return one item, with who is at work on it and what can be done to it."""
-    with desk.reading() as session:
+    with context.reading() as session:
         item = find_item(session, urn)
         config = PublicationConfig.model_validate(item.configuration)
         row = item_row(item, document_counts(session, [item])[item.id])
@@ -148,56 +148,56 @@ def get_item(desk: ServiceContext, urn: str) -> ItemDetail:
         )
 
 
-def stop(desk: ServiceContext, urn: str) -> bool:
+def stop(context: ServiceContext, urn: str) -> bool:
     """Ask for an item to be stopped; say whether it is already. Its collectors obey within two seconds."""
-    with desk.changing("item.stop", urn) as session:
+    with context.changing("item.stop", urn) as session:
         return request_stop(session, urn, datetime.now(UTC))
 
 
-def extend(desk: ServiceContext, urn: str, until: str) -> datetime:
+def extend(context: ServiceContext, urn: str, until: str) -> datetime:
     """Give an item more time, as ``2d``, or until a moment; return its deadline."""
-    with desk.changing("item.extend", urn, until=until[:100]) as session:
-        return extend_deadline(session, desk.installation, urn, until, datetime.now(UTC))
+    with context.changing("item.extend", urn, until=until[:100]) as session:
+        return extend_deadline(session, context.installation, urn, until, datetime.now(UTC))
 
 
-def resume(desk: ServiceContext, urn: str) -> None:
+def resume(context: ServiceContext, urn: str) -> None:
     """Go on with an item where it was, in a process of its own."""
-    desk.person.check(Role.CURATOR)
-    processes.check_free(desk, urn)
-    with desk.reading() as session:
+    context.person.check(Role.CURATOR)
+    processes.check_free(context, urn)
+    with context.reading() as session:
         item = find_item(session, urn)
         if _workers(session, item):
             raise ConflictError(f"Somebody is at work on item {urn} already.")
         name, state = item.publication.name, item.state
     if state != ItemState.CONVERTING:
-        check_can_begin(desk.installation, name, urn)
-    with desk.changing("item.resume", urn) as session:
+        check_can_begin(context.installation, name, urn)
+    with context.changing("item.resume", urn) as session:
         name, next_state = reopen_in_session(session, urn)
-    processes.start(desk, name, urn, next_state)
+    processes.start(context, name, urn, next_state)
 
 
-def convert(desk: ServiceContext, urn: str) -> None:
+def convert(context: ServiceContext, urn: str) -> None:
     """Make the copy of an item that can be browsed, or make it anew, in a process of its own."""
-    processes.check_free(desk, urn)
-    with desk.changing("item.convert", urn) as session:
+    processes.check_free(context, urn)
+    with context.changing("item.convert", urn) as session:
         state = find_item(session, urn).state
         if "convert" not in allowed_verbs(ItemState(state)):
             raise ConflictError(f"Item {urn} is {state}. Its links can be converted when that has ended.")
-    processes.run(desk, urn, convert_command(urn))
+    processes.run(context, urn, convert_command(urn))
 
 
-def remove(desk: ServiceContext, urn: str) -> list[str]:
+def remove(context: ServiceContext, urn: str) -> list[str]:
     """Remove an item for good; return a sentence for each body that a later item loses by it."""
     # Written down first: what is removed halfway was begun by somebody.
-    with desk.changing("item.remove", urn, needed=Role.ADMINISTRATOR) as session:
+    with context.changing("item.remove", urn, needed=Role.ADMINISTRATOR) as session:
         check_removable(find_item(session, urn))
-    return remove_item(desk.installation, desk.database, urn)
+    return remove_item(context.installation, context.database, urn)
 
 
-def log_tail(desk: ServiceContext, urn: str, lines: int = 200) -> list[str]:
+def log_tail(context: ServiceContext, urn: str, lines: int = 200) -> list[str]:
     """Return the last lines of what the processes of an item said."""
-    with desk.reading() as session:
-        directory = desk.installation.items / find_item(session, urn).urn
+    with context.reading() as session:
+        directory = context.installation.items / find_item(session, urn).urn
     return read_log_tail(directory, lines)
 
 
@@ -222,28 +222,28 @@ class ExportRow(BaseModel):
     made_at: datetime
 
 
-def list_exports(desk: ServiceContext, urn: str) -> list[ExportRow]:
+def list_exports(context: ServiceContext, urn: str) -> list[ExportRow]:
     """Return the exports of an item that are there."""
-    with desk.reading() as session:
+    with context.reading() as session:
         find_item(session, urn)
-    return [_row(path, form) for form in ExportFormat if (path := _path(desk, urn, form)).exists()]
+    return [_row(path, form) for form in ExportFormat if (path := _path(context, urn, form)).exists()]
 
 
-def start_export(desk: ServiceContext, urn: str, form: ExportFormat) -> None:
+def start_export(context: ServiceContext, urn: str, form: ExportFormat) -> None:
     """Write an item for deposit, in the place of an export that is there."""
-    processes.check_free(desk, urn)
-    with desk.changing("item.export", urn, format=form) as session:
+    processes.check_free(context, urn)
+    with context.changing("item.export", urn, format=form) as session:
         state = find_item(session, urn).state
         if state in UNFINISHED_STATES:
             raise ConflictError(f"Item {urn} is {state}. Export it when it has been collected.")
-    processes.run(desk, urn, export_command(urn, form))
+    processes.run(context, urn, export_command(urn, form))
 
 
-def exported_file(desk: ServiceContext, urn: str, form: ExportFormat) -> Path:
+def exported_file(context: ServiceContext, urn: str, form: ExportFormat) -> Path:
     """Return the file of an export; a folder is fetched from the home."""
-    with desk.reading() as session:
+    with context.reading() as session:
         # The path is made of a name that is stored, never of one that was sent.
-        path = _path(desk, find_item(session, urn).urn, form)
+        path = _path(context, find_item(session, urn).urn, form)
     if not path.is_file():
         raise NotFoundError(
             f"There is no file {path.name} to fetch. Make it first; a {ExportFormat.BAGIT} lies in the home."
@@ -251,8 +251,8 @@ def exported_file(desk: ServiceContext, urn: str, form: ExportFormat) -> Path:
     return path
 
 
-def _path(desk: ServiceContext, urn: str, form: ExportFormat) -> Path:
-    return desk.installation.home / "exports" / f"{urn}{SUFFIXES[form]}"
+def _path(context: ServiceContext, urn: str, form: ExportFormat) -> Path:
+    return context.installation.home / "exports" / f"{urn}{SUFFIXES[form]}"
 
 
 def _row(path: Path, form: ExportFormat) -> ExportRow:
@@ -261,7 +261,7 @@ def _row(path: Path, form: ExportFormat) -> ExportRow:
     return ExportRow(name=path.name, format=form, bytes=found.st_size if path.is_file() else None, made_at=made_at)
 
 
-def watch_item(desk: ServiceContext, urn: str) -> ItemWatch:
+def watch_item(context: ServiceContext, urn: str) -> ItemWatch:
     """Return who looks at an item, for those who may."""
-    desk.person.check(Role.READER)
-    return ItemWatch(desk.installation, desk.database, urn)
+    context.person.check(Role.READER)
+    return ItemWatch(context.installation, context.database, urn)

@@ -54,10 +54,10 @@ class Overview(BaseModel):
     """Those that ended last."""
 
 
-def get_overview(desk: ServiceContext) -> Overview:
+def get_overview(context: ServiceContext) -> Overview:
     """Look at everything; no document is counted, however many there are."""
-    with desk.reading() as session:
-        rows = publication_rows(desk.installation, session)
+    with context.reading() as session:
+        rows = publication_rows(context.installation, session)
         return Overview(
             publications=len(rows),
             items=session.scalar(select(func.count()).select_from(Item)) or 0,
@@ -107,9 +107,9 @@ class InstallationMetrics(NamedTuple):
     """The last values of public sources, by source, field and row."""
 
 
-def collect_metrics(desk: ServiceContext) -> InstallationMetrics:
+def collect_metrics(context: ServiceContext) -> InstallationMetrics:
     """Count; documents are counted only where something is under way."""
-    with desk.reading() as session:
+    with context.reading() as session:
         by_state = select(Item.state, Item.validation, func.count()).group_by(Item.state, Item.validation)
         finished = (
             select(Publication.name, func.max(Item.finished_at))

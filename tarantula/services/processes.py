@@ -11,14 +11,14 @@ from tarantula.lifecycle.processes import LocalProcessStarter, collect_command, 
 from tarantula.services.context import ServiceContext
 
 
-def start(desk: ServiceContext, publication: str, urn: str, state: ItemState) -> None:
+def start(context: ServiceContext, publication: str, urn: str, state: ItemState) -> None:
     """Start the process that takes an item on from its state, as a daemon does."""
-    run(desk, urn, complete_command(urn) if state == ItemState.CONVERTING else collect_command(publication, urn))
+    run(context, urn, complete_command(urn) if state == ItemState.CONVERTING else collect_command(publication, urn))
 
 
-def run(desk: ServiceContext, urn: str, command: list[str]) -> None:
+def run(context: ServiceContext, urn: str, command: list[str]) -> None:
     """Start a process that does something to an item."""
-    starter = _starter(desk.installation)
+    starter = _starter(context.installation)
     # Whoever has ended meanwhile is let go.
     starter.running()
     try:
@@ -29,9 +29,9 @@ def run(desk: ServiceContext, urn: str, command: list[str]) -> None:
         ) from error
 
 
-def check_free(desk: ServiceContext, urn: str) -> None:
+def check_free(context: ServiceContext, urn: str) -> None:
     """Refuse to start a second process for an item while the first one is at work."""
-    if _starter(desk.installation).is_gone(urn) is False:
+    if _starter(context.installation).is_gone(urn) is False:
         raise ConflictError(f"Somebody is at work on item {urn} already.")
 
 

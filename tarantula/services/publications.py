@@ -107,22 +107,22 @@ PLACEHOLDER_NAME = "new"
 """What a publication is called that is tried before it has a name."""
 
 
-def list_publications(desk: ServiceContext) -> list[PublicationRow]:
+def list_publications(context: ServiceContext) -> list[PublicationRow]:
     """Return every publication, with its last item and its next due time."""
-    with desk.reading() as session:
-        return publication_rows(desk.installation, session)
+    with context.reading() as session:
+        return publication_rows(context.installation, session)
 
 
-def get_publication(desk: ServiceContext, name: str) -> dict[str, Any]:
+def get_publication(context: ServiceContext, name: str) -> dict[str, Any]:
     """Return every field of a publication, as JSON has it; passwords only to those who may change it."""
-    with desk.reading() as session:
+    with context.reading() as session:
         fields = registry.config_of(registry.get_publication(session, name)).model_dump(mode="json")
-    if not desk.person.role.allows(Role.CURATOR):
+    if not context.person.role.allows(Role.CURATOR):
         fields[SECRET_FIELD] = [_without_password(address) for address in fields[SECRET_FIELD]]
     return fields
 
 
-def check_fields(desk: ServiceContext, fields: Mapping[str, Any], name: str | None = None) -> dict[str, str]:
+def check_fields(context: ServiceContext, fields: Mapping[str, Any], name: str | None = None) -> dict[str, str]:
     """Return what is wrong with each field of a publication, new or *name*; under no name, with all together."""
     fields = {**fields, "name": name} if name is not None else fields
     complaints = dict[str, str]()
@@ -130,7 +130,7 @@ def check_fields(desk: ServiceContext, fields: Mapping[str, Any], name: str | No
         PublicationConfig.model_validate(dict(fields))
     except ValidationError as error:
         complaints = messages.messages_by_field(error, PublicationConfig.model_fields)
-    with desk.reading() as session:
+    with context.reading() as session:
         try:
             get_profile(session, str(fields.get("profile", "everything")))
         except TarantulaError as error:
@@ -142,73 +142,73 @@ def check_fields(desk: ServiceContext, fields: Mapping[str, Any], name: str | No
     return complaints
 
 
-def add(desk: ServiceContext, name: str, fields: Mapping[str, Any]) -> None:
+def add(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> None:
     """Describe a new publication."""
     config = read_config({**fields, "name": name})
-    with desk.changing("publication.add", config.name) as session:
+    with context.changing("publication.add", config.name) as session:
         registry.add_publication(session, config)
 
 
-def edit(desk: ServiceContext, name: str, fields: Mapping[str, Any]) -> None:
+def edit(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> None:
     """Change some fields of a publication; the audit log has what they were and are."""
     changes = dict[str, Any]()
-    with desk.changing("publication.edit", name, changes=changes) as session:
+    with context.changing("publication.edit", name, changes=changes) as session:
         before = registry.config_of(registry.get_publication(session, name)).model_dump(mode="json")
         after = registry.config_of(registry.edit_publication(session, name, fields)).model_dump(mode="json")
         changes |= {key: _change(key, before[key], after[key]) for key in after if before[key] != after[key]}
 
 
-def copy(desk: ServiceContext, name: str, new_name: str) -> None:
+def copy(context: ServiceContext, name: str, new_name: str) -> None:
     """Describe a publication as another is."""
-    with desk.changing("publication.copy", new_name, source=name) as session:
+    with context.changing("publication.copy", new_name, source=name) as session:
         config = registry.config_of(registry.get_publication(session, name))
         registry.add_publication(session, read_config({**config.model_dump(), "name": new_name}))
 
 
-def remove(desk: ServiceContext, name: str) -> None:
+def remove(context: ServiceContext, name: str) -> None:
     """Forget a publication that has no items."""
-    with desk.changing("publication.remove", name) as session:
+    with context.changing("publication.remove", name) as session:
         registry.remove_publication(session, name)
 
 
-def import_toml(desk: ServiceContext, text: str, replace: bool = False) -> list[str]:
+def import_toml(context: ServiceContext, text: str, replace: bool = False) -> list[str]:
     """Store the publications of a TOML file, all of them or none; return their names."""
     configs = toml.from_toml(text)
     names = [config.name for config in configs]
     store = registry.put_publication if replace else registry.add_publication
-    with desk.changing("publication.import", ", ".join(names), replace=replace) as session:
+    with context.changing("publication.import", ", ".join(names), replace=replace) as session:
         for config in configs:
             store(session, config)
     return names
 
 
-def export_toml(desk: ServiceContext, names: list[str] | None = None) -> str:
+def export_toml(context: ServiceContext, names: list[str] | None = None) -> str:
     """Return publications as TOML, all unless told; with the passwords of notifications, hence not for readers."""
-    with desk.reading(Role.CURATOR) as session:
+    with context.reading(Role.CURATOR) as session:
         rows = (
             [registry.get_publication(session, name) for name in names] if names else registry.all_publications(session)
         )
         return toml.to_toml(registry.config_of(row) for row in rows)
 
 
-def judge_urls(desk: ServiceContext, fields: Mapping[str, Any], urls: list[str], depth: int = 1) -> list[UrlVerdict]:
+def judge_urls(context: ServiceContext, fields: Mapping[str, Any], urls: list[str], depth: int = 1) -> list[UrlVerdict]:
     """Ask the rules of scope themselves what would become of URLs in a publication, stored or not."""
     name = str(fields.get("name") or PLACEHOLDER_NAME)
     config = read_config({**fields, "name": name if _can_be_named(name) else PLACEHOLDER_NAME})
-    with desk.reading() as session:
+    with context.reading() as session:
         scope = scope_of(session, config, session.scalar(select(Publication.id).where(_is(config.name))))
     verdicts = [(url, scope.explain(url, depth=depth)) for url in urls]
     return [UrlVerdict(url=url, accepted=said.accepted, rule=said.rule, reason=said.reason) for url, said in verdicts]
 
 
-def collect_now(desk: ServiceContext, name: str) -> str:
+def collect_now(context: ServiceContext, name: str) -> str:
     """Begin an item of a publication and start its collector; return its urn."""
-    desk.person.check(Role.CURATOR)
-    check_can_begin(desk.installation, name)
+    context.person.check(Role.CURATOR)
+    check_can_begin(context.installation, name)
     begun = dict[str, str]()
-    with desk.changing("publication.collect", name, begun=begun) as session:
+    with context.changing("publication.collect", name, begun=begun) as session:
         urn = begun["urn"] = create_item_now(session, registry.get_publication(session, name), datetime.now(UTC)).urn
-    processes.start(desk, name, urn, ItemState.WAITING)
+    processes.start(context, name, urn, ItemState.WAITING)
     return urn
 
 

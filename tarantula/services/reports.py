@@ -51,21 +51,21 @@ _ended: dict[tuple[str, str, str, datetime | None], ItemReport] = {}
 
 
 def item_report(
-    desk: ServiceContext, urn: str, servers: int | None = DEFAULT_SERVERS, belief: bool = True
+    context: ServiceContext, urn: str, servers: int | None = DEFAULT_SERVERS, belief: bool = True
 ) -> ItemReport:
     """Return an item's tables, and what is believed of it."""
-    with desk.reading() as session:
+    with context.reading() as session:
         return reports.make_report(session, listings.find_item(session, urn), servers, belief)
 
 
-def publication_reports(desk: ServiceContext, publication: str) -> list[ItemReport]:
+def publication_reports(context: ServiceContext, publication: str) -> list[ItemReport]:
     """Return the tables of every item of a publication, oldest first."""
-    with desk.reading() as session:
+    with context.reading() as session:
         owner = registry.get_publication(session, publication)
         items = session.scalars(
             select(Item).where(Item.publication_id == owner.id).order_by(Item.planned_at, Item.id)
         ).all()
-    return [_remembered(desk, item) for item in items]
+    return [_remembered(context, item) for item in items]
 
 
 def report_csv(report: ItemReport, table: str) -> str:
@@ -92,11 +92,11 @@ def _table(name: str) -> ReportTable:
     return REPORT_TABLES[name]
 
 
-def _remembered(desk: ServiceContext, item: Item) -> ItemReport:
+def _remembered(context: ServiceContext, item: Item) -> ItemReport:
     """Return an item's report; one that has ended is counted once."""
-    key = (desk.installation.url, item.urn, item.validation, item.finished_at)
+    key = (context.installation.url, item.urn, item.validation, item.finished_at)
     if item.state in ACTIVE_ITEM_STATES or key not in _ended:
-        counted = item_report(desk, item.urn, SERVERS_OVER_TIME, belief=False)
+        counted = item_report(context, item.urn, SERVERS_OVER_TIME, belief=False)
         if item.state in ACTIVE_ITEM_STATES:
             return counted
         if len(_ended) >= MAX_CACHED_REPORTS:

@@ -60,31 +60,31 @@ class PageCapture(BaseModel):
     collected: datetime | None
 
 
-def search_documents(desk: ServiceContext, request: SearchRequest) -> SearchResults:
+def search_documents(context: ServiceContext, request: SearchRequest) -> SearchResults:
     """Return a page of what was found."""
-    desk.person.check(Role.READER)
-    if desk.installation.gateway:
-        return _gateway(desk.installation.gateway).find(request)
+    context.person.check(Role.READER)
+    if context.installation.gateway:
+        return _gateway(context.installation.gateway).find(request)
     began = monotonic()
-    with open_index(desk) as index:
+    with open_index(context) as index:
         from tarantula.search.finder import SearchFinder
 
         found = SearchFinder(index).find(request)
     answer_times.note(monotonic() - began)
     # A gateway counts by itself.
-    counts = search_counts(desk.database)
+    counts = search_counts(context.database)
     counts.note(request)
     if counts.is_due:
         counts.write()
     return found
 
 
-def index_warnings(desk: ServiceContext) -> list[str]:
+def index_warnings(context: ServiceContext) -> list[str]:
     """Say so, if what was collected lately cannot be found, and nobody sees to it."""
-    if desk.installation.gateway:
+    if context.installation.gateway:
         return []
     try:
-        with open_index(desk) as index, desk.database.looking() as connection:
+        with open_index(context) as index, context.database.looking() as connection:
             if last_visible_id(connection) > index.place and not index.is_kept:
                 raise ConflictError(
                     "What was collected lately is not in the index yet, and nobody brings it up to date. "
@@ -95,26 +95,26 @@ def index_warnings(desk: ServiceContext) -> list[str]:
     return []
 
 
-def completions(desk: ServiceContext, prefix: str) -> list[str]:
+def completions(context: ServiceContext, prefix: str) -> list[str]:
     """Return how a query may go on."""
-    desk.person.check(Role.READER)
-    if desk.installation.gateway:
-        return _gateway(desk.installation.gateway).complete(prefix)
-    with open_index(desk) as index:
+    context.person.check(Role.READER)
+    if context.installation.gateway:
+        return _gateway(context.installation.gateway).complete(prefix)
+    with open_index(context) as index:
         from tarantula.search.completion import complete_query
 
         return complete_query(index, prefix).completions
 
 
-def other_captures(desk: ServiceContext, results: Iterable[SearchResult]) -> dict[int, list[PageCapture]]:
+def other_captures(context: ServiceContext, results: Iterable[SearchResult]) -> dict[int, list[PageCapture]]:
     """Return for each document that was found the last captures of its page in its publication, without itself."""
-    with desk.reading() as session:
+    with context.reading() as session:
         return {result.document: _captures(session, result.document) for result in results}
 
 
-def check_document(desk: ServiceContext, urn: str, number: int) -> None:
+def check_document(context: ServiceContext, urn: str, number: int) -> None:
     """Say so, if an item has no such document, or is not there."""
-    with desk.reading() as session:
+    with context.reading() as session:
         find_document(session, find_item(session, urn), number)
 
 
@@ -135,14 +135,14 @@ def _captures(session: Session, number: int) -> list[PageCapture]:
 
 
 @contextmanager
-def open_index(desk: ServiceContext) -> Iterator[SearchIndex]:
+def open_index(context: ServiceContext) -> Iterator[SearchIndex]:
     """Give the index of an installation, or say what to do without one."""
-    desk.person.check(Role.READER)
+    context.person.check(Role.READER)
     check_available()
     from tarantula.search.index.storage import reporting_damage
     from tarantula.search.index.updater import index_folder
 
-    folder = index_folder(desk.installation)
+    folder = index_folder(context.installation)
     if not (folder / "meta.json").exists():
         raise NotFoundError(
             "There is no index yet. A daemon keeps one (`tarantula serve`), and `tarantula index` makes one by hand."
@@ -211,11 +211,11 @@ class SearchPanel(BaseModel):
     """Why the index in the home cannot be used."""
 
 
-def search_panel(desk: ServiceContext) -> SearchPanel:
+def search_panel(context: ServiceContext) -> SearchPanel:
     """Return what goes on."""
-    desk.person.check(Role.ADMINISTRATOR)
-    search_counts(desk.database).write()
-    with desk.reading(Role.ADMINISTRATOR) as session:
+    context.person.check(Role.ADMINISTRATOR)
+    search_counts(context.database).write()
+    with context.reading(Role.ADMINISTRATOR) as session:
         connection = session.connection()
         last = last_visible_id(connection)
         searches = [
@@ -225,7 +225,7 @@ def search_panel(desk: ServiceContext) -> SearchPanel:
         barrels = _barrels(connection, last)
     trouble = ""
     try:
-        here: BarrelRow | None = _here(desk, last)
+        here: BarrelRow | None = _here(context, last)
     except TarantulaError as error:
         here, trouble = None, str(error)
     return SearchPanel(
@@ -253,9 +253,9 @@ def _barrels(connection: Connection, last: int) -> list[BarrelRow]:
     ]
 
 
-def _here(desk: ServiceContext, last: int) -> BarrelRow:
+def _here(context: ServiceContext, last: int) -> BarrelRow:
     """Return how the index in the home does, as far as this process asks it."""
-    with open_index(desk) as index:
+    with open_index(context) as index:
         searcher, place = index.seen()
         backlog = max(last - place, 0)
         return BarrelRow(

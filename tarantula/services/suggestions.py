@@ -17,24 +17,24 @@ MAX_SUBJECT_LENGTH = 300
 """Letters of a URL that the audit log keeps."""
 
 
-def suggest(desk: ServiceContext, url: str) -> SuggestionStatus:
+def suggest(context: ServiceContext, url: str) -> SuggestionStatus:
     """Have a URL collected under the publication for suggestions, if its rules take it."""
     # Readers may; but a token of that role is there to look, and writes nothing.
-    needed = Role.READER if desk.person.token is None else Role.CURATOR
-    desk.person.check(needed)
-    wanted = check_suggestion(desk.installation, desk.database, url)
-    name = desk.installation.suggestions
-    check_can_begin(desk.installation, name)
+    needed = Role.READER if context.person.token is None else Role.CURATOR
+    context.person.check(needed)
+    wanted = check_suggestion(context.installation, context.database, url)
+    name = context.installation.suggestions
+    check_can_begin(context.installation, name)
     begun = dict[str, str]()
-    with desk.changing("suggest", wanted[:MAX_SUBJECT_LENGTH], needed, begun=begun) as session:
+    with context.changing("suggest", wanted[:MAX_SUBJECT_LENGTH], needed, begun=begun) as session:
         taken = accept_suggestion(session, name, wanted, datetime.now(UTC))
         begun["urn"] = taken.urn
     if taken.is_left_alone:
-        processes.start(desk, name, taken.urn, ItemState.WAITING)
-    return get_suggestion(desk, taken.urn, taken.document)
+        processes.start(context, name, taken.urn, ItemState.WAITING)
+    return get_suggestion(context, taken.urn, taken.document)
 
 
-def get_suggestion(desk: ServiceContext, urn: str, document: int) -> SuggestionStatus:
+def get_suggestion(context: ServiceContext, urn: str, document: int) -> SuggestionStatus:
     """Return how far a suggestion is."""
-    with desk.reading() as session:
+    with context.reading() as session:
         return suggestion_status(session, urn, document)

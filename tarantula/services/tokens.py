@@ -36,38 +36,38 @@ class NewToken(TokenRow):
     """Shown this once."""
 
 
-def list_tokens(desk: ServiceContext) -> list[TokenRow]:
+def list_tokens(context: ServiceContext) -> list[TokenRow]:
     """Return one's own tokens; an administrator sees those of all."""
-    with desk.reading() as session:
-        everybody = desk.person.role.allows(Role.ADMINISTRATOR)
-        account = None if everybody else accounts.get(session, desk.person.name)
+    with context.reading() as session:
+        everybody = context.person.role.allows(Role.ADMINISTRATOR)
+        account = None if everybody else accounts.get(session, context.person.name)
         return [_row(token, owner) for token, owner in stored.all_tokens(session, account)]
 
 
 def add_token(
-    desk: ServiceContext, name: str, role: Role, days: int | None = None, account: str | None = None
+    context: ServiceContext, name: str, role: Role, days: int | None = None, account: str | None = None
 ) -> NewToken:
     """Make a token for oneself, of a role that one has; an administrator makes them for others too."""
-    owner = _owner(desk, account)
-    desk.person.check(role)
-    with desk.changing("token.add", owner, Role.READER, name=name[:100], role=role, days=days) as session:
+    owner = _owner(context, account)
+    context.person.check(role)
+    with context.changing("token.add", owner, Role.READER, name=name[:100], role=role, days=days) as session:
         token, secret = stored.create_token(session, accounts.get(session, owner), name, role, days)
         return NewToken(**_row(token, owner).model_dump(), secret=secret)
 
 
-def remove_token(desk: ServiceContext, number: int) -> None:
+def remove_token(context: ServiceContext, number: int) -> None:
     """Make a token useless: one's own, or as an administrator any."""
-    with desk.reading() as session:
+    with context.reading() as session:
         owner = _owner_of(session, stored.get_token(session, number)).name
-    _owner(desk, owner)
-    with desk.changing("token.remove", owner, Role.READER, id=number) as session:
+    _owner(context, owner)
+    with context.changing("token.remove", owner, Role.READER, id=number) as session:
         session.delete(stored.get_token(session, number))
 
 
-def _owner(desk: ServiceContext, account: str | None) -> str:
-    if account is not None and desk.person.role.allows(Role.ADMINISTRATOR):
+def _owner(context: ServiceContext, account: str | None) -> str:
+    if account is not None and context.person.role.allows(Role.ADMINISTRATOR):
         return account
-    own = own_name(desk)
+    own = own_name(context)
     if account not in (None, own):
         raise NotAllowed(f"The tokens of {account[:100] if account else ''} are seen to by an administrator.")
     return own

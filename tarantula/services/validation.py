@@ -40,9 +40,9 @@ class ItemAttention(BaseModel):
     """What needs a look first."""
 
 
-def item_attention(desk: ServiceContext, urn: str) -> ItemAttention:
+def item_attention(context: ServiceContext, urn: str) -> ItemAttention:
     """Return what helps to decide about an item; on a large one it takes seconds."""
-    with desk.reading() as session:
+    with context.reading() as session:
         item = find_item(session, urn)
         indicators = load_indicators(session, item)
         fired = fired_rules(item, indicators)
@@ -59,24 +59,26 @@ def item_attention(desk: ServiceContext, urn: str) -> ItemAttention:
         )
 
 
-def list_decisions(desk: ServiceContext, urn: str) -> list[ItemDecision]:
+def list_decisions(context: ServiceContext, urn: str) -> list[ItemDecision]:
     """Return what was decided about an item, oldest first."""
-    with desk.reading() as session:
+    with context.reading() as session:
         return validation.list_decisions(session, find_item(session, urn))
 
 
-def validate(desk: ServiceContext, urn: str, why: str = "", anyway: bool = False) -> ItemDecision:
+def validate(context: ServiceContext, urn: str, why: str = "", anyway: bool = False) -> ItemDecision:
     """Accept an item; *anyway* accepts one that is not complete."""
-    changing = desk.changing("item.validate", urn, why=why, anyway=anyway)
+    changing = context.changing("item.validate", urn, why=why, anyway=anyway)
     return decide_and_call_hooks(
-        desk.installation, changing, urn, Validation.VALID, by=desk.person.name, why=why, anyway=anyway
+        context.installation, changing, urn, Validation.VALID, by=context.person.name, why=why, anyway=anyway
     )
 
 
-def reject(desk: ServiceContext, urn: str, why: str) -> ItemDecision:
+def reject(context: ServiceContext, urn: str, why: str) -> ItemDecision:
     """Refuse an item."""
-    changing = desk.changing("item.reject", urn, why=why)
-    return decide_and_call_hooks(desk.installation, changing, urn, Validation.REJECTED, by=desk.person.name, why=why)
+    changing = context.changing("item.reject", urn, why=why)
+    return decide_and_call_hooks(
+        context.installation, changing, urn, Validation.REJECTED, by=context.person.name, why=why
+    )
 
 
 class UndecidedItem(NamedTuple):
@@ -89,9 +91,9 @@ class UndecidedItem(NamedTuple):
     """Why somebody should look."""
 
 
-def list_undecided(desk: ServiceContext) -> list[UndecidedItem]:
+def list_undecided(context: ServiceContext) -> list[UndecidedItem]:
     """Return the items that have ended and nobody decided about, those that ask for attention first."""
-    with desk.reading() as session:
+    with context.reading() as session:
         chosen = (
             select(Item)
             .where(Item.validation == Validation.PENDING, Item.state.in_(validation.ENDED_STATES))

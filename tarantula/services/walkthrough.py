@@ -75,9 +75,9 @@ class WalkthroughPage(BaseModel):
     """None for the first item of a publication."""
 
 
-def first_document(desk: ServiceContext, urn: str) -> int:
+def first_document(context: ServiceContext, urn: str) -> int:
     """Return the document at which a walk through an item begins."""
-    with desk.reading() as session:
+    with context.reading() as session:
         page = first_page(session, find_item(session, urn))
     if page is None:
         raise TarantulaError(
@@ -86,13 +86,13 @@ def first_document(desk: ServiceContext, urn: str) -> int:
     return page.id
 
 
-def get_page(desk: ServiceContext, urn: str, document_id: int) -> WalkthroughPage:
+def get_page(context: ServiceContext, urn: str, document_id: int) -> WalkthroughPage:
     """Return one document of an item, with its neighbours."""
-    with desk.reading() as session:
+    with context.reading() as session:
         item = find_item(session, urn)
         document = find_document(session, item, document_id)
         via = session.get(Document, document.via_id) if document.via_id else None
-        kept, title, headers, trouble = _read(session, desk, document)
+        kept, title, headers, trouble = _read(session, context, document)
         return WalkthroughPage(
             urn=urn,
             document_id=document.id,
@@ -113,16 +113,16 @@ def get_page(desk: ServiceContext, urn: str, document_id: int) -> WalkthroughPag
             headers=headers,
             kept=kept,
             trouble=trouble,
-            copied=content.path_of_document(session, desk.installation.archived / urn, document) is not None,
+            copied=content.path_of_document(session, context.installation.archived / urn, document) is not None,
             before=_before(session, item, document),
             **page_position(session, item, document)._asdict(),
         )
 
 
-def document_at_replay_path(desk: ServiceContext, urn: str, place: str) -> int | None:
+def document_at_replay_path(context: ServiceContext, urn: str, place: str) -> int | None:
     """Return the document that is shown at a place of the replay; what names none is not believed."""
     kind, _, rest = place.partition("/")
-    with desk.reading() as session:
+    with context.reading() as session:
         item = find_item(session, urn)
         if kind == "copy":
             document = content.document_of_path(session, item, rest)
@@ -135,9 +135,9 @@ def document_at_replay_path(desk: ServiceContext, urn: str, place: str) -> int |
     return None
 
 
-def compare_with_previous(desk: ServiceContext, urn: str, document_id: int) -> TextDiff:
+def compare_with_previous(context: ServiceContext, urn: str, document_id: int) -> TextDiff:
     """Return what changed in the text of a document since the item before."""
-    with desk.reading() as session:
+    with context.reading() as session:
         item = find_item(session, urn)
         document = find_document(session, item, document_id)
         earlier = previous_items(session, item)
@@ -146,7 +146,7 @@ def compare_with_previous(desk: ServiceContext, urn: str, document_id: int) -> T
         other = document_in_item(session, document, earlier[0])
         if other is None or other.state not in COLLECTED_STATES or document.state not in COLLECTED_STATES:
             return TextDiff([], f"{earlier[0].urn} and this item have not both collected it.")
-        return compare_documents(session, desk.installation.items, other, document)
+        return compare_documents(session, context.installation.items, other, document)
 
 
 def _before(session: Session, item: Item, document: Document) -> PreviousCapture | None:
@@ -170,10 +170,12 @@ def _change(before: Document, after: Document) -> DocumentChange:
     )
 
 
-def _read(session: Session, desk: ServiceContext, document: Document) -> tuple[bool, str, list[tuple[str, str]], str]:
+def _read(
+    session: Session, context: ServiceContext, document: Document
+) -> tuple[bool, str, list[tuple[str, str]], str]:
     """Return whether a document's bytes are there, its title, its headers, and why they cannot be read."""
     try:
-        capture = capture_of(session, desk.installation.items, document)
+        capture = capture_of(session, context.installation.items, document)
         if capture is None:
             return False, "", [], ""
         return True, _title(capture, document), _headers(capture), ""

@@ -26,92 +26,77 @@ PACKAGE = ROOT / "tarantula"
 IN_TEMPLATE = re.compile(r"""_\("([^"]*)\"""")
 NAMED_PLACE = re.compile(r"\{\w+\}")
 MARKING = frozenset({"_", "mark"})
-SAYING = frozenset(
-    {"TarantulaError", "NotAllowed", "NotAnExpression", "NotNow", "NotThere", "ValueError"}
-    | {"CannotAsk", "InvalidResponse", "NoCode", "NotReached", "PrivateAddress", "TookTooLong", "TooLarge"}
-    | {
-        "NotUnderstood",
-        "accept",
-        "at_least",
-        "more_than_nothing",
-        "refuse",
-        "_refuse",
-        "_not_written",
-        "_take",
-        "Verdict",
-    }
+RAISED = frozenset(
+    {"TarantulaError", "ConflictError", "ExpressionError", "NotAllowed", "NotFoundError", "ValueError"}
+    | {"BodyTooLarge", "FetchTimeout", "InvalidRequest", "InvalidResponse", "NoStatusCode", "PrivateAddress"}
+    | {"ConditionSyntaxError", "ServerUnreachable", "Verdict", "accept", "at_least", "more_than_zero", "refuse"}
+    | {"_not_written", "_refuse", "_take"}
 )
-"""What is called with a sentence that a page may show."""
-RETURNING = frozenset({"answers.py", "failures.py", "fitting.py", "reasons.py", "robots.py", "sentences.py"})
-"""The files whose functions return them."""
-NAMED = frozenset({"reason", "more", "complaint", "ever", "within"})
-"""What such a sentence, or a part of it, is called before it is said."""
+"""Calls whose argument is a sentence that a page may show."""
+RETURNING = (
+    "core/messages.py",
+    "crawl/responses.py",
+    "fetch/connection.py",
+    "fetch/robots.py",
+    "streams/alerts/reasons.py",
+    "streams/views/config.py",
+)
+"""Files whose functions return such sentences."""
+VARIABLES = frozenset({"reason", "more", "complaint", "ever", "within"})
+"""Variables that hold such a sentence, or a part of one."""
 OF_PYDANTIC = {
     "input should be a valid integer, unable to parse string as an integer",
     "input should be a valid number, unable to parse string as a number",
 }
-"""What pydantic says of numbers that are none."""
+"""Messages of pydantic about invalid numbers."""
 COUNTED = {"link", "links", "unknown", "No", "accepted", "dismissed"}
 SENTENCES = (
-    "archive/rules.py",
-    "catalogue.py",
-    "collecting/answers.py",
-    "download",
-    "life",
-    "management",
-    "management/streams",
-    "people",
+    "accounts",
+    "core/messages.py",
+    "core/states.py",
+    "core/times.py",
+    "crawl/responses.py",
+    "fetch",
+    "lifecycle",
     "publications",
-    "robots.py",
     "scope",
     "search/__init__.py",
-    "search/barrels/remote.py",
-    "sentences.py",
-    "servers.py",
-    "states.py",
+    "search/barrels/client.py",
+    "services",
+    "services/streams",
+    "store/transitions.py",
     "streams/alerts",
-    "streams/keeping/retyping.py",
-    "streams/patterns.py",
-    "streams/picking",
+    "streams/ingest/type_change.py",
+    "streams/picker",
+    "streams/sources/config.py",
     "streams/sources/registry.py",
-    "streams/sources/source.py",
-    "streams/sources/steps.py",
+    "streams/texts.py",
     "streams/views",
-    "web/parts/streams/pairs_box.py",
-    "web/parts/streams/source_form.py",
-    "web/parts/streams/way_there.py",
-    "web/picking",
+    "web/components/source_form.py",
+    "web/picker",
 )
-"""Where sentences are said of what people write and do; those of other places are shown in English."""
+"""Files and folders with sentences about what people write and do; the pages show those of other places in English."""
 WHOLE = (
     "streams/adapters",
-    "streams/categories/making.py",
-    "streams/document.py",
-    "streams/element_place.py",
-    "streams/followed_rows.py",
-    "streams/found",
-    "streams/keeping/deciding.py",
-    "streams/keeping/keeping.py",
-    "streams/keeping/misses.py",
-    "streams/keeping/typing_values.py",
-    "streams/keeping/usual.py",
-    "streams/reading/answering.py",
-    "streams/reading/visit.py",
+    "streams/categories/category.py",
+    "streams/ingest/decisions.py",
+    "streams/ingest/failures.py",
+    "streams/ingest/memory.py",
+    "streams/ingest/readings.py",
+    "streams/ingest/value_typing.py",
+    "streams/reading/answers.py",
+    "streams/reading/visits.py",
+    "streams/relocate",
     "streams/selectors.py",
+    "streams/sources/config.py",
+    "streams/sources/request.py",
     "streams/sources/retention.py",
-    "streams/sources/interval.py",
-    "streams/sources/names.py",
-    "streams/sources/sent.py",
-    "streams/sources/source.py",
-    "streams/sources/source_field.py",
-    "streams/sources/variables.py",
     "streams/texts.py",
-    "streams/types",
-    "streams/xml_trees.py",
+    "streams/values",
 )
-"""Where every sentence is one that a page may show: why a value was not read, or a source is not as it should be."""
-NOTES = ("search/finding/finder.py", "search/queries/query.py", "streams/alerts/replaying.py")
-"""Where notes are gathered of what was done with a query."""
+"""Files and folders in which every sentence may be shown: why a value was not read, or what is wrong with a source."""
+NOTES = ("search/finder.py", "search/queries/parser.py", "streams/alerts/replay.py")
+"""Files that append notes about how a query was understood."""
 
 
 def marked() -> set[str]:
@@ -143,7 +128,7 @@ def _of_categories() -> Iterator[str]:
 def sentences() -> set[str]:
     """Return what the stages say of what people write and do, with ``{}`` in the place of values."""
     paths = [path for name in SENTENCES for path in _files(PACKAGE / name)]
-    said = {text for path in paths for text in (*_arguments(path, SAYING), *_named(path), *_returned(path))}
+    said = {text for path in paths for text in (*_arguments(path, RAISED), *_named(path), *_returned(path))}
     measures = {f"{measure.sentence} ({{}})." for measure in (*MEASURES.values(), STATE_MEASURE)}
     said |= {text for name in WHOLE for path in _files(PACKAGE / name) for text in _whole(path)}
     said |= {text for name in NOTES for text in _arguments(PACKAGE / name, frozenset({"append"}))}
@@ -169,13 +154,13 @@ def _arguments(path: Path, called: frozenset[str]) -> Iterator[str]:
 
 def _named(path: Path) -> Iterator[str]:
     for node in _nodes(path):
-        if isinstance(node, ast.Assign) and any(_name(target) in NAMED for target in node.targets):
+        if isinstance(node, ast.Assign) and any(_name(target) in VARIABLES for target in node.targets):
             yield from _texts(node.value)
 
 
 def _returned(path: Path) -> Iterator[str]:
     """Yield the sentences that functions put together for others, where that is all they do."""
-    if path.name in RETURNING:
+    if str(path.relative_to(PACKAGE)) in RETURNING:
         for node in _nodes(path):
             if isinstance(node, ast.Return) and node.value is not None:
                 yield from _texts(node.value)

@@ -117,66 +117,66 @@ class CheckedCondition(BaseModel):
     """What the values in it mean, by the field and what was written."""
 
 
-def list_alerts(desk: ServiceContext, source: str | None = None) -> list[AlertRow]:
+def list_alerts(context: ServiceContext, source: str | None = None) -> list[AlertRow]:
     """Return one's own alerts, perhaps on one source only."""
-    with desk.reading() as session:
-        return [alert_row(*one) for one in registry.list_alerts(session, desk.person.name, source)]
+    with context.reading() as session:
+        return [alert_row(*one) for one in registry.list_alerts(session, context.person.name, source)]
 
 
-def source_names(desk: ServiceContext) -> list[str]:
+def source_names(context: ServiceContext) -> list[str]:
     """Return the names of the sources that one may be told of."""
-    with desk.reading() as session:
-        return [source.name for source in sources.list_under(session, person=desk.person.name)]
+    with context.reading() as session:
+        return [source.name for source in sources.list_under(session, person=context.person.name)]
 
 
-def get_alert(desk: ServiceContext, number: int) -> AlertRow:
+def get_alert(context: ServiceContext, number: int) -> AlertRow:
     """Return one of one's own alerts."""
-    with desk.reading() as session:
-        return _row(session, registry.get_alert(session, number, desk.person.name))
+    with context.reading() as session:
+        return _row(session, registry.get_alert(session, number, context.person.name))
 
 
-def add_alert(desk: ServiceContext, source: str, fields: Mapping[str, Any]) -> AlertRow:
+def add_alert(context: ServiceContext, source: str, fields: Mapping[str, Any]) -> AlertRow:
     """Be told of something from now on."""
-    check_reachable(desk.person, fields.get("notify"))
-    owner = desk.person.name
-    with desk.reading() as session:
+    check_reachable(context.person, fields.get("notify"))
+    owner = context.person.name
+    with context.reading() as session:
         watched = sources.get(session, source, owner)
         subject, is_private = audit_subject(watched), watched.is_private
     # Of what only its owner may read, the audit log has neither the name nor what is watched for.
     detail = {} if is_private else {"condition": _told(fields)}
-    with desk.changing("alert.add", subject, _needed(desk), **detail) as session:
+    with context.changing("alert.add", subject, _needed(context), **detail) as session:
         return _row(session, registry.add_alert(session, source, _own(fields), owner, owner))
 
 
-def edit_alert(desk: ServiceContext, number: int, changes: Mapping[str, Any]) -> AlertRow:
+def edit_alert(context: ServiceContext, number: int, changes: Mapping[str, Any]) -> AlertRow:
     """Change some of one's own alert."""
-    check_reachable(desk.person, changes.get("notify"))
-    with desk.changing("alert.edit", str(number), _needed(desk), fields=sorted(changes)[:20]) as session:
-        return _row(session, registry.edit_alert(session, number, _own(changes), desk.person.name))
+    check_reachable(context.person, changes.get("notify"))
+    with context.changing("alert.edit", str(number), _needed(context), fields=sorted(changes)[:20]) as session:
+        return _row(session, registry.edit_alert(session, number, _own(changes), context.person.name))
 
 
-def remove_alert(desk: ServiceContext, number: int) -> None:
+def remove_alert(context: ServiceContext, number: int) -> None:
     """Forget one's own alert, with what it fired."""
-    with desk.changing("alert.remove", str(number), _needed(desk)) as session:
-        registry.remove_alert(session, number, desk.person.name)
+    with context.changing("alert.remove", str(number), _needed(context)) as session:
+        registry.remove_alert(session, number, context.person.name)
 
 
-def check_condition(desk: ServiceContext, source: str, fields: Mapping[str, Any]) -> CheckedCondition:
+def check_condition(context: ServiceContext, source: str, fields: Mapping[str, Any]) -> CheckedCondition:
     """Say how a condition is understood, before it is stored; or what is wrong with it."""
-    with desk.reading() as session:
-        config = _settled(session, desk, source, fields)
+    with context.reading() as session:
+        config = _settled(session, context, source, fields)
     meant = {key: f"{one.text} {one.unit}".rstrip() for key, one in config.understood.items()}
     return CheckedCondition(condition=format_rule(config.condition), values=meant)
 
 
-def send_trial_message(desk: ServiceContext, notify: object) -> int:
+def send_trial_message(context: ServiceContext, notify: object) -> int:
     """Send a trial message to addresses; return how many took it, or say which refused."""
-    _check_may_write(desk)
-    return send_trial(desk.person, notify)
+    _check_may_write(context)
+    return send_trial(context.person, notify)
 
 
 def dry_run(
-    desk: ServiceContext,
+    context: ServiceContext,
     source: str,
     fields: Mapping[str, Any],
     begin: datetime | None = None,
@@ -184,24 +184,24 @@ def dry_run(
 ) -> DryRun:
     """Say when an alert would have fired, before it is stored."""
     began, ended = _stretch(begin, end)
-    with desk.reading() as session:
-        config = _settled(session, desk, source, fields)
-        return dry_run_config(session, sources.get(session, source, desk.person.name), config, began, ended)
+    with context.reading() as session:
+        config = _settled(session, context, source, fields)
+        return dry_run_config(session, sources.get(session, source, context.person.name), config, began, ended)
 
 
 def dry_run_alert(
-    desk: ServiceContext, number: int, begin: datetime | None = None, end: datetime | None = None
+    context: ServiceContext, number: int, begin: datetime | None = None, end: datetime | None = None
 ) -> DryRun:
     """Say when one's own alert would have fired."""
     began, ended = _stretch(begin, end)
-    with desk.reading() as session:
-        alert = registry.get_alert(session, number, desk.person.name)
+    with context.reading() as session:
+        alert = registry.get_alert(session, number, context.person.name)
         source = session.get_one(Source, alert.source_id)
         return dry_run_config(session, source, registry.alert_config(alert), began, ended)
 
 
 def list_firings(
-    desk: ServiceContext,
+    context: ServiceContext,
     limit: int = 50,
     before: str | None = None,
     *,
@@ -209,10 +209,10 @@ def list_firings(
     unseen: bool | None = None,
 ) -> ResultPage[FiringRow]:
     """Return what one's own alerts fired, the latest first."""
-    with desk.reading() as session:
+    with context.reading() as session:
         found = registry.list_firings(
             session,
-            desk.person.name,
+            context.person.name,
             alert=alert,
             unseen=unseen,
             before=read_cursor(before),
@@ -223,19 +223,19 @@ def list_firings(
     return ResultPage(rows=rows[:limit], next=write_cursor(rows[limit - 1].id) if more else None)
 
 
-def latest_firings(desk: ServiceContext, most: int = 50) -> list[FiringRow]:
+def latest_firings(context: ServiceContext, most: int = 50) -> list[FiringRow]:
     """Return the latest firings of one's own alerts, those first that were not dismissed."""
-    unseen = list_firings(desk, most, unseen=True).rows
+    unseen = list_firings(context, most, unseen=True).rows
     left = most - len(unseen)
-    return unseen + (list_firings(desk, left, unseen=False).rows if left else [])
+    return unseen + (list_firings(context, left, unseen=False).rows if left else [])
 
 
-def dismiss_firings(desk: ServiceContext, numbers: Sequence[int] | None = None) -> int:
+def dismiss_firings(context: ServiceContext, numbers: Sequence[int] | None = None) -> int:
     """Dismiss some firings of one's own alerts, or all of them; return how many there were."""
-    _check_may_write(desk)
-    desk.person.check(Role.READER)
-    with desk.database.session() as session:
-        return registry.dismiss_firings(session, numbers, datetime.now(UTC), desk.person.name)
+    _check_may_write(context)
+    context.person.check(Role.READER)
+    with context.database.session() as session:
+        return registry.dismiss_firings(session, numbers, datetime.now(UTC), context.person.name)
 
 
 def alert_row(alert: Alert, source: Source) -> AlertRow:
@@ -276,9 +276,9 @@ def _row(session: Session, alert: Alert) -> AlertRow:
     return alert_row(alert, session.get_one(Source, alert.source_id))
 
 
-def _settled(session: Session, desk: ServiceContext, source: str, fields: Mapping[str, Any]) -> AlertConfig:
+def _settled(session: Session, context: ServiceContext, source: str, fields: Mapping[str, Any]) -> AlertConfig:
     return registry.with_typed_literals(
-        session, sources.get(session, source, desk.person.name), read_alert(_own(fields))
+        session, sources.get(session, source, context.person.name), read_alert(_own(fields))
     )
 
 
@@ -287,13 +287,13 @@ def _own(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name != "understood"}
 
 
-def _needed(desk: ServiceContext) -> Role:
+def _needed(context: ServiceContext) -> Role:
     # Readers may; but a token of that role is there to look, and writes nothing.
-    return Role.READER if desk.person.token is None else Role.CURATOR
+    return Role.READER if context.person.token is None else Role.CURATOR
 
 
-def _check_may_write(desk: ServiceContext) -> None:
-    desk.person.check(_needed(desk))
+def _check_may_write(context: ServiceContext) -> None:
+    context.person.check(_needed(context))
 
 
 def _told(fields: Mapping[str, Any]) -> str:

@@ -68,7 +68,7 @@ class HierarchyBranch(BaseModel):
     """How many are at it, or below it."""
 
 
-def source_row(desk: ServiceContext, source: Source, state: SourceState) -> SourceRow:
+def source_row(context: ServiceContext, source: Source, state: SourceState) -> SourceRow:
     """Return a source as whoever asks sees it."""
     config = registry.config_of(source)
     return SourceRow(
@@ -86,28 +86,28 @@ def source_row(desk: ServiceContext, source: Source, state: SourceState) -> Sour
         sentence=state.sentence,
         read_at=state.read_at,
         event_at=state.event_at,
-        may_change=may_change(desk, source),
+        may_change=may_change(context, source),
     )
 
 
-def may_change(desk: ServiceContext, source: Source) -> bool:
+def may_change(context: ServiceContext, source: Source) -> bool:
     """Whether somebody may change a source: curators their own, administrators also those of others that are public."""
-    role = desk.person.role
-    if role.allows(Role.CURATOR) and source.owner == desk.person.name:
+    role = context.person.role
+    if role.allows(Role.CURATOR) and source.owner == context.person.name:
         return True
     return role.allows(Role.ADMINISTRATOR) and not source.is_private
 
 
-def source_fields(desk: ServiceContext, source: Source) -> dict[str, Any]:
+def source_fields(context: ServiceContext, source: Source) -> dict[str, Any]:
     """Return everything of a source; what may hold passwords only to those who may change it."""
     fields = registry.config_of(source).model_dump(mode="json")
-    if not may_change(desk, source):
+    if not may_change(context, source):
         fields["notify"] = [HIDDEN for _address in fields["notify"]]
         for told in ("variables", "headers"):
             fields[told] = dict.fromkeys(fields[told], HIDDEN)
         fields["body"] = HIDDEN if fields["body"] else ""
         fields["steps"] = [{**step, "value": HIDDEN} if step["value"] else step for step in fields["steps"]]
-    return {**fields, "owner": source.owner, "may_change": may_change(desk, source)}
+    return {**fields, "owner": source.owner, "may_change": may_change(context, source)}
 
 
 def branches(names: Iterable[str], below: str) -> list[HierarchyBranch]:
@@ -125,91 +125,93 @@ PRIVATE_SUBJECT = "private source"
 """What is written down in the place of a name that only its owner may read."""
 
 
-def find_sources(desk: ServiceContext, words: str = "", below: str = "", most: int = MAX_FOUND) -> list[SourceRow]:
+def find_sources(context: ServiceContext, words: str = "", below: str = "", most: int = MAX_FOUND) -> list[SourceRow]:
     """Return sources that have every word in name, title, description or tags, perhaps only below a name."""
-    with desk.reading() as session:
-        person = desk.person.name
+    with context.reading() as session:
+        person = context.person.name
         sources = registry.find(session, words, person, MAX_FOUND) if words.split() else None
         if sources is None:
             sources = registry.list_under(session, below, person)
         elif below:
             sources = [one for one in sources if one.name == below or one.name.startswith(f"{below}.")]
-        return _rows(session, desk, sources[:most])
+        return _rows(session, context, sources[:most])
 
 
-def suggest_sources(desk: ServiceContext, words: str) -> list[SourceRow]:
+def suggest_sources(context: ServiceContext, words: str) -> list[SourceRow]:
     """Return a few sources for somebody who types."""
-    return find_sources(desk, words, most=MAX_SUGGESTED) if words.strip() else []
+    return find_sources(context, words, most=MAX_SUGGESTED) if words.strip() else []
 
 
-def hierarchy(desk: ServiceContext, below: str = "") -> list[HierarchyBranch]:
+def hierarchy(context: ServiceContext, below: str = "") -> list[HierarchyBranch]:
     """Return where the hierarchy of names goes on, as far as somebody sees it."""
-    with desk.reading() as session:
-        names = session.scalars(select(Source.name).where(registry.visible_to(desk.person.name)))
+    with context.reading() as session:
+        names = session.scalars(select(Source.name).where(registry.visible_to(context.person.name)))
         return branches(names, below)
 
 
-def get_source_row(desk: ServiceContext, name: str) -> SourceRow:
+def get_source_row(context: ServiceContext, name: str) -> SourceRow:
     """Return one source, and how reading it goes."""
-    with desk.reading() as session:
-        return _rows(session, desk, [registry.get(session, name, desk.person.name)])[0]
+    with context.reading() as session:
+        return _rows(session, context, [registry.get(session, name, context.person.name)])[0]
 
 
-def list_row_names(desk: ServiceContext, name: str) -> list[str]:
+def list_row_names(context: ServiceContext, name: str) -> list[str]:
     """Return the names of the rows that a source has had; none where there is only one."""
-    with desk.reading() as session:
-        return [row for row in row_names(session, registry.get(session, name, desk.person.name).id) if row]
+    with context.reading() as session:
+        return [row for row in row_names(session, registry.get(session, name, context.person.name).id) if row]
 
 
-def get_source(desk: ServiceContext, name: str) -> dict[str, Any]:
+def get_source(context: ServiceContext, name: str) -> dict[str, Any]:
     """Return every field of a source, as JSON has it."""
-    with desk.reading() as session:
-        return source_fields(desk, registry.get(session, name, desk.person.name))
+    with context.reading() as session:
+        return source_fields(context, registry.get(session, name, context.person.name))
 
 
-def add_source(desk: ServiceContext, fields: Mapping[str, Any]) -> None:
+def add_source(context: ServiceContext, fields: Mapping[str, Any]) -> None:
     """Describe a new source; it is whoever describes it who owns it."""
     config = parse_source(fields)
-    with desk.changing("source.add", PRIVATE_SUBJECT if config.private else config.name) as session:
-        registry.add(session, config, desk.person.name)
+    with context.changing("source.add", PRIVATE_SUBJECT if config.private else config.name) as session:
+        registry.add(session, config, context.person.name)
 
 
-def edit_source(desk: ServiceContext, name: str, fields: Mapping[str, Any], **told: registry.ProgressCallback) -> None:
+def edit_source(
+    context: ServiceContext, name: str, fields: Mapping[str, Any], **told: registry.ProgressCallback
+) -> None:
     """Change some of a source; the audit log has what it was and is, unless it is private."""
     changes = dict[str, Any]()
-    with desk.reading() as session:
-        source = registry.get(session, name, desk.person.name)
+    with context.reading() as session:
+        source = registry.get(session, name, context.person.name)
         subject = audit_subject(source)
         past = (
-            registry.reparse_history(session, name, fields, desk.person.name, **told)
-            if may_change(desk, source)
+            registry.reparse_history(session, name, fields, context.person.name, **told)
+            if may_change(context, source)
             else ()
         )
-    with desk.changing("source.edit", subject, changes=changes) as session:
-        source = changeable_source(session, desk, name)
+    with context.changing("source.edit", subject, changes=changes) as session:
+        source = changeable_source(session, context, name)
         was_private = source.is_private
         before = registry.config_of(source).model_dump(mode="json")
-        source = registry.edit(session, name, fields, desk.person.name, past)
+        source = registry.edit(session, name, fields, context.person.name, past)
         after = registry.config_of(source).model_dump(mode="json")
-        if source.is_private and source.owner != desk.person.name:
+        if source.is_private and source.owner != context.person.name:
             raise NotAllowed(f"{name} is not yours: only whoever owns a source can make it private.")
         if not was_private and not source.is_private:
             changes |= {key: _change(key, before[key], after[key]) for key in after if before[key] != after[key]}
 
 
-def remove_source(desk: ServiceContext, name: str) -> None:
+def remove_source(context: ServiceContext, name: str) -> None:
     """Forget a source, with all that was read of it."""
-    with desk.reading() as session:
-        subject = audit_subject(registry.get(session, name, desk.person.name))
-    with desk.changing("source.remove", subject) as session:
-        changeable_source(session, desk, name)
-        registry.remove(session, name, desk.person.name)
+    with context.reading() as session:
+        subject = audit_subject(registry.get(session, name, context.person.name))
+    with context.changing("source.remove", subject) as session:
+        changeable_source(session, context, name)
+        registry.remove(session, name, context.person.name)
 
 
-def changeable_source(session: Session, desk: ServiceContext, name: str) -> Source:
+def changeable_source(session: Session, context: ServiceContext, name: str) -> Source:
     """Return a source that somebody may change, or say that they may not."""
-    source = registry.get(session, name, desk.person.name)
-    if not may_change(desk, source):
+    source = registry.get(session, name, context.person.name)
+    if not may_change(context, source):
         raise NotAllowed(
             f"{name} belongs to {source.owner or 'the installation'}. Only its owner and administrators change it."
         )
@@ -225,10 +227,10 @@ def _change(field: str, before: Any, after: Any) -> Any:
     return "changed" if field in SECRET_FIELDS else [before, after]
 
 
-def _rows(session: Session, desk: ServiceContext, sources: list[Source]) -> list[SourceRow]:
+def _rows(session: Session, context: ServiceContext, sources: list[Source]) -> list[SourceRow]:
     chosen = select(SourceState).where(SourceState.source_id.in_([source.id for source in sources]))
     states = {state.source_id: state for state in session.scalars(chosen)}
-    return [source_row(desk, source, states[source.id]) for source in sources if source.id in states]
+    return [source_row(context, source, states[source.id]) for source in sources if source.id in states]
 
 
 class PickedSource(BaseModel):
@@ -241,7 +243,7 @@ class PickedSource(BaseModel):
     """What was wrong, if anything was."""
 
 
-def add_picked_source(desk: ServiceContext, fields: Mapping[str, Any], answer: SourceResponse) -> PickedSource:
+def add_picked_source(context: ServiceContext, fields: Mapping[str, Any], answer: SourceResponse) -> PickedSource:
     """Store a source with the reading of a document that is there already, and put it on its owner's dashboard."""
     config = parse_source(fields)
     if not config.fields:
@@ -251,9 +253,9 @@ def add_picked_source(desk: ServiceContext, fields: Mapping[str, Any], answer: S
     except UnreadableResponse as error:
         raise TarantulaError(str(error)) from error
     at = round((answer.at or datetime.now(UTC)).timestamp() * 1e6)
-    with desk.changing("source.add", PRIVATE_SUBJECT if config.private else config.name) as session:
-        source = registry.add(session, config, desk.person.name)
+    with context.changing("source.add", PRIVATE_SUBJECT if config.private else config.name) as session:
+        source = registry.add(session, config, context.person.name)
         due_at = at + round(config.interval * 1e6)
         kept = ingest_readings(session, [IngestRequest(source.id, config, reading, at, due_at)])[0]
-    views.add_source_view(desk, config.name)
+    views.add_source_view(context, config.name)
     return PickedSource(name=config.name, values=len(kept.values), sentence=kept.sentence)

@@ -61,10 +61,10 @@ class AsideRow(BaseModel):
     times: int
 
 
-def last_values(desk: ServiceContext, name: str) -> list[ValueRow]:
+def last_values(context: ServiceContext, name: str) -> list[ValueRow]:
     """Return the value of every field and row of a source."""
-    with desk.reading() as session:
-        source = registry.get(session, name, desk.person.name)
+    with context.reading() as session:
+        source = registry.get(session, name, context.person.name)
         series = session.scalars(select(Series).where(Series.source_id == source.id).order_by(Series.row, Series.id))
         known = {one.id: one for one in series}
         latest = history.last_values(session, known)
@@ -72,7 +72,7 @@ def last_values(desk: ServiceContext, name: str) -> list[ValueRow]:
 
 
 def list_events(
-    desk: ServiceContext,
+    context: ServiceContext,
     name: str,
     field: str,
     row: str = "",
@@ -83,8 +83,8 @@ def list_events(
     before: str | None = None,
 ) -> ResultPage[EventRow]:
     """Return what was read of a field, the latest first."""
-    with desk.reading() as session:
-        series = find_series(session, desk, name, field, row)
+    with context.reading() as session:
+        series = find_series(session, context, name, field, row)
         place = read_cursor(before)
         found = history.newest_events(session, series, begin, end, checked_limit(limit) + 1, place)
         rows = [EventRow(at=one.at, value=one.value, number=one.number, read=one.read) for one in found]
@@ -92,28 +92,28 @@ def list_events(
     return ResultPage(rows=rows[:limit], next=write_cursor(rows[limit - 1].at) if more else None)
 
 
-def list_put_aside(desk: ServiceContext, name: str) -> list[AsideRow]:
+def list_put_aside(context: ServiceContext, name: str) -> list[AsideRow]:
     """Return what of a source waits for somebody to decide."""
-    with desk.reading() as session:
-        registry.get(session, name, desk.person.name)
-        return [_aside(row) for _name, row in aside.pending_texts(session, name, desk.person.name)]
+    with context.reading() as session:
+        registry.get(session, name, context.person.name)
+        return [_aside(row) for _name, row in aside.pending_texts(session, name, context.person.name)]
 
 
-def decide_put_aside(desk: ServiceContext, name: str, number: int, decision: AsideDecision) -> None:
+def decide_put_aside(context: ServiceContext, name: str, number: int, decision: AsideDecision) -> None:
     """Take a text for the value after all, or say that it is none."""
-    with desk.reading() as session:
-        source = registry.get(session, name, desk.person.name)
+    with context.reading() as session:
+        source = registry.get(session, name, context.person.name)
         subject = audit_subject(source)
         _check_aside(session, source, number)
-    with desk.changing("source.aside", subject, number=number, decision=decision.value) as session:
-        changeable_source(session, desk, name)
+    with context.changing("source.aside", subject, number=number, decision=decision.value) as session:
+        changeable_source(session, context, name)
         act = decisions.accept_text if decision == AsideDecision.ACCEPTED else decisions.dismiss_text
-        act(session, number, desk.person.name, desk.person.name)
+        act(session, number, context.person.name, context.person.name)
 
 
-def find_series(session: Session, desk: ServiceContext, name: str, field: str, row: str) -> int:
+def find_series(session: Session, context: ServiceContext, name: str, field: str, row: str) -> int:
     """Return the series of a field and row of a source that somebody may see, or say that there is none."""
-    source = registry.get(session, name, desk.person.name)
+    source = registry.get(session, name, context.person.name)
     known = session.execute(select(Series.field, Series.row, Series.id).where(Series.source_id == source.id))
     found = {(one, other): number for one, other, number in known}
     if (field, row) not in found:
@@ -190,10 +190,10 @@ class PointRows(BaseModel):
     points: list[PointRow]
 
 
-def get_points(desk: ServiceContext, name: str, field: str, row: str, begin: int, end: int, most: int) -> PointRows:
+def get_points(context: ServiceContext, name: str, field: str, row: str, begin: int, end: int, most: int) -> PointRows:
     """Return a window of a field from the level that fits."""
-    with desk.reading() as session:
-        found = history.chart_points(session, find_series(session, desk, name, field, row), begin, end, most)
+    with context.reading() as session:
+        found = history.chart_points(session, find_series(session, context, name, field, row), begin, end, most)
     return PointRows(
         begin=found.begin,
         end=found.end,
@@ -205,24 +205,24 @@ def get_points(desk: ServiceContext, name: str, field: str, row: str, begin: int
 
 
 def export_chunks(
-    desk: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
+    context: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
 ) -> Iterator[bytes]:
     """Return a file piece after piece; what cannot be had is said before the first."""
-    with desk.reading() as session:
-        export.check_format(_chosen(session, desk, name, what)[1], form)
-    return _pieces(desk, name, form, what, address)
+    with context.reading() as session:
+        export.check_format(_chosen(session, context, name, what)[1], form)
+    return _pieces(context, name, form, what, address)
 
 
 def _pieces(
-    desk: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
+    context: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
 ) -> Iterator[bytes]:
-    with desk.reading() as session:
-        source, chosen = _chosen(session, desk, name, what)
+    with context.reading() as session:
+        source, chosen = _chosen(session, context, name, what)
         yield from export.export_chunks(session, source, chosen, form, address)
 
 
-def _chosen(session: Session, desk: ServiceContext, name: str, what: ExportSelection) -> tuple[Source, ExportQuery]:
-    source = registry.get(session, name, desk.person.name)
+def _chosen(session: Session, context: ServiceContext, name: str, what: ExportSelection) -> tuple[Source, ExportQuery]:
+    source = registry.get(session, name, context.person.name)
     chosen = export.select_export(
         session, source, field=what.field, row=what.row, grain=what.grain, begin=what.begin, end=what.end
     )

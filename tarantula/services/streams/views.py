@@ -35,96 +35,96 @@ class ViewRow(BaseModel):
     view: ViewConfig
 
 
-def list_dashboard(desk: ServiceContext) -> list[ViewRow]:
+def list_dashboard(context: ServiceContext) -> list[ViewRow]:
     """Return somebody's own views, in their order."""
-    with desk.reading() as session:
-        return [_row(view) for view in _own(session, desk)]
+    with context.reading() as session:
+        return [_row(view) for view in _own(session, context)]
 
 
-def get_view(desk: ServiceContext, number: int) -> ViewRow:
+def get_view(context: ServiceContext, number: int) -> ViewRow:
     """Return one of somebody's own views."""
-    with desk.reading() as session:
-        return _row(_get(session, desk, number))
+    with context.reading() as session:
+        return _row(_get(session, context, number))
 
 
-def add_view(desk: ServiceContext, fields: Mapping[str, Any]) -> ViewRow:
+def add_view(context: ServiceContext, fields: Mapping[str, Any]) -> ViewRow:
     """Put a view at the beginning of somebody's dashboard."""
     config = read_view(fields)
-    with desk.changing("view.add", "view", needed=Role.READER) as session:
-        _check_parts(session, desk, config)
-        return _row(_put(session, desk, config))
+    with context.changing("view.add", "view", needed=Role.READER) as session:
+        _check_parts(session, context, config)
+        return _row(_put(session, context, config))
 
 
-def add_source_view(desk: ServiceContext, name: str) -> ViewRow:
+def add_source_view(context: ServiceContext, name: str) -> ViewRow:
     """Put a source on somebody's dashboard, in the way that most likely fits its values."""
-    with desk.changing("view.add", "view", needed=Role.READER) as session:
-        source = registry.get(session, name, desk.person.name)
-        return _row(_put(session, desk, default_view(session, source)))
+    with context.changing("view.add", "view", needed=Role.READER) as session:
+        source = registry.get(session, name, context.person.name)
+        return _row(_put(session, context, default_view(session, source)))
 
 
-def edit_view(desk: ServiceContext, number: int, fields: Mapping[str, Any]) -> ViewRow:
+def edit_view(context: ServiceContext, number: int, fields: Mapping[str, Any]) -> ViewRow:
     """Change some of a view."""
-    with desk.changing("view.edit", f"view {number}", needed=Role.READER) as session:
-        view = _get(session, desk, number)
+    with context.changing("view.edit", f"view {number}", needed=Role.READER) as session:
+        view = _get(session, context, number)
         config = read_view({**view.configuration, **fields})
-        _check_parts(session, desk, config)
+        _check_parts(session, context, config)
         if view.is_shared:
             _check_shareable(session, config)
         _write(view, config)
         return _row(view)
 
 
-def share_view(desk: ServiceContext, number: int, shared: bool = True) -> ViewRow:
+def share_view(context: ServiceContext, number: int, shared: bool = True) -> ViewRow:
     """Let others take over a view, or no longer."""
-    with desk.changing("view.share", f"view {number}", needed=Role.READER, shared=shared) as session:
-        view = _get(session, desk, number)
+    with context.changing("view.share", f"view {number}", needed=Role.READER, shared=shared) as session:
+        view = _get(session, context, number)
         if shared:
             _check_shareable(session, read_view(view.configuration))
         view.is_shared = shared
         return _row(view)
 
 
-def remove_view(desk: ServiceContext, number: int) -> None:
+def remove_view(context: ServiceContext, number: int) -> None:
     """Take a view from somebody's dashboard; those who took it over keep theirs."""
-    with desk.changing("view.remove", f"view {number}", needed=Role.READER) as session:
-        session.delete(_get(session, desk, number))
+    with context.changing("view.remove", f"view {number}", needed=Role.READER) as session:
+        session.delete(_get(session, context, number))
 
 
-def fold_view(desk: ServiceContext, number: int, folded: bool) -> None:
+def fold_view(context: ServiceContext, number: int, folded: bool) -> None:
     """Show only the title of a view, or all of it."""
-    with _arranging(desk) as session:
-        view = _get(session, desk, number)
+    with _arranging(context) as session:
+        view = _get(session, context, number)
         _write(view, read_view({**view.configuration, "folded": folded}))
 
 
-def arrange_views(desk: ServiceContext, numbers: Sequence[int]) -> None:
+def arrange_views(context: ServiceContext, numbers: Sequence[int]) -> None:
     """Put somebody's views in an order; those that are not named follow."""
-    with _arranging(desk) as session:
-        views = _own(session, desk)
+    with _arranging(context) as session:
+        views = _own(session, context)
         wanted = {number: place for place, number in enumerate(numbers)}
         for place, view in enumerate(sorted(views, key=lambda view: wanted.get(view.id, len(wanted)))):
             view.position = place
 
 
-def list_shared_views(desk: ServiceContext) -> list[ViewRow]:
+def list_shared_views(context: ServiceContext) -> list[ViewRow]:
     """Return the views that others share, as far as whoever asks may see every source in them."""
-    with desk.reading() as session:
-        views = session.scalars(select(View).where(View.is_shared, View.owner != desk.person.name).order_by(View.id))
+    with context.reading() as session:
+        views = session.scalars(select(View).where(View.is_shared, View.owner != context.person.name).order_by(View.id))
         rows = [_row(view) for view in views]
-        seen = set(session.scalars(select(Source.name).where(registry.visible_to(desk.person.name))))
+        seen = set(session.scalars(select(Source.name).where(registry.visible_to(context.person.name))))
         return [row for row in rows if set(row.view.sources) <= seen]
 
 
-def copy_shared_view(desk: ServiceContext, number: int) -> ViewRow:
+def copy_shared_view(context: ServiceContext, number: int) -> ViewRow:
     """Put a copy of a view that somebody shares on one's own dashboard."""
-    found = next((row for row in list_shared_views(desk) if row.id == number), None)
+    found = next((row for row in list_shared_views(context) if row.id == number), None)
     if found is None:
         raise NotFoundError(f"Nobody shares a view {number} with you.")
-    return add_view(desk, {**found.view.model_dump(mode="json"), "folded": False})
+    return add_view(context, {**found.view.model_dump(mode="json"), "folded": False})
 
 
 def view_data(
-    desk: ServiceContext,
+    context: ServiceContext,
     config: ViewConfig,
     begin: int,
     end: int,
@@ -134,30 +134,30 @@ def view_data(
     """Return what somebody sees of a view between two moments, in microseconds since 1970."""
     if not 0 <= begin < end:
         raise TarantulaError("A window begins before it ends.")
-    with desk.reading() as session:
+    with context.reading() as session:
         # A page that is open when its session ends is told nothing more.
-        sessions.check_session(session, desk.person, Role.READER)
-        return projection.project_view(session, config, desk.person.name, begin, end, most, margin)
+        sessions.check_session(session, context.person, Role.READER)
+        return projection.project_view(session, config, context.person.name, begin, end, most, margin)
 
 
-def _own(session: Session, desk: ServiceContext) -> list[View]:
-    chosen = select(View).where(View.owner == desk.person.name).order_by(View.position, View.id.desc())
+def _own(session: Session, context: ServiceContext) -> list[View]:
+    chosen = select(View).where(View.owner == context.person.name).order_by(View.position, View.id.desc())
     return list(session.scalars(chosen))
 
 
-def _get(session: Session, desk: ServiceContext, number: int) -> View:
+def _get(session: Session, context: ServiceContext, number: int) -> View:
     view = session.get(View, number)
-    if view is None or view.owner != desk.person.name:
+    if view is None or view.owner != context.person.name:
         raise NotFoundError(f"There is no view {number} on your dashboard.")
     return view
 
 
-def _put(session: Session, desk: ServiceContext, config: ViewConfig) -> View:
-    own = select(func.count(), func.min(View.position)).where(View.owner == desk.person.name)
+def _put(session: Session, context: ServiceContext, config: ViewConfig) -> View:
+    own = select(func.count(), func.min(View.position)).where(View.owner == context.person.name)
     number, first = session.execute(own).one()
     if number >= MAX_DASHBOARD_VIEWS:
         raise ConflictError(f"A dashboard has at most {MAX_DASHBOARD_VIEWS} views. Remove one first.")
-    view = View(owner=desk.person.name, position=(first or 0) - 1, is_shared=False)
+    view = View(owner=context.person.name, position=(first or 0) - 1, is_shared=False)
     _write(view, config)
     session.add(view)
     session.flush()
@@ -172,10 +172,10 @@ def _row(view: View) -> ViewRow:
     return ViewRow(id=view.id, owner=view.owner, shared=view.is_shared, view=read_view(view.configuration))
 
 
-def _check_parts(session: Session, desk: ServiceContext, config: ViewConfig) -> None:
+def _check_parts(session: Session, context: ServiceContext, config: ViewConfig) -> None:
     """Refuse sources that are not there for this person, and fields that they do not have."""
     for name in config.sources:
-        source = registry.config_of(registry.get(session, name, desk.person.name))
+        source = registry.config_of(registry.get(session, name, context.person.name))
         known = {field.key for field in source.fields}
         for part in config.parts:
             if part.source == name and part.field not in known:
@@ -192,9 +192,9 @@ def _check_shareable(session: Session, config: ViewConfig) -> None:
 
 
 @contextmanager
-def _arranging(desk: ServiceContext) -> Iterator[Session]:
+def _arranging(context: ServiceContext) -> Iterator[Session]:
     """Give a session for how somebody's own screen looks, which is nothing for the audit log."""
-    desk.person.check(Role.READER)
-    with desk.database.session() as session:
-        sessions.check_session(session, desk.person, Role.READER)
+    context.person.check(Role.READER)
+    with context.database.session() as session:
+        sessions.check_session(session, context.person, Role.READER)
         yield session
