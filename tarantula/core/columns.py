@@ -1,4 +1,4 @@
-"""What the columns and the constraints of all tables have in common."""
+"""Column types and the declarative base of all database tables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from sqlalchemy.orm import DeclarativeBase
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A point in time, always in UTC, on databases that know time zones and on those that do not."""
+    """A point in time in UTC, also on databases without time zones."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Refuse times without a zone: nobody knows what they mean."""
+        """Convert to UTC; refuse times without a zone, which are ambiguous."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -23,7 +23,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Give back UTC, whatever the driver made of it."""
+        """Return UTC, whatever the driver returned."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -33,7 +33,7 @@ BigId = BigInteger().with_variant(Integer, "sqlite")
 
 
 class Base(DeclarativeBase):
-    """Names every constraint, so that migrations can speak of them."""
+    """Declarative base that names every constraint, so that migrations can refer to them."""
 
     metadata = MetaData(
         naming_convention={
@@ -46,5 +46,5 @@ class Base(DeclarativeBase):
 
 
 def storable_text(text: str) -> str:
-    """Leave out what no database takes: NUL, and halves of characters."""
+    """Return a text without the characters that databases refuse: NUL and lone surrogates."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()

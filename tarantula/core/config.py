@@ -1,4 +1,4 @@
-"""The installation: where things are kept, which database, and how we introduce ourselves."""
+"""Configuration of the installation, read from ``TARANTULA_*`` environment variables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.times import parse_zone, zone_named
 
 PYWB_CONFIG = """\
-# So that pywb, started in this directory, serves every item as a collection, and all of them as another.
+# pywb, started in this directory, serves every item as a collection, and all items together as "all".
 collections_root: items
 collections:
   all: $all
@@ -25,38 +25,42 @@ collections:
 
 
 class Config(BaseSettings):
-    """Read from ``TARANTULA_*`` environment variables."""
+    """Settings of the installation."""
 
     model_config = SettingsConfigDict(env_prefix="TARANTULA_", frozen=True)
 
     home: Path = Path("tarantula-home")
     database_url: str = ""
     warc_size: PositiveInt = 1_000_000_000
-    """Bytes after which a new WARC file is begun."""
+    """Bytes after which a new WARC file is started."""
     collectors: PositiveInt = 2
-    """Processes that daemons run at a time on this machine."""
+    """Maximum number of collector processes that daemons run on this machine."""
     retry_pause: PositiveFloat = 30.0
-    """Seconds before a process that died is started again; each further time twice as many."""
+    """Seconds before a process that died is started again; doubled after each further failure."""
     timezone: str = ""
-    """The time zone of publications that name none; this machine's unless told."""
+    """Time zone of publications without one; by default this machine's."""
     notify: str = ""
-    """Whom to tell of every item: addresses of Apprise, with semicolons between them."""
+    """Apprise addresses that are notified of every item, separated by semicolons."""
     contact: str = ""
-    """The address of a page about this installation, for the owners of servers; without it the mail address stands."""
+    """URL of a page about this installation, for the User-Agent header; by default the mail address."""
     mail: str = Field(default_factory=lambda: f"tarantula@{gethostname()}")
-    """The mail address of whoever runs this installation, for the ``From`` header of every request."""
+    """Mail address of the operator, for the ``From`` header of every request."""
     gateway: str = ""
-    """The gateway that the search pages ask, as ``http://127.0.0.1:7700``; the index in the home unless told."""
+    """URL of the search gateway, as ``http://127.0.0.1:7700``; by default the index in the home is used."""
     suggestions: str = "suggestions"
-    """The publication under which URLs are collected that people suggest."""
+    """Publication under which suggested URLs are collected."""
     on_decision: str = ""
-    """Import paths of functions that are told when an item is validated or rejected, separated by semicolons."""
+    """Import paths of functions that are called when an item is validated or rejected, separated by semicolons."""
+    scope_rules: str = ""
+    """Import paths of additional scope rules for all publications, separated by semicolons."""
+    header_checks: str = ""
+    """Import paths of additional checks of response headers for all publications, separated by semicolons."""
 
     def __init__(self, **values: Any) -> None:
         try:
             super().__init__(**values)
         except ValidationError as error:
-            problems = (f"TARANTULA_{str(one['loc'][0]).upper()}: {_complaint(one)}" for one in error.errors())
+            problems = (f"TARANTULA_{str(one['loc'][0]).upper()}: {_message(one)}" for one in error.errors())
             raise TarantulaError(" ".join(problems)) from error
 
     @field_validator("home")
@@ -66,52 +70,52 @@ class Config(BaseSettings):
 
     @field_validator("timezone")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _known_zone(cls, name: str) -> str:
         return parse_zone(name)
 
     @property
     def zone(self) -> tzinfo:
-        """The time zone of publications that name none."""
+        """Time zone of publications without one."""
         return zone_named(self.timezone)
 
     @property
     def items(self) -> Path:
-        """Where the bodies of items are."""
+        """Directory of the WARC files, one folder per item."""
         return self.home / "items"
 
     @property
     def archived(self) -> Path:
-        """Where the browsable copies of archived items are."""
+        """Directory of the browsable mirrors of archived items."""
         return self.home / "archived"
 
     @cached_property
     def url(self) -> str:
-        """The database's URL, in SQLAlchemy's form."""
+        """URL of the database, in SQLAlchemy's form."""
         if not self.database_url:
             return f"sqlite:///{self.home / 'tarantula.sqlite'}"
         return self.database_url.replace("postgres://", "postgresql://", 1)
 
     @property
     def user_agent(self) -> str:
-        """The User-Agent header of every request."""
+        """User-Agent header of every request."""
         return f"Mozilla/5.0 (compatible; Tarantula/{__version__}; +{self.contact or 'mailto:' + self.mail})"
 
     def make_home(self) -> Path:
-        """Create the home directory, or say why it cannot be used."""
+        """Create the home directory and check that it is writable."""
         try:
             self.items.mkdir(parents=True, exist_ok=True)
             probe = self.home / ".writable"
             probe.touch()
             probe.unlink(missing_ok=True)
-            if not (replay := self.home / "config.yaml").exists():
-                replay.write_text(PYWB_CONFIG)
+            if not (pywb_config := self.home / "config.yaml").exists():
+                pywb_config.write_text(PYWB_CONFIG)
         except OSError as error:
             raise TarantulaError(
                 f"The home {self.home} cannot be written ({error.strerror}). "
-                "Free some room, mend its permissions, or name another with TARANTULA_HOME."
+                "Free some space, correct its permissions, or choose another with TARANTULA_HOME."
             ) from error
         return self.home
 
 
-def _complaint(details: ErrorDetails) -> str:
+def _message(details: ErrorDetails) -> str:
     return str(details["ctx"]["error"]) if details["type"] == "value_error" else f"{details['msg']}."

@@ -1,4 +1,4 @@
-"""The database: engine, sessions, and a schema that is always up to date."""
+"""Open the database: engine, sessions, and migration of the schema to the current version."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tarantula.core.errors import TarantulaError
 from tarantula.migrations import migrate
 
 LOCK_TIMEOUT_SECONDS = 30.0
-"""Seconds to wait for a lock, or for a server to answer."""
+"""How long to wait for a lock, or for a server to accept the connection."""
 
 SQLITE_PRIMARY_CODE_MASK = 0xFF
-"""The part of an SQLite error code that is not its extension."""
+"""Bits of an SQLite error code without its extension."""
 
 
 class Database:
-    """An open database, whose schema is that of this program."""
+    """An open database with the current schema."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -41,34 +41,34 @@ class Database:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """Give a session that is committed at the end, or undone if anything goes wrong."""
+        """Open a session for writing; commit at the end, roll back on an exception."""
         with translate_errors(self.engine.url), self._write.begin() as session:
             yield session
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """Give a session that keeps nobody from writing, however long it lasts."""
+        """Open a session for reading, which never blocks writers."""
         with translate_errors(self.engine.url), self._read() as session:
             yield session
 
     @contextmanager
-    def looking(self) -> Iterator[Connection]:
-        """Give a connection for a quick look; it keeps nobody from writing either."""
+    def read_connection(self) -> Iterator[Connection]:
+        """Open a connection for a short query, which does not block writers either."""
         with translate_errors(self.engine.url), self._reading.connect() as connection:
             yield connection
 
-    def watching(self) -> Connection:
-        """Return a connection without transactions, to be closed: each look shows what is committed by then."""
+    def autocommit_connection(self) -> Connection:
+        """Return a connection without transactions: each query sees what is committed by then. The caller closes it."""
         with translate_errors(self.engine.url):
             return self.engine.execution_options(isolation_level="AUTOCOMMIT", sqlite_begin="").connect()
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         self.engine.dispose()
 
 
 def open_database(config: Config | None = None) -> Database:
-    """Open the installation's database; a new one is made, an older one brought up to date."""
+    """Open the installation's database; create it if it is missing, and migrate an older schema."""
     config = config or Config()
     url = _database_url(config)
     engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
@@ -93,7 +93,7 @@ def _database_url(config: Config) -> URL:
     if url.get_backend_name() == "sqlite" and url.database:
         return url.set(drivername="sqlite+pysqlite")
     raise TarantulaError(
-        "TARANTULA_DATABASE_URL does not name a database that can be used here. "
+        "TARANTULA_DATABASE_URL is not the URL of a supported database. "
         "Write it as postgresql://user:password@host/name or sqlite:////path/to/file."
     )
 
@@ -101,7 +101,7 @@ def _database_url(config: Config) -> URL:
 def _postgresql(url: URL) -> Engine:
     return create_engine(
         url,
-        # Updates of many rows travel together.
+        # Updates of many rows are sent in batches.
         executemany_mode="values_plus_batch",
         connect_args={"connect_timeout": int(LOCK_TIMEOUT_SECONDS), "application_name": "tarantula"},
     )
@@ -122,21 +122,21 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Switch a new file over; SQLite does not wait for others who are doing the same, so we do."""
-    give_up = monotonic() + LOCK_TIMEOUT_SECONDS
+    """Switch a file to WAL mode; retry while another process does the same, because SQLite's timeout does not apply."""
+    deadline = monotonic() + LOCK_TIMEOUT_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & SQLITE_PRIMARY_CODE_MASK != sqlite3.SQLITE_BUSY or monotonic() > give_up:
+            if error.sqlite_errorcode & SQLITE_PRIMARY_CODE_MASK != sqlite3.SQLITE_BUSY or monotonic() > deadline:
                 raise
             sleep(0.01)
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A transaction that reads first and then wants to write fails at once, without waiting, when another
-    # has written in between (SQLITE_BUSY_SNAPSHOT): so those that may write take their turn at the start.
+    # A transaction that reads first and writes later fails at once (SQLITE_BUSY_SNAPSHOT) if another one has written in
+    # between. Transactions that may write therefore take the write lock when they begin.
     mode = connection.get_execution_options().get("sqlite_begin", "IMMEDIATE")
     if mode:
         connection.exec_driver_sql(f"BEGIN {mode}")

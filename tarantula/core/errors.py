@@ -1,4 +1,4 @@
-"""What a person can do wrong, and what can go wrong around them."""
+"""Base exceptions. Their message is shown to the user as it is: what was wrong, and what to do."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Mapping
 
 
 class TarantulaError(Exception):
-    """A sentence that says what was wrong and what to do.
+    """An error with a message for the user.
 
-    The commands print it and leave with exit code 2; nothing else is shown. A form shows it where it belongs, as far as
-    *fields* says which sentence is about which of them: ``interval``, ``fields.0.unit``.
+    Commands print the message and exit with code 2. Forms show each message in *fields* at its input; the keys are
+    paths such as ``interval`` or ``fields.0.unit``.
     """
 
-    def __init__(self, *sentence: object, fields: Mapping[str, str] | None = None) -> None:
-        super().__init__(*sentence)
+    def __init__(self, *message: object, fields: Mapping[str, str] | None = None) -> None:
+        super().__init__(*message)
         self.fields = dict(fields or {})
 
 
 class NotFoundError(TarantulaError):
-    """What was asked for does not exist."""
+    """The requested object does not exist."""
 
 
 class ConflictError(TarantulaError):
-    """It cannot be done as things are: a name is taken, an item is in another state."""
+    """The current state forbids the action: a name is taken, an item is in another state."""
 
 
 class UnusableError(TarantulaError):
-    """What is needed cannot be used as it is: somebody must mend it first."""
+    """Something that the action needs cannot be used until it is repaired."""
 
 
 class DatabaseUnavailableError(TarantulaError):

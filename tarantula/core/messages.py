@@ -1,4 +1,4 @@
-"""Sentences that several stages say in the same words."""
+"""Error messages: validation errors as sentences, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -14,40 +14,44 @@ if TYPE_CHECKING:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return `` Did you mean fcul?``, or nothing if no known name is near."""
+    """Return a suggestion such as `` Did you mean fcul?``, or an empty string if no known name is similar."""
     near = get_close_matches(name, known, n=3)
     return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
 def validation_messages(error: ValidationError, fields: Iterable[str]) -> list[str]:
-    """Return what is wrong, one sentence a field."""
+    """Return one sentence per problem; *fields* are the known names, for suggestions."""
     return detail_messages(error.errors(include_url=False), fields)
 
 
 def detail_messages(errors: Iterable[ErrorDetails], fields: Iterable[str]) -> list[str]:
-    """Return what is wrong, one sentence each."""
+    """Return one sentence per problem in pydantic's details of an error."""
     known = tuple(fields)
-    return list(dict.fromkeys(_of_field(details, known) for details in errors))
+    return list(dict.fromkeys(_message(details, known) for details in errors))
 
 
 def messages_by_field(error: ValidationError, fields: Iterable[str]) -> dict[str, str]:
-    """Return the first thing that is wrong with each field; under no name, what is wrong with all of them together."""
-    known, complaints = tuple(fields), dict[str, str]()
+    """Return the first message of each field; problems of the whole model are under the empty string."""
+    known, messages = tuple(fields), dict[str, str]()
     for details in error.errors(include_url=False):
-        complaints.setdefault(str(details["loc"][0]) if details["loc"] else "", _of_field(details, known))
-    return complaints
+        messages.setdefault(str(details["loc"][0]) if details["loc"] else "", _message(details, known))
+    return messages
 
 
 def validation_error(error: ValidationError, fields: Iterable[str]) -> TarantulaError:
-    """Return the error that says what is wrong, one sentence a field, and in which of them it is."""
-    known, places = tuple(fields), dict[str, str]()
+    """Return a `TarantulaError` with one line per problem, and the messages by path of the field."""
+    known, by_path = tuple(fields), dict[str, str]()
     for details in error.errors(include_url=False):
-        places.setdefault(".".join(str(part) for part in details["loc"]), _of_field(details, known))
-    return TarantulaError("\n".join(validation_messages(error, known)), fields=places)
+        by_path.setdefault(_path(details), _message(details, known))
+    return TarantulaError("\n".join(validation_messages(error, known)), fields=by_path)
 
 
-def _of_field(details: ErrorDetails, known: tuple[str, ...]) -> str:
-    field = ".".join(str(part) for part in details["loc"])
+def _path(details: ErrorDetails) -> str:
+    return ".".join(str(part) for part in details["loc"])
+
+
+def _message(details: ErrorDetails, known: tuple[str, ...]) -> str:
+    field = _path(details)
     if details["type"] == "value_error":
         return str(details["ctx"]["error"])
     if details["type"] == "json_invalid":
@@ -56,5 +60,5 @@ def _of_field(details: ErrorDetails, known: tuple[str, ...]) -> str:
         return f"The field {field} is missing."
     if details["type"] == "extra_forbidden":
         return f"There is no field {field}.{did_you_mean(field, known)}"
-    complaint = details["msg"][:1].lower() + details["msg"][1:]
-    return f"The field {field} cannot be {str(details['input'])[:80]!r}: {complaint}."
+    problem = details["msg"][:1].lower() + details["msg"][1:]
+    return f"The field {field} cannot be {str(details['input'])[:80]!r}: {problem}."

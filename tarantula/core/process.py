@@ -10,9 +10,12 @@ from logging import Logger
 
 from tarantula.core.errors import TarantulaError
 
+GC_THRESHOLDS = (20_000, 10, 5)
+"""Allocations before a collection of each generation; Python's default starts with 700."""
+
 
 def log_to_stdout() -> None:
-    """Print a line for everything that this process does."""
+    """Log to standard output, one line per message, from level INFO."""
     logging.basicConfig(
         stream=sys.stdout, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S", level=logging.INFO
     )
@@ -20,37 +23,33 @@ def log_to_stdout() -> None:
         logging.getLogger(name).setLevel(logging.ERROR)
 
 
-GC_THRESHOLDS = (20_000, 10, 5)
-"""How much is made before they are looked for."""
-
-
 def collect_and_freeze() -> None:
-    """Look for garbage only in what comes from now on, and not after every few objects."""
+    """Collect garbage once, then exclude all present objects from later collections and make these rarer."""
     gc.collect()
     freeze_and_relax_gc()
 
 
 def freeze_and_relax_gc() -> None:
-    """Do so without looking for garbage in what there is, which takes a moment."""
+    """Exclude all present objects from garbage collection and make collections rarer, without collecting now."""
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
 
 
 class PeriodicJob:
-    """Does something, and goes on when it could not be done: the next round comes soon. The same is said once."""
+    """Run a job; log an error once and keep going, so that the scheduler retries on its next tick."""
 
     def __init__(self, job: Callable[[], None], logger: Logger) -> None:
         self._job = job
         self._logger = logger
-        self._complaint = ""
+        self._last_error = ""
 
     def __call__(self) -> None:
         try:
             self._job()
-            self._complaint = ""
+            self._last_error = ""
         except TarantulaError as error:
-            if str(error) != self._complaint:
+            if str(error) != self._last_error:
                 self._logger.error("%s", error)
-            self._complaint = str(error)
+            self._last_error = str(error)
         except Exception:
             self._logger.exception("This is a bug of Tarântula.")

@@ -1,4 +1,4 @@
-"""Ports of this machine, for whatever serves."""
+"""Listening sockets of the web server, the gateway and the barrels."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ def is_loopback(host: str) -> bool:
 
 
 def open_listener(host: str, port: int, option: str = "--port") -> socket.socket:
-    """Take a port, or say why it cannot be had, and with which option to choose another; 0 is any that is free."""
+    """Return a socket that listens on a port; 0 is any free one. *option* is the command's option for another port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    taken = socket.socket(family, socket.SOCK_STREAM)
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        taken.bind((host, port))
-        # Whoever comes before the application is ready waits.
-        taken.listen()
+        listener.bind((host, port))
+        # Connections that arrive before the application is ready wait in the backlog.
+        listener.listen()
     except (OSError, OverflowError) as error:
-        taken.close()
-        words = getattr(error, "strerror", None) or str(error)
+        listener.close()
+        reason = getattr(error, "strerror", None) or str(error)
         raise TarantulaError(
-            f"Port {port} of {host} cannot be used ({words}). Choose another with {option}."
+            f"Port {port} of {host} cannot be used ({reason}). Choose another with {option}."
         ) from error
-    return taken
+    return listener
 
 
-def listener_url(host: str, taken: socket.socket) -> str:
-    """Return the address of what listens on a port of a host."""
+def listener_url(host: str, listener: socket.socket) -> str:
+    """Return the http URL of a listening socket."""
     shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{taken.getsockname()[1]}"
+    return f"http://{shown}:{listener.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""The states of documents and items, and the legal moves between those of an item."""
+"""States of documents and items, and the allowed transitions of an item."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tarantula.core.errors import ConflictError
 
 
 class DocumentState(IntEnum):
-    """Zero and below are Tarântula's own, as in 2001; what is above is an HTTP code."""
+    """States of zero and below are Tarântula's own, the same as in 2001; states above zero are HTTP status codes."""
 
     COLLECTING = 0
     INVALID_RESPONSE = -1
@@ -26,10 +26,10 @@ class DocumentState(IntEnum):
 
 
 COLLECTED_STATES = range(200, 300)
-"""The states of what a server gave."""
+"""States of successfully collected documents."""
 
 UNREACHED_STATES = frozenset({DocumentState.TIMEOUT, DocumentState.SYSTEM_ERROR})
-"""The states that say nothing of the document, only of the way to it."""
+"""States that describe a failed connection, and not the document."""
 
 STATE_MEANINGS: dict[int, str] = {
     DocumentState.COLLECTING: "being collected",
@@ -48,7 +48,7 @@ STATE_MEANINGS: dict[int, str] = {
 
 
 def state_meaning(state: int) -> str:
-    """What a document's state says, in words."""
+    """Return the meaning of a document state in English."""
     if state in STATE_MEANINGS:
         return STATE_MEANINGS[state]
     try:
@@ -58,12 +58,12 @@ def state_meaning(state: int) -> str:
 
 
 def is_final(state: int) -> bool:
-    """Whether a document in this state is done with."""
+    """Whether a document in this state will not change any more."""
     return state not in (DocumentState.WAITING, DocumentState.COLLECTING)
 
 
 class ItemState(StrEnum):
-    """Where an item is in its life."""
+    """Stage of an item's life."""
 
     WAITING = "waiting"
     COLLECTING = "collecting"
@@ -73,7 +73,7 @@ class ItemState(StrEnum):
 
 
 class Validation(StrEnum):
-    """What a librarian made of an item."""
+    """Decision of a librarian about an item."""
 
     PENDING = "pending"
     VALID = "valid"
@@ -89,16 +89,16 @@ ITEM_TRANSITIONS: dict[ItemState, frozenset[ItemState]] = {
 }
 
 ACTIVE_ITEM_STATES = frozenset({ItemState.WAITING, ItemState.COLLECTING, ItemState.CONVERTING})
-"""The states in which something is still to be done, by whoever comes."""
+"""States in which a process works on the item or will do so."""
 
 EXTENSIBLE_ITEM_STATES = frozenset({ItemState.WAITING, ItemState.COLLECTING, ItemState.INTERRUPTED})
-"""The states in which a deadline means something."""
+"""States in which the deadline can be extended."""
 
 REMOVABLE_ITEM_STATES = frozenset({ItemState.INTERRUPTED, ItemState.ARCHIVED})
-"""The states in which nobody is at work on an item."""
+"""States in which no process works on the item."""
 
 
 def check_transition(urn: str, old: ItemState, new: ItemState) -> None:
-    """Refuse a move that is not in the table."""
+    """Raise `ConflictError` if an item may not change from *old* to *new*."""
     if new not in ITEM_TRANSITIONS[old]:
         raise ConflictError(f"Item {urn} is {old} and cannot become {new}.")

@@ -11,57 +11,23 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from tarantula.core.messages import did_you_mean
 
-LOCALTIME_FILE = Path("/etc/localtime")
-
-
-def parse_zone(value: object) -> str:
-    """Read the name of a time zone, as Europe/Lisbon; nothing means the installation's."""
-    name = str(value or "").strip()
-    if name and _named(name) is None:
-        near = did_you_mean(name, available_timezones()) or " Write it as Europe/Lisbon."
-        raise ValueError(f"{name[:40]!r} is not a time zone.{near}")
-    return name
-
-
-def zone_named(name: str) -> tzinfo:
-    """Return the zone of that name; without one, the installation's, or that of this machine."""
-    return _named(name or os.environ.get("TARANTULA_TIMEZONE", "")) or local_zone()
-
-
-def local_zone() -> tzinfo:
-    """Return the zone of this machine: by TZ if it names one, by its settings, or UTC."""
-    if zone := _named(os.environ.get("TZ", "").lstrip(":")):
-        return zone
-    try:
-        with LOCALTIME_FILE.open("rb") as rules:
-            return ZoneInfo.from_file(rules, key="localtime")
-    except (OSError, ValueError):
-        return UTC
-
-
-def _named(name: str) -> ZoneInfo | None:
-    try:
-        return ZoneInfo(name) if name else None
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None
-
-
 PERIODS = ("once", "hourly", "daily", "weekly", "monthly", "yearly")
 CRON_FIELDS = 5
 ALLOWED_YEARS = range(1990, 3000)
 
 SECONDS_PER_UNIT = {"w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1, "": 1}
 LONGEST_DURATION = timedelta(days=36_500)
+LOCALTIME_FILE = Path("/etc/localtime")
 
 _DURATION = re.compile(r"(?:\d{1,12}[wdhms])+|\d{1,12}", re.IGNORECASE | re.ASCII)
 _PART = re.compile(r"(\d+)([wdhms]?)", re.IGNORECASE | re.ASCII)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_SOME_WEEKDAYS = re.compile(r"(?:\*|([0-7])(?:-([0-7]))?)(?:/([1-7]))?")
+_WEEKDAY_RANGE = re.compile(r"(?:\*|([0-7])(?:-([0-7]))?)(?:/([1-7]))?")
 
 
 def parse_duration(value: object) -> int | None:
-    """Read ``10d``, ``3h``, ``1h30m`` or a number of seconds; nothing means no limit."""
+    """Return the seconds of a duration such as ``10d``, ``3h``, ``1h30m`` or ``90``; ``None`` for an empty value."""
     text = str(value).strip() if value is not None else ""
     if not text:
         return None
@@ -74,7 +40,7 @@ def parse_duration(value: object) -> int | None:
 
 
 def format_duration(seconds: int) -> str:
-    """Write seconds as `parse_duration` reads them: ``10d``, ``1h30m``."""
+    """Format seconds as `parse_duration` reads them: ``10d``, ``1h30m``."""
     parts = []
     for unit in "dhms":
         number, seconds = divmod(seconds, SECONDS_PER_UNIT[unit])
@@ -84,7 +50,7 @@ def format_duration(seconds: int) -> str:
 
 
 def parse_moment(value: object, zone: tzinfo | None = None) -> datetime | None:
-    """Read ``2026-06-12 22:00``, with an offset of its own or in a zone, this machine's unless told."""
+    """Parse ``2026-06-12 22:00``, in *zone* (by default this machine's) unless it has an offset; ``None`` if empty."""
     if value is None or value == "":
         return None
     moment = value if isinstance(value, date) else _read_moment(str(value).strip())
@@ -92,12 +58,12 @@ def parse_moment(value: object, zone: tzinfo | None = None) -> datetime | None:
         moment = datetime.combine(moment, time())
     if moment.year not in ALLOWED_YEARS:
         raise ValueError(f"The year {moment.year} is too far away.")
-    # Written and read again, a moment keeps its offset from UTC and not its zone's rules: so from the start.
+    # A stored value keeps its offset from UTC, not the rules of its zone; the same here, so that both are equal.
     return datetime.fromisoformat((moment if moment.tzinfo else _local(moment, zone)).isoformat())
 
 
 def parse_period(value: object) -> str:
-    """Read one of the named periods, or a cron line of five fields."""
+    """Return a valid period: one of the named ones, or a cron line of five fields."""
     text = " ".join(str(value).split())
     if text.lower() in PERIODS:
         return text.lower()
@@ -113,7 +79,7 @@ def parse_period(value: object) -> str:
 
 
 def cron_trigger(line: str, zone: tzinfo) -> Any:
-    """Return APScheduler's trigger for a cron line, in which 0 and 7 are Sunday as cron has it."""
+    """Return APScheduler's trigger for a cron line, in which 0 and 7 are Sunday as in cron."""
     from apscheduler.triggers.cron import CronTrigger
 
     *others, weekdays = line.split()
@@ -122,14 +88,14 @@ def cron_trigger(line: str, zone: tzinfo) -> Any:
 
 
 def _named_weekdays(part: str) -> str:
-    """Write days of the week by their names: cron counts them from Sunday, APScheduler from Monday."""
+    """Replace numbers of weekdays by names: cron counts from Sunday, APScheduler from Monday."""
     for number, name in enumerate(_WEEKDAYS):
         part = part.replace(name, str(number))
-    found = _SOME_WEEKDAYS.fullmatch(part)
-    if found is None:
+    match = _WEEKDAY_RANGE.fullmatch(part)
+    if match is None:
         return part
-    first, last = int(found[1] or 0), int(found[2] or found[1] or 6)
-    days = range(first, last + 1 if last >= first else last + 8, int(found[3] or 1))
+    first, last = int(match[1] or 0), int(match[2] or match[1] or 6)
+    days = range(first, last + 1 if last >= first else last + 8, int(match[3] or 1))
     return ",".join(_WEEKDAYS[day % 7] for day in days)
 
 
@@ -152,3 +118,35 @@ def _local(moment: datetime, zone: tzinfo | None) -> datetime:
     if aware.astimezone(UTC).astimezone(aware.tzinfo).replace(tzinfo=None, fold=0) != moment.replace(fold=0):
         raise ValueError(f"There is no {moment:%Y-%m-%d %H:%M} here: the clocks skip that hour.")
     return aware
+
+
+def parse_zone(value: object) -> str:
+    """Return a valid name of a time zone, such as Europe/Lisbon; an empty string means the installation's."""
+    name = str(value or "").strip()
+    if name and _zone(name) is None:
+        near = did_you_mean(name, available_timezones()) or " Write it as Europe/Lisbon."
+        raise ValueError(f"{name[:40]!r} is not a time zone.{near}")
+    return name
+
+
+def zone_named(name: str) -> tzinfo:
+    """Return a zone by name; without a name the installation's, or else this machine's."""
+    return _zone(name or os.environ.get("TARANTULA_TIMEZONE", "")) or local_zone()
+
+
+def local_zone() -> tzinfo:
+    """Return this machine's zone: from TZ, from /etc/localtime, or UTC."""
+    if zone := _zone(os.environ.get("TZ", "").lstrip(":")):
+        return zone
+    try:
+        with LOCALTIME_FILE.open("rb") as rules:
+            return ZoneInfo.from_file(rules, key="localtime")
+    except (OSError, ValueError):
+        return UTC
+
+
+def _zone(name: str) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None

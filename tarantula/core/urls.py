@@ -1,8 +1,7 @@
-"""What an address is: its canonical form, its server, its key.
+"""URLs in their canonical form.
 
-A canonical URL is what a browser would ask for (the WHATWG serialization), without the
-fragment. Everything after this module may therefore take URLs apart with plain string
-operations, and compare them with ``==``.
+``canonical``, ``resolve`` and ``redirect_target`` return the URL that a browser would request, without the fragment.
+All other code may therefore split URLs with plain string operations, and compare them with ``==``.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
 def canonical(url: str) -> str | None:
-    """Return the canonical form of an absolute URL, or ``None`` if a browser could not read it."""
+    """Return the canonical form of an absolute URL, or ``None`` if a browser could not parse it."""
     try:
         return normalize_url(url).partition("#")[0]
     except ValueError:
@@ -27,7 +26,7 @@ def canonical(url: str) -> str | None:
 
 @lru_cache(maxsize=65536)
 def resolve(base: str, reference: str) -> str | None:
-    """Return the canonical URL that *reference* means on a page at *base*, or ``None``."""
+    """Return the canonical URL of a *reference* on the page at *base*, or ``None`` if a browser could not parse it."""
     try:
         return join_url(base, reference).partition("#")[0]
     except ValueError:
@@ -35,12 +34,12 @@ def resolve(base: str, reference: str) -> str | None:
 
 
 def redirect_target(base: str, location: bytes) -> str | None:
-    """Return the canonical URL that a Location header means, or ``None``; browsers escape its odd bytes as they are."""
+    """Return the canonical URL of a Location header, or ``None``; like browsers, percent-encode its non-ASCII bytes."""
     return resolve(base, _NOT_ASCII.sub(lambda byte: b"%%%02X" % byte[0][0], location).decode("ascii"))
 
 
 def is_web(url: str) -> bool:
-    """Whether a canonical URL is one that a collector can ask for."""
+    """Whether a canonical URL is http or https."""
     return url.startswith(SCHEMES)
 
 
@@ -50,12 +49,12 @@ def server_of(url: str) -> str:
 
 
 def origin_of(url: str) -> str:
-    """Return the origin of a canonical http(s) URL: what is told to one is told to no other."""
+    """Return the origin of a canonical http(s) URL: scheme and server."""
     return f"{url.partition(':')[0]}://{server_of(url)}"
 
 
 def host_of(server: str) -> str:
-    """Return a server's host name or address without the port and without IPv6 brackets."""
+    """Return a server's host name or address, without the port and without IPv6 brackets."""
     if server.startswith("["):
         return server[1 : server.index("]")]
     return server.partition(":")[0]
@@ -67,10 +66,10 @@ def path_of(url: str) -> str:
 
 
 def path_depth(url: str) -> int:
-    """Return how far a canonical http(s) URL lies from its server's root: the slashes of its path but a last one."""
+    """Return the depth of a canonical http(s) URL below its server's root: the slashes of its path but a final one."""
     return path_of(url).rstrip("/").count("/")
 
 
 def key_of(url: str) -> bytes:
-    """Return the 16 bytes by which a canonical URL is known within an item."""
+    """Return the 16-byte key of a canonical URL in the table of documents."""
     return blake2b(url.encode(), digest_size=16).digest()

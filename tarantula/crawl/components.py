@@ -7,7 +7,7 @@ from inspect import isasyncgenfunction
 from typing import Any
 
 from tarantula.core.errors import TarantulaError
-from tarantula.core.import_paths import load_object
+from tarantula.core.registry import load_object
 from tarantula.publications.fields import COMPONENT_SETTINGS
 
 

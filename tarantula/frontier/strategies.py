@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol
 from typing_extensions import TypeVar
 
 from tarantula.core.errors import TarantulaError
-from tarantula.core.import_paths import load_object
+from tarantula.core.registry import load_object
 from tarantula.frontier.queues import ServerQueue
 
 SPARE_PLACES = 16

@@ -1,4 +1,4 @@
-"""The schema's history, and how a database is brought to its present."""
+"""Versions of the database schema, and migration to the current one."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from tarantula.core.database_errors import display_name
 from tarantula.core.errors import TarantulaError
-from tarantula.models import Base
 
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
-"""Every version of the schema, oldest first: known here so that an up-to-date database costs one select."""
+"""All versions of the schema, oldest first, listed here so that checking a current database costs one query."""
 
 HEAD = REVISIONS[-1]
 
+FIRST_TABLES = frozenset({"document", "document_type", "item", "link", "profile", "publication", "server"})
+"""Tables of the first version; a database that has one of them without a version belongs to another program."""
+
 LOCK = 0x7461726E
-"""What PostgreSQL calls the turn of whoever migrates."""
+"""Key of the advisory lock that a process holds on PostgreSQL while it migrates."""
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the schema up to date; only one process at a time does, and it is done whole or not at all."""
+    """Migrate the schema to the current version, in one transaction and one process at a time."""
     if _version(engine) == HEAD:
         return
     with engine.begin() as connection:
@@ -45,7 +47,7 @@ def _version(engine: Engine) -> str | None:
 def _usable_version(connection: Connection) -> str | None:
     tables = set(inspect(connection).get_table_names())
     version = _stored_version(connection) if "alembic_version" in tables else None
-    if version is None and tables & Base.metadata.tables.keys():
+    if version is None and tables & FIRST_TABLES:
         raise TarantulaError(
             f"The database {display_name(connection.engine.url)} belongs to another program: it has tables of the same "
             "names as ours. Name another with TARANTULA_DATABASE_URL."

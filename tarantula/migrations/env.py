@@ -1,10 +1,13 @@
-"""Run by Alembic: migrates within the transaction that it was given."""
+"""Run by Alembic: migrate within the transaction of the caller.
+
+The metadata gives the naming convention of constraints; migrations list the tables themselves.
+"""
 
 from __future__ import annotations
 
 from alembic import context
 
-from tarantula.models import Base
+from tarantula.core.columns import Base
 
 context.configure(
     connection=context.config.attributes["connection"], target_metadata=Base.metadata, render_as_batch=True

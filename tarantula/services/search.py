@@ -84,7 +84,7 @@ def index_warnings(context: ServiceContext) -> list[str]:
     if context.installation.gateway:
         return []
     try:
-        with open_index(context) as index, context.database.looking() as connection:
+        with open_index(context) as index, context.database.read_connection() as connection:
             if last_visible_id(connection) > index.place and not index.is_kept:
                 raise ConflictError(
                     "What was collected lately is not in the index yet, and nobody brings it up to date. "

@@ -89,7 +89,7 @@ def test_a_home_that_may_not_be_written(config: Config) -> None:
     [
         ("postgresql://me:secret@127.0.0.1:1/tarantula", "cannot be reached"),
         ("sqlite:////nowhere/at/all.sqlite", "is not there and cannot be made"),
-        ("oracle://x", "does not name a database"),
+        ("oracle://x", "is not the URL of a supported database"),
     ],
 )
 def test_a_database_that_is_not_there(

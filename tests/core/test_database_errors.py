@@ -30,12 +30,12 @@ def refusal(url: str) -> str:
 
 @pytest.mark.parametrize("url", ["mysql://host/name", "nonsense", "sqlite://", "postgresql:/x", "http://x/", "://"])
 def test_a_url_that_names_no_database(url: str) -> None:
-    assert "TARANTULA_DATABASE_URL does not name a database that can be used here" in refusal(url)
+    assert "TARANTULA_DATABASE_URL is not the URL of a supported database" in refusal(url)
 
 
 def test_a_directory_that_is_not_there(config: Config) -> None:
     assert refusal(f"sqlite:///{config.home}/nowhere/x.sqlite").startswith(
-        f"The database {config.home}/nowhere/x.sqlite is not there and cannot be made."
+        f"The database {config.home}/nowhere/x.sqlite cannot be opened or created."
     )
 
 
@@ -59,7 +59,7 @@ def test_a_read_only_sqlite(config: Config) -> None:
     url = f"sqlite:///file:{config.home}/tarantula.sqlite?mode=ro&uri=true"
     with (
         open_database(Config(database_url=url)) as database,
-        pytest.raises(TarantulaError, match="it is read-only"),
+        pytest.raises(TarantulaError, match="is read-only"),
         database.session() as session,
     ):
         session.add(Server(name="www.fc.ul.pt"))
@@ -67,7 +67,7 @@ def test_a_read_only_sqlite(config: Config) -> None:
 
 def test_a_read_only_postgresql(postgresql_database: Database) -> None:
     statement = "SET TRANSACTION READ ONLY; INSERT INTO server (name) VALUES ('www.fc.ul.pt')"
-    with pytest.raises(TarantulaError, match="it is read-only"), postgresql_database.session() as session:
+    with pytest.raises(TarantulaError, match="is read-only"), postgresql_database.session() as session:
         session.execute(text(statement))
 
 
@@ -88,7 +88,7 @@ def test_a_full_sqlite_keeps_what_was_stored(config: Config) -> None:
         event.listen(
             database.engine, "begin", lambda connection: connection.exec_driver_sql("PRAGMA max_page_count = 1")
         )
-        with pytest.raises(TarantulaError, match="There is no room left for the"), database.session() as session:
+        with pytest.raises(TarantulaError, match="There is no space left for the"), database.session() as session:
             session.add_all(Server(name="x" * 200 + str(number)) for number in range(10_000))
     with open_database(config) as database, database.reading() as session:
         assert session.scalars(select(Server.name)).all() == ["kept"]
@@ -112,10 +112,10 @@ def test_a_disk_that_fills_while_the_database_is_made(config: Config) -> None:
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [
-        ("53100", "There is no room left for the database"),
+        ("53100", "There is no space left for the database"),
         ("42501", "may not do this: so it is"),
         ("55P03", "is locked by another program"),
-        ("53300", "has no connection left to give"),
+        ("53300", "has no free connection"),
     ],
 )
 def test_what_postgresql_complains_of(postgresql_database: Database, code: str, sentence: str) -> None:
@@ -137,12 +137,12 @@ def test_a_fault_of_ours_is_not_hidden(postgresql_database: Database) -> None:
 def test_a_server_that_is_not_there() -> None:
     assert refusal("postgresql://me:secret@127.0.0.1:1/tarantula") == (
         "The database postgresql://me:***@127.0.0.1:1/tarantula cannot be reached. "
-        "Is its server up, and the address right?"
+        "Check that its server is running, and its address."
     )
 
 
 def test_a_host_that_does_not_resolve() -> None:
-    assert "The server of the database postgresql://nowhere.invalid/tarantula is not known" in refusal(
+    assert "The server of the database postgresql://nowhere.invalid/tarantula is unknown" in refusal(
         "postgresql://nowhere.invalid/tarantula"
     )
 

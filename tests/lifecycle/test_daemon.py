@@ -87,7 +87,7 @@ def test_what_is_due_is_collected_though_its_collector_and_the_daemon_are_killed
 def test_it_ends_with_a_sentence_when_it_cannot_begin(config: Config) -> None:
     code, out, err = run(*DAEMON, TARANTULA_DATABASE_URL="mysql://nobody")
     assert (code, out) == (2, "")
-    assert err.startswith("TARANTULA_DATABASE_URL does not name a database that can be used here.")
+    assert err.startswith("TARANTULA_DATABASE_URL is not the URL of a supported database.")
     code, out, err = run(*DAEMON, TARANTULA_TIMEZONE="Europe/Lisboa")
     assert (code, out) == (2, "")
     assert err.startswith("TARANTULA_TIMEZONE: 'Europe/Lisboa' is not a time zone. Did you mean Europe/Lisbon")

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from tarantula.archive.quality.validation import ItemDecision, decide_item
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.core.import_paths import load_object
+from tarantula.core.registry import load_object
 from tarantula.core.states import Validation
 from tarantula.publications.fields import split_words
 

@@ -120,7 +120,7 @@ class BarrelDirectory:
         """Look; in the one thread that has the connection, which stays until something is wrong with it."""
         try:
             with translate_errors(self._database.engine.url):
-                self._connection = self._connection or self._database.watching()
+                self._connection = self._connection or self._database.autocommit_connection()
                 return LiveBarrels(self._signs.living(self._connection))
         except BaseException:
             self._let_go()
