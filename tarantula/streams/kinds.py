@@ -6,28 +6,28 @@ from enum import StrEnum
 
 
 class ValueKind(StrEnum):
-    """What a value is."""
+    """Kind of a value."""
 
     INTEGER = "integer"
     DECIMAL = "decimal"
     PERCENTAGE = "percentage"
     MONEY = "money"
     QUANTITY = "quantity"
-    """A number with a unit of measure."""
+    """Number with a unit of measure."""
     MOMENT = "moment"
-    """A date, a time, or both."""
+    """Date, time of day, or both."""
     DURATION = "duration"
     URL = "url"
     TEXT = "text"
 
     @property
     def is_number(self) -> bool:
-        """Whether values can be added, compared and drawn."""
+        """Whether values can be added, compared and charted."""
         return self not in (ValueKind.URL, ValueKind.TEXT)
 
 
 class Aggregation(StrEnum):
-    """Which value stands for all those of a minute, an hour, a day."""
+    """How many values of a minute, hour or day become one."""
 
     AVERAGE = "average"
     SUM = "sum"
@@ -40,7 +40,7 @@ class Aggregation(StrEnum):
 
 
 def default_aggregation(kind: ValueKind) -> Aggregation:
-    """Return how values are summed up unless somebody says otherwise."""
+    """Return the aggregation of a kind unless the field sets one."""
     if kind in (ValueKind.MOMENT, ValueKind.URL, ValueKind.TEXT):
         return Aggregation.LAST
     return Aggregation.AVERAGE

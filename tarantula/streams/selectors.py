@@ -16,14 +16,14 @@ _SMALL = parse("<p>1</p>")
 
 
 class SmartString(Protocol):
-    """A text that knows the element it is from."""
+    """A string that knows its element, as lxml returns."""
 
     def getparent(self) -> Element:
-        """Return that element."""
+        """Return the element that contains the text."""
 
 
 def check_css(selector: str) -> str:
-    """Return a CSS selector, or say what is wrong with it."""
+    """Return a valid CSS selector; raise `ValueError` if it is not one."""
     if selector:
         _check_length(selector)
         try:
@@ -34,7 +34,7 @@ def check_css(selector: str) -> str:
 
 
 def check_xpath(expression: str) -> str:
-    """Return an XPath expression, or say what is wrong with it."""
+    """Return a valid XPath expression; raise `ValueError` if it is not one."""
     if expression:
         _check_length(expression)
         if "re:" in expression:
@@ -48,17 +48,17 @@ def check_xpath(expression: str) -> str:
 
 @lru_cache(maxsize=4096)
 def compiled_xpath(expression: str) -> XPath:
-    """Return an XPath expression ready for use."""
+    """Return a compiled XPath expression."""
     return XPath(expression, smart_strings=True)
 
 
 def select_css(scope: Document | Element, selector: str) -> list[Element]:
-    """Return the elements that a CSS selector fits; ``:scope`` and ``.`` are the element that is looked in."""
+    """Return the elements that a CSS selector matches; ``:scope`` is *scope* itself."""
     return [scope] if selector == ":scope" and isinstance(scope, Element) else scope.select(selector)
 
 
 def select_xpath(scope: Document | Element, expression: str) -> list[Element | str]:
-    """Return what an XPath expression finds: elements, or texts."""
+    """Return the elements or texts that an XPath expression selects."""
     result = compiled_xpath(expression)(scope)
     if isinstance(result, list):
         return [one if isinstance(one, (Element, str)) else one.text for one in result]
@@ -77,20 +77,20 @@ def _reason(error: Exception) -> str:
 
 
 class ElementPlace(BaseModel):
-    """Where an element is."""
+    """Place of an element on a page."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     css: Annotated[str, AfterValidator(check_css)] = ""
-    """A CSS selector."""
+    """CSS selector."""
     xpath: Annotated[str, AfterValidator(check_xpath)] = ""
-    """Or an XPath expression."""
+    """XPath expression, in place of a CSS selector."""
     nth: int = 0
-    """Which of several that fit, counted from 1; none is chosen unless said."""
+    """Which of several matching elements, counted from 1; by default, only one may match."""
     attribute: str = ""
-    """Whose text is read in the place of the element's own."""
+    """Attribute to read in place of the text of the element."""
     regex: Annotated[str, AfterValidator(check_pattern)] = ""
-    """What of the text is wanted: its first group, or all that it matches."""
+    """Regular expression for a part of the text: its first group, or the whole match."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

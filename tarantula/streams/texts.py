@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     import regex
 
 LONGEST_TEXT = 10_000
-"""Letters of one value; what is longer is nothing that anybody follows."""
+"""Maximum number of characters of one value."""
 
 
 class TextTooLong(ValueError):
-    """A text that is too long to be a value: a sentence."""
+    """The text is too long to be a value."""
 
 
 def collapse_spaces(text: str) -> str:
-    """Return a text with single spaces, as a browser shows it, or refuse one that is too long."""
+    """Collapse whitespace as browsers do; raise `TextTooLong` if the text is too long."""
     tidied = " ".join(text[: 10 * LONGEST_TEXT].split())
     if len(tidied) > LONGEST_TEXT:
         raise TextTooLong(f"The text is longer than {LONGEST_TEXT:,} letters, and no value. Choose something smaller.")
@@ -28,22 +28,22 @@ def collapse_spaces(text: str) -> str:
 
 
 def fold_text(text: str) -> str:
-    """Return a text in small letters without accents, with single spaces."""
+    """Return a text in lower case without accents, with single spaces."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     return " ".join("".join(letter for letter in letters if not unicodedata.combining(letter)).split())
 
 
 LONGEST_PATTERN = 500
 PATTERN_TIMEOUT_SECONDS = 0.05
-"""Seconds after which a search is given up: a pattern that goes back and forth would go on for years."""
+"""Time limit of a search, against catastrophic backtracking."""
 
 
 class PatternTimeout(ValueError):
-    """A search that took too long: a sentence."""
+    """The search exceeded its time limit."""
 
 
 def check_pattern(pattern: str) -> str:
-    """Return a regular expression, or say what is wrong with it."""
+    """Return a valid regular expression; raise `ValueError` if it is not one."""
     if pattern:
         compile_pattern(pattern)
     return pattern
@@ -51,7 +51,7 @@ def check_pattern(pattern: str) -> str:
 
 @lru_cache(maxsize=4096)
 def compile_pattern(pattern: str) -> regex.Pattern[str]:
-    """Return a regular expression ready for use, or say what is wrong with it."""
+    """Return a compiled regular expression; raise `ValueError` if it is invalid."""
     import regex
 
     if len(pattern) > LONGEST_PATTERN:
@@ -63,7 +63,7 @@ def compile_pattern(pattern: str) -> regex.Pattern[str]:
 
 
 def search_pattern(pattern: str, text: str) -> tuple[int, str] | None:
-    """Return what a pattern finds and where it begins: its first group that took part, or all that it matches."""
+    """Return start and text of the first participating group, or of the whole match; None without a match."""
     try:
         found = compile_pattern(pattern).search(text, timeout=PATTERN_TIMEOUT_SECONDS)
     except TimeoutError as error:
@@ -77,7 +77,7 @@ def search_pattern(pattern: str, text: str) -> tuple[int, str] | None:
 
 
 def extract_text(raw: str, pattern: str) -> str:
-    """Return what is wanted of a text, with single spaces; nothing if it is not in it."""
+    """Return the part of a text that a pattern finds, or the whole text without one; spaces are collapsed."""
     text = collapse_spaces(raw)
     found = search_pattern(pattern, text) if pattern else (0, text)
     return found[1].strip() if found else ""

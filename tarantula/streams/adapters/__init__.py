@@ -24,12 +24,12 @@ ADAPTERS = {
     "csv": "tarantula.streams.adapters.csv.CsvAdapter",
     "ical": "tarantula.streams.adapters.ical.IcalAdapter",
 }
-"""Their classes by name: importing one imports the packages that it needs, and only those."""
+"""Import paths of the built-in adapter classes by name. Importing one imports only the packages that it needs."""
 
 
 @cache
 def adapter_named(name: str) -> Adapter:
-    """Return the adapter of that name, or say which there are."""
+    """Return the adapter of that name; raise `ValueError` listing the known names if there is none."""
     if name not in ADAPTERS:
         near = messages.did_you_mean(name, ADAPTERS)
         raise ValueError(f"There is no adapter {name[:40]!r}.{near} There are: {', '.join(ADAPTERS)}.")
@@ -39,7 +39,7 @@ def adapter_named(name: str) -> Adapter:
 
 
 def check_adapter(source: SourceConfig) -> None:
-    """Refuse options and places that the source's adapter does not understand."""
+    """Raise `ValueError` if the options or places of a source are invalid for its adapter."""
     adapter = adapter_named(source.adapter)
     try:
         adapter.Options.model_validate(source.options)

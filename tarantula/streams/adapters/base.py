@@ -13,37 +13,36 @@ if TYPE_CHECKING:
     from tarantula.streams.sources.config import SourceConfig
 
 AdapterMemory = dict[str, Any]
-"""What is remembered of a source from one reading to the next: JSON, a part for each that has something to remember."""
+"""Adapter state stored between two readings of a source, as JSON; each part of the reader has its own key."""
 ACCEPTED_TEXTS = "accepted"
-"""The part that holds, by the keys of fields, the doubtful texts that a person took for the value: where one of them
-is found, there the field is from now on."""
+"""Key of the texts that a person accepted, by field key: a field moves to the place where its text is found."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceResponse:
-    """What a server sent, or what a browser made of it."""
+    """The body that a server sent, or the page that a browser rendered."""
 
     url: str
     body: bytes
     content_type: str = ""
     at: datetime | None = None
-    """When it was asked for."""
+    """When the request was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRow:
-    """Texts that belong together, by the keys of their fields; a field that is not there has none."""
+    """Texts of one row by field key; fields that were not found are absent."""
 
     texts: dict[str, str]
     name: str = ""
-    """Which row it is, among those that a source follows: the title of a line of a table. Nothing for the only one."""
+    """Name of the row among the followed rows, such as the row title of a table; empty for a single row."""
     at: datetime | None = None
-    """When it happened, if it says so itself: an entry of a feed."""
+    """Time of the event if the row gives one, as feed entries do."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoubtfulText:
-    """A text that may not be the one that was meant: it is put aside and shown, never kept as a value."""
+    """A text that may be another value: it is put aside for review and not stored as a value."""
 
     field: str
     text: str
@@ -53,34 +52,34 @@ class DoubtfulText:
 
 @dataclass(slots=True)
 class SourceReading:
-    """What was read."""
+    """Result of reading one response."""
 
     rows: list[ReadRow] = field(default_factory=list)
     doubts: list[DoubtfulText] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
-    """Fields that are not there, with a sentence why. Missing is not zero."""
+    """Reason by key of each field that was not found. A missing value is not zero."""
     memory: AdapterMemory = field(default_factory=dict)
-    """What is to be remembered in the place of what was."""
+    """State that replaces the stored state."""
     news: bool = False
-    """Whether each row is an event of its own, with a time of its own; only those that were not there before are."""
+    """Whether each row is an event with its own time; rows seen before are omitted."""
 
 
 class Adapter(ABC):
-    """One way of reading."""
+    """Base class of adapters. The picker and alerts use only what an adapter declares here."""
 
     name: ClassVar[str]
     Options: ClassVar[type[BaseModel]]
-    """What ``SourceConfig.options`` has to be."""
+    """Model of ``SourceConfig.options``."""
     Place: ClassVar[type[BaseModel]]
-    """What the ``place`` of a field has to be."""
+    """Model of ``SourceField.place``."""
 
     def check(self, source: SourceConfig) -> None:  # noqa: B027  Most have nothing to add.
-        """Refuse, with a sentence, what options and places do not say together."""
+        """Raise `ValueError` if options and places contradict each other."""
 
     @abstractmethod
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
-        """Read what is wanted; raise `CannotRead` if it is nothing that could be read at all."""
+        """Read all fields of a source; raise `UnreadableResponse` if the response has another format."""
 
 
 class UnreadableResponse(ValueError):
-    """What came is not what this adapter reads: a sentence."""
+    """The response cannot be read by this adapter; the message gives the reason."""

@@ -20,17 +20,17 @@ from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.texts import extract_text
 
 SIMILAR_SHARE = 0.5
-"""The share of what two blocks are made of that has to be in both."""
+"""Smallest share of common paths for two blocks to be similar."""
 MOST_BLOCKS = 1000
 _DEEPEST = 4
 _MOST_PARTS = 200
 
 BlockStructure = frozenset[str]
-"""What a block is made of: the ways from it to the elements inside."""
+"""Tag paths from a block to the elements inside it."""
 
 
 def block_structure(block: Element) -> BlockStructure:
-    """Return what a block is made of, but for what is the same in every page."""
+    """Return the tag paths inside a block, up to a maximum depth and number."""
     ways = set[str]()
     waiting = [("", block, 0)]
     while waiting and len(ways) < _MOST_PARTS:
@@ -44,14 +44,14 @@ def block_structure(block: Element) -> BlockStructure:
 
 
 def are_similar(first: BlockStructure, second: BlockStructure) -> bool:
-    """Whether two blocks are made of much the same."""
+    """Whether two blocks have enough paths in common."""
     return first == second or len(first & second) >= SIMILAR_SHARE * len(first | second)
 
 
 def similar_blocks(document: Document, picked: Element) -> list[Element]:
-    """Return the picked block and those like it, in the order of the page.
+    """Return the picked block and similar ones, in page order.
 
-    They stand beside it; if none does, they stand in as many parts of the page that are like its own.
+    Similar siblings are preferred; without any, similar blocks elsewhere with the same ancestor tags and classes.
     """
     make = block_structure(picked)
     beside = [
@@ -65,7 +65,7 @@ def similar_blocks(document: Document, picked: Element) -> list[Element]:
 
 
 def blocks_with_structure(document: Document, tag: str, make: BlockStructure) -> list[Element]:
-    """Return blocks that are made as some were that are not in their place any more: the only list of such, or none."""
+    """Return the blocks with a known structure if the page has exactly one list of them, else an empty list."""
     by_parent: dict[Element, list[Element]] = {}
     for one in document.select(tag)[: 4 * MOST_BLOCKS]:
         if isinstance(one.parent, Element) and make and are_similar(block_structure(one), make):
@@ -85,31 +85,31 @@ def _chain(element: Element) -> list[tuple[str, str]]:
 
 MOST_SHAPES = 8
 USUAL_SHARE = 0.8
-"""The share of blocks that have the same words beside a field."""
+"""Smallest share of blocks with the same label for that label to be learned."""
 
 
 class BlocksOptions(BaseModel):
-    """Which blocks."""
+    """Options of the `blocks` adapter."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     block: Annotated[str, AfterValidator(check_css)] = ""
-    """A CSS selector of one of the blocks, or of all of them."""
+    """CSS selector of one block, or of all blocks."""
     key: str = ""
-    """The field that names the blocks; without one, each new block is news."""
+    """Field that names the blocks; without one, each new block is news."""
     only: tuple[str, ...] = ()
-    """The names of the blocks that are followed; all of them unless said."""
+    """Names of the blocks to follow; all by default."""
 
 
 class BlocksAdapter(Adapter):
-    """Reads the same fields in every block."""
+    """Read the same fields in every block."""
 
     name = "blocks"
     Options = BlocksOptions
     Place = ElementPlace
 
     def check(self, source: SourceConfig) -> None:
-        """Refuse blocks that nothing leads to."""
+        """Require a block selector and a selector for each field."""
         options = BlocksOptions.model_validate(source.options)
         if not options.block:
             raise ValueError("Say which block: give the options a block, as article:first-of-type.")
@@ -119,7 +119,7 @@ class BlocksAdapter(Adapter):
                 raise ValueError(f"Say where {field.key} is in its block: give its place a css (:scope is the block).")
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
-        """Read the blocks that are wanted."""
+        """Read the selected blocks."""
         options = BlocksOptions.model_validate(source.options)
         document = parse_page(answer)
         reading = SourceReading(memory=memory)
@@ -148,7 +148,7 @@ def _blocks(document: Document, selector: str, memory: AdapterMemory) -> list[El
 
 
 class _Reader:
-    """Reads blocks, and doubts a text that looks like none before, or has other words beside it."""
+    """Read blocks; put a text aside if its shape or its label differs from earlier readings."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class _Reader:
         self.known = {key: {part: list(texts) for part, texts in parts.items()} for key, parts in known.items()}
 
     def texts(self, block: Element) -> dict[str, str]:
-        """Return the texts of one block; those that are doubted are put aside."""
+        """Return the texts of one block by field key; doubtful ones go to the reading's doubts."""
         texts, doubts = dict[str, str](), dict[str, tuple[str, str]]()
         for key, place in self._places.items():
             try:
@@ -189,14 +189,14 @@ class _Reader:
         return {} if doubts and not self._key else texts
 
     def learn_words(self) -> None:
-        """Remember the words that stand beside a field in nearly every block: they say what it is."""
+        """Store the label that a field has in nearly every block."""
         for key, words in self._words.items():
             word, times = Counter(words).most_common(1)[0] if words else ("", 0)
             if word and times > 1 and times >= USUAL_SHARE * len(words) and not self.known[key]["words"]:
                 self.known[key]["words"] = [word]
 
     def _why(self, key: str, text: str, element: Element | str) -> str:
-        """Say why a text is doubted, or learn from it."""
+        """Return why a text is doubtful; if it is not, learn its shape and label and return an empty string."""
         shape, before = shape_of(text), self._before.get(key, {})
         word = _word_beside(self._sight, element) if shape != WORDS_SHAPE else ""
         if before:

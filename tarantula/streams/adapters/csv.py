@@ -33,46 +33,46 @@ def _check_charset(charset: str) -> str:
 
 
 class CsvOptions(BaseModel):
-    """How the lines are written, and which are wanted."""
+    """Options of the `csv` adapter."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     separator: Annotated[str, AfterValidator(_check_separator)] = ""
-    """The sign between two columns; told from the first lines unless said."""
+    """Separator of columns; detected from the first lines by default."""
     charset: Annotated[str, AfterValidator(_check_charset)] = ""
-    """What the server names, or UTF-8, unless said."""
+    """Character set; the one that the server declares, or UTF-8, by default."""
     titles: int = 1
-    """The line that holds the titles of the columns, counted from 1; 0 if there are none."""
+    """Line with the column titles, counted from 1; 0 if there is none."""
     rows: Literal["last", "first", "key", "news"] = "last"
-    """Which rows: the last one, the first one, all of them by their key, or each new one as news."""
+    """Rows to read: last, first, all by key, or each new one as news."""
     key: str = ""
-    """The field that names the rows, if they are followed by it."""
+    """Field that names the rows, if rows is key."""
     only: tuple[str, ...] = ()
-    """The names of the rows that are followed; all of them unless said."""
+    """Names of the rows to follow; all by default."""
 
 
 class ColumnPlace(BaseModel):
-    """Which column."""
+    """Column of a field."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     column: str = ""
-    """Its title."""
+    """Title of the column."""
     number: int = 0
-    """Its number, counted from 1, where there are no titles or two are the same."""
+    """Number of the column, counted from 1; needed without titles, or if two titles are equal."""
     regex: Annotated[str, AfterValidator(check_pattern)] = ""
-    """What of the text is wanted: its first group, or all that it matches."""
+    """Regular expression for a part of the text: its first group, or the whole match."""
 
 
 class CsvAdapter(Adapter):
-    """Reads lines with columns."""
+    """Read delimited text."""
 
     name = "csv"
     Options = CsvOptions
     Place = ColumnPlace
 
     def check(self, source: SourceConfig) -> None:
-        """Refuse a field without a column, and rows by a key that is none."""
+        """Require a column for each field, and a valid key if rows are followed by key."""
         options = CsvOptions.model_validate(source.options)
         keys = [field.key for field in source.fields]
         if (options.rows == "key") != bool(options.key) or (options.key and options.key not in keys):
@@ -82,7 +82,7 @@ class CsvAdapter(Adapter):
                 raise ValueError(f"Say which column {field.key} is in: give its place a column or a number.")
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
-        """Read the rows that are wanted."""
+        """Read the selected rows."""
         options = CsvOptions.model_validate(source.options)
         titles, lines = parse_csv(answer, options)
         reading = SourceReading(memory=memory)
@@ -99,7 +99,7 @@ class CsvAdapter(Adapter):
 
 
 def parse_csv(answer: SourceResponse, options: CsvOptions) -> tuple[list[str], list[list[str]]]:
-    """Return the titles and the lines below them, or say that they cannot be read."""
+    """Return the column titles and the lines below them; raise `UnreadableResponse` if it is not CSV."""
     check_not_empty(answer)
     text = _decoded(answer, options.charset)
     separator = options.separator or _told_from(text)

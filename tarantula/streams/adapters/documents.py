@@ -17,26 +17,26 @@ _MARKS_OF_OTHERS = (b"%PDF-", b"\x89PNG", b"GIF8", b"PK\x03\x04", b"\xff\xd8\xff
 
 
 def parse_page(answer: SourceResponse) -> Document:
-    """Return the tree that a browser makes of a page, or say that it is none."""
+    """Parse a body as HTML as browsers do; raise `UnreadableResponse` if it is not HTML."""
     check_not_empty(answer)
     kind, charset = type_and_charset(answer.content_type)
     if kind.startswith(NOT_PAGE_TYPES) or answer.body.startswith(_MARKS_OF_OTHERS):
         raise UnreadableResponse(f"This is not a page, but {kind or 'something else'}.")
     if b"<" not in answer.body[:100_000]:
         raise UnreadableResponse("This is not a page: there is no mark-up in it.")
-    # With scripting, what is inside <noscript> is no part of the page, as for whoever looks at it.
+    # With scripting enabled, the content of <noscript> is ignored, as in a browser.
     return parse(answer.body, encoding=encoding_by_label(charset), scripting=True, allow_declarative_shadow_roots=False)
 
 
 def check_not_empty(answer: SourceResponse) -> None:
-    """Refuse an answer that has nothing in it."""
+    """Raise `UnreadableResponse` if the body is empty."""
     if not answer.body.strip():
         raise UnreadableResponse("The answer is empty.")
 
 
 @lru_cache(maxsize=1024)
 def type_and_charset(content_type: str) -> tuple[str, str | None]:
-    """Return the type and the charset that a header names."""
+    """Return the media type and the charset of a Content-Type header."""
     header = Message()
     header["content-type"] = content_type[:200].replace("\n", " ").replace("\r", " ") or "text/html"
     charset = header.get_param("charset")
@@ -48,7 +48,7 @@ _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 
 def check_no_entities(answer: SourceResponse) -> None:
-    """Refuse a document that declares entities: they can grow to any size, or name any file."""
+    """Reject a document that declares entities: they can expand to any size, or refer to local files."""
     if _ENTITY.search(_text(answer)):
         raise UnreadableResponse(
             "The document declares entities of its own, and is not read: they can grow to any size."
@@ -56,14 +56,14 @@ def check_no_entities(answer: SourceResponse) -> None:
 
 
 def parse_xml(answer: SourceResponse) -> etree._Element:
-    """Return the root of an XML document, or say what is wrong with it."""
+    """Return the root of an XML document; raise `UnreadableResponse` if it is not well-formed."""
     check_not_empty(answer)
     text = _text(answer)
     if _ENTITY.search(text):
         check_no_entities(answer)
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=False)
     try:
-        # It is decoded already: what it says of its own encoding would be wrong now.
+        # The text is decoded already, so its encoding declaration would be wrong.
         return etree.fromstring(_DECLARATION.sub("", text, count=1).encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError as error:
         raise UnreadableResponse(f"This is not XML that could be read: {error.msg}.") from error

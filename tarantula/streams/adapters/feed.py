@@ -23,29 +23,29 @@ FeedPart = Literal[
 
 
 class FeedOptions(BaseModel):
-    """Nothing beside the fields."""
+    """Options of the `feed` adapter: none."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class EntryPlace(BaseModel):
-    """Which part of an entry."""
+    """Part of a feed entry."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     part: FeedPart = "title"
-    """What of each entry is read."""
+    """Part of each entry to read."""
 
 
 class FeedAdapter(Adapter):
-    """Reads the entries that were not there before; one is known by its id, or else by its link, or its title."""
+    """Read entries that were not seen before; entries are identified by id, else by link, else by title."""
 
     name = "feed"
     Options = FeedOptions
     Place = EntryPlace
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
-        """Read the new entries, the oldest first."""
+        """Read the new entries, oldest first."""
         check_not_empty(answer)
         body = blake2b(answer.body, digest_size=8).hexdigest()
         if memory.get("body") == body:
@@ -59,12 +59,12 @@ class FeedAdapter(Adapter):
 
 
 def entries_of(answer: SourceResponse) -> list[dict[str, Any]]:
-    """Return the entries of a feed, or say that it is none."""
+    """Return the entries of a feed; raise `UnreadableResponse` if it is not one."""
     return list(_parsed(answer).entries)
 
 
 def title_of_feed(answer: SourceResponse) -> str:
-    """Return what a feed calls itself."""
+    """Return the title of a feed."""
     return _plain(str(_parsed(answer).feed.get("title") or ""))
 
 
@@ -74,7 +74,7 @@ def _parsed(answer: SourceResponse) -> Any:
     check_no_entities(answer)
     headers = {"content-type": answer.content_type or "application/xml", "content-location": answer.url}
     try:
-        # Mark-up is taken out and addresses are made whole here: that is quicker than to have it all put right.
+        # Faster than feedparser: markup is removed and URLs are resolved below, for the requested parts only.
         feed = feedparser.parse(answer.body, response_headers=headers, sanitize_html=False, resolve_relative_uris=False)
     except (RecursionError, ValueError, LookupError, AttributeError) as error:
         raise UnreadableResponse("This cannot be read as a feed.") from error
@@ -92,7 +92,7 @@ def _texts(entry: dict[str, Any], places: dict[str, FeedPart], url: str) -> dict
 
 
 def text_of_part(entry: dict[str, Any], part: FeedPart, url: str) -> str:
-    """Return one part of an entry as text without mark-up; of a very long one, its beginning."""
+    """Return one part of an entry as text without markup, truncated to `LONGEST_TEXT`."""
     if part == "categories":
         return ", ".join(str(tag.get("term") or "") for tag in entry.get("tags", []))[:LONGEST_TEXT]
     if part == "enclosure":
@@ -101,7 +101,7 @@ def text_of_part(entry: dict[str, Any], part: FeedPart, url: str) -> str:
         return _whole(str(entry.get(part) or ""), url)
     if part == "content":
         return _plain(next((one.get("value") or "" for one in entry.get("content", [])), entry.get("summary", "")))
-    # What feedparser gives for a missing time of change is the time of publication, with a warning.
+    # Without an update time, feedparser returns the publication time with a warning; dict.get bypasses that.
     return _plain(str((dict.get(entry, part) if part == "updated" else entry.get(part)) or ""))
 
 

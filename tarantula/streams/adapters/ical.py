@@ -26,45 +26,45 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 5000
 MOST_STEPS = 100_000
-"""Days that repeating events may have to be followed through, all of them together."""
+"""Maximum number of recurrence steps to compute for one calendar."""
 LONGEST_WINDOW = 366
 _LONGEST_MONTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 EventPart = Literal["summary", "start", "end", "location", "description", "url", "uid", "status", "categories"]
 
 
 class IcalOptions(BaseModel):
-    """Which events."""
+    """Options of the `ical` adapter."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     rows: Literal["next", "news"] = "next"
-    """Whether the next events are followed, or each that was not there before is news."""
+    """Rows to read: the next events, or each new event as news."""
     most: Annotated[int, AfterValidator(at_least(1, "The number of events"))] = 1
-    """How many of the next events; if there are several, 1 is the first of them."""
+    """Number of next events; with several, row 1 is the earliest."""
     days: Annotated[int, AfterValidator(at_least(1, "The number of days"))] = 60
-    """How far ahead is looked, in days; a year at most."""
+    """Days to look ahead, at most a year."""
     words: str = ""
     """Only events with these words in their summary."""
 
 
 class EventPlace(BaseModel):
-    """Which part of an event."""
+    """Part of a calendar event."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     part: EventPart = "summary"
-    """What of each event is read."""
+    """Part of each event to read."""
 
 
 class IcalAdapter(Adapter):
-    """Reads what comes next in a calendar."""
+    """Read the next events of a calendar."""
 
     name = "ical"
     Options = IcalOptions
     Place = EventPlace
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
-        """Read the next events, the earliest first."""
+        """Read the next events, earliest first."""
         options = IcalOptions.model_validate(source.options)
         places = {field.key: EventPlace.model_validate(field.place).part for field in source.fields}
         now = answer.at or datetime.now(UTC)
@@ -83,7 +83,7 @@ class IcalAdapter(Adapter):
 
 
 def parse_calendar(answer: SourceResponse) -> Calendar:
-    """Return a calendar, or say that it is none."""
+    """Return a parsed calendar; raise `UnreadableResponse` if it is not one."""
     from icalendar import Calendar
 
     check_not_empty(answer)
@@ -114,7 +114,7 @@ def _next_events(calendar: Calendar, now: datetime, days: int) -> list[Component
 
 
 def _steps(event: Component, end: datetime) -> int:
-    """Return through how many moments a repeating event has to be followed."""
+    """Return how many recurrence steps an event needs until *end*."""
     rules = event.get("RRULE")
     if rules is None:
         return 0
@@ -136,7 +136,7 @@ def _steps_of(rule: Any, days: int) -> int:
 
 
 def _never_comes_true(rule: Any, often: str) -> bool:
-    """Whether a rule names days that there are not, or may: it would be followed to the end of time."""
+    """Whether a rule may select only days that do not exist, so that expanding it would not end."""
     if often in ("DAILY", "WEEKLY") and any(part in rule for part in ("BYYEARDAY", "BYWEEKNO", "BYSETPOS")):
         return True
     months, days = rule.get("BYMONTH") or [], rule.get("BYMONTHDAY") or []

@@ -41,45 +41,45 @@ def _compiled(expression: str) -> ParsedResult:
 
 
 def check_path(expression: str) -> str:
-    """Return a JMESPath expression, or say what is wrong with it."""
+    """Return a valid JMESPath expression; raise `ValueError` if it is not one."""
     if expression:
         _compiled(expression)
     return expression
 
 
 class JsonOptions(BaseModel):
-    """Which rows."""
+    """Options of the `json` adapter."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     rows: Annotated[str, AfterValidator(check_path)] = ""
-    """A JMESPath of the list whose parts are rows; the fields are looked for in each of them. One row unless said."""
+    """JMESPath of a list whose elements are rows; fields are located in each row. A single row by default."""
     key: str = ""
-    """The field that names the rows; without one, each new row is news."""
+    """Field that names the rows; without one, each new row is news."""
     only: tuple[str, ...] = ()
-    """The names of the rows that are followed; all of them unless said."""
+    """Names of the rows to follow; all by default."""
 
 
 class JmesPlace(BaseModel):
-    """Where it is."""
+    """Place of a field in JSON."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     path: Annotated[str, AfterValidator(check_path)] = ""
-    """A JMESPath expression: main.temp, quotes[?symbol=='EDP'].price | [0]."""
+    """JMESPath expression: main.temp, quotes[?symbol=='EDP'].price | [0]."""
     regex: Annotated[str, AfterValidator(check_pattern)] = ""
-    """What of the text is wanted: its first group, or all that it matches."""
+    """Regular expression for a part of the text: its first group, or the whole match."""
 
 
 class JsonAdapter(Adapter):
-    """Reads a JSON service."""
+    """Read a JSON service."""
 
     name = "json"
     Options = JsonOptions
     Place = JmesPlace
 
     def check(self, source: SourceConfig) -> None:
-        """Refuse a field without an expression."""
+        """Require an expression for each field."""
         options = JsonOptions.model_validate(source.options)
         check_key_field(source, options.key, bool(options.rows))
         for field in source.fields:
@@ -87,7 +87,7 @@ class JsonAdapter(Adapter):
                 raise ValueError(f"Say where {field.key} is: give its place a path.")
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
-        """Read one row, or those that are wanted."""
+        """Read one row, or the selected rows."""
         options = JsonOptions.model_validate(source.options)
         document, reading = parse_json(answer), SourceReading(memory=memory)
         places = {field.key: JmesPlace.model_validate(field.place) for field in source.fields}
@@ -103,7 +103,7 @@ class JsonAdapter(Adapter):
 
 
 def parse_json(answer: SourceResponse) -> Any:
-    """Return what a JSON document says, or say that it is none."""
+    """Return the decoded JSON document; raise `UnreadableResponse` if it is not JSON."""
     check_not_empty(answer)
     text, _ = decode_text(answer.body, type_and_charset(answer.content_type)[1])
     try:
@@ -113,7 +113,7 @@ def parse_json(answer: SourceResponse) -> Any:
     except json.JSONDecodeError as error:
         raise UnreadableResponse(f"This is not JSON: {error}.") from error
     except ValueError as error:
-        # Python reads whole numbers of 4,300 digits, and no longer ones.
+        # Python refuses to parse integers of more than 4,300 digits.
         raise UnreadableResponse("The JSON has a number of thousands of digits, which is no value.") from error
 
 
@@ -149,7 +149,7 @@ def _texts(scope: Any, places: dict[str, JmesPlace], reading: SourceReading) -> 
 
 
 def as_text(value: Any) -> str:
-    """Return a value of JSON as it is written."""
+    """Return a JSON value as text; strings without quotes."""
     if value is None:
         return ""
     if isinstance(value, str):

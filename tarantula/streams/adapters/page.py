@@ -35,18 +35,18 @@ from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.texts import extract_text
 
 MOST_SELECTED = 100
-"""Elements that a selector may fit, for the only text among them to be looked for."""
+"""Maximum number of matching elements that are searched for a common text."""
 _NOWHERE = Element("data")
 
 
 class PageField:
-    """One field on one page."""
+    """One field of a page source on one page."""
 
     def __init__(self, key: str, place: ElementPlace, document: Document) -> None:
         self.key, self._place = key, place
         self.trouble = ""
         self.said: str | None = None
-        """What an expression gave that is no element."""
+        """Text or number that the XPath expression returned in place of elements."""
         self.chosen = self._selected(document)
         self.remembered: dict[str, Any] = {}
 
@@ -67,7 +67,7 @@ class PageField:
         return fitting[place.nth - 1 : place.nth] if place.nth else fitting
 
     def text(self, element: Element) -> str:
-        """Return what is wanted of an element; nothing if it is not there."""
+        """Return the text of the field in an element; empty if it is not there."""
         raw = element.attr(self._place.attribute) if self._place.attribute else text_of(element)
         return self._taken(raw) if raw else ""
 
@@ -81,7 +81,7 @@ class PageField:
             return ""
 
     def first(self) -> LocateResult:
-        """Say what the selector alone finds."""
+        """Return the result of the selector alone."""
         if self.said is not None:
             return Located(_NOWHERE, self.said, {}) if self.said and not self.trouble else self._nothing()
         texts = {text: element for element in self.chosen[:MOST_SELECTED] if (text := self.text(element))}
@@ -100,7 +100,7 @@ class PageField:
         return NotLocated("What the selector fits has no text that is wanted.")
 
     def followed(self, sight: LabelledPage, remembered: dict[str, Any], accepted: str | None, day: int) -> LocateResult:
-        """Say where the value is now, and remember how to find it again."""
+        """Locate the value with the stored fingerprint, and set `remembered` to the updated one."""
         place = hashlib.blake2b(self._place.model_dump_json().encode(), digest_size=6).hexdigest()
         known = ElementFingerprint.of(remembered) if remembered.get("place") == place else ElementFingerprint()
         outcome = self._outcome(sight, known, accepted)
@@ -115,7 +115,7 @@ class PageField:
         if accepted is not None and known.doubted[:1] == [accepted]:
             elements = sight.document.select(known.doubted[1])
             if len(elements) == 1 and (text := self.text(elements[0])):
-                # Somebody said that this is the one: what was known of another does not count.
+                # A person accepted this element: discard the fingerprint of the other one.
                 known.shapes, known.numbers, known.paths = [], [], []
                 return Located(innermost_element(elements[0]), text, {}, moved=True)
         return locate(sight, known, self.chosen, self.text) if known.last else self.first()
@@ -136,23 +136,23 @@ def _several(count: int) -> str:
 
 
 class PageOptions(BaseModel):
-    """What else can be said of a page."""
+    """Options of the `page` adapter."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     selectors_only: bool = False
-    """Whether selectors alone say where values are: nothing is looked for elsewhere, and nothing is doubted."""
+    """Use only selectors: do not search for values elsewhere, and put nothing aside."""
 
 
 class PageAdapter(Adapter):
-    """Reads elements by CSS or XPath; where the page has changed, by whatever else is known of them."""
+    """Read elements by CSS or XPath; on a changed page, by their fingerprints."""
 
     name = "page"
     Options = PageOptions
     Place = ElementPlace
 
     def check(self, source: SourceConfig) -> None:
-        """Refuse a field without a selector."""
+        """Require a selector for each field."""
         for field in source.fields:
             if not (field.place.get("css") or field.place.get("xpath")):
                 raise ValueError(f"Say where {field.key} is: give its place a css or an xpath.")

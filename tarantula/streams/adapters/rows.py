@@ -13,21 +13,21 @@ from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.texts import fold_text
 
 MOST_READING_ROWS = 1000
-"""Of one reading."""
+"""Maximum number of rows of one reading."""
 MOST_SEEN_ROWS = 4000
-"""Rows of which it is remembered that they were seen."""
+"""Maximum number of remembered row identifiers."""
 LONGEST_ROW_NAME = 300
 
 
 class NamedRow(NamedTuple):
-    """A row before it is known whether it can be followed."""
+    """A row with a name, before duplicates are checked."""
 
     name: str
     texts: dict[str, str]
 
 
 def add_named_rows(rows: Sequence[NamedRow], only: Sequence[str], reading: SourceReading) -> None:
-    """Add rows to a reading: chosen ones or all; two of one name cannot be told apart, and are doubted."""
+    """Add rows to a reading, all or those named in *only*; rows with equal names and different texts are doubtful."""
     chosen = {fold_text(name) for name in only}
     named = Counter(fold_text(row.name) for row in rows)
     for row in rows[:MOST_READING_ROWS]:
@@ -51,7 +51,7 @@ def _say_what_is_missing(names: list[str], reading: SourceReading) -> None:
 
 
 def mark_missing_fields(source: SourceConfig, reading: SourceReading, why: str = "It is not there.") -> None:
-    """Say of every field that no row has that it is missing; what was said of rows is said of each field."""
+    """Set the reason for every field that no row has; a reason for missing rows applies to every field."""
     of_rows = reading.missing.pop("", "")
     found = {key for row in reading.rows for key in row.texts} | {doubt.field for doubt in reading.doubts}
     for field in source.fields:
@@ -62,10 +62,10 @@ def mark_missing_fields(source: SourceConfig, reading: SourceReading, why: str =
 
 
 class NewsRow(NamedTuple):
-    """A row that may be news."""
+    """A row that is an event if it was not seen before."""
 
     identity: str
-    """What is the same when the same row is seen again."""
+    """Identifier that stays the same in later readings."""
     texts: dict[str, str]
     at: datetime | None = None
 
@@ -73,9 +73,9 @@ class NewsRow(NamedTuple):
 def unseen_rows(
     rows: Iterable[NewsRow], memory: AdapterMemory, answer: SourceResponse
 ) -> tuple[list[ReadRow], dict[str, Any]]:
-    """Return the rows that were not seen before, the oldest first, and what is to be remembered.
+    """Return the rows that were not seen before, oldest first, and the new adapter state.
 
-    A row without a time of its own happened when it was read. No two have the same time, so that each is an event.
+    A row without a time gets the time of the request. Times are made distinct, so that each row is an event.
     """
     now = answer.at or datetime.now(UTC)
     seen: list[str] = memory.get("seen", [])
@@ -92,7 +92,7 @@ def unseen_rows(
         if dated and (before := dated[-1].at) is not None and at <= before:
             at = before + timedelta(microseconds=1)
         dated.append(ReadRow(row.texts, at=at))
-    # Those that are there now are seen again soon: they are forgotten last.
+    # Keep the rows on the current page longest: the next reading will contain them.
     kept = [mark for mark in seen if mark not in there][-max(0, MOST_SEEN_ROWS - len(there)) :]
     return dated, {"seen": [*kept[-max(200, 2 * len(there)) :], *there]}
 
@@ -102,12 +102,12 @@ def _mark(identity: str) -> str:
 
 
 def identity_of(texts: dict[str, str]) -> str:
-    """Return what tells a row without a name from another: all its texts."""
+    """Return an identifier for a row without a name: all its texts."""
     return "\n".join(f"{key}={text}" for key, text in sorted(texts.items()))
 
 
 def check_key_field(source: SourceConfig, key: str, has_rows: bool) -> None:
-    """Refuse a key that is no field, or names rows where there are none."""
+    """Raise `ValueError` if the key is not a field, or if there are no rows to name."""
     if key and key not in {field.key for field in source.fields}:
         raise ValueError(f"There is no field {key[:60]!r} that could name the rows.")
     if key and not has_rows:
@@ -123,7 +123,7 @@ def add_rows_by_mode(
     answer: SourceResponse,
     reading: SourceReading,
 ) -> None:
-    """Put what was read into rows: the only one, those that are followed by a key, or those that are news."""
+    """Add texts to a reading as a single row, as rows followed by key, or as news."""
     if not has_rows:
         reading.rows += [ReadRow(texts) for texts in rows if texts]
         mark_missing_fields(source, reading)

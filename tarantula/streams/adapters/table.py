@@ -17,56 +17,56 @@ from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.texts import check_pattern, extract_text, fold_text
 
 VALUE_COLUMN = 1
-"""The column of the values in a table of titles and values, counted from 0."""
+"""Index of the value column in a table with two columns, title and value."""
 
 
 class TableOptions(BaseModel):
-    """Which table, and which of its rows."""
+    """Options of the `table` adapter."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     table: Annotated[str, AfterValidator(check_css)] = ""
-    """A CSS selector of the table; without one, it is the only table that has all the titles."""
+    """CSS selector of the table; by default, the only table with all the titles."""
     named_by: str = ""
-    """The title of the column whose texts are the names of the rows; the first with words unless said."""
+    """Title of the column with the row names; by default, the first column with letters."""
     rows: Literal["names", "places"] = "names"
-    """Whether rows are followed by their names, or by their places: 1 is the first one, whoever it is."""
+    """Follow rows by their names, or by their places: 1 is the first row, whatever its name."""
     only: tuple[str, ...] = ()
-    """The names or places of the rows that are followed; all of them unless said."""
+    """Names or places of the rows to follow; all by default."""
 
 
 class CellPlace(BaseModel):
-    """Which column, and perhaps which row."""
+    """Column of a field, and its row for a single value."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     column: str = ""
-    """The title of its column."""
+    """Title of the column."""
     number: int = 0
-    """The number of its column, counted from 1, where there are no titles or two are the same."""
+    """Number of the column, counted from 1; needed without titles, or if two titles are equal."""
     row: str = ""
-    """The title of its row, if it is one value and not one in each row."""
+    """Title of the row, for a single value in place of one in each row."""
     attribute: str = ""
-    """Whose text is read in the place of the cell's own, as href."""
+    """Attribute to read in place of the text of the cell, such as href."""
     regex: Annotated[str, AfterValidator(check_pattern)] = ""
-    """What of the text is wanted: its first group, or all that it matches."""
+    """Regular expression for a part of the text: its first group, or the whole match."""
 
 
 class TableAdapter(Adapter):
-    """Reads a table; a column or row that moved is found by its title."""
+    """Read a table; columns and rows that moved are found by their titles."""
 
     name = "table"
     Options = TableOptions
     Place = CellPlace
 
     def check(self, source: SourceConfig) -> None:
-        """Refuse a field that says neither row nor column."""
+        """Require a column or a row for each field."""
         for field in source.fields:
             if not any(field.place.get(part) for part in ("column", "number", "row")):
                 raise ValueError(f"Say which column {field.key} is in: give its place a column, a number or a row.")
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
-        """Read the rows that are wanted."""
+        """Read the selected rows."""
         options = TableOptions.model_validate(source.options)
         places = {field.key: CellPlace.model_validate(field.place) for field in source.fields}
         reading = SourceReading()

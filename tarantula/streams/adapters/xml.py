@@ -17,40 +17,40 @@ from tarantula.streams.texts import check_pattern, extract_text
 
 
 class XmlOptions(BaseModel):
-    """Which rows, and what prefixes mean."""
+    """Options of the `xml` adapter."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     namespaces: dict[str, str] = {}
-    """Prefixes that the expressions use, and the namespaces that they stand for."""
+    """Namespaces by the prefixes that the expressions use."""
     rows: str = ""
-    """An XPath of the elements that are rows; the fields are looked for in each of them. One row unless said."""
+    """XPath of the elements that are rows; fields are located in each row. A single row by default."""
     key: str = ""
-    """The field that names the rows; without one, each new row is news."""
+    """Field that names the rows; without one, each new row is news."""
     only: tuple[str, ...] = ()
-    """The names of the rows that are followed; all of them unless said."""
+    """Names of the rows to follow; all by default."""
 
 
 class XPathPlace(BaseModel):
-    """Where it is."""
+    """Place of a field in XML."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     xpath: str = ""
-    """An XPath expression: of an element, an attribute as @rate, or a text."""
+    """XPath expression of an element, an attribute (@rate) or a text."""
     regex: Annotated[str, AfterValidator(check_pattern)] = ""
-    """What of the text is wanted: its first group, or all that it matches."""
+    """Regular expression for a part of the text: its first group, or the whole match."""
 
 
 class XmlAdapter(Adapter):
-    """Reads an XML service."""
+    """Read an XML service."""
 
     name = "xml"
     Options = XmlOptions
     Place = XPathPlace
 
     def check(self, source: SourceConfig) -> None:
-        """Refuse expressions that are none, and prefixes that mean nothing."""
+        """Reject invalid expressions and undeclared prefixes."""
         options = XmlOptions.model_validate(source.options)
         if options.rows:
             _tried(options.rows, options.namespaces)
@@ -61,7 +61,7 @@ class XmlAdapter(Adapter):
             _tried(field.place["xpath"], options.namespaces)
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
-        """Read one row, or those that are wanted."""
+        """Read one row, or the selected rows."""
         options = XmlOptions.model_validate(source.options)
         root, reading = parse_xml(answer), SourceReading(memory=memory)
         places = {field.key: XPathPlace.model_validate(field.place) for field in source.fields}

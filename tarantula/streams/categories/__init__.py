@@ -14,11 +14,11 @@ from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.streams.categories.category import Category
 
 FOLDER = "categories"
-"""The folder of an installation's home that holds its own: each file adds a category, or changes some of one."""
+"""Folder in the installation's home: each file adds a category, or overrides fields of a ready-made one."""
 
 
 def categories(folder: Path | None = None) -> dict[str, Category]:
-    """Return all categories by name; a file in *folder* stands above the one of the same name that is ready-made."""
+    """Return all categories by name; files in *folder* override ready-made categories of the same name."""
     known = {path.stem: dict(_read(path, path.stat().st_mtime_ns)) for path in _files(Path(__file__).parent)}
     for path in _files(folder) if folder is not None else []:
         known[path.stem] = {**known.get(path.stem, {}), **_read(path, path.stat().st_mtime_ns)}
@@ -26,7 +26,7 @@ def categories(folder: Path | None = None) -> dict[str, Category]:
 
 
 def category_named(name: str, folder: Path | None = None) -> Category:
-    """Return the category of that name, or say which there are."""
+    """Return the category of that name; raise `NotThere` listing the known names if there is none."""
     known = categories(folder)
     if name not in known:
         near = messages.did_you_mean(name, known)

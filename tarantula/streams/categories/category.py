@@ -22,40 +22,40 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 
 class AnswerKind(StrEnum):
-    """What an answer has to be."""
+    """Format of an answer."""
 
     ADDRESS = "address"
-    """A whole URL."""
+    """Absolute URL."""
     WORD = "word"
-    """Letters, digits and a few signs, without spaces: what goes into expressions too."""
+    """Letters, digits and a few signs without spaces; safe inside expressions."""
     TEXT = "text"
-    """Anything on one line."""
+    """Any text on one line."""
     NUMBER = "number"
     CHOICE = "choice"
-    """One of some that are listed."""
+    """One of the listed choices."""
 
 
 class FormQuestion(BaseModel):
-    """One field of a form."""
+    """One field of a category's form."""
 
     model_config = CATEGORY_MODEL
 
     key: str
-    """By which the answer is known, in braces, in the address and everywhere else."""
+    """Key of the answer, used in braces in the URL and elsewhere."""
     label: str
-    """What it is called."""
+    """Label of the form field."""
     help: str = ""
-    """What to write, in a sentence."""
+    """Help text, one sentence."""
     example: str = ""
-    """An answer that would do."""
+    """Example answer."""
     kind: AnswerKind = AnswerKind.TEXT
-    """What the answer has to be."""
+    """Format of the answer."""
     default: str = ""
-    """The answer, unless there is another."""
+    """Default answer."""
     choices: dict[str, str] = Field(default_factory=dict)
-    """What can be chosen, and what stands in its place."""
+    """Choices, and the text that each one stands for."""
     optional: bool = False
-    """Whether it may be left empty."""
+    """Whether the answer may be empty."""
 
 
 def _check_name(name: str) -> str:
@@ -65,48 +65,48 @@ def _check_name(name: str) -> str:
 
 
 class Category(BaseModel):
-    """A kind of source that is ready to be added."""
+    """Template of a source with a form."""
 
     model_config = CATEGORY_MODEL
 
     name: Annotated[str, AfterValidator(_check_name)]
-    """The name of its file."""
+    """Name of the category's file."""
     title: str
-    """What people call it."""
+    """Title of the category."""
     help: str = ""
-    """What its sources follow, in a sentence."""
+    """What its sources follow, in one sentence."""
     base: str = ""
-    """The address of the service, as {base} in the others: a service that moved is set right here."""
+    """Base URL of the service, {base} in other fields; change it here if the service moves."""
     url: str
-    """The address that is read, with answers in braces."""
+    """URL to read, with answers in braces."""
     method: Annotated[RequestMethod, BeforeValidator(check_method)] = RequestMethod.GET
-    """How the service is asked."""
+    """HTTP method of the request."""
     headers: dict[str, str] = Field(default_factory=dict)
-    """What it is told beside, with answers in braces."""
+    """HTTP headers of the request, with answers in braces."""
     body: str = ""
-    """What is sent to it, with answers in braces; those do not stand in the address as well."""
+    """Body of the request, with answers in braces; an answer cannot be in the URL as well."""
     adapter: str
-    """How it is read."""
+    """Adapter of the source."""
     form: tuple[FormQuestion, ...]
-    """What is asked."""
+    """Questions of the form."""
     fields: tuple[SourceField, ...] = ()
-    """The values; their places may have answers in braces."""
+    """Fields of the source; their places may contain answers in braces."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """What else the adapter wants to know."""
+    """Options of the adapter."""
     interval: float = 300.0
     """Seconds between two readings."""
     render: bool = False
-    """Whether the page is read as a browser shows it."""
+    """Whether the page is rendered in a browser."""
     source_name: str = ""
-    """The name that is suggested, with answers in braces."""
+    """Suggested source name, with answers in braces."""
     source_title: str = ""
-    """The title that is suggested."""
+    """Suggested source title."""
     tags: tuple[str, ...] = ()
-    """Words by which its sources are found."""
+    """Tags of the source."""
 
     @property
     def sent_words(self) -> set[str]:
-        """Return the answers that are sent."""
+        """Keys of the answers that are sent in headers or body."""
         return set(TEMPLATE_WORD.findall(" ".join((self.body, *self.headers.values()))))
 
     @model_validator(mode="after")
@@ -127,7 +127,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
 
 
 def source_from_answers(category: Category, answers: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of a source, its name suggested; or say what is wrong with the answers, a sentence each."""
+    """Return the values of a source with a suggested name; raise `TarantulaError` for invalid answers."""
     said = _checked(category, answers)
     given = {key: _meant(category, key, answer) for key, answer in said.items()}
     url, variables = category.url, dict[str, str]()
@@ -136,7 +136,7 @@ def source_from_answers(category: Category, answers: Mapping[str, str]) -> dict[
             url = url.replace(f"{{{key}}}", given[key])
         else:
             variables[key] = quote(given[key], safe=",")
-    # What is written otherwise in an address is written as it is in what is sent.
+    # Answers are percent-encoded in URLs, and sent unchanged in headers and body.
     variables |= {key: given[key] for key in sorted(category.sent_words)}
     fields = [field.model_dump(mode="json", exclude_defaults=True) for field in category.fields]
     values = {
@@ -159,7 +159,7 @@ def source_from_answers(category: Category, answers: Mapping[str, str]) -> dict[
 
 
 def _meant(category: Category, key: str, answer: str) -> str:
-    """Return what stands in the place of a choice, and any other answer as it is."""
+    """Return the text that a choice stands for, or the answer itself."""
     return next((one.choices.get(answer, answer) for one in category.form if one.key == key), answer)
 
 
@@ -170,7 +170,7 @@ def _kind(category: Category, key: str) -> AnswerKind:
 
 
 def form_questions(category: Category) -> tuple[FormQuestion, ...]:
-    """Return what a form shows: what is asked, and where the service is, if there is one."""
+    """Return the questions of the form, followed by the base URL of the service if the category has one."""
     if not category.base:
         return category.form
     label, where = "Address of the service", "Another one that answers in the same way, if this one has moved."

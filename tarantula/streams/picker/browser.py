@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from playwright.async_api import Page, Route
 
 STEP_TIMEOUT_SECONDS = 10.0
-"""Seconds for one step."""
 SETTLE_SECONDS = 5.0
-"""Seconds that scripts get to come to rest after a step."""
+"""Maximum time for scripts to become idle after a step."""
 
 
 async def take_steps(page: Page, steps: Sequence[BrowserStep], variables: Mapping[str, str]) -> None:
-    """Do one after the other."""
+    """Execute the steps in order; raise `TarantulaError` naming the step that failed."""
     from playwright.async_api import Error as PlaywrightError
     from playwright.async_api import TimeoutError as TooLate
 
@@ -52,7 +51,7 @@ async def take_steps(page: Page, steps: Sequence[BrowserStep], variables: Mappin
 
 
 async def wait_until_settled(page: Page) -> None:
-    """Wait until a page has come to rest, but not for ever."""
+    """Wait until the page's network is idle, at most `SETTLE_SECONDS`."""
     from playwright.async_api import Error as PlaywrightError
 
     with suppress(PlaywrightError):
@@ -79,20 +78,20 @@ def _first_line(error: Exception) -> str:
 
 
 RENDER_TIMEOUT_SECONDS = 60.0
-"""Seconds for all of it."""
+"""Maximum time for opening the page and all steps."""
 LARGEST_BODY_BYTES = 5_000_000
-"""Bytes of a page, and of each thing that it asks for."""
+"""Maximum size of the page and of each response."""
 MOST_REQUESTS = 200
-"""That one page may make."""
+"""Maximum number of requests of one page."""
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 SKIPPED_RESOURCES = frozenset({"image", "media", "font"})
-"""Does not change what a page says."""
+"""Resource types that do not change the text of a page."""
 _SENT_ON = ("cookie", "content-type", "referer", "origin", "x-requested-with", "authorization", "accept-language")
 _OURS = frozenset({b"content-encoding", b"content-length", b"transfer-encoding", b"connection", b"set-cookie"})
 
 
 class PickerBrowser:
-    """Shows pages to a browser, one at a time."""
+    """Render pages in a browser, one at a time."""
 
     def __init__(self, visitor: PickerClient, user_agent: str) -> None:
         self._visitor = visitor
@@ -108,7 +107,8 @@ class PickerBrowser:
         allow_private: bool,
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> SourceResponse:
-        """Return what a browser made of a page, or say why it could not; *headers* are for its own server alone."""
+        """Return the rendered page; raise `TarantulaError` if it cannot be rendered. *headers* are sent to the page's
+        origin only."""
         from playwright.async_api import Error as PlaywrightError
 
         await asyncio.to_thread(check_browser)
@@ -144,14 +144,14 @@ class PickerBrowser:
                 except PlaywrightError as error:
                     if answering.shown or not answering.problem:
                         raise
-                    # Why we did not ask for it says more than that the browser did not get it.
+                    # Our reason for refusing the request is more useful than the browser's network error.
                     raise TarantulaError(answering.problem) from error
             finally:
                 await browser.close()
 
 
 class _Answering:
-    """Asks servers for what one page wants, by the rules that hold for the page itself."""
+    """Answer the requests of one page with our HTTP client, under the same rules as for the page."""
 
     def __init__(self, visitor: PickerClient, origin: str, headers: Mapping[str, str], allow_private: bool) -> None:
         self._visitor = visitor
@@ -202,7 +202,7 @@ class _Answering:
         await _keep_cookies(route, exchange)
         location = exchange.get(b"location") if 300 <= exchange.status < 400 else None
         if location is not None:
-            # A redirect of the browser's own would go past us: the page goes on by itself.
+            # The browser would follow a redirect without asking us; a navigation by script comes back to us.
             target = redirect_target(exchange.url, location.encode("latin-1")) or "about:blank"
             script = f"<script>location.replace({json.dumps(target)})</script>"
             await route.fulfill(status=200, content_type="text/html", body=script)
@@ -219,7 +219,7 @@ def _as_answer(exchange: Exchange) -> dict[str, Any]:
 
 
 async def _keep_cookies(route: Route, exchange: Exchange) -> None:
-    """Give the browser the cookies of an answer, by which it is known where it logged in."""
+    """Store the cookies of a response in the browser, so that logins work."""
     from http.cookies import CookieError, SimpleCookie
 
     for name, value in exchange.headers:

@@ -18,16 +18,16 @@ from tarantula.fetch.robots import MAX_ROBOTS_BYTES, MAX_ROBOTS_REDIRECTS, Robot
 from tarantula.streams.sources.request import CROSS_ORIGIN_ERROR, PLAIN_GET, SourceRequest
 
 VISIT_PAUSE_SECONDS = 0.25
-"""Seconds between two visits to a server, unless its robots.txt asks for more: somebody waits for the page."""
+"""Seconds between two requests to a server, unless its robots.txt asks for more; short, because a person waits."""
 LONGEST_WAIT_SECONDS = 10.0
-"""Seconds that anybody waits for a server's turn; one that asks for longer pauses is not looked at by hand."""
+"""Longest wait for a server's pause; a server with a longer pause cannot be opened in the picker."""
 MOST_REMEMBERED_SERVERS = 1000
-"""Whose turns are remembered."""
+"""Maximum number of servers whose pauses are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
 class PickerRequest:
-    """What is asked for, and within which limits."""
+    """A URL to fetch, and the limits of the request."""
 
     url: str
     allow_private: bool = False
@@ -37,7 +37,7 @@ class PickerRequest:
     accept: str = "*/*"
     sent: SourceRequest = PLAIN_GET
     redirects: int = MAX_ROBOTS_REDIRECTS
-    """How many are followed."""
+    """Maximum number of redirects to follow."""
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class _Server:
 
 
 class PickerClient:
-    """Visits servers one request at a time, with pauses; belongs to the event loop that it is first used on."""
+    """HTTP client with one request at a time per server, and pauses. Bound to the event loop of its first use."""
 
     def __init__(self, user_agent: str) -> None:
         self._user_agent = user_agent.encode()
@@ -57,7 +57,7 @@ class PickerClient:
         self._servers: OrderedDict[str, _Server] = OrderedDict()
 
     async def get(self, wanted: PickerRequest) -> Exchange:
-        """Return what a server answered, after redirects, or say why it could not be had."""
+        """Return the response after redirects; raise `TarantulaError` with the reason if there is none."""
         url = parse_address(wanted.url)
         try:
             async with asyncio.timeout(wanted.timeout):
@@ -68,7 +68,7 @@ class PickerClient:
             raise TarantulaError(error.reason) from error
 
     async def close(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
         for client in self._clients.values():
             await client.close()
 
@@ -140,7 +140,7 @@ def _led_on(wanted: PickerRequest, status: int, url: str, target: str) -> Picker
 
 
 def parse_address(written: str) -> str:
-    """Return the address that somebody wrote, in one way of writing, or say how to write one."""
+    """Return the canonical URL of a typed address; raise `TarantulaError` if it is not a web address."""
     text = written.strip()
     url = canonical(text if "://" in text else f"http://{text}") if text else None
     if url is None or not is_web(url):
@@ -149,7 +149,7 @@ def parse_address(written: str) -> str:
 
 
 def is_private_address(url: str) -> bool:
-    """Whether a server is at a private address; its name is looked up, which takes a moment."""
+    """Whether a server has a private address; resolves its name."""
     return any(not is_public(address) for address in look_up(host_of(server_of(url))))
 
 

@@ -34,10 +34,10 @@ def _word(text: str) -> str:
 
 
 def source_name_for(person: str, title: str, url: str) -> str:
-    """Return a name for somebody's source: ``user.ana.hoquei``."""
+    """Return a suggested name for a personal source: ``user.ana.hoquei``."""
     parts = urlsplit(url)
     host = (parts.hostname or "").removeprefix("www.")
-    # Where nothing has a title, the file has a name, or else the server; an address of figures is none.
+    # Without a title, use the file name, else the host name unless it is an IP address.
     named = (title, PurePosixPath(unquote(parts.path)).stem, "" if _FIGURES.fullmatch(host) else host.partition(".")[0])
     word = next(filter(None, map(_word, named)), "source")
     owner = person.lower()
@@ -46,47 +46,47 @@ def source_name_for(person: str, title: str, url: str) -> str:
 
 @dataclass(slots=True)
 class DraftField:
-    """A value, as it will be followed."""
+    """One field of a draft."""
 
     title: str
     text: str
-    """What it says now."""
+    """Current text."""
     guessed: FieldGuess
     kind: ValueKind | None = None
-    """What somebody says it is; as guessed unless said."""
+    """Kind chosen by a person; the guess by default."""
     unit: str | None = None
-    """In which somebody wants it; as it is written unless said."""
+    """Unit chosen by a person; the guess by default."""
     pick: Pick | None = None
     place: dict[str, Any] = field(default_factory=dict)
-    """Where it is, if nobody pointed at it: in a document that is no page."""
+    """Place in a document that is not an HTML page; unused for picked elements."""
     texts: list[str] = field(default_factory=list)
-    """What it says in every row."""
+    """Texts of all rows."""
     key: str = ""
-    """By which it is known; made of what it is called unless said."""
+    """Key of the field; made from the title by default."""
     aggregation: Aggregation | None = None
-    """Which value stands for many; as usual for its kind unless said."""
+    """Aggregation chosen by a person; the default of the kind otherwise."""
 
     @property
     def what(self) -> ValueKind:
-        """What it is."""
+        """Effective kind."""
         return self.kind or self.guessed.kind
 
     @property
     def in_unit(self) -> str:
-        """In which unit it is kept."""
+        """Effective unit."""
         if self.unit is not None:
             return self.unit
         return self.guessed.unit if self.what == self.guessed.kind else ""
 
 
 DRAFT_NAME = "draft"
-"""What a source is called while it has no name."""
+"""Placeholder name of a source that has none yet."""
 NO_REQUEST: Mapping[str, Any] = {"variables": {}, "method": "GET", "headers": {}, "body": ""}
-"""What has been sent when a document is there."""
+"""Request fields to clear: the response has been fetched already."""
 
 
 class SourceDraft:
-    """What will be a source; threads take turns with it."""
+    """A source under construction in the picker; safe for use from several threads."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class SourceDraft:
     ) -> None:
         self.answer = answer
         self.fields: list[DraftField] = []
-        # Whoever is quick points again while the first is taken, each in a thread of its own.
+        # A quick second click is handled in another thread while the first one is still being processed.
         self._turn = RLock()
         self._tree = tree
         self._adapter, self._options = adapter, dict(options or {})
@@ -108,7 +108,7 @@ class SourceDraft:
 
     @classmethod
     def prepared(cls, answer: SourceResponse, values: Mapping[str, Any]) -> SourceDraft:
-        """Begin with the values of a source that is ready to be read, as a category makes them."""
+        """Return a draft with the values of a complete source, such as one made by a category."""
         config = parse_source({"name": DRAFT_NAME, **values, "url": answer.url, **NO_REQUEST})
         draft = cls(answer, None, config.adapter, config.options)
         draft.fields = [
@@ -128,7 +128,7 @@ class SourceDraft:
         return draft
 
     def point(self, number: int, part: str = "") -> DraftField:
-        """Take what somebody pointed at, or say why it cannot be followed."""
+        """Add the picked element as a field; raise `TarantulaError` if it cannot be followed."""
         with self._turn:
             if self._tree is None:
                 raise TarantulaError("There is no page to point at.")
@@ -139,22 +139,22 @@ class SourceDraft:
             return self._take(DraftField(title_for(self._tree, pick), pick.text, guess_field([pick.text]), pick=pick))
 
     def offer(self, title: str, text: str, place: Mapping[str, Any]) -> DraftField:
-        """Take a value of a document that is no page, by its place."""
+        """Add a value of a document that is not an HTML page, by its place."""
         with self._turn:
             return self._take(DraftField(title, text, guess_field([text]), place=dict(place)))
 
     def at(self, place: Mapping[str, Any]) -> DraftField | None:
-        """Return the value of a document that is taken from a place, if it is."""
+        """Return the field at a place of the document, if any."""
         return next((one for one in self.fields if one.place == place), None)
 
     def remove(self, taken: DraftField) -> None:
-        """Leave out what was taken; nothing if it is left out already."""
+        """Remove a field, if present."""
         with self._turn:
             self.fields = [one for one in self.fields if one is not taken]
             self._look()
 
     def narrow(self, taken: DraftField, part: str = "", attribute: str = "") -> None:
-        """Mean only a part of a text, or an attribute in its place; all of the text again if neither is said."""
+        """Restrict a field to a part of the text or to an attribute; without either, use the whole text."""
         with self._turn:
             pick = taken.pick
             assert pick is not None, "only what was pointed at has parts"
@@ -165,32 +165,32 @@ class SourceDraft:
 
     @property
     def ways(self) -> list[FollowPlan]:
-        """How these values can be followed, the best guess first."""
+        """Possible follow plans, the most likely first."""
         return self._ways
 
     @property
     def way(self) -> FollowPlan | None:
-        """How they are followed."""
+        """The chosen follow plan."""
         return next((way for way in self._ways if way.following == self._following), next(iter(self._ways), None))
 
     def follow(self, following: FollowMode) -> None:
-        """Choose how they are followed."""
+        """Choose the follow mode."""
         with self._turn:
             self._following = following
             self._guess()
 
     def like_numbers(self) -> list[int]:
-        """Return the elements that are read beside those that were pointed at."""
+        """Return the numbers of the other elements that will be read."""
         way = self.way
         return [self._tree.number(one) for one in way.like] if way is not None and self._tree is not None else []
 
     def keys(self) -> list[str]:
-        """Return a key for every field, made of what it is called."""
+        """Return a key for every field, made from its title."""
         taken: set[str] = set()
         return [one.key or key_of(one.title, taken) for one in self.fields]
 
     def configuration(self, **about: Any) -> dict[str, Any]:
-        """Return the fields of the source that this will be, as the model reads them."""
+        """Return the source configuration for `parse_source`."""
         with self._turn:
             keys, way = self.keys(), self.way
             options = dict(way.options if way is not None else self._options)
@@ -213,13 +213,13 @@ class SourceDraft:
             return {"name": DRAFT_NAME, "url": self.answer.url, **about, **read_how}
 
     def _naming(self) -> int | None:
-        """Return the field that names the rows, if one does."""
+        """Return the index of the field that names the rows, if any."""
         if self.way is not None:
             return self.way.named_by
         return next((number for number, one in enumerate(self.fields) if one.place == self._named_by), None)
 
     def reading(self, config: SourceConfig | None = None) -> SourceReading:
-        """Read the document as it will be read from now on."""
+        """Read the document with the adapter of the draft."""
         config = config or parse_source(self.configuration())
         try:
             return adapter_named(config.adapter).read(self.answer, config, {})
@@ -243,7 +243,7 @@ class SourceDraft:
         self._guess()
 
     def _guess(self) -> None:
-        """Tell what fields are from all that they say."""
+        """Guess the kinds of all fields from the texts of all rows."""
         rows = self.reading().rows if self.fields else []
         for key, one in zip(self.keys(), self.fields, strict=True):
             one.texts = [text for row in rows if (text := row.texts.get(key, ""))]

@@ -17,24 +17,24 @@ from tarantula.streams.texts import fold_text
 
 
 class PickedCells(NamedTuple):
-    """Where in one table everything is that was pointed at."""
+    """Positions of all picked elements in one table."""
 
     table: str
-    """A selector of the table."""
+    """CSS selector of the table."""
     places: list[dict[str, Any]]
-    """The columns, one for each."""
+    """Place of each picked element's column."""
     rows: list[int]
-    """The rows, one for each, counted from 1 below the titles."""
+    """Row of each picked element, counted from 1 below the titles."""
     names: list[str]
-    """What these rows are called."""
+    """Names of these rows."""
     names_a_row: bool
-    """Whether one of them is what its row is called by."""
+    """Whether one of the picked elements is the name of its row."""
     all_rows: list[list[Element | None]]
     columns: list[int]
 
 
 def picked_cells(picks: Sequence[Pick]) -> PickedCells | None:
-    """Return where in a table all of these are, or nothing if they are not all cells of one table."""
+    """Return the table positions of all picks, or None if they are not all cells of one table."""
     cells = [pick.element.closest("td, th") for pick in picks]
     tables = {cell.closest("table") if cell is not None else None for cell in cells}
     table = next(iter(tables)) if len(tables) == 1 else None
@@ -70,41 +70,41 @@ def _column(grid: TableGrid, column: int) -> dict[str, Any]:
 
 
 def _naming(cells: Sequence[Element | None]) -> Element | None:
-    """Return the cell that names a row, as the adapter has it: the first with a letter."""
+    """Return the cell that names a row, as in the `table` adapter: the first with a letter."""
     there = [cell for cell in cells if cell is not None and text_of(cell)]
     return next((cell for cell in there if any(map(str.isalpha, text_of(cell)))), next(iter(there), None))
 
 
 LEAST_BLOCKS = 2
-"""Blocks that make a list."""
+"""Smallest number of blocks in a list."""
 LEAST_VALUES = 3
-"""Single values that make one."""
+"""Smallest number of single values in a list."""
 MOST_SIBLINGS = 1000
-"""That are looked at."""
+"""Maximum number of siblings to compare."""
 _NEVER = frozenset(
     {"html", "body", "head", "td", "th", "tbody", "thead", "tfoot", "table", "col", "colgroup", "option"}
 )
 
 
 class SimilarBlocks(NamedTuple):
-    """Blocks of one kind."""
+    """A list of similar blocks."""
 
     css: str
-    """Selects all of them."""
+    """CSS selector of all blocks."""
     blocks: list[Element]
     within: list[str]
-    """Where what was pointed at is in each of them; ``:scope`` is the block itself."""
+    """Selector of each picked element within a block; ``:scope`` is the block itself."""
 
 
 def find_similar_blocks(elements: Sequence[Element]) -> SimilarBlocks | None:
-    """Return the blocks like the one that holds all these elements, if there are any."""
+    """Return the list of blocks similar to the one that contains all these elements, if any."""
     found = [alike for block in _around(elements) if (alike := _alike(block, elements)) is not None]
-    # The level with the most of them; a list of single values only where nothing larger repeats.
+    # Prefer the level with the most blocks; use a list of single values only if no larger block repeats.
     return max(found, key=lambda alike: (alike.within != [":scope"], len(alike.blocks)), default=None)
 
 
 def _around(elements: Sequence[Element]) -> Iterator[Element]:
-    """Yield the elements that hold all of these, from the inside."""
+    """Yield the ancestors that contain all these elements, innermost first."""
     first, *others = elements
     for candidate in (first, *(node for node in first.ancestors if isinstance(node, Element))):
         if candidate.tag not in _NEVER and all(one == candidate or candidate in one.ancestors for one in others):
@@ -127,13 +127,13 @@ def _alike(block: Element, elements: Sequence[Element]) -> SimilarBlocks | None:
         return None
     css = f"{selector_for(parent)} > {block.tag}{''.join(f'.{name}' for name in classes)}"
     found = _document(block).select(css)
-    # Of a list that is longer than what is read of it, its beginning.
+    # Only the first MOST_SIBLINGS siblings were compared.
     chosen = found[: len(kin)] if len(siblings) == MOST_SIBLINGS else found
     return SimilarBlocks(css, kin, within) if chosen == kin else None
 
 
 def _common(block: Element, siblings: Sequence[Element]) -> list[str]:
-    """Return the classes of a block that others have as well."""
+    """Return the stable classes that the block shares with its siblings."""
     owned = [(one.attr("class") or "").split() for one in siblings]
     return [name for name in stable_classes(block) if sum(name in classes for classes in owned) >= LEAST_BLOCKS]
 
@@ -143,43 +143,43 @@ def _document(element: Element) -> Document | Element:
 
 
 class FollowMode(StrEnum):
-    """What stays the same from one reading to the next."""
+    """What identifies the followed values from one reading to the next."""
 
     PLACE = "place"
     """The place on the page."""
     ROW_PLACE = "row-place"
-    """The place of the row in its table: the first, whoever that is."""
+    """The place of the row in its table, such as first place."""
     ROW_NAME = "row-name"
-    """The name of the row, wherever it is."""
+    """The name of the row."""
     TITLES = "titles"
-    """The titles of row and column of each."""
+    """The titles of each value's row and column."""
     ALL_ROWS = "all-rows"
-    """Every row of the table, by its name."""
+    """Every row of the table, by name."""
     BLOCKS = "blocks"
-    """Every block like the one that was pointed at, by its name."""
+    """Every similar block, by name."""
     NEWS = "news"
-    """Every block like it, as news: what was not there before is an event."""
+    """Every similar block; new blocks are events."""
 
 
 @dataclass(frozen=True, slots=True)
 class FollowPlan:
-    """One of them, as an adapter has it."""
+    """Adapter configuration for one follow mode."""
 
     following: FollowMode
     adapter: str
     places: list[dict[str, Any]]
-    """One for each that was pointed at."""
+    """Place of each picked element."""
     options: dict[str, Any] = field(default_factory=dict)
     like: list[Element] = field(default_factory=list)
-    """What else is read."""
+    """Other elements that will be read."""
     detail: str = ""
-    """The name or the place of the row, or how many there are."""
+    """Name or place of the row, or the number of rows or blocks."""
     named_by: int | None = None
-    """Which of those that were pointed at is the name of its block."""
+    """Index of the picked element that names its block."""
 
 
 def follow_plans(picks: Sequence[Pick]) -> list[FollowPlan]:
-    """Return the ways in which these can be followed together, the best guess first."""
+    """Return the plans that can follow all picks together, the most likely first."""
     if not picks:
         return []
     placed = FollowPlan(FollowMode.PLACE, "page", [pick.place() for pick in picks])
@@ -207,7 +207,7 @@ def _one_row(cells: PickedCells, table: dict[str, Any]) -> Iterator[FollowPlan]:
         FollowMode.ROW_PLACE, "table", cells.places, {**table, "rows": "places", "only": [row]}, [], row
     )
     by_name = FollowPlan(FollowMode.ROW_NAME, "table", cells.places, {**table, "only": [name]}, [], name)
-    # Whoever follows the name of a row together with its values wants to know whose row it is by then.
+    # A person who picks the row's name with its values wants to know who holds that place.
     ways = [by_place, by_name] if cells.names_a_row else [by_name, by_place]
     return (way for way in ways if way is by_place or name)
 
@@ -236,5 +236,5 @@ def _text_in(block: Element, way: str) -> str:
 
 
 def _are_names(texts: Sequence[str]) -> bool:
-    """Whether texts tell blocks apart, and are words."""
+    """Whether all texts are distinct and contain letters."""
     return len(set(texts)) == len(texts) and all(any(map(str.isalpha, text)) for text in texts)

@@ -19,23 +19,23 @@ _ROOTS_OF_FEEDS = (b"<rss", b"<feed", b"<rdf:rdf")
 
 
 class RowChoice(StrEnum):
-    """Which rows of a document are followed."""
+    """Rows of a document to follow."""
 
     ONE = "one"
-    """There is only one."""
+    """A single row."""
     LAST = "last"
     FIRST = "first"
     NAMED = "named"
-    """All of them, each by its name."""
+    """All rows by name."""
     NEWS = "news"
-    """Each when it is new."""
+    """New rows as events."""
     NEXT = "next"
-    """What comes next in a calendar."""
+    """The next events of a calendar."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentOffer:
-    """One way of reading a document."""
+    """One way to read a document."""
 
     adapter: str
     rows: RowChoice
@@ -46,17 +46,17 @@ class DocumentOffer:
 
     @property
     def where(self) -> str:
-        """Which list of the document, if it has several."""
+        """Path of the list within the document, if it has several."""
         return str(self.options.get("rows", "")) if self.adapter == "json" else ""
 
 
 def is_page(answer: SourceResponse) -> bool:
-    """Whether an answer is a page that can be pointed at."""
+    """Whether elements of the response can be picked."""
     return adapter_for_response(answer) == "page"
 
 
 def adapter_for_response(answer: SourceResponse) -> str:
-    """Return the adapter that reads documents of an answer's type; nothing if none does."""
+    """Return the name of the adapter that reads the response; empty if none does."""
     kind, start = media_type(answer.content_type), answer.body[:2000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     vague = kind in (None, "text/plain", "application/octet-stream")
     is_xml = (
@@ -77,7 +77,7 @@ def adapter_for_response(answer: SourceResponse) -> str:
 
 
 def offers_of(answer: SourceResponse) -> list[DocumentOffer]:
-    """Return what can be followed in a document that is no page, or say that nothing can."""
+    """Return the offers of a document that is not an HTML page; raise `TarantulaError` if there are none."""
     adapter = adapter_for_response(answer)
     if not adapter:
         kind = media_type(answer.content_type)
@@ -92,7 +92,7 @@ def offers_of(answer: SourceResponse) -> list[DocumentOffer]:
 
 
 def document_title(answer: SourceResponse) -> str:
-    """Return what a document that is no page calls itself; only feeds do."""
+    """Return the title of a document that is not an HTML page, if it has one."""
     if adapter_for_response(answer) != "feed":
         return ""
     try:
@@ -120,6 +120,6 @@ def _offers(adapter: str, found: SuggestionGroup) -> Iterator[DocumentOffer]:
 
 
 def _names(suggestion: FieldSuggestion) -> bool:
-    """Whether the words of a field tell rows apart."""
+    """Whether the samples of a field are distinct words, so that it can name rows."""
     texts = suggestion.samples
     return len(texts) > 1 and len(set(texts)) == len(texts) and all(text[:1].isalpha() for text in texts)

@@ -23,11 +23,11 @@ from tarantula.streams.adapters.documents import parse_page
 from tarantula.streams.picker.client import PickerClient, PickerRequest
 
 MOST_ELEMENTS = 40_000
-"""Elements of a page that is shown to be pointed at."""
+"""Maximum number of elements of a page shown in the picker."""
 
 
 class PageTree:
-    """The elements of a page, each known by its number, which is its place in the order of the page."""
+    """The elements of a page, numbered in page order."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -40,7 +40,7 @@ class PageTree:
 
     @classmethod
     def of(cls, answer: SourceResponse) -> PageTree:
-        """Read what a server sent, as the adapters do."""
+        """Parse a response as the adapters do."""
         try:
             return cls(parse_page(answer))
         except UnreadableResponse as error:
@@ -51,7 +51,7 @@ class PageTree:
         return {element: number for number, element in enumerate(self.elements)}
 
     def element(self, number: int) -> Element:
-        """Return the element that somebody pointed at, or say that there is none."""
+        """Return the element with that number; raise `TarantulaError` if there is none."""
         if not 0 <= number < len(self.elements):
             raise TarantulaError("This is no element of the page. Open the page again.")
         return self.elements[number]
@@ -63,7 +63,7 @@ class PageTree:
 
 EMPTY_URL = "data:,"
 LONGEST_SHEET = 1_000_000
-"""Letters of a stylesheet that is shown."""
+"""Maximum number of characters of a stylesheet."""
 
 _SIDES = ("top", "right", "bottom", "left")
 _PLAIN = """
@@ -84,16 +84,16 @@ ALLOWED_PROPERTIES = frozenset(
         *(f"border-{side}-{what}" for side in _SIDES for what in ("color", "style", "width")),
     }
 )
-"""What an element may say of itself in a style attribute."""
+"""CSS properties allowed in style attributes."""
 
 
 _ESCAPE = r"\\(?:[0-9a-fA-F]{1,6}(?:\r\n|[ \t\n\r\f])?+|.)"
 _NAME = re.compile(rf"(?<![\w\\-])(?:[\w-]++|{_ESCAPE})++(?=\()|@(?:[\w-]++|{_ESCAPE})++", re.DOTALL)
-"""What a function or a rule is called, where letters may be written as their numbers."""
+"""Names of functions and at-rules, which may contain CSS escapes."""
 
 
 def safe_css(text: str) -> str:
-    """Return a stylesheet that refers to nothing; what the policy of the page forbids is not even asked for."""
+    """Return a stylesheet with all references removed."""
     text = _undisguised(text[:LONGEST_SHEET])
     pieces: list[str] = []
     done = 0
@@ -104,14 +104,14 @@ def safe_css(text: str) -> str:
 
 
 def _undisguised(text: str) -> str:
-    """Take their names from functions and rules that are written so that nobody sees what they are called."""
+    """Replace function and at-rule names that contain escapes, which could hide a reference."""
     return _NAME.sub(lambda name: "x" if "\\" in name[0] else name[0], text) if "\\" in text else text
 
 
 NUMBER_ATTRIBUTE = "data-tarantula"
-"""The attribute that carries an element's number."""
+"""Attribute with the number of an element."""
 MOST_SHEETS, MOST_IMAGES = 20, 100
-"""What else of a page is shown."""
+"""Maximum numbers of stylesheets and images shown."""
 _PICTURES = ("data:image/png", "data:image/gif", "data:image/jpeg", "data:image/webp")
 
 _TAGS = frozenset(
@@ -140,7 +140,7 @@ _ATTRIBUTES = {
     **dict.fromkeys(("meter", "progress"), frozenset({"value", "min", "max"})),
 }
 _INERT = {"form": "div", "button": "span", "input": "span", "select": "span", "textarea": "span", "dialog": "div"}
-"""What would act becomes what does not."""
+"""Interactive elements and their inert replacements."""
 _GONE = frozenset(
     "head script style link meta base title template noscript noframes noembed iframe frame frameset object embed "
     "applet param svg math canvas audio video source track map area portal xmp plaintext listing".split()
@@ -166,25 +166,25 @@ class PageSheet(NamedTuple):
     """A stylesheet of a page."""
 
     url: str = ""
-    """Where it is, unless it is in the page."""
+    """URL of an external stylesheet; empty for an inline one."""
     text: str = ""
     media: str = ""
 
 
 @dataclass(slots=True)
 class SafePage:
-    """What is shown of a page; sheets and images are asked for by their place in these lists."""
+    """Sanitised page; stylesheets and images are requested by their index in these lists."""
 
     title: str
     body: str
     attributes: str
-    """Of the html element."""
+    """Attributes of the html element."""
     doctype: str
     sheets: list[PageSheet] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
 
     def document(self, nonce: str, script: str) -> str:
-        """Return the page with one script, which is ours, has the *nonce*, and runs before anything can be clicked."""
+        """Return the page with our script, which has the *nonce* and runs before anything can be clicked."""
         links = "".join(
             f'<link rel="stylesheet" href="sheet/{number}" media="{escape(sheet.media)}">'
             for number, sheet in enumerate(self.sheets)
@@ -196,7 +196,7 @@ class SafePage:
 
 
 def safe_page(tree: PageTree, url: str) -> SafePage:
-    """Return what can be shown of a page; the tree is used up."""
+    """Return the sanitised page. The tree is modified and cannot be used again."""
     document = tree.document
     if (frames := document.select("frameset frame[src]")) or document.select_one("body") is None:
         named = ", ".join(filter(None, (resolve(url, frame.attr("src") or "") for frame in frames[:5])))
@@ -217,7 +217,7 @@ def safe_page(tree: PageTree, url: str) -> SafePage:
 
 
 def _prepare(element: Element, page: SafePage, base: str) -> None:
-    """Put what is needed of an element where it survives."""
+    """Rewrite one element so that the sanitiser keeps its content."""
     if style := element.attr("style"):
         element.attrs["style"] = safe_css(style)
     match element.tag:
@@ -264,7 +264,7 @@ def _sheet(page: SafePage, sheet: PageSheet) -> None:
 
 
 def _field(element: Element) -> None:
-    """Show what stands in a field, which becomes a text that nobody can type into."""
+    """Replace an input field by its text."""
     kind = (element.attr("type") or "text").lower()
     value = element.field_value
     shown = value if isinstance(value, str) else ""
@@ -281,9 +281,8 @@ def _doctype(tree: PageTree) -> str:
 Part = TypeVar("Part")
 
 LARGEST_IMAGE_BYTES = 2_000_000
-"""Bytes."""
 PART_TIMEOUT_SECONDS = 15.0
-"""Seconds for one sheet or image."""
+"""Timeout of one stylesheet or image."""
 IMAGE_TYPES = frozenset(
     f"image/{kind}" for kind in ("png", "gif", "jpeg", "webp", "avif", "bmp", "svg+xml", "x-icon", "vnd.microsoft.icon")
 )
@@ -291,23 +290,23 @@ IMAGE_TYPES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PickerPage:
-    """One page, with what is needed to show it and to read it."""
+    """A page in the picker: the response, its element tree, and its sanitised form."""
 
     answer: SourceResponse
     tree: PageTree
     page: SafePage
     allow_private: bool
-    """Whether its sheets and images may be at private addresses, as it is itself."""
+    """Whether stylesheets and images may be at private addresses, because the page itself is."""
 
     @classmethod
     def at(cls, answer: SourceResponse, *, allow_private: bool) -> PickerPage:
-        """Make a page ready to be looked at."""
-        # Twice the same page: one to read values of, one that is used up when it is made safe.
+        """Prepare a response for the picker."""
+        # Two trees: one to read values from, and one that sanitising modifies.
         shown = safe_page(PageTree.of(answer), answer.url)
         return cls(answer, PageTree.of(answer), shown, allow_private)
 
     async def sheet(self, number: int, visitor: PickerClient) -> str:
-        """Return one of its stylesheets, without what it would load."""
+        """Return one stylesheet without references."""
         sheet = _one_of(self.page.sheets, number)
         if not sheet.url:
             return sheet.text
@@ -317,7 +316,7 @@ class PickerPage:
         return safe_css(decode_text(exchange.body, charset_of(exchange.get(b"content-type")))[0])
 
     async def image(self, number: int, visitor: PickerClient) -> tuple[bytes, str]:
-        """Return one of its images, and its type."""
+        """Return one image and its media type."""
         exchange = await self._ask(visitor, _one_of(self.page.images, number), LARGEST_IMAGE_BYTES, "image/*")
         kind = media_type(exchange.get(b"content-type"))
         if kind not in IMAGE_TYPES:

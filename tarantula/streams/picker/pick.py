@@ -20,10 +20,10 @@ from tarantula.streams.selectors import LONGEST_SELECTOR
 from tarantula.streams.texts import collapse_spaces, search_pattern
 
 NUMBER_PATTERN = r"[-+−–]?\d(?:[\d.,'’   ]*\d)?"
-"""A number, however it is written."""
+"""Numbers in any notation."""
 MOST_PARTS = 6
 CONTEXT_CHARS = 24
-"""Letters before and after a part by which it is known."""
+"""Number of characters around a part that identify it."""
 _NUMBERS = re.compile(
     rf"(?<![\w.,]){NUMBER_PATTERN}(?:\s?(?:%|[€$£¥]|°[CF]|[A-Z]{{3}}\b|[a-zµ]{{1,3}}(?:/[a-z²³]{{1,3}})?\b))?"
 )
@@ -31,13 +31,13 @@ _PLAIN = r"\d(?:[\d.,:]*\d)?"
 
 
 def parts_in(text: str) -> list[str]:
-    """Return the numbers of a text that has more in it than one of them."""
+    """Return the numbers in a text, unless the text is only one number."""
     found = [match[0].strip() for match in _NUMBERS.finditer(text[:2000])]
     return [part for part in dict.fromkeys(found) if part != text.strip()][:MOST_PARTS]
 
 
 def pattern_for(text: str, part: str) -> str:
-    """Return a regular expression that finds a part of a text, by what is around it, or say that none does."""
+    """Return a regular expression that finds a part of a text by its context; raise `TarantulaError` if none does."""
     tidy = " ".join(part.split())
     start = text.find(tidy) if tidy else -1
     if start < 0:
@@ -58,7 +58,7 @@ def _patterns(text: str, start: int, end: int) -> Iterator[str]:
         if kind is None:
             continue
         if kind != ".+?" and kind != ".+":
-            # What stands before a number says which it is; what stands after it may be its unit.
+            # The text before a number identifies it; the text after it may be its unit.
             yield f"{before}({kind})"
             yield f"^{_known(text[:start])}({kind})"
         yield f"{before}({kind}){after or '$'}"
@@ -73,49 +73,49 @@ def _of_kind(part: str) -> str | None:
 
 
 def _known(text: str) -> str:
-    """Return a pattern for words around a part, whose own numbers may change."""
+    """Return a pattern for the text around a part, in which numbers may change."""
     return _PLAIN.join(re.escape(piece) for piece in re.split(_PLAIN, text))
 
 
 MOST_NEAR_NODES = 150
-"""Parts of the page on each side, among which a label is looked for."""
+"""Maximum number of nodes on each side to search for a label."""
 VALUE_ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "data-value", "data-price")
-"""What an element may say beside its text."""
+"""Attributes that may contain a value."""
 _SURE, _PERHAPS = ("column", "term", "aria"), ("before", "row", "after", "group", "heading")
-"""Labels: those that name a value, and those that only stand near it."""
+"""Labels that name a value, and labels that are only near it."""
 
 
 @dataclass(slots=True)
 class Pick:
-    """An element, and what of it is meant."""
+    """A picked element, and which part of it is meant."""
 
     number: int
     element: Element
     part: str = ""
-    """Only this part of its text."""
+    """The meant part of the text; the whole text if empty."""
     attribute: str = ""
-    """The text of this attribute, in the place of its own."""
+    """The attribute to read in place of the text."""
 
     @property
     def whole(self) -> str:
-        """All that the element says, or its attribute."""
+        """The whole text of the element or attribute."""
         if self.attribute:
             return collapse_spaces(self.element.attr(self.attribute) or "")
         return text_of(self.element)
 
     @property
     def text(self) -> str:
-        """What is meant of it."""
+        """The meant text."""
         return self.part or self.whole
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What else could be meant: the texts of its attributes."""
+        """Texts of the attributes that could be meant instead."""
         own = {name: self.element.attr(name) or "" for name in VALUE_ATTRIBUTES}
         return {name: " ".join(value.split())[:200] for name, value in own.items() if value.strip()}
 
     def taken(self) -> dict[str, Any]:
-        """Return what of the element is read, as places of every adapter have it."""
+        """Return the attribute and regular expression of the place, common to all adapters."""
         said: dict[str, Any] = {}
         if self.attribute:
             said["attribute"] = self.attribute
@@ -124,7 +124,7 @@ class Pick:
         return said
 
     def place(self) -> dict[str, Any]:
-        """Return where it is on its page."""
+        """Return the place of the element on its page."""
         css = selector_for(self.element)
         if len(css) <= LONGEST_SELECTOR:
             return {"css": css, **self.taken()}
@@ -135,7 +135,7 @@ class Pick:
 
 
 def pick_element(tree: PageTree, number: int, part: str = "") -> Pick:
-    """Return what somebody pointed at, or say why it cannot be followed."""
+    """Return the pick of an element; raise `TarantulaError` if it cannot be followed."""
     pick = Pick(number, tree.element(number))
     if not pick.whole:
         pick.attribute = next(iter(pick.attributes), "")
@@ -151,7 +151,7 @@ def pick_element(tree: PageTree, number: int, part: str = "") -> Pick:
 
 
 def title_for(tree: PageTree, pick: Pick) -> str:
-    """Return what people may call a value: the words beside it."""
+    """Return a title for a picked value, from its labels."""
     cell = pick.element.closest("td, th")
     table = cell.closest("table") if cell is not None else None
     sight = LabelledPage(tree.document)
@@ -170,7 +170,7 @@ def title_for(tree: PageTree, pick: Pick) -> str:
 
 
 def _as_written(element: Element, label: str) -> str:
-    """Return a label with its accents, from the text near an element."""
+    """Return the original spelling of a folded label, from the text near an element."""
     near = chain(islice(element.preceding, MOST_NEAR_NODES), islice(element.following, MOST_NEAR_NODES))
     for node in near:
         if isinstance(node, Text) and as_label(text := " ".join(node.data.split())) == label:

@@ -17,20 +17,20 @@ from tarantula.streams.relocate.page_text import INVISIBLE_TAGS, LONGEST_LABEL, 
 from tarantula.streams.texts import fold_text
 
 WORDS_SHAPE = "a"
-"""The shape of a text without numbers, or with too much around them."""
+"""Shape of a text without numbers, or with too much text around them."""
 LONGEST_SHAPE = 40
 LONGEST_UNIT_SHAPE = 6
 FEW_NUMBERS = 5
-"""Numbers, of which nobody knows yet how far they go."""
+"""With fewer numbers than this, their range is not yet reliable."""
 LEAST_SLACK = 1.0
-"""By how much any number may differ from those before: small counts go up and down."""
+"""Smallest tolerance outside the range of earlier numbers, so that small counts can vary."""
 _DATES = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{2,4}")
 _NUMBERS = re.compile(r"\d{1,3}(?:[ \u00a0\u202f'’]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)*")
 _SIGNS = re.compile(r"^[+\-−–±▲▼△▽↑↓]+|\s+")
 
 
 def shape_of(text: str) -> str:
-    """Return ``9€`` of ``€ 1.234,56``, ``9:9`` of ``14:05``, ``a`` of words; nothing of nothing."""
+    """Return the shape of a text: ``9€`` for ``€ 1.234,56``, ``9:9`` for ``14:05``, ``a`` for words, empty if empty."""
     if not text:
         return ""
     if len(text) > 10 * LONGEST_SHAPE:
@@ -40,15 +40,15 @@ def shape_of(text: str) -> str:
     if "9" not in bare:
         return WORDS_SHAPE if any(letter.isalnum() for letter in bare) else bare[:LONGEST_SHAPE]
     if bare.count("9") == 1:
-        # A unit may stand on either side of its number.
+        # A unit can be on either side of its number.
         bare = "9" + bare.replace("9", "").lstrip("+-−–")
     return bare if len(bare) <= LONGEST_SHAPE else WORDS_SHAPE
 
 
 def shape_fits(shape: str, known: Iterable[str], *, loosely: bool) -> bool:
-    """Whether a text may be one of those that were there: its unit may come or go only where words agree.
+    """Whether a shape matches one of the known shapes; with *loosely*, a unit may have been added or removed.
 
-    Where there were words, there may be anything.
+    If a text without numbers is known, every shape matches.
     """
     return any(one in (shape, WORDS_SHAPE) or (loosely and _differ_by_unit(shape, one)) for one in known)
 
@@ -60,7 +60,7 @@ def _differ_by_unit(first: str, second: str) -> bool:
 
 
 def number_in(text: str) -> float | None:
-    """Return the first number of a text, near enough to tell whether it is a usual one."""
+    """Return the first number of a text, approximately, to compare it with earlier numbers."""
     found = _NUMBERS.search(text[:400])
     if found is None:
         return None
@@ -79,7 +79,7 @@ def number_in(text: str) -> float | None:
 
 
 def is_usual(number: float, past: Sequence[float], width: float = 1.0) -> bool:
-    """Whether a number is where such numbers were, and not far outside."""
+    """Whether a number is within the range of earlier numbers plus a tolerance."""
     if not past:
         return True
     ordered = sorted(past)
@@ -92,56 +92,56 @@ def is_usual(number: float, past: Sequence[float], width: float = 1.0) -> bool:
 MOST_SHAPES = 4
 MOST_NUMBERS = 30
 MARK_POSITIONS = ("term", "aria", "before", "after")
-"""Where words stand that say which value it is, the surest first."""
+"""Positions of identifying labels, the most reliable first."""
 
 
 @dataclass(slots=True)
 class ElementFingerprint:
-    """One element, as it was when it was read last."""
+    """Clues by which an element can be found again, as of its last reading. Stored as JSON."""
 
     last: str = ""
     shapes: list[str] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
-    """The last ones, to tell which are usual."""
+    """The last numbers, to determine their usual range."""
     labels: ElementLabels = field(default_factory=dict)
     tag: str = ""
     own: str = ""
-    """Its id, classes and the names in its attributes, as one text."""
+    """Its id, classes and naming attributes, as one text."""
     names: list[str] = field(default_factory=list)
-    """Selectors of its id, its attributes or its classes that fit nothing else."""
+    """Selectors by id, attribute or class that match only this element."""
     paths: list[str] = field(default_factory=list)
-    """By the places of all above it, and from the nearest above that has a name of its own."""
+    """Its path by position from the root, and from the nearest uniquely named ancestor."""
     near: list[list[str]] = field(default_factory=list)
-    """Words before it and words after it, the nearest first."""
+    """Labels before and after it, nearest first."""
     rivals: list[str] = field(default_factory=list)
-    """Texts of the same shape that stood near."""
+    """Nearby texts of the same shape."""
     twins: int = 0
-    """How many elements beside it have the same shape."""
+    """Number of siblings with the same shape."""
     shared: bool = False
-    """Whether another value near had the very same words."""
+    """Whether another nearby value has the same labels."""
     about: list[str] = field(default_factory=list)
-    """The title of the page, and its first heading."""
+    """Title and first heading of the page."""
     language: str = ""
     landmark: str = ""
-    """Whether it stands in the page's margin: ``aside``, ``nav``, ``footer``."""
+    """Its margin area: ``aside``, ``nav`` or ``footer``; empty in the main content."""
     strayed: bool = False
     """Whether it was found where its selector does not lead."""
     doubted: list[str] = field(default_factory=list)
-    """The last text that was doubted, and the way to it: somebody may say that it was right."""
+    """The last doubtful text and its path; a person may accept it."""
     day: int = 0
-    """When all this was looked at last, in days."""
+    """Ordinal of the day of the last full update."""
 
     @classmethod
     def of(cls, remembered: dict[str, Any]) -> Self:
-        """Take what was remembered."""
+        """Return the fingerprint stored as JSON; unknown keys are ignored."""
         return cls(**{name: value for name, value in remembered.items() if name in cls.__slots__})
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is to be remembered."""
+        """Return the non-empty fields for storage."""
         return {name: value for name in self.__slots__ if (value := getattr(self, name))}
 
     def saw(self, text: str) -> None:
-        """Remember a text that was read."""
+        """Add a text that was read: its shape and number."""
         shape = shape_of(text)
         if shape not in self.shapes:
             self.shapes = [*self.shapes, shape][-MOST_SHAPES:]
@@ -151,17 +151,17 @@ class ElementFingerprint:
 
     @property
     def marks(self) -> list[str]:
-        """The words that say which value it is: its row and column, or what is beside it and of which part it is."""
+        """Labels that identify the value: row and column, or the label next to it and its group."""
         return marks_in(self.labels)
 
     @property
     def around(self) -> list[str]:
-        """All words around it."""
+        """All labels before and after it."""
         return [word for words in self.near for word in words]
 
 
 def marks_in(labels: ElementLabels) -> list[str]:
-    """Return the words that say which value it is."""
+    """Return the identifying labels among all labels of an element."""
     if "row" in labels:
         return [labels[where] for where in ("row", "column") if where in labels]
     beside = next((labels[where] for where in MARK_POSITIONS if where in labels), "")
@@ -169,7 +169,7 @@ def marks_in(labels: ElementLabels) -> list[str]:
 
 
 TextReader = Callable[[Element], str]
-"""How the text of an element is taken; nothing if there is none."""
+"""Function that returns the text of the field in an element; empty if there is none."""
 
 _NAMING = ("itemprop", "property", "name", "headers", "rel")
 _AROUND = 8
@@ -178,7 +178,7 @@ _MOST_RIVALS = 8
 
 
 def own_names(element: Element) -> str:
-    """Return the id, the classes and the names of an element, in an order of their own."""
+    """Return the id, sorted classes and naming attributes of an element as one text."""
     classes = sorted((element.attr("class") or "").split())
     named = sorted(f"{name}={value}" for name, value in _naming(element))
     return " ".join((element.attr("id") or "", *classes, *named))[:300]
@@ -195,7 +195,7 @@ def _is_name(value: str) -> bool:
 
 
 def unique_selectors(document: Document, element: Element) -> list[str]:
-    """Return selectors by name that fit this element and no other."""
+    """Return selectors by name that match only this element."""
     wanted = []
     if _is_name(own_id := element.attr("id") or ""):
         wanted.append(f"#{escape_identifier(own_id)}")
@@ -208,13 +208,13 @@ def unique_selectors(document: Document, element: Element) -> list[str]:
 
 
 def path_of(element: Element) -> str:
-    """Return the way to an element from the top, by the places of all above it."""
+    """Return the path of an element by position from the root."""
     above = [element, *(one for one in element.ancestors if isinstance(one, Element))]
     return " > ".join(map(_step, reversed(above[:60])))
 
 
 def named_path_of(document: Document, element: Element) -> list[str]:
-    """Return the way to an element from the nearest above that has a name of its own, if there is one."""
+    """Return the path from the nearest uniquely named ancestor, as a list of at most one selector."""
     below = [element]
     for above in islice((one for one in element.ancestors if isinstance(one, Element)), 12):
         if names := unique_selectors(document, above):
@@ -229,7 +229,7 @@ def _step(element: Element) -> str:
 
 
 def nearby_labels(element: Element) -> list[list[str]]:
-    """Return words before an element and words after it, the nearest first."""
+    """Return the labels before and after an element, nearest first."""
     return [_labels(element.preceding), _labels(element.following)]
 
 
@@ -245,7 +245,7 @@ def _labels(nodes: Iterable[Node]) -> list[str]:
 
 
 def innermost_element(element: Element) -> Element:
-    """Return the innermost element that has the whole text of this one."""
+    """Return the innermost descendant with the whole text of the element."""
     while len(inside := [child for child in element.children if isinstance(child, Element)]) == 1:
         if inside[0].tag in INVISIBLE_TAGS or text_of(inside[0]) != text_of(element):
             break
@@ -254,14 +254,14 @@ def innermost_element(element: Element) -> Element:
 
 
 def count_twins(element: Element, shapes: Iterable[str]) -> int:
-    """Count the elements beside this one that look like it."""
+    """Count the siblings with one of these shapes."""
     known = set(shapes)
     siblings = [*islice(element.previous_siblings, 30), *islice(element.next_siblings, 30)]
     return sum(1 for one in siblings if isinstance(one, Element) and shape_of(text_of(one)[:400]) in known)
 
 
 def find_rivals(element: Element, shapes: Iterable[str]) -> list[Element]:
-    """Return other elements near whose texts have the same shape."""
+    """Return nearby elements whose texts have one of these shapes."""
     known, found = set(shapes), dict[Element, None]()
     for above in islice(element.ancestors, 3):
         for node in islice(above.descendants, 200):
@@ -273,24 +273,24 @@ def find_rivals(element: Element, shapes: Iterable[str]) -> list[Element]:
 
 
 def texts_of(elements: Iterable[Element], but: str) -> list[str]:
-    """Return the texts of some elements, each once."""
+    """Return the distinct texts of elements, except *but*."""
     return [text for text in dict.fromkeys(text_of(element)[:60] for element in elements) if text != but]
 
 
 def landmark_of(element: Element) -> str:
-    """Return the margin of the page that an element is in; nothing for the page itself."""
+    """Return the margin area that contains an element; empty in the main content."""
     margin = element.closest(_MARGINS)
     return margin.tag if margin is not None else ""
 
 
 def language_of(document: Document) -> str:
-    """Return the language that a page says it has."""
+    """Return the two-letter language that a page declares."""
     root = document.root
     return (root.attr("lang") or "").lower()[:2] if root is not None else ""
 
 
 def page_topic(document: Document) -> list[str]:
-    """Return what a page is about: its title, and its first heading."""
+    """Return the title and the first heading of a page, as labels."""
     found = (document.select_one(selector) for selector in ("head > title", "h1"))
     return [as_label(" ".join(one.text.split())[:LONGEST_LABEL]) if one is not None else "" for one in found]
 
@@ -298,7 +298,7 @@ def page_topic(document: Document) -> list[str]:
 def update_fingerprint(
     sight: LabelledPage, known: ElementFingerprint, element: Element, text: str, labels: ElementLabels, day: int
 ) -> ElementFingerprint:
-    """Remember an element as it is now."""
+    """Update a fingerprint from the element as it is now."""
     document = sight.document
     known.saw(text)
     known.labels, known.tag, known.own = labels, element.tag, own_names(element)

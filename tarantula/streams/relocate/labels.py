@@ -11,10 +11,10 @@ from tarantula.streams.relocate.page_text import LONGEST_LABEL, as_label, string
 from tarantula.streams.relocate.tables import TableGrid, column_titles, contains_any, grid_of, row_title, title_above
 
 ElementLabels = dict[str, str]
-"""Words by where they stand: row, column, above (the column's title), term, aria, before, after, group, headings."""
+"""Labels by position: row, column, above (second column title), term, aria, before, after, group, headings."""
 HEADING_KEYS = ("heading", "heading_2", "heading_3")
 LONGEST_CELL = 150
-"""Letters of a cell of a table that is one; what holds more is a part of a page that is laid out in cells."""
+"""Maximum number of characters of a table cell; longer cells are page layout, not data."""
 
 RANKED_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 HEADINGS = (*RANKED_HEADINGS, "caption")
@@ -26,7 +26,7 @@ _SIBLINGS = 12
 
 
 class LabelledPage:
-    """A page as it is looked at: each table is taken apart once, and what is followed is no label of anything."""
+    """A page with its labels: parses each table once, and does not use followed values as labels."""
 
     def __init__(self, document: Document, values: frozenset[Element] = frozenset()) -> None:
         self.document = document
@@ -34,13 +34,13 @@ class LabelledPage:
         self._grids: dict[Element, TableGrid] = {}
 
     def grid(self, table: Element) -> TableGrid:
-        """Return the cells of a table."""
+        """Return the grid of a table, parsed once."""
         if table not in self._grids:
             self._grids[table] = grid_of(table)
         return self._grids[table]
 
     def labels(self, element: Element) -> ElementLabels:
-        """Return the words by which an element is known."""
+        """Return the labels of an element by position."""
         labels = self._in_table(element)
         others = self.values - {element}
         if not labels:
@@ -84,7 +84,7 @@ class LabelledPage:
                 return {"before": before}
             if after:
                 return {"after": after}
-            # What stands beside several values says nothing of one of them.
+            # A label next to several values does not identify one of them.
             if parent.tag in _BORDERS or text_of(parent) != text_of(element):
                 return {}
             node = parent
@@ -114,7 +114,7 @@ def _term(element: Element) -> str:
 
 
 def _group(element: Element, known: set[str], values: frozenset[Element]) -> str:
-    """Return the first words of the part of a list that a value is in."""
+    """Return the first words of the list entry or section that contains the element."""
     for above in islice(element.ancestors, 6):
         if not isinstance(above, Element) or above.tag in ("body", "main", "html"):
             return ""
@@ -137,7 +137,7 @@ def _is_repeated(element: Element) -> bool:
 
 
 def _headings(element: Element) -> list[str]:
-    """Return the headings that an element is under, the nearest first, each of a higher rank than the one before."""
+    """Return the headings above an element, nearest first, each of a higher rank than the previous one."""
     found: list[str] = []
     node, rank = element, "h7"
     for _ in range(20):
@@ -162,6 +162,6 @@ def _heading_in(element: Element) -> Element | None:
     inside = element.select(", ".join(RANKED_HEADINGS))
     if not inside:
         return None
-    # A heading with more than a line of its own heads what it stands with, not what follows.
+    # A heading with a longer text next to it belongs to that text, not to what follows.
     alone = element.tag == "header" or len(text_of(element)) <= len(text_of(inside[-1])) + LONGEST_LABEL
     return inside[-1] if alone else None

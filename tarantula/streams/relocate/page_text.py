@@ -14,7 +14,7 @@ INVISIBLE_TAGS = frozenset({"script", "style", "template", "noscript", "head", "
 LONGEST_LABEL = 80
 MOST_LABEL_WORDS = 10
 LONGEST_ELEMENT_TEXT = 20_000
-"""Letters of a part of a page: of what is longer, the beginning."""
+"""Maximum number of characters of an element's text."""
 _IN_LINE = frozenset(
     "a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark meter output q s samp small span strike"
     " strong time tt u var wbr".split()
@@ -25,25 +25,25 @@ _DAYS_AND_MONTHS = (
     r"|january|february|march|april|june|july|august|september|october|november|december"
     r"|hoje|ontem|amanha|today|yesterday|tomorrow)(?:-feira)?"
 )
-# What changes from day to day: dates, times, measured numbers, counts in brackets. Other numbers are names: Alfa 500.
+# Changing parts: dates, times, measured numbers, counts in brackets. Other numbers belong to names: Alfa 500.
 _CHANGING = re.compile(
     rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?,? (?:de )?)?{_DAYS_AND_MONTHS}\b(?:,? (?:de )?\d{{1,4}}\b)?"
     r"|\d+(?:[.,:/]\d+)+|\(\d+\)|\b\d+ (?:min|seg|sec|hor|hour|dia|day)\w*"
 )
-# A number with at most a few letters behind it is a value itself: 12 km/h, € 3,50, USD 4.
+# A number with at most a few letters after it is itself a value: 12 km/h, € 3,50, USD 4.
 _VALUES = re.compile(r"[+\-−–±\s]*(?:[€$£]|R\$|[A-Z]{3}\s?(?=\d))?\s*[+\-−–]?\d[\d.,'’\s:/-]*\S{0,2}\s?\S{0,6}$")
 _EDGES = " \t:;,.·•|*–—-…()[]\"“”«»'"
 
 
 @lru_cache(maxsize=16384)
 def as_label(text: str) -> str:
-    """Return the words of a label, without what changes from day to day; nothing if a text is none."""
+    """Return a text folded to a label, with changing parts replaced; empty if it is not a label."""
     title = as_title(text)
     return title if sum(map(str.isalnum, title)) >= 2 else ""
 
 
 def as_title(text: str) -> str:
-    """Return the words of a title, which may be a single letter."""
+    """Return a text folded to a title, which may be a single letter; empty if it is not a title."""
     if not text or len(text) > LONGEST_LABEL or _VALUES.match(text):
         return ""
     if text.endswith(("?", "!")) or text.count(" ") >= MOST_LABEL_WORDS:
@@ -53,9 +53,9 @@ def as_title(text: str) -> str:
 
 
 def text_of(node: Node) -> str:
-    """Return the text of a part of a page as it is seen; of a very long one, its beginning.
+    """Return the visible text of a node, truncated to `LONGEST_ELEMENT_TEXT`.
 
-    What stands in lines, cells or blocks of its own is apart, and so is what is raised: 12<sup>50</sup> is not 1250.
+    Lines, cells, blocks and superscripts are separated by spaces: 12<sup>50</sup> is not 1250.
     """
     if isinstance(node, Text):
         return " ".join(node.data[:LONGEST_ELEMENT_TEXT].split())
@@ -85,7 +85,7 @@ def _seen(element: Element) -> Iterator[str]:
 
 
 def strings_of(node: Node) -> list[str]:
-    """Return the pieces of text of a part of a page, as they are apart in it."""
+    """Return the separate strings of a node."""
     if isinstance(node, Text):
         text = " ".join(node.data[:2000].split())
         return [text] if text else []

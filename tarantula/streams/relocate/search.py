@@ -31,7 +31,7 @@ from tarantula.streams.relocate.page_text import INVISIBLE_TAGS, as_label, text_
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The element, and its text."""
+    """The value was located with certainty."""
 
     element: Element
     text: str
@@ -41,7 +41,7 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class LocatedDoubtfully:
-    """A text that may be another one, and why."""
+    """A text was found that may be another value."""
 
     text: str
     why: str
@@ -50,7 +50,7 @@ class LocatedDoubtfully:
 
 @dataclass(frozen=True, slots=True)
 class NotLocated:
-    """Nothing, and why."""
+    """No value was found."""
 
     why: str
 
@@ -60,41 +60,41 @@ LocateResult = Located | LocatedDoubtfully | NotLocated
 
 MOST_CANDIDATES = 2000
 CLOSE_WORDS = 3
-"""Words on each side of a value that are its company."""
+"""Number of labels on each side that count as close."""
 MOST_PAGE_TEXTS = 30_000
-"""Of a page: what is further down is not looked at."""
+"""Maximum number of texts of a page to search."""
 
 
 @dataclass(slots=True)
 class ElementCandidate:
-    """One element, and which ways lead to it."""
+    """An element that may be the value, and the clues that lead to it."""
 
     element: Element
     text: str
     labels: ElementLabels
     chosen: bool = False
-    """By the selector that somebody gave."""
+    """Matched by the given selector."""
     named: bool = False
-    """By a name of its own that nothing else has."""
+    """Matched by a unique name."""
     on_path: bool = False
     near: float = 0.0
-    """How much of what was around it still is."""
+    """Share of the known surrounding labels that are still around it."""
     has_company: bool = False
-    """Whether some of the words that stood closest to it, beside its own, still do."""
+    """Whether a close label, other than its own, is still close."""
     is_as_it_was: bool = False
-    """Whether its id, classes and tag are the same."""
+    """Whether its tag, id, classes and naming attributes are unchanged."""
 
     elsewhere: bool = False
-    """Whether another path leads to another element."""
+    """Whether the known paths lead to different elements."""
 
     @property
     def by_structure(self) -> bool:
-        """Whether it stands where it stood."""
+        """Whether it is at its known position, or has most of its surroundings."""
         return self.on_path or self.near >= 0.5
 
 
 class ElementCandidates:
-    """All of them on one page."""
+    """All candidates on one page."""
 
     def __init__(self, sight: LabelledPage, known: ElementFingerprint, chosen: list[Element], read: TextReader) -> None:
         self._sight, self._known, self._read = sight, known, read
@@ -113,17 +113,17 @@ class ElementCandidates:
 
     @cached_property
     def texts(self) -> list[str]:
-        """The texts of the page."""
+        """All texts of the page."""
         return [text_of(node) for node in self._nodes()]
 
     @cached_property
     def words(self) -> set[str]:
-        """All that could be a label on the page."""
+        """All labels of the page."""
         return {label for text in self.texts if (label := as_label(text))}
 
     @cached_property
     def headings(self) -> set[str]:
-        """The headings of the page."""
+        """All headings of the page."""
         return {as_label(text_of(heading)) for heading in self._document.select(", ".join(HEADINGS))}
 
     def _nodes(self) -> Iterator[Text]:
@@ -138,7 +138,7 @@ class ElementCandidates:
         return found if len(found) == 1 else []
 
     def _like_it(self) -> Iterable[Element]:
-        """Return elements whose text looks as those did, if there are words that say which one it is."""
+        """Return elements with a known text shape, if identifying labels are known."""
         if not self._known.marks:
             return ()
         parents = (node.parent for node in self._nodes())
@@ -172,11 +172,11 @@ class ElementCandidates:
 
 
 FAR_OUTSIDE_FACTOR = 10.0
-"""How much wider than usual the range is of an element that is where it always was."""
+"""Factor on the usual range for an element that has not moved."""
 
 
 class ElementSearch:
-    """Looks at all that any way leads to."""
+    """Search a changed page for a known element."""
 
     def __init__(self, sight: LabelledPage, known: ElementFingerprint, chosen: list[Element], read: TextReader) -> None:
         self._sight, self._known, self._document = sight, known, sight.document
@@ -184,7 +184,7 @@ class ElementSearch:
         self._candidates = [candidate for candidate in self._page.all() if candidate.text]
 
     def outcome(self) -> LocateResult:
-        """Say where the value is, if that is sure."""
+        """Return the location of the value, if it is certain."""
         known = self._known
         if has_other_topic(known, page_topic(self._document)) and not self._is_translated():
             return self._another_page()
@@ -258,7 +258,7 @@ class ElementSearch:
         return None
 
     def _has_its_words(self, one: ElementCandidate) -> bool:
-        """Whether the words beside a candidate are those that were known, and none says that it is another one."""
+        """Whether a candidate has the identifying labels, and no label contradicts them."""
         now = one.labels
         known, there = self._known.labels, set(now.values())
         if not all(mark in there for mark in self._known.marks):
@@ -271,12 +271,12 @@ class ElementSearch:
         is_in_its_place = one.chosen and one.on_path and one.is_as_it_was
         if is_in_its_place or len(self._known.marks) > 1:
             return True
-        # With one word alone, what is around it has to be the same too.
+        # A single identifying label is not enough: the surroundings must match too.
         is_in_its_part = known.get("heading", "") in {"", *there}
         return is_in_its_part and one.has_company and not any(self._is_new(now.get(at)) for at in ("group", "heading"))
 
     def _is_new(self, label: str | None) -> bool:
-        """Whether words that head a part of the page were not around the value before."""
+        """Whether a group or heading label was not near the value before."""
         known = self._known
         return label is not None and label not in (*known.labels.values(), *known.around, *known.about)
 
@@ -309,7 +309,7 @@ class ElementSearch:
 
 
 def has_other_topic(known: ElementFingerprint, now: list[str]) -> bool:
-    """Whether both the title and the first heading of a page are others than they were."""
+    """Whether both the title and the first heading of a page have changed."""
     return all(before and after and before != after for before, after in zip(known.about, now, strict=False))
 
 
@@ -334,7 +334,7 @@ def _quoted(words: Sequence[str]) -> str:
 
 
 def locate(sight: LabelledPage, known: ElementFingerprint, chosen: Sequence[Element], read: TextReader) -> LocateResult:
-    """Say where the value is that was known, given what its selector fits now."""
+    """Return where a known value is now; *chosen* are the elements that its selector matches."""
     for element in _where_it_was(sight, known, chosen):
         text = read(element)
         is_there = path_of(element) in known.paths[:1] and element.tag == known.tag and own_names(element) == known.own
@@ -345,7 +345,7 @@ def locate(sight: LabelledPage, known: ElementFingerprint, chosen: Sequence[Elem
 
 
 def _where_it_was(sight: LabelledPage, known: ElementFingerprint, chosen: Sequence[Element]) -> list[Element]:
-    """Return the only element that the selector fits, or the one that was found again where it does not."""
+    """Return the single element that the selector matches, or the known location if the selector had failed before."""
     if known.strayed:
         found = sight.document.select(known.paths[0]) if known.paths and known.marks else []
         return [innermost_element(element) for element in found[:1]]

@@ -15,21 +15,21 @@ from tarantula.streams.texts import fold_text
 CELL_TAGS = frozenset({"td", "th"})
 MOST_TABLE_ROWS = 5000
 MOST_TABLE_COLUMNS = 500
-"""What is further right or below is not looked at: a cell may say that it is a thousand columns wide."""
+"""Limit on columns, because a cell can declare a colspan of a thousand."""
 
 
 @dataclass(slots=True)
 class TableGrid:
-    """Cells by row and column; ``None`` where there is none."""
+    """Cells by row and column; ``None`` where there is no cell."""
 
     rows: list[list[Element | None]] = field(default_factory=list)
     heads: int = 0
-    """How many rows, from the top, hold titles of columns."""
+    """Number of header rows."""
     places: dict[Element, tuple[int, int]] = field(default_factory=dict)
-    """The first row and the first column of each cell."""
+    """First row and first column of each cell."""
 
     def titles_of(self, column: int) -> list[str]:
-        """Return what stands above a column, from top to bottom."""
+        """Return the header texts above a column, from top to bottom."""
         titles: list[Element] = []
         for row in self.rows[: self.heads]:
             cell = row[column] if column < len(row) else None
@@ -38,7 +38,7 @@ class TableGrid:
         return [text for cell in titles if (text := text_of(cell))]
 
     def title_of(self, column: int) -> str:
-        """Return all that stands above a column as one title."""
+        """Return the header texts above a column, joined."""
         return " ".join(self.titles_of(column))
 
     def titles(self) -> list[str]:
@@ -47,7 +47,7 @@ class TableGrid:
 
 
 def grid_of(table: Element) -> TableGrid:
-    """Return the cells of a table, without those of tables inside."""
+    """Return the grid of a table, without nested tables."""
     grid = TableGrid()
     open_below: dict[int, tuple[int, Element]] = {}
     written = list(islice(_rows_of(table), MOST_TABLE_ROWS))
@@ -72,7 +72,7 @@ def _rows_of(table: Element) -> list[Element]:
 
 
 def cells_of(row: Element) -> list[Element]:
-    """Return the cells of a row as they are written."""
+    """Return the cells of a row in source order."""
     return [cell for cell in row if isinstance(cell, Element) and cell.tag in CELL_TAGS]
 
 
@@ -109,7 +109,7 @@ def _span(cell: Element, name: str, most: int) -> int:
 
 
 def _heads(rows: list[Element]) -> int:
-    """Count the rows of titles: those of a thead, or those at the top that have no cell but th."""
+    """Count the header rows: those of a thead, or those at the top with only th cells."""
     heads = 0
     for row in rows:
         cells = cells_of(row)
@@ -121,7 +121,7 @@ def _heads(rows: list[Element]) -> int:
 
 
 def _plain_head(rows: list[list[Element | None]]) -> int:
-    """Count one row of titles if the first has words in each cell, and the next has a number: not all know th."""
+    """Return 1 if the first row has only words and the second has a number, for tables without th; else 0."""
     if len(rows) < 2 or len(rows[0]) < 2:
         return 0
     first, second = ([text_of(cell) for cell in row if cell is not None] for row in rows[:2])
@@ -134,7 +134,7 @@ def _has_digit(text: str) -> bool:
 
 
 def row_title(grid: TableGrid, cell: Element, values: frozenset[Element]) -> str:
-    """Return the words that a row begins with; its number, if it is only numbered; nothing if they are a value."""
+    """Return the first words of a row, or its number; empty if they are another value."""
     row, column = grid.places[cell]
     number = ""
     for other in grid.rows[row]:
@@ -154,7 +154,7 @@ def row_title(grid: TableGrid, cell: Element, values: frozenset[Element]) -> str
 
 
 def column_titles(grid: TableGrid, cell: Element) -> tuple[str, str]:
-    """Return the words right above a column, and those above them."""
+    """Return the lowest column title above a cell, and the titles above that one."""
     row, column = grid.places[cell]
     if row < grid.heads:
         return "", ""
@@ -163,7 +163,7 @@ def column_titles(grid: TableGrid, cell: Element) -> tuple[str, str]:
 
 
 def title_above(element: Element) -> str:
-    """Return the words above a value in rows that are no table: those of the first row, if it has as many parts."""
+    """Return the column title of an element in a table made of other elements: from the first row of as many parts."""
     node = element
     for _ in range(2):
         row = node.parent
@@ -185,7 +185,7 @@ def title_above(element: Element) -> str:
 
 
 def contains_any(element: Element, values: frozenset[Element]) -> bool:
-    """Whether one of some values is in an element, or is it."""
+    """Whether an element is, or contains, one of the values."""
     return any(value is element or element in value.ancestors for value in values)
 
 
@@ -194,11 +194,11 @@ def _elements(parent: Element) -> list[Element]:
 
 
 MOST_TABLES = 200
-"""Of a page, among which the one with the titles is looked for."""
+"""Maximum number of tables of a page to search."""
 
 
 def find_table(document: Document, selector: str, titles: AbstractSet[str], rows: AbstractSet[str]) -> TableGrid | str:
-    """Return the table that a selector fits, or the only one with all the titles; or say why there is none."""
+    """Return the table that a selector matches, or the only one with all titles; or the reason why there is none."""
     fitting = select_css(document, selector)[:MOST_TABLES] if selector else []
     chosen = [table for element in fitting if (table := _table_at(element)) is not None]
     if not titles and not rows:
@@ -223,7 +223,7 @@ def _has(grid: TableGrid, titles: AbstractSet[str], rows: AbstractSet[str]) -> b
 
 
 def row_name(cells: list[Element | None], column: int | None) -> str:
-    """Return the name of a row: what is in a column, or else its first words."""
+    """Return the name of a row: the text in *column*, or else the first text with letters."""
     if column is not None:
         cell = cells[column] if column < len(cells) else None
         return text_of(cell) if cell is not None else ""

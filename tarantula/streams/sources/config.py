@@ -42,12 +42,12 @@ from tarantula.streams.sources.retention import Retention
 
 LONGEST_SOURCE_NAME = 200
 PERSONAL_PREFIX = "user"
-"""The first part of the names of people's own sources: ``user.ana.hoquei``."""
+"""First part of the names of personal sources: ``user.ana.hoquei``."""
 _PART = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 def check_source_name(name: str) -> str:
-    """Return a hierarchical name, in small letters, or say what is wrong with it."""
+    """Return a hierarchical source name in lower case; raise `ValueError` if it is invalid."""
     lower = name.strip().lower()
     if len(lower) > LONGEST_SOURCE_NAME or not all(_PART.fullmatch(part) for part in lower.split(".")):
         raise ValueError(
@@ -58,13 +58,12 @@ def check_source_name(name: str) -> str:
 
 
 SHORTEST_INTERVAL_SECONDS = 1.0
-"""Seconds."""
 LONGEST_INTERVAL_SECONDS = 366 * 86400
 INTERVAL_ERROR = "The interval has to be between a second and a year: write seconds, or 30s, 5m, 2h, 1d."
 
 
 def _read_interval(value: object) -> object:
-    """Read seconds, or as people write them: 5m."""
+    """Return seconds from a number or from a text such as 5m."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:
@@ -88,49 +87,49 @@ IntervalSeconds = Annotated[float, BeforeValidator(_read_interval), AfterValidat
 
 
 class SourceStatus(StrEnum):
-    """What became of the last readings."""
+    """Result of the last readings of a source."""
 
     NEW = "new"
     """Not read yet."""
     READ = "read"
     MISSING = "missing"
-    """Something that is wanted was not on the page."""
+    """A field was not found on the page."""
     DOUBTFUL = "doubtful"
-    """What was found was put aside."""
+    """A text was put aside for review."""
     UNREACHED = "unreached"
-    """Its server did not answer, or not with the page."""
+    """The server did not answer, or answered with an error."""
     REFUSED = "refused"
-    """robots.txt, or a rule, forbids it."""
+    """Blocked by robots.txt or by a rule."""
 
 
 STORED_CONTEXT = {"stored": True}
-"""The context in which what was stored is read: it is not asked again whether it makes sense."""
+"""Validation context for stored configurations, which are not validated again."""
 
 
 class BrowserAction(StrEnum):
-    """What can be done."""
+    """Action of a browser step."""
 
     GO = "go"
-    """To an address."""
+    """Open a URL."""
     FILL = "fill"
-    """Something into a field."""
+    """Fill in a field."""
     CHOOSE = "choose"
-    """One of a list."""
+    """Select an option."""
     CLICK = "click"
     WAIT = "wait"
-    """Until something is there."""
+    """Wait until an element exists."""
 
 
 class BrowserStep(BaseModel):
-    """One of them."""
+    """One step that a browser executes before the page is read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     action: BrowserAction
     where: str = ""
-    """A CSS selector, or an address to go to."""
+    """CSS selector, or URL to open."""
     value: str = ""
-    """What is filled in or chosen; {words} in braces stand for variables."""
+    """Text to fill in or option to select; {words} in braces are variables."""
 
     @model_validator(mode="after")
     def _says_where(self, info: ValidationInfo) -> Self:
@@ -153,22 +152,22 @@ def _check_key(key: str) -> str:
 
 
 class SourceField(BaseModel):
-    """One value that a source has, or that each of its rows has."""
+    """One field of a source, or of each of its rows."""
 
     model_config = FROZEN_MODEL
 
     key: Annotated[str, AfterValidator(_check_key)]
-    """By which it is known: small letters, digits and _."""
+    """Identifier of the field: small letters, digits and _."""
     title: TextField = ""
-    """What people call it."""
+    """Title of the field."""
     kind: ValueKind | None = None
-    """What it is; told from its texts unless said."""
+    """Kind of the value; guessed from the first text by default."""
     unit: str = ""
-    """In which it is kept: a currency as EUR, a unit of measure as km/h."""
+    """Unit in which values are stored: a currency (EUR) or a unit of measure (km/h)."""
     aggregation: Aggregation | None = None
-    """Which value stands for many; as usual for its kind unless said."""
+    """Aggregation of many values to one; depends on the kind by default."""
     place: dict[str, Any] = Field(default_factory=dict)
-    """Where it is, as the adapter wants it told."""
+    """Where the field is, in the form that the adapter needs."""
 
     @model_validator(mode="after")
     def _has_a_unit_that_is_known(self, info: ValidationInfo) -> Self:
@@ -186,87 +185,87 @@ MOST_FIELDS = 100
 
 
 class SourceConfig(BaseModel):
-    """What is read, from where, how often, and for whom."""
+    """Configuration of a source: what is read, from where, how often, and who sees it."""
 
     model_config = FROZEN_MODEL
 
     name: Annotated[str, AfterValidator(check_source_name)]
-    """Words with dots between them: weather.lisboa."""
+    """Name of the source, with dots: weather.lisboa."""
     url: str
-    """Where it is read; {words} in braces stand for variables."""
+    """URL to read; {words} in braces are variables."""
     adapter: str = "page"
-    """How it is read."""
+    """Adapter: a name, or the import path of a class."""
     fields: tuple[SourceField, ...] = ()
-    """The values."""
+    """Fields to read."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """What else the adapter wants to know."""
+    """Options of the adapter."""
     variables: dict[str, str] = Field(default_factory=dict)
-    """What stands in the place of {words} in the URL, in what is sent and in the steps."""
+    """Values of the {words} in the URL, headers, body and steps."""
     method: Annotated[RequestMethod, BeforeValidator(check_method)] = RequestMethod.GET
-    """How its server is asked: GET, or POST with what is sent."""
+    """HTTP method: GET, or POST with a body."""
     headers: dict[str, str] = Field(default_factory=dict)
-    """What its server is told beside, as an API key: {words} in braces stand for variables."""
+    """HTTP headers to send, such as an API key; {words} in braces are variables."""
     body: str = ""
-    """What is sent, as JSON, a form or XML; {words} in braces stand for variables."""
+    """Request body: JSON, a form or XML; {words} in braces are variables."""
     steps: tuple[BrowserStep, ...] = ()
-    """What a browser does before the page is read."""
+    """Steps that a browser executes before the page is read."""
     render: bool = False
-    """Whether the page is read as a browser shows it."""
+    """Whether the page is rendered in a browser."""
     interval: IntervalSeconds = 300.0
     """Seconds between two readings."""
     title: TextField = ""
-    """What people call it."""
+    """Title of the source."""
     description: TextField = ""
-    """What it is, in words."""
+    """Description of the source."""
     tags: tuple[str, ...] = ()
-    """Words by which it is found."""
+    """Tags to find the source by."""
     category: str = ""
-    """The ready-made category that it came from."""
+    """Ready-made category that the source was made from."""
     private: bool = False
-    """Whether only its owner sees it."""
+    """Whether only the owner sees the source."""
     paused: bool = False
-    """Whether it is left alone for now."""
+    """Whether reading is paused."""
     misses: Annotated[int, AfterValidator(at_least(1, "The misses"))] = 3
-    """After how many readings without a value somebody is told."""
+    """Number of readings in a row without a value before people are notified."""
     notify: AddressesField = Field(default_factory=list)
-    """Whom to tell when it is not found any more: addresses of Apprise."""
+    """Apprise addresses to notify when a value is not found any more."""
     delay: Annotated[float, AfterValidator(at_least(0, "The delay"))] = 1.0
-    """Seconds between two visits to its server."""
+    """Seconds between two requests to the server."""
     timeout: Annotated[float, AfterValidator(more_than_zero("The timeout"))] = 30.0
-    """Seconds for one reading."""
+    """Timeout of one reading, in seconds."""
     max_size: Annotated[int, AfterValidator(more_than_zero("The largest size"))] = 5_000_000
-    """Largest page, in bytes."""
+    """Maximum size of the response, in bytes."""
     robots: bool = True
     """Whether robots.txt is obeyed."""
     allow_private: bool = False
-    """Whether it may lead to private addresses although its own is a public one."""
+    """Whether redirects to private addresses are allowed from a public server."""
     retention: Retention = Field(default_factory=Retention)
-    """How long what was read is kept."""
+    """How long readings are kept."""
 
     @property
     def address(self) -> str:
-        """The URL that is asked for, with its variables filled in."""
+        """URL to request, with variables filled in."""
         return fill_variables(self.url, self.variables)
 
     @property
     def address_shown(self) -> str:
-        """The same without its secrets, for whatever is kept."""
+        """The URL with secrets masked, for storage and display."""
         return fill_variables(
             self.url, {name: SECRET_PLACEHOLDER if is_secret(name) else value for name, value in self.variables.items()}
         )
 
     @property
     def sent(self) -> SourceRequest:
-        """How its server is asked, with its variables filled in."""
+        """Request to send, with variables filled in."""
         return build_request(self.method, self.headers, self.body, self.variables)
 
     def field(self, key: str) -> SourceField:
-        """Return the field of that key."""
+        """Return the field with that key."""
         return next(field for field in self.fields if field.key == key)
 
     @property
     def canonical_url(self) -> str:
-        """The same as it is compared, or a sentence if nobody can ask for it."""
+        """Canonical form of `address`; raises `TarantulaError` if it is not a web address."""
         url = canonical(self.address)
         if url is None or not is_web(url):
             raise TarantulaError(
@@ -315,7 +314,7 @@ class SourceConfig(BaseModel):
 
 
 def _check_addresses(source: SourceConfig) -> None:
-    """Refuse an address that nobody can ask for, and variables that have no value."""
+    """Raise `ValueError` for an invalid URL or a variable without a value."""
     try:
         _ = source.canonical_url
         for step in source.steps:
@@ -325,12 +324,12 @@ def _check_addresses(source: SourceConfig) -> None:
 
 
 def parse_source(values: Mapping[str, Any]) -> SourceConfig:
-    """Validate what a person wrote, or say what is wrong, one sentence a field."""
+    """Validate values that a person entered; raise `TarantulaError` with one message per field."""
     return _validated(values)
 
 
 def load_stored_source(values: Mapping[str, Any]) -> SourceConfig:
-    """Take what was stored as it is: whether it makes sense was asked then, and one that does not hinders no other."""
+    """Load a stored configuration without validating it again, so that an outdated one does not stop other sources."""
     return _validated(values, STORED_CONTEXT)
 
 

@@ -17,17 +17,17 @@ KEY = "source"
 
 
 def to_toml(configs: Iterable[SourceConfig], with_secrets: bool = False) -> str:
-    """Write sources as text that `from_text` reads."""
+    """Return sources as TOML that `from_text` reads."""
     return tomli_w.dumps({KEY: _tables(configs, with_secrets)})
 
 
 def to_json(configs: Iterable[SourceConfig], with_secrets: bool = False) -> str:
-    """Write sources as JSON that `from_text` reads."""
+    """Return sources as JSON that `from_text` reads."""
     return json.dumps({KEY: _tables(configs, with_secrets)}, indent=2, ensure_ascii=False) + "\n"
 
 
 def from_text(text: str) -> list[SourceConfig]:
-    """Read sources, from TOML or JSON: all of them, or a sentence for each thing that is wrong."""
+    """Parse sources from TOML or JSON; raise `TarantulaError` with all problems if any source is invalid."""
     tables = _document(text).get(KEY)
     if not isinstance(tables, dict):
         raise TarantulaError('A file of sources holds tables named [source."NAME"], and nothing else.')
@@ -65,7 +65,7 @@ def _table(config: SourceConfig, with_secrets: bool) -> dict[str, Any]:
 
 
 def _without_nothing(value: Any) -> Any:
-    """Leave out what TOML cannot say: nothing."""
+    """Remove None values, which TOML cannot represent."""
     if isinstance(value, dict):
         return {key: _without_nothing(part) for key, part in value.items() if part is not None}
     return [_without_nothing(part) for part in value] if isinstance(value, list) else value

@@ -26,28 +26,28 @@ if TYPE_CHECKING:
     from tarantula.streams.ingest.type_change import ParsedTexts
 
 ProgressCallback = Callable[[int, int], None]
-"""Hears how many are done, and of how many."""
+"""Called with the number done and the total."""
 FETCH_BATCH_ROWS = 1000
-"""Sources that are read from the table before they are handed on."""
+"""Sources fetched from the database at a time."""
 
 
 def config_of(source: Source) -> SourceConfig:
-    """Return a stored source's configuration."""
+    """Return the configuration of a stored source, without validation."""
     return load_stored_source({"name": source.name, **source.configuration})
 
 
 def validated_config(source: Source) -> SourceConfig:
-    """Return the same, or say why it cannot be read by it: what makes sense may be another thing than it was."""
+    """Return the validated configuration of a stored source; rules may have changed since it was stored."""
     return parse_source({"name": source.name, **source.configuration})
 
 
 def visible_to(person: str | None) -> ColumnElement[bool]:
-    """Return the condition on sources that somebody sees; nobody in particular, as at a terminal, sees all."""
+    """Return the SQL condition for sources that *person* sees; None, as on the command line, sees all."""
     return true() if person is None else or_(Source.is_private.is_(False), Source.owner == person)
 
 
 def get(session: Session, name: str, person: str | None = None) -> Source:
-    """Return the source of that name, or say that there is none."""
+    """Return the source of that name; raise `NotThere` if *person* sees none."""
     chosen = select(Source).where(visible_to(person))
     source = session.scalar(chosen.where(Source.name == name)) if name.isascii() else None
     if source is None:
@@ -59,18 +59,18 @@ def get(session: Session, name: str, person: str | None = None) -> Source:
 
 
 def list_under(session: Session, part: str = "", person: str | None = None) -> list[Source]:
-    """Return the sources whose names begin with some parts, as ``weather``; all without any."""
+    """Return the sources at or below a name such as ``weather``; all without one."""
     return list(session.scalars(select(Source).where(visible_to(person), *_chosen(part)).order_by(Source.name)))
 
 
 def find(session: Session, words: str, person: str | None = None, most: int = 50) -> list[Source]:
-    """Return sources that have every word, or the beginning of it, in name, title, description or tags."""
+    """Return sources that contain every word, or a prefix of it, in name, title, description or tags."""
     chosen = select(Source).where(visible_to(person), *_chosen(words=words))
     return list(session.scalars(chosen.order_by(Source.name).limit(most)))
 
 
 def with_states(session: Session, words: str = "", part: str = "") -> Iterator[tuple[Source, SourceState]]:
-    """Yield sources by name, some at a time, and how reading each goes; what whoever reads remembers is left out."""
+    """Yield sources with their states, ordered by name, in batches; adapter memory and validators are not loaded."""
     chosen = select(Source, SourceState).join(SourceState, SourceState.source_id == Source.id)
     chosen = chosen.where(*_chosen(part, words)).order_by(Source.name)
     unread = (defer(SourceState.memory, raiseload=True), defer(SourceState.validators, raiseload=True))
@@ -79,12 +79,12 @@ def with_states(session: Session, words: str = "", part: str = "") -> Iterator[t
 
 
 def exists(session: Session, name: str) -> bool:
-    """Whether there is a source of that name."""
+    """Whether a source of that name exists."""
     return session.scalar(select(Source.id).where(Source.name == name)) is not None
 
 
 def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
-    """Store a new source; it is read as soon as somebody reads."""
+    """Insert a new source, due immediately."""
     _check_owner(config.name, owner)
     now = datetime.now(UTC)
     source = Source(name=config.name, owner=owner, revision=0, created_at=now)
@@ -104,7 +104,7 @@ def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
 def reparse_history(
     session: Session, name: str, changes: Mapping[str, Any], person: str | None = None, **told: ProgressCallback
 ) -> Sequence[ParsedTexts]:
-    """Return what the past says with these changes, so that to make them is quick; it may take a while."""
+    """Parse the history with these changes in advance, so that `edit` is quick; this can take long."""
     from tarantula.streams.ingest.type_change import parse_history
 
     source = get(session, name, person)
@@ -112,7 +112,7 @@ def reparse_history(
 
 
 def changed_config(source: Source, changes: Mapping[str, Any]) -> SourceConfig:
-    """Return what a source would say with some changes, or say what is wrong with them."""
+    """Return the configuration with some changes; raise `TarantulaError` if it is invalid."""
     return parse_source({**config_of(source).model_dump(mode="json"), **changes, "name": source.name})
 
 
@@ -123,14 +123,14 @@ def edit(
     person: str | None = None,
     past: Sequence[ParsedTexts] = (),
 ) -> Source:
-    """Change some of a source; its name stays, and so does its history, read anew where a field is something else.
+    """Change fields of a source and parse its history again where a field's kind or unit changes; the name stays.
 
-    *past* is what `understood` says of the same changes: with much history, others wait less.
+    *past* is the result of `reparse_history` for the same changes, which shortens the transaction.
     """
     from tarantula.streams.ingest.type_change import apply_type_change
 
     source = get(session, name, person)
-    # Whoever keeps a reading of it waits until this is done.
+    # The lock makes writers of new readings wait for this transaction.
     state = session.get_one(SourceState, source.id, with_for_update=True)
     session.refresh(source)
     before, after = config_of(source), changed_config(source, changes)
@@ -142,7 +142,7 @@ def edit(
 
 
 def settle_kinds(session: Session, source_id: int, config: SourceConfig) -> int:
-    """Write down what fields are for which nobody had said it; return the source's new revision."""
+    """Store the guessed kinds of fields that had none; return the new revision of the source."""
     source = session.get_one(Source, source_id, with_for_update=True)
     told = {field.key: field for field in config.fields}
     now = config_of(source)
@@ -157,7 +157,7 @@ def settle_kinds(session: Session, source_id: int, config: SourceConfig) -> int:
 
 
 def remove(session: Session, name: str, person: str | None = None) -> None:
-    """Forget a source, with all that was read of it."""
+    """Delete a source with its whole history."""
     source = get(session, name, person)
     known = select(Series.id).where(Series.source_id == source.id).scalar_subquery()
     for table in (Event, Level, StaleLevel, Forgotten):
@@ -167,7 +167,7 @@ def remove(session: Session, name: str, person: str | None = None) -> None:
 
 
 def _chosen(part: str = "", words: str = "") -> Iterator[ColumnElement[bool]]:
-    """Yield the conditions on sources below a part of the hierarchy that have every word."""
+    """Yield the SQL conditions for sources at or below *part* that contain every word."""
     if part:
         yield or_(Source.name == part, Source.name.startswith(f"{part}.", autoescape=True))
     for word in fold_text(words).split():

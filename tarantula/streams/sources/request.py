@@ -16,9 +16,9 @@ VARIABLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
 def fill_variables(template: str, variables: Mapping[str, str], written: Callable[[str], str] = str) -> str:
-    """Put variables into a text that has their names in braces, or say which one is missing.
+    """Replace variables in braces by their values; raise `TarantulaError` for a variable without a value.
 
-    *written* makes of a value what means that value there.
+    *written* escapes a value for the format of the text.
     """
 
     def value(found: re.Match[str]) -> str:
@@ -39,37 +39,37 @@ _SECRET_PART = re.compile(
 
 
 def is_secret(variable: str) -> bool:
-    """Whether a variable's name says that its value is not for everybody to see."""
+    """Whether a variable is secret, by its name."""
     return _SECRET.search(variable) is not None
 
 
 def is_secret_header(name: str) -> bool:
-    """Whether what a header says is not for everybody to see."""
+    """Whether a header is secret, by its name."""
     return _SECRET_HEADER.search(name) is not None
 
 
 def is_secret_body_field(name: str) -> bool:
-    """Whether what stands under a name in a body is not for everybody to see."""
+    """Whether a field of a body is secret, by its name."""
     return _SECRET_PART.fullmatch(name) is not None
 
 
 def has_secret_variable(template: str) -> bool:
-    """Whether a text has a secret in it as a variable, and so does not say it."""
+    """Whether a text contains a secret variable in place of the secret itself."""
     return any(map(is_secret, VARIABLE.findall(template)))
 
 
 def mask_secrets(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return variables as they are shown."""
+    """Return variables with the values of secret ones masked."""
     return {name: SECRET_PLACEHOLDER if is_secret(name) and value else value for name, value in variables.items()}
 
 
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a source's values for people to see."""
+    """Return the values of a source with secret variables masked."""
     return {**values, "variables": mask_secrets(values.get("variables") or {})}
 
 
 def redact_secrets(text: str, variables: Mapping[str, str]) -> str:
-    """Return a text without the secrets that were filled into it."""
+    """Return a text with the values of secret variables masked."""
     for name, value in variables.items():
         if is_secret(name) and value:
             for written in (value, quote(value, safe=""), quote(value), quote_plus(value)):
@@ -85,13 +85,13 @@ RESERVED_HEADERS = frozenset(
     "if-none-match if-range if-unmodified-since keep-alive proxy-authorization range te trailer transfer-encoding "
     "upgrade user-agent".split()
 )
-"""What is said of us and of the connection, whatever a source wants."""
+"""Headers about Tarântula or the connection, which a source cannot set."""
 CROSS_ORIGIN_ERROR = (
     "It was redirected to {server}, and what is sent is for its own server alone. Give the new address."
 )
 JSON, FORM, XML = "application/json", "application/x-www-form-urlencoded", "text/xml; charset=utf-8"
 METHOD_KEEPING_REDIRECTS = frozenset({307, 308})
-"""Redirects that keep how something was asked for: RFC 9110, 15.4."""
+"""Redirect statuses that keep the method and body: RFC 9110, 15.4."""
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 _NAMED = {
@@ -101,14 +101,14 @@ _NAMED = {
 
 
 class RequestMethod(StrEnum):
-    """How a server is asked."""
+    """HTTP method of a source."""
 
     GET = "GET"
     POST = "POST"
 
 
 class SourceRequest(NamedTuple):
-    """What goes to a server, with its variables filled in."""
+    """Method, headers and body of a request, with variables filled in."""
 
     method: str = RequestMethod.GET
     headers: tuple[tuple[str, str], ...] = ()
@@ -116,14 +116,14 @@ class SourceRequest(NamedTuple):
 
     @property
     def fields(self) -> dict[str, bytes]:
-        """The headers as they go: RFC 9110, 5.5, knows no other letters."""
+        """Headers encoded as Latin-1: RFC 9110, 5.5."""
         return {name: value.encode("latin-1", "replace") for name, value in self.headers}
 
     def led_on(self, status: int, is_own: bool) -> SourceRequest | None:
-        """Return what is sent where a redirect leads; ``None`` where that is not for everybody to see.
+        """Return the request for a redirect target, or ``None`` if it must not be sent there.
 
-        What a source sends is for its own server alone. As in a browser, what was posted is asked for
-        with GET then, unless the redirect says that it is to be posted once more.
+        Headers and body go only to the source's own origin. As in browsers, POST becomes GET unless the redirect
+        keeps the method.
         """
         if self.method == RequestMethod.GET or status not in METHOD_KEEPING_REDIRECTS:
             told = tuple((name, value) for name, value in self.headers if name.lower() != "content-type")
@@ -132,11 +132,11 @@ class SourceRequest(NamedTuple):
 
 
 PLAIN_GET = SourceRequest()
-"""Nothing but the address."""
+"""Request without headers and body."""
 
 
 def build_request(method: str, headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> SourceRequest:
-    """Return what goes to a server."""
+    """Return the request with variables filled in."""
     given = {name: fill_variables(value, variables).strip() for name, value in headers.items()}
     if method == RequestMethod.GET:
         return SourceRequest(headers=tuple(given.items()))
@@ -146,7 +146,7 @@ def build_request(method: str, headers: Mapping[str, str], body: str, variables:
 
 
 def check_method(value: object) -> object:
-    """Take it in small letters, too, or say which there are."""
+    """Return the method in upper case; raise `ValueError` if it is not GET or POST."""
     known = str(value).strip().upper()
     if known not in RequestMethod.__members__:
         raise ValueError(f"{str(value)[:40]!r} is no way to ask a server here. Choose GET or POST.")
@@ -154,7 +154,7 @@ def check_method(value: object) -> object:
 
 
 def check_headers(headers: Mapping[str, str], variables: Mapping[str, str]) -> None:
-    """Refuse headers that cannot be sent, that are not a source's to say, or that say secrets to everybody."""
+    """Raise `ValueError` for headers that are invalid, reserved, or that contain a secret in clear text."""
     if len(headers) > MOST_HEADERS:
         raise ValueError(f"A source has at most {MOST_HEADERS} headers.")
     if len({name.lower() for name in headers}) < len(headers):
@@ -174,7 +174,7 @@ def check_headers(headers: Mapping[str, str], variables: Mapping[str, str]) -> N
 
 
 def check_body(method: str, headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> None:
-    """Refuse a body that nobody takes, that is not what it says it is, or that says secrets to everybody."""
+    """Raise `ValueError` for a body that is too long, malformed, or that contains a secret in clear text."""
     if not body:
         return
     if method == RequestMethod.GET:
@@ -199,7 +199,7 @@ def _check_json(text: str) -> None:
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
-        # What is wrong there may be beside a secret: only its place is said.
+        # The error text could quote a secret: report only its position.
         line, letter = error.lineno, error.colno
         raise ValueError(
             f"What is sent is not JSON (line {line}, letter {letter}). Names have double quotes."
@@ -224,7 +224,7 @@ def _type_of(body: str) -> str:
 
 
 def _kind_of(headers: Mapping[str, str], body: str) -> str:
-    """Return how values are written in a body: as its header says, or as it looks."""
+    """Return the format of a body: json, xml, form, or empty; by its header or by its first character."""
     said = next((value for name, value in headers.items() if name.lower() == "content-type"), _type_of(body)).lower()
     if "form-urlencoded" in said:
         return "form"
@@ -245,7 +245,7 @@ def _filled_body(headers: Mapping[str, str], body: str, variables: Mapping[str, 
 
 
 def _named(kind: str, body: str) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a body that have names; what stands for a number there has braces, and is no JSON yet."""
+    """Yield names and values in a body template; it may not be valid JSON before variables are filled in."""
     if kind == "form":
         yield from parse_qsl(body)
     elif kind in _NAMED:

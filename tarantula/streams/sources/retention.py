@@ -21,7 +21,7 @@ _BETWEEN = re.compile(r"\s*(?:,|\+|\bor\b)\s*")
 
 
 class Grain(IntEnum):
-    """How finely history is kept, from single events to years."""
+    """Granularity of history, from single events to years."""
 
     EVENT = 0
     MINUTE = 1
@@ -32,21 +32,21 @@ class Grain(IntEnum):
 
     @property
     def plural(self) -> str:
-        """What people call many of them: events, minutes."""
+        """Plural in lower case: events, minutes."""
         return f"{self.name.lower()}s"
 
     def counted(self, number: int) -> str:
-        """Return so many of them: 1 event, 2,000 minutes."""
+        """Return a count with its noun: 1 event, 2,000 minutes."""
         return f"1 {self.name.lower()}" if number == 1 else f"{number:,} {self.plural}"
 
 
 class RetentionLimit(NamedTuple):
-    """When the oldest are forgotten; ``None`` keeps them for good."""
+    """Age and number after which the oldest rows are deleted; ``None`` is unlimited."""
 
     seconds: int | None = None
-    """How old they become."""
+    """Maximum age."""
     rows: int | None = None
-    """How many there are at most, of one series."""
+    """Maximum number of rows of one series."""
 
     def __str__(self) -> str:
         parts = [] if self.seconds is None else [_written(self.seconds)]
@@ -55,14 +55,14 @@ class RetentionLimit(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The same in words."""
+        """Description in words."""
         parts = [] if self.seconds is None else [f"for {_written(self.seconds)}"]
         parts += [] if self.rows is None else [f"the last {self.rows:,}"]
         return " and at most ".join(parts) or "for good"
 
 
 def parse_limit(value: object) -> RetentionLimit:
-    """Read ``30d``, ``1y``, ``100000rows``, both with a comma between them, or ``forever``."""
+    """Parse ``30d``, ``1y``, ``100000rows``, both separated by a comma, or ``forever``."""
     if isinstance(value, RetentionLimit):
         return value
     text = str(value).strip().lower()
@@ -94,22 +94,22 @@ RetentionField = Annotated[RetentionLimit, PlainValidator(parse_limit), PlainSer
 
 
 class Retention(BaseModel):
-    """When the oldest events, minutes, hours, days, months and years of a series are forgotten."""
+    """Limits for events and for aggregates by minute, hour, day, month and year."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     events: RetentionField = RetentionLimit(YEAR_SECONDS)
     """Single events."""
     minutes: RetentionField = RetentionLimit(YEAR_SECONDS)
-    """Minutes, summed up."""
+    """Aggregates by minute."""
     hours: RetentionField = RetentionLimit()
-    """Hours."""
+    """Aggregates by hour."""
     days: RetentionField = RetentionLimit()
-    """Days."""
+    """Aggregates by day."""
     months: RetentionField = RetentionLimit()
-    """Months."""
+    """Aggregates by month."""
     years: RetentionField = RetentionLimit()
-    """Years."""
+    """Aggregates by year."""
 
     def of(self, grain: Grain) -> RetentionLimit:
         """Return the limit of one grain."""
@@ -121,7 +121,7 @@ class Retention(BaseModel):
 
     @property
     def sentence(self) -> str:
-        """What is kept how long, in words."""
+        """All limits, in words."""
         return "; ".join(f"{grain.plural} {self.of(grain).words}" for grain in Grain)
 
     @model_validator(mode="before")
@@ -144,7 +144,7 @@ class Retention(BaseModel):
 
 
 def parse_retention(text: str) -> dict[str, str]:
-    """Read ``events=30d minutes=1y hours=forever``; what is not named stays as usual."""
+    """Parse ``events=30d minutes=1y hours=forever``; grains that are not named keep their default."""
     read, known = dict[str, str](), [grain.plural for grain in Grain]
     for word in text.replace(";", " ").split():
         name, is_said, limit = word.partition("=")

@@ -28,5 +28,6 @@ _WAYS = {
 
 
 def suggest(answer: SourceResponse, adapter: str) -> list[SuggestionGroup]:
-    """Return what an adapter could read of an answer, the likeliest first; raise `CannotRead` if it is not for it."""
+    """Return suggestions of an adapter, the likeliest first; raise `UnreadableResponse` if it cannot read the
+    response."""
     return _WAYS[adapter](answer) if adapter in _WAYS else []

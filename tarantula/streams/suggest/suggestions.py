@@ -29,21 +29,21 @@ class FieldSuggestion(NamedTuple):
     title: str
     place: dict[str, Any]
     samples: list[str]
-    """A few of its texts, from which its kind is guessed."""
+    """Some of its texts, to guess its kind."""
 
 
 class SuggestionGroup(NamedTuple):
-    """What one table, list or document offers."""
+    """Fields of one table, list or document."""
 
     options: dict[str, Any]
-    """For the adapter, so that these fields are found."""
+    """Adapter options that select the table or list."""
     fields: list[FieldSuggestion]
     rows: list[str]
-    """Names of rows that could be followed; none if there is one only."""
+    """Names of rows that could be followed; empty for a single row."""
 
 
 def key_of(title: str, taken: set[str]) -> str:
-    """Return a key for a title that no other field has."""
+    """Return a key made from a title that is not in *taken*, and add it."""
     plain = _NOT_IN_KEYS.sub("_", fold_text(title)).strip("_")[:50]
     stem = plain if plain[:1].isalpha() else f"field_{plain}".rstrip("_")
     key, number = stem, 1
@@ -84,7 +84,7 @@ def _of_rows(rows: list[dict[str, Any]]) -> list[FieldSuggestion]:
 
 
 def _values(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield every value that is no list and no object, with the expression that finds it."""
+    """Yield every scalar with the expression that finds it."""
     if isinstance(value, dict) and depth < 8:
         for key, inner in value.items():
             yield from _values(inner, f"{path}.{_quoted(key)}" if path else _quoted(key), depth + 1)
@@ -96,7 +96,7 @@ def _values(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
 
 
 def _lists(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield every list of objects, with the expression that finds it."""
+    """Yield every list of objects with the expression that finds it."""
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         yield path, value
     elif isinstance(value, dict) and depth < 6:

@@ -54,19 +54,19 @@ _AT_BEGIN = re.compile(
 
 
 class Currency(NamedTuple):
-    """What a text names: the codes that it may mean, the likeliest first."""
+    """Currency codes that a sign or word can mean, the likeliest first."""
 
     codes: tuple[str, ...]
     hundredths: bool = False
 
 
 def currency_at_end(text: str) -> tuple[Currency | None, str]:
-    """Return the currency at the end of what stands before a number, and the rest."""
+    """Return the currency at the end of the text before a number, and the remaining text."""
     return _found(_AT_END.search(text), text, at_end=True)
 
 
 def currency_at_start(text: str) -> tuple[Currency | None, str]:
-    """Return the currency at the begin of what stands after a number, and the rest."""
+    """Return the currency at the start of the text after a number, and the remaining text."""
     return _found(_AT_BEGIN.match(text), text, at_end=False)
 
 
@@ -78,7 +78,7 @@ def _found(match: re.Match[str] | None, text: str, *, at_end: bool) -> tuple[Cur
 
 
 def _of(written: str) -> Currency | None:
-    # Signs and codes are as they are written; words are in small letters or begin with a capital.
+    # Signs and codes are case-sensitive; words are not.
     if written in _ALL:
         return Currency(_ALL[written])
     if written.casefold() in _WORDS:
@@ -89,13 +89,13 @@ def _of(written: str) -> Currency | None:
 
 
 def currency_decimal_mark(code: str) -> str:
-    """Return the mark that stands before decimals where this is paid with, if it is one alone."""
+    """Return the usual decimal mark of a currency, or empty if there are several."""
     return "," if code in _COMMA else "." if code in _POINT else ""
 
 
 @lru_cache(1)
 def all_currency_codes() -> frozenset[str]:
-    """Return every code that a field may have as its unit."""
+    """Return all currency codes that a field can have as its unit."""
     from babel.core import get_global
 
     return CURRENCY_CODES | frozenset(get_global("all_currencies"))
@@ -103,7 +103,7 @@ def all_currency_codes() -> frozenset[str]:
 
 @lru_cache(1024)
 def currency_code(written: str) -> str | None:
-    """Return the code of a currency that a person wrote as a sign, a code or a word."""
+    """Return the code of a currency sign, code or word; None if it is unknown."""
     named, rest = currency_at_start(written)
     if named is not None and not rest and not named.hundredths:
         return named.codes[0]

@@ -26,9 +26,9 @@ _SUFFIXES = frozenset("st nd rd th er º ª ° . , - / ( )".split())
 
 
 def parse_date(text: str, history: Sequence[str], today: date, *, month_first: bool = False) -> date | None:
-    """Return the date that a text without a time of day says; None if it says none.
+    """Return the date in a text without a time of day; None if there is none.
 
-    ``month_first`` is what is believed of digits that the history does not tell.
+    ``month_first`` is the default order of numeric dates if the history does not decide.
     """
     words = _WORD.findall(text.casefold())
     weekday = _weekday(words)
@@ -92,7 +92,7 @@ def _month_first(text: str, history: Sequence[str], usual: bool) -> bool:
 
 @lru_cache(16384)
 def _order(text: str) -> str:
-    """Return which part comes first in a date in digits, if it can be told."""
+    """Return the order of a numeric date, "day" or "month" first; empty if ambiguous."""
     match = _IN_TEXT.search(text[:300])
     if match is None or (int(match[1]) > 12) == (int(match[3]) > 12):
         return ""
@@ -128,7 +128,7 @@ def _is_weekday(word: str, words: list[str]) -> bool:
 
 
 def _year(written: str) -> int:
-    # As POSIX has it: 69 to 99 are of the last century.
+    # As in POSIX, 69 to 99 belong to the last century.
     year = int(written)
     return year if len(written) == 4 else year + (2000 if year < 69 else 1900)
 
@@ -141,7 +141,7 @@ def _date(year: int, month: int, day: int) -> date:
 
 
 def _nearest(month: int, day: int, today: date) -> date:
-    """Return the day without a year that is nearest to today."""
+    """Return the date nearest to today with this month and day."""
     possible = []
     for year in (today.year - 1, today.year, today.year + 1):
         try:
@@ -155,11 +155,11 @@ def _nearest(month: int, day: int, today: date) -> date:
 
 LANGUAGES = ["es", "it", "nl", "ca", "gl", "ro", "pl", "cs", "sv", "da", "nb", "fi", "hu", "tr", "ru", "uk"]
 _LIKE_A_DATE = re.compile(r"(?=.*(?<!\d)\d{1,2}(?!\d))(?=.*(?<!\d)(?:19|20)\d\d(?!\d))(?=.*[^\W\d_]{3}).{8,60}")
-"""A day, a year and a word: less than that is a guess, and dateparser guesses gladly."""
+"""Day, year and word: with less than that, dateparser guesses."""
 
 
 def parse_other_language(text: str, now: datetime) -> datetime | None:
-    """Return the moment that a text in another language says; None if none can be told."""
+    """Return the date and time in a text in another language; None if there is none."""
     if not _LIKE_A_DATE.fullmatch(text):
         return None
     found = _parsed(text)
@@ -174,7 +174,7 @@ def _parsed(text: str) -> datetime | None:
 
 @lru_cache(1)
 def _parser() -> DateDataParser:
-    # Slow to import, and wanted for few texts.
+    # Imported here: slow, and rarely needed.
     from dateparser.date import DateDataParser
 
     return DateDataParser(

@@ -21,7 +21,7 @@ _PARTS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
 def format_value(text: str, kind: ValueKind, unit: str, language: str, *, zone: tzinfo | None = None) -> str:
-    """Return a kept value as a reader of a language writes it; what is not of its kind is shown as it is."""
+    """Format a stored value in a language; a text that does not fit its kind is returned unchanged."""
     if kind in (ValueKind.TEXT, ValueKind.URL):
         return text
     if kind is ValueKind.MOMENT:
@@ -82,7 +82,7 @@ def _decimals(number: Decimal) -> int:
 
 
 def _rounded(number: Decimal) -> Decimal:
-    """Leave out the decimals of an average that nobody reads."""
+    """Round to the decimals that are displayed."""
     if _decimals(number) > MOST_DECIMALS:
         number = round(number, max(MOST_DECIMALS, -number.adjusted() + 3))
     return Decimal(canonical_number(number))

@@ -28,7 +28,7 @@ _SIGNS = {"'": 60, "''": 1, '"': 1}
 
 
 def parse_duration_text(text: str, unit: str, history: Sequence[str]) -> Value:
-    """Read how long it is; a number alone is in the unit of the field."""
+    """Parse a duration into seconds; a bare number is in the unit of the field."""
     text = count_to_digits(_TITLE.sub("", text))
     seconds = _iso(text)
     if seconds is None:
@@ -45,7 +45,7 @@ def parse_duration_text(text: str, unit: str, history: Sequence[str]) -> Value:
 
 
 def count_to_digits(text: str) -> str:
-    """Write a number that is the first word of a text in digits: two hours."""
+    """Replace a number word at the start of a text by digits: two hours."""
     first, space, rest = text.partition(" ")
     return f"{COUNT_WORDS[first.casefold()]} {rest}" if space and first.casefold() in COUNT_WORDS else text
 
@@ -65,7 +65,7 @@ def _clock(text: str, unit: str) -> Decimal | None:
     if match is None:
         return None
     sign, days, first, second, third, fraction, written = match.groups()
-    # Two parts are minutes and seconds, unless they or the field are in hours.
+    # Two parts are minutes and seconds, unless the text or the field has the unit h.
     in_hours = third is not None or (fraction is None and (days is not None or _is_hours(written or unit)))
     whole = int(first) * 3600 + int(second) * 60 if in_hours else int(first) * 60 + int(second)
     total = Decimal(whole + int(days or 0) * 86400 + int(third or 0))
@@ -79,7 +79,7 @@ def _is_hours(unit: str) -> bool:
 
 
 def _one(text: str, unit: str, history: Sequence[str]) -> Decimal | None:
-    """Read one number with one unit: 1,5 h."""
+    """Parse one number with one unit: 1,5 h."""
     try:
         found = find_numeral(text)
     except ValueParseError:
@@ -95,7 +95,7 @@ def _one(text: str, unit: str, history: Sequence[str]) -> Decimal | None:
 
 
 def sum_duration_parts(text: str) -> Decimal | None:
-    """Read hours, minutes and so on, the larger before the smaller: 1 hora e 20 minutos, 2h05."""
+    """Parse hours, minutes and so on, larger before smaller: 1 hora e 20 minutos, 2h05."""
     negative, rest = text.startswith("-"), text.lstrip("-+ ")
     total, smallest, place = Decimal(0), 0, 0
     while place < len(rest):

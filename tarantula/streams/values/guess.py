@@ -19,18 +19,18 @@ from tarantula.streams.values.unit_table import UNIT_GROUPS
 from tarantula.streams.values.value import Value, ValueParseError
 
 MOST_GUESS_TEXTS = 50
-"""Of more texts the last ones are looked at."""
+"""Maximum number of texts to consider; the last ones are used."""
 _CODE = re.compile(r"0\d+|\+?\d{3}( \d{3}){3,}|\d{4}-\d{3}|\(?\+\d[\d ()-]{8,}|\(\d+\)")
-"""What is written with digits and counts nothing: codes, telephone numbers, notes."""
+"""Digits that are not a quantity: codes, telephone numbers, notes."""
 _NO_DATE = re.compile(r"\d\.\d{1,2}\.\d{1,2}|\d{1,2}\.\d\.\d{1,2}|\d\d/\d\d|[\d.]+")
-"""What may be a version, a fraction or a number as well as a date: nobody is served by a guess."""
+"""Texts that could be a version, a fraction or a number as well as a date."""
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])(?::[0-5]\d){1,2}|(?:1\d|2[0-3])h(?:[0-5]\d)?", re.IGNORECASE)
 _FEW_WORDS = re.compile(r"(?:\S+ ){0,4}\S*|[▲▼↑↓%~≈]")
 _TITLE = re.compile(r"|(?:[^\W\d_][^\s:]* ){0,4}[^\W\d_][^\s:]*:|[▲▼↑↓~≈]")
 
 
 class FieldGuess(NamedTuple):
-    """What a field seems to be."""
+    """Guessed kind, unit and aggregation."""
 
     kind: ValueKind
     unit: str
@@ -38,7 +38,7 @@ class FieldGuess(NamedTuple):
 
 
 def guess_field(texts: Sequence[str]) -> FieldGuess:
-    """Return what texts of one field have in common; words if nothing else."""
+    """Guess the kind and unit that fit all texts of a field; text if nothing else fits."""
     there = [tidied for text in texts[-MOST_GUESS_TEXTS:] if (tidied := _tidied(text))]
     kind, unit = _guess(list(dict.fromkeys(there))) if there else (ValueKind.TEXT, "")
     return FieldGuess(kind, unit, default_aggregation(kind))
@@ -50,7 +50,7 @@ def _tidied(text: str) -> str:
     try:
         return normalize_text(text)
     except ValueParseError:
-        # Too long is words; nothing there says nothing.
+        # A text that is too long is words; an empty one is ignored.
         return "…" if len(text) > LONGEST_RAW_TEXT or len(" ".join(text.split())) > 300 else ""
 
 
@@ -78,7 +78,7 @@ def _value(text: str, kind: ValueKind, unit: str, history: Sequence[str]) -> Val
 
 
 def _measures(texts: list[str]) -> list[str] | None:
-    """Return what is named beside the number of each text; None if one of them is no number with few words."""
+    """Return the measure next to the number in each text; None if a text is not a number with few words."""
     named = []
     for text in texts:
         try:
@@ -117,7 +117,7 @@ def _duration(texts: list[str]) -> str | None:
 
 
 def _plain(texts: list[str]) -> str | None:
-    """Allow a word or two after a number, as in 12 readers, and a title with a colon before it."""
+    """Allow one or two words after a number (12 readers), and a title with a colon before it."""
     measures = _measures(texts)
     if measures is None or len(set(filter(None, measures))) > 1:
         return None
@@ -137,4 +137,4 @@ _TESTS: dict[ValueKind, Callable[[list[str]], str | None]] = {
     ValueKind.INTEGER: _plain,
     ValueKind.DECIMAL: _plain,
 }
-"""For each kind what its unit would be, or None; in the order in which they are tried."""
+"""Function that returns the unit of a kind, or None if the kind does not fit; in order of preference."""

@@ -38,18 +38,18 @@ _OFFSET = re.compile(r"(?:utc|gmt)?\s?([+-])(\d{1,2}):?(\d\d)?", re.IGNORECASE)
 
 
 class TimeOfDay(NamedTuple):
-    """A time of day."""
+    """A time of day found in a text."""
 
     time: time
     zone: tzinfo | None
     rest: str
-    """The text without it."""
+    """The text without the time."""
     halves: bool
-    """Whether it is written with am or pm."""
+    """Whether the time has am or pm."""
 
 
 def find_time_of_day(text: str) -> TimeOfDay | None:
-    """Return the time of day that a text has, or nothing; a time that does not exist is none."""
+    """Return the time of day in a text; None if there is none or it is invalid."""
     for pattern in _PATTERNS:
         if match := pattern.search(text):
             found = _time(match.groupdict())
@@ -75,7 +75,7 @@ def _time(parts: dict[str, str | None]) -> time | None:
 
 
 def parse_zone(written: str | None) -> tzinfo | None:
-    """Return the time zone of a writing: WEST, +01:00, UTC-3."""
+    """Return the time zone of an abbreviation or offset: WEST, +01:00, UTC-3."""
     if not written:
         return None
     if (minutes := ZONE_MINUTES.get(written.casefold())) is not None:
@@ -94,7 +94,7 @@ _MONTHS = re.compile(r"(\d{1,4})\s?([^\W\d_]+)")
 
 
 def parse_relative(text: str, now: datetime) -> datetime | None:
-    """Return the moment that a text tells from now; None if it does not do so."""
+    """Return the moment of a text relative to *now*; None if it is not relative."""
     text = text.strip(" .")
     if match := _PAST.fullmatch(text):
         return _moved(match[1] or match[2], now, -1)
@@ -127,11 +127,11 @@ _ISO = re.compile(
 _BASIC_ISO = re.compile(r"(?:19|20)\d{6}(?:T\d{4}(?:\d\d)?(?:Z|[+-]\d{4})?)?")
 _EPOCH = re.compile(r"(\d{9,10})(?:\.(\d{1,6}))?|(\d{12,13})|(\d{15,16})")
 _FIRST_EPOCH, _LAST_EPOCH = 315532800, 4102444800
-"""From 1980 to 2100: other numbers of as many digits are no moments."""
+"""1980 to 2100: other numbers with as many digits are not Unix times."""
 
 
 def parse_moment(text: str, history: Sequence[str], now: datetime | None) -> Value:
-    """Read a date, a time, or both, as somebody whose clock shows ``now`` would."""
+    """Parse a date, a time, or both; *now* resolves relative and partial texts."""
     at = now or datetime.now(UTC)
     if at.tzinfo is None:
         at = at.replace(tzinfo=UTC)
@@ -148,7 +148,7 @@ def parse_moment(text: str, history: Sequence[str], now: datetime | None) -> Val
 
 
 def moment_value(at: datetime) -> Value:
-    """Return a moment as it is kept."""
+    """Return the value of a moment."""
     since = at.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
     number = Decimal(since.days * 86400 + since.seconds) + Decimal(since.microseconds).scaleb(-6)
     return Value(ValueKind.MOMENT, at.astimezone(UTC).isoformat(), Decimal(canonical_number(number)))
@@ -201,7 +201,7 @@ def _at(day: date, time: TimeOfDay | None, now: datetime) -> datetime:
 
 
 def _today(time: TimeOfDay, now: datetime) -> datetime:
-    """Return the moment nearest to now at which clocks show this time."""
+    """Return the moment nearest to *now* with this time of day."""
     local = now.astimezone(time.zone or now.tzinfo)
     possible = [
         datetime.combine(local.date() + timedelta(days=days), time.time, tzinfo=local.tzinfo) for days in (-1, 0, 1)

@@ -28,9 +28,9 @@ _EURO_AS_MARK = re.compile(r"(\d)€(\d\d)(?![\d.,])")
 _ESCUDO_AS_MARK = re.compile(r"(\d)\$(\d\d)(?![\d.,])")
 _PER = re.compile(r"\s*(?:/|por |per |pro |le |la |o |a )\s*(\d* ?[^\W\d_]+[²³]?)")
 _UNKNOWN_SIGN = re.compile(r"(?:^|\s)[^\W\d_]{1,4}\.?$|\$")
-"""A short word right before a number, which may be a currency that is not known here."""
+"""Short word before a number that could be an unknown currency."""
 _BY_THE_THOUSANDTH = frozenset("l litro litros liter litre kwh m³ m3 gal min".split())
-"""What is sold at prices with three decimals."""
+"""Units that are sold at prices with three decimals."""
 
 
 class _Sum(NamedTuple):
@@ -42,7 +42,7 @@ class _Sum(NamedTuple):
 
 
 def parse_money(text: str, unit: str, history: Sequence[str]) -> Value:
-    """Read a sum, or say that it is in another currency than the field."""
+    """Parse an amount; raise `ValueParseError` if it is in another currency than the field."""
     if unit and unit not in currencies.CURRENCY_CODES:
         unit = currencies.currency_code(unit) or unit
     found = _parts(text, unit)
@@ -79,7 +79,7 @@ def _parts(text: str, unit: str) -> _Sum:
 
 
 def common_currency(texts: Sequence[str]) -> str:
-    """Return the currency that all texts may be in, if at least one of them names it."""
+    """Return a currency that all texts can have, if at least one names it; else empty."""
     named = [found.currency.codes for found in map(_parts_of, texts) if found and found.currency]
     return next((code for code in named[0] if all(code in codes for codes in named)), "") if named else ""
 

@@ -8,9 +8,9 @@ import unicodedata
 from tarantula.streams.values.value import ValueParseError
 
 LONGEST_RAW_TEXT = 20_000
-"""Characters, with all the spaces that a page has around a value."""
+"""Maximum number of characters, including surrounding whitespace."""
 LONGEST_VALUE_TEXT = 300
-"""Characters of a text that is anything but words."""
+"""Maximum number of characters of a text, except for the kind text."""
 _INVISIBLE = dict.fromkeys(
     [0xAD, 0x61C, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)]
 )
@@ -29,19 +29,19 @@ _MISSING = re.compile(
 _UNIT_OF_NOTHING = re.compile(r"[-.,]+\s*(?:[€£$¥%‰]|°\s?[CF]?|[A-Za-z/²³°µ]{1,5})|[€£$¥]\s*[-.,]+")
 _DIGIT = re.compile(r"\d")
 _APART = re.compile(r"(?<=\d)(?=\s*[\n\t\r\f\v]|\s\s)\s+(?=\d)")
-"""Between digits that do not belong to one number: lines of their own, or more than one space."""
+"""Whitespace that separates two numbers: a line break or several spaces."""
 
 
 def quote_text(text: str) -> str:
-    """Return a text as sentences show it: short, between quotation marks."""
+    """Return a text shortened and in quotation marks, for messages."""
     short = " ".join(text[:200].split())
     return f"“{short[:60]}…”" if len(short) > 60 else f"“{short}”"
 
 
 def normalize_text(text: str) -> str:
-    """Return a text with plain digits, spaces, dashes and quotation marks, or say that it is too long or not there.
+    """Normalise digits, spaces, dashes and quotation marks; raise `ValueParseError` if too long or missing.
 
-    Digits on two lines stay on two lines: they are not one number.
+    Digits on two lines remain on two lines, because they are not one number.
     """
     if len(text) > LONGEST_RAW_TEXT:
         raise ValueParseError(
@@ -66,14 +66,14 @@ def normalize_text(text: str) -> str:
 
 
 def text_after_word(text: str, word: str) -> str | None:
-    """Return what follows a word at the begin of a text; None if it does not begin with it."""
+    """Return the text after a leading word; None if the text does not start with it."""
     text = text.lstrip()
     rest = text[len(word) :]
     return rest if text.startswith(word) and not rest[:1].isalnum() else None
 
 
 def is_missing(text: str) -> bool:
-    """Whether a tidy text only says that there is no value: a dash, n/a, nothing."""
+    """Whether a normalised text is a marker of a missing value: a dash, n/a, empty."""
     if _DIGIT.search(text):
         return False
     return _MISSING.fullmatch(text) is not None or _UNIT_OF_NOTHING.fullmatch(text) is not None

@@ -28,12 +28,12 @@ from tarantula.streams.values.value import ValueParseError
 
 
 class Multiplier(NamedTuple):
-    """How many zeros a word adds, and which decimal mark its language has, if that is known."""
+    """Power of ten of a word, and the decimal mark of its language, if known."""
 
     zeros: int
     mark: str = ""
     only_with: str = ""
-    """The decimal mark without which the word means another number: a French billion has twelve zeros."""
+    """Decimal mark that the word requires: with a decimal comma, a billion is 10^12."""
 
 
 _WORDS: dict[str, Multiplier] = {
@@ -69,7 +69,7 @@ _LETTER = re.compile(r"([kKM]|[Bb]n|BN|B|mn?|tn|T|Cr)(?=$|[\s€$£¥).,;]|EUR\b
 
 
 def split_multiplier(after: str, kind: ValueKind) -> tuple[Multiplier | None, str]:
-    """Return what multiplies a number, by what stands after it, and the rest."""
+    """Return the multiplier at the start of the text after a number, and the remaining text."""
     if not after:
         return None, after
     text = after.lstrip()
@@ -83,23 +83,23 @@ def split_multiplier(after: str, kind: ValueKind) -> tuple[Multiplier | None, st
 
 
 def shift_decimal(number: Decimal, zeros: int) -> Decimal:
-    """Move the decimal mark, exactly."""
+    """Multiply by a power of ten, exactly."""
     sign, digits, exponent = number.as_tuple()
     return Decimal((sign, digits, int(exponent) + zeros))
 
 
 MOST_HISTORY_TEXTS = 200
-"""Of a longer history the last ones are looked at."""
+"""Maximum number of texts of a history to consider; the last ones are used."""
 MOST_REMEMBERED_TEXTS = 12
 
 
 class NumberStyle(NamedTuple):
-    """What a history tells."""
+    """Number style of a history."""
 
     formats: int = ANY_FORMAT
-    """In which formats all its numbers may be, as bits; none if it contradicts itself."""
+    """Formats that fit all its numbers, as bits; 0 if they contradict each other."""
     wholes: tuple[float, float] | None = None
-    """Of how many digits, as logarithms, its numbers without any mark are: the fewest and the most."""
+    """Smallest and largest log10 of its numbers without separators."""
 
 
 UNKNOWN_STYLE = NumberStyle()
@@ -109,11 +109,11 @@ class _Proof(NamedTuple):
     formats: int
     strictly: int
     size: float | None
-    """The logarithm of a number without marks."""
+    """log10 of a number without separators."""
 
 
 def number_style(history: Sequence[str]) -> NumberStyle:
-    """Return what a history tells of the format of numbers."""
+    """Return the number style of a history."""
     return _told(tuple(history[-MOST_HISTORY_TEXTS:])) if history else UNKNOWN_STYLE
 
 
@@ -137,7 +137,7 @@ def _proof(text: str) -> _Proof | None:
     formats = strictly = 0
     for reading in numeral_readings(found.body):
         if found.exponent is not None and not has_decimals(reading, found.body):
-            continue  # No number with marks of thousands stands before an exponent.
+            continue  # A mantissa before an exponent has no thousands separators.
         formats |= reading.formats
         strictly |= reading.strictly
     whole = not separators_in(found.body) and int(found.body)
@@ -145,9 +145,9 @@ def _proof(text: str) -> _Proof | None:
 
 
 def informative_texts(history: Sequence[str], text: str, most: int = MOST_REMEMBERED_TEXTS) -> list[str]:
-    """Return the few texts that tell as much as the whole history: the oldest that proves nothing is forgotten first.
+    """Return at most *most* texts that determine the number style, with the new text last.
 
-    Where all prove something the oldest is forgotten, so that a page may change its ways.
+    Texts that determine nothing are dropped first, then the oldest, so that a page can change its format.
     """
     texts = [*(earlier for earlier in history if earlier != text), text]
     while len(texts) > most:
@@ -161,7 +161,7 @@ def _proves(text: str) -> bool:
 
 
 CLEAR_MARGIN_DECADES = 2.0
-"""How many times ten one number has to be nearer than the other."""
+"""Required difference in log10 between the distances of two readings."""
 
 
 def numeral_value(
@@ -175,7 +175,7 @@ def numeral_value(
 ) -> Decimal:
     """Return the number that a numeral means in a field with this history.
 
-    ``mark`` is the decimal mark that the words around it speak for, ``decimals`` says that three decimals are usual.
+    ``mark`` is the decimal mark that the context implies; ``decimals`` says that three decimals are usual.
     """
     number = _chosen(found, kind, number_style(history), times, mark or (times.mark if times else ""), decimals)
     zeros = (found.exponent or 0) + (times.zeros if times else 0)
@@ -186,7 +186,7 @@ def numeral_value(
 
 def _is_negative(found: Numeral, kind: ValueKind) -> bool:
     if found.arrow in ("▼", "↓"):
-        # A share in percent that goes down is below zero; a price that went down is not.
+        # A percentage with a down arrow is negative; a price with one is not.
         if kind is not ValueKind.PERCENTAGE:
             raise ValueParseError(
                 f"An arrow points down before {quote_text(found.body)}: it may be below zero or only less than before. "
@@ -255,7 +255,7 @@ def _preferred(
 
 
 def _nearest(fitting: Sequence[NumeralReading], body: str, fewest: float, most: float) -> Decimal:
-    """Return the number that is as large as the whole ones before it, if only one is."""
+    """Return the reading closest in magnitude to earlier integers, if one is clearly closer."""
 
     def distance(reading: NumeralReading) -> float:
         size = log10(reading.number) if reading.number else 0.0
@@ -272,14 +272,14 @@ def _is_whole(number: Decimal) -> bool:
 
 
 def require_integer(number: Decimal) -> Decimal:
-    """Return a number that has no decimals, or say that it has some."""
+    """Return the number; raise `ValueParseError` if it has decimals."""
     if not _is_whole(number):
         raise ValueParseError(f"{canonical_number(number)} is not a whole number.")
     return number
 
 
 def canonical_number(number: Decimal) -> str:
-    """Write a number in the one way in which numbers are kept: no exponent, no needless zeros."""
+    """Return a number in canonical form: no exponent, no trailing zeros."""
     if not number:
         return "0"
     text = format(number, "f")

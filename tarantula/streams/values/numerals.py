@@ -14,11 +14,11 @@ from tarantula.streams.values.value import ValueParseError
 
 MOST_DIGITS = 60
 DIGIT_SEPARATORS = ".,' ٫٬"
-"""What may stand between digits; the last two are the Arabic decimal mark and the Arabic mark of thousands."""
+"""Characters allowed between digits; the last two are the Arabic decimal and thousands separators."""
 
 
 class NumberFormat(NamedTuple):
-    """One way of writing numbers: which mark stands before the decimals, and which between the thousands."""
+    """Decimal mark and thousands separator."""
 
     decimal: str
     group: str
@@ -30,16 +30,16 @@ NUMBER_FORMATS = tuple(
     for group in groups
 )
 ANY_FORMAT = (1 << len(NUMBER_FORMATS)) - 1
-"""All formats, as a set of bits."""
+"""All formats, as bits."""
 
 
 class NumeralReading(NamedTuple):
-    """What a numeral may mean, and in which formats it means that."""
+    """A number that a numeral can mean, and the formats in which it does."""
 
     number: Decimal
     formats: int
     strictly: int
-    """Only those in which long numbers are written with the mark of thousands, if there is one."""
+    """The subset of formats whose thousands separators are used consistently."""
 
 
 def _patterns(format_: NumberFormat) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -51,8 +51,8 @@ def _patterns(format_: NumberFormat) -> tuple[re.Pattern[str], re.Pattern[str]]:
     group = re.escape(format_.group)
     grouped = rf"[1-9]\d{{0,2}}(?:{group}\d{{3}})+"
     if format_ == NumberFormat(".", ","):
-        grouped += r"|[1-9]\d?(?:,\d\d)+,\d{3}"  # India counts by hundreds above a thousand: 1,23,456.
-    # Portuguese and Spanish leave four digits together, and group from five on.
+        grouped += r"|[1-9]\d?(?:,\d\d)+,\d{3}"  # Indian grouping: 1,23,456.
+    # Portuguese and Spanish group thousands only from five digits on.
     strict = re.compile(rf"(?:{grouped}|\d{{1,4}}){fraction}{begin_with_fraction}")
     return re.compile(rf"(?:{grouped}|\d+){fraction}{begin_with_fraction}"), strict
 
@@ -62,7 +62,7 @@ _PATTERNS = tuple(_patterns(format_) for format_ in NUMBER_FORMATS)
 
 
 class _Way(NamedTuple):
-    """How numerals of one shape may be read: what is left out, and what stands before the decimals."""
+    """Decimal mark and thousands separator for numerals of one shape, with the formats that allow them."""
 
     decimal: str
     group: str
@@ -71,7 +71,7 @@ class _Way(NamedTuple):
 
 
 def numeral_readings(body: str) -> tuple[NumeralReading, ...]:
-    """Return all that digits with marks between them may mean."""
+    """Return all numbers that digits with separators can mean."""
     if len(body) > 2 * MOST_DIGITS:
         return ()
     shape = ("0" if body[0] == "0" else "1") + body[1:].translate(_ALL_ALIKE) if body[0].isdigit() else body
@@ -83,7 +83,7 @@ def numeral_readings(body: str) -> tuple[NumeralReading, ...]:
 
 @lru_cache(4096)
 def _ways(shape: str) -> tuple[_Way, ...]:
-    """Return the ways of reading a numeral by where its marks are: which digits it has does not matter."""
+    """Return the possible readings by the positions of separators; the digits do not matter, so results are cached."""
     found: dict[str, _Way] = {}
     for number, (format_, (loose, strict)) in enumerate(zip(NUMBER_FORMATS, _PATTERNS, strict=True)):
         if loose.fullmatch(shape):
@@ -103,23 +103,23 @@ def _without(body: str, decimal: str, group: str) -> str:
 
 @lru_cache(4096)
 def decimal_marks(formats: int) -> str:
-    """Return the marks that stand before decimals in any of these formats."""
+    """Return the decimal marks of a set of formats."""
     return "".join({format_.decimal for number, format_ in enumerate(NUMBER_FORMATS) if formats >> number & 1})
 
 
 def separators_in(body: str) -> str:
-    """Return the marks of a numeral, in their order."""
+    """Return the separators of a numeral, in order."""
     return "".join(letter for letter in body if letter in DIGIT_SEPARATORS)
 
 
 def is_unambiguous(body: str) -> bool:
-    """Whether a numeral can be told without any other: it has two marks, or one that only thousands have."""
+    """Whether a numeral has two different separators or a repeated one, so that it can be read in one way only."""
     marks = separators_in(body)
     return len(set(marks)) > 1 or len(marks) > 1
 
 
 def has_decimals(reading: NumeralReading, body: str) -> bool:
-    """Whether the last mark of a numeral stands before decimals in this reading."""
+    """Whether the last separator of a numeral is a decimal mark in this reading."""
     marks = separators_in(body)
     return not marks or marks[-1] in decimal_marks(reading.formats)
 
@@ -135,7 +135,7 @@ _NUMERAL = re.compile(
 _ARROWS = "▲▼↑↓"
 _NO_ARROWS = str.maketrans(_ARROWS, " " * len(_ARROWS))
 _BARE = re.compile(r"([-+]?)(\d+(?:[.,']\d+)*)")
-"""What most numbers are: nothing but a sign, digits and marks."""
+"""Most numbers: only a sign, digits and separators."""
 _CODES = "|".join(sorted(currencies.CURRENCY_CODES))
 _GLUED_CODE = re.compile(rf"(?<![^\W\d_])({_CODES}|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-+]?\d)")
 _PARENTHESES = re.compile(r"(?P<before>[^()\d]*)\((?P<inside>[^()]*\d[^()]*)\)(?P<after>[^()\d]*)")
@@ -143,36 +143,36 @@ _NO_CENTS = re.compile(r"\s?([.,])\s?-{1,2}(?![\d-])")
 _NO_NUMBER = {
     re.compile(r"^\s?[-/:]\s?[.,]?\d"): "is no number: it may be a score, a range, a date or a time.",
     _NUMERAL: "has more than one number. Choose a smaller part, or write a regular expression.",
-    # A second number may stand behind a slash if it says for how much: €/100 g, l/100 km.
+    # A second number is allowed after a slash if it is an amount: €/100 g, l/100 km.
     re.compile(r"/\s?(?!10*\s?(?![CFK]\b)[^\W\d_])\d"): "has more than one number. Choose a smaller part.",
     re.compile(r"^\s?(?:…|\.\.)|^,$|^[.,'][.,'\d]|^--"): "ends in the middle of a number.",
     re.compile(r"^[²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]"): "has a fraction, a power or a note beside its digits.",
     re.compile(r"^-[^\W\d_]|^[_#&=@\\|~^]"): "is a word with a number in it.",
 }
-"""What may stand after digits that are no number by themselves."""
+"""Texts after digits that make them something else than a number, with the reason."""
 _FRACTION = re.compile(r"[¼-¾⅐-⅞]")
 _TRAILING_MINUS = re.compile(r"-(?=$|\s|[%€£$)])")
 
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """A number as it is written."""
+    """A number as written, with the text around it."""
 
     body: str
-    """Digits and the marks between them."""
+    """Digits and separators."""
     before: str
     after: str
-    """What follows it at once, with the space if there is one."""
+    """Text after it, including a leading space."""
     negative: bool = False
     exponent: int | None = None
     arrow: str = ""
-    """▲ or ▼, if nothing else says the sign."""
+    """▲ or ▼, if there is no sign."""
     in_parentheses: bool = False
-    """Whether it is below zero because accountants write it so."""
+    """Whether it is negative by accounting parentheses."""
 
 
 def find_numeral(text: str) -> Numeral:
-    """Return the only number in a tidy text, or say why there is none."""
+    """Return the only number in a normalised text; raise `ValueParseError` if there is not exactly one."""
     found = _numeral(text)
     if isinstance(found, str):
         raise ValueParseError(f"{quote_text(text)} {found}")
@@ -227,7 +227,7 @@ def _exponent(match: re.Match[str]) -> int | None:
 
 
 def _without_parentheses(text: str) -> tuple[str, bool]:
-    """Return the text without the parentheses around its number, and whether there were any."""
+    """Return the text without parentheses around its number, and whether there were any."""
     match = _PARENTHESES.fullmatch(text) if "(" in text else None
     if match is None:
         return text, False
@@ -239,7 +239,7 @@ def _without_parentheses(text: str) -> tuple[str, bool]:
 
 
 def _check_around(before: str, after: str) -> None:
-    """Say that the digits are no number by themselves, if what stands around them says so."""
+    """Raise `ValueParseError` if the text around the digits shows that they are not a number."""
     if _FRACTION.search(before):
         raise ValueParseError("has a fraction beside its digits.")
     if any(sign in before for sign in "<>≤≥±") or after.startswith("+"):
@@ -251,7 +251,7 @@ def _check_around(before: str, after: str) -> None:
 
 
 def _leading_sign(before: str) -> tuple[str, str]:
-    """Return the sign, and what stands before it."""
+    """Return the sign before a number, and the text before the sign."""
     stripped = before.rstrip()
     if stripped.endswith(("-", "+")):
         sign, rest = stripped[-1], stripped[:-1]

@@ -21,12 +21,12 @@ _BARE = re.compile(r"www\.[^\s/]+\.[^\s/.]{2,}(?:/\S*)?", re.IGNORECASE)
 
 
 def is_url_text(text: str) -> bool:
-    """Whether a text is an address by itself."""
+    """Whether a text is an absolute URL."""
     return len(text) <= LONGEST_URL and (_ABSOLUTE.fullmatch(text) or _BARE.fullmatch(text)) is not None
 
 
 def parse_url(text: str, base_url: str) -> Value:
-    """Read an address; one that is relative is told from the page it stands on."""
+    """Parse a URL; relative ones are resolved against *base_url*."""
     written = text[: LONGEST_URL + 1].strip()
     if not written or len(text) > LONGEST_URL:
         raise ValueParseError("No address is there." if not written else "The address is too long.")
@@ -41,7 +41,7 @@ def parse_url(text: str, base_url: str) -> Value:
 
 
 LONGEST_WORDS_TEXT = 20_000
-"""Characters of a text that is words."""
+"""Maximum number of characters of the kind text."""
 
 
 def parse_value(
@@ -53,9 +53,9 @@ def parse_value(
     base_url: str = "",
     now: datetime | None = None,
 ) -> Value:
-    """Return what a text means in a field of this kind and unit, whose earlier texts are the history.
+    """Return the value of a text in a field of this kind and unit; *history* are its earlier texts.
 
-    A text that does not say it, or says it in a way that could mean two things, raises `NotRead`.
+    Raises `ValueParseError` if the text has no such value, or if it is ambiguous.
     """
     if kind is ValueKind.TEXT:
         return _read_words(text)

@@ -28,7 +28,7 @@ _ORDINAL = re.compile(r"(?:\.?\s?[ºª](?!\s?[CFKcf]\b)|st|nd|rd|th|er|ère|[eè
 
 
 def check_no_ordinal(found: Numeral) -> None:
-    """Say that a number is a place in an order, if it is."""
+    """Raise `ValueParseError` if a number is an ordinal."""
     alone = not found.before and found.after.strip() == "."
     if _ORDINAL.match(found.after) or alone:
         raise ValueParseError(
@@ -38,7 +38,7 @@ def check_no_ordinal(found: Numeral) -> None:
 
 
 def measure_beside(found: Numeral) -> str:
-    """Return the currency or the unit that is named right beside a number, or nothing."""
+    """Return the currency or unit next to a number; empty if there is none."""
     _, after = split_multiplier(found.after, ValueKind.DECIMAL)
     for currency in (currencies.currency_at_end(found.before)[0], currencies.currency_at_start(after)[0]):
         if currency is not None:
@@ -48,7 +48,7 @@ def measure_beside(found: Numeral) -> str:
 
 
 def check_same_measure(found: Numeral, history: Sequence[str]) -> str:
-    """Return what is named beside a number, or say that the numbers before it counted something else."""
+    """Return the measure next to a number; raise `ValueParseError` if earlier texts have another one."""
     named = measure_beside(found) if found.after or found.before else ""
     if named:
         before = {earlier for text in history if (earlier := _measure_of(text))}
@@ -71,7 +71,7 @@ _METRES_OR_MILLIONS = re.compile(r"\s?m(?![^\W\d_]|[²³])")
 
 
 def parse_number(text: str, kind: ValueKind, history: Sequence[str]) -> Value:
-    """Read a whole number or a decimal."""
+    """Parse an integer or a decimal."""
     found = find_numeral(text)
     if found.in_parentheses and kind is ValueKind.INTEGER and all("(" in earlier for earlier in history):
         raise ValueParseError(
@@ -105,7 +105,7 @@ def _check_words(found: Numeral, rest: str) -> None:
 
 
 def parse_percentage(text: str, history: Sequence[str]) -> Value:
-    """Read how many of a hundred."""
+    """Parse a percentage."""
     found = find_numeral(text)
     check_no_ordinal(found)
     times, rest = split_multiplier(found.after, ValueKind.QUANTITY)
@@ -120,12 +120,12 @@ def parse_percentage(text: str, history: Sequence[str]) -> Value:
 
 
 _NO_UNIT = ("", *"(),.;:*|·•-!")
-"""What may follow a number that has no unit."""
+"""Characters that can follow a number without a unit."""
 _DEGREE_SIGN = re.compile(r"[°º](?!\s?[CFK]\b)")
 
 
 def parse_quantity(text: str, unit: str, history: Sequence[str]) -> Value:
-    """Read a number with its unit, or without one if it is in the unit of the field."""
+    """Parse a number with a unit and convert it to the unit of the field; without one, the field's unit is assumed."""
     found = find_numeral(text)
     times, rest = split_multiplier(found.after, ValueKind.QUANTITY)
     if found.in_parentheses:

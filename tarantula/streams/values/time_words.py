@@ -30,7 +30,7 @@ _WEEKDAYS = (
 )
 WEEKDAYS = {name: number for number, names in enumerate(_WEEKDAYS) for name in names.split()}
 DATE_FILLERS = frozenset("de do da dos of the le den der am em no on dia at às as à um pelas pela a the this".split())
-"""Words between the parts of a date; `mar` and `do` are a month and a weekday too, by their place."""
+"""Words between the parts of a date; `mar` and `do` are also a month and a weekday, depending on position."""
 DATE_LABELS = re.compile(
     r"(?:(?:última|ultima|last|letzte|dernière)\s+)?"
     r"(?:a[c]?tualiza(?:do|da|ção|cao)|modifica(?:do|da|ção)|publica(?:do|da|ção)|criado|updated?|modified|published|"
@@ -78,4 +78,4 @@ ZONE_MINUTES = {
     "bst": 60, "eet": 120, "eest": 180, "msk": 180, "est": -300, "edt": -240, "cst": -360, "cdt": -300, "mst": -420,
     "mdt": -360, "pst": -480, "pdt": -420, "brt": -180, "azot": -60, "azost": 0, "cvt": -60, "wat": 60, "cat": 120,
 }  # fmt: skip
-"""Minutes east of Greenwich."""
+"""Offsets from UTC in minutes, by abbreviation."""

@@ -238,4 +238,4 @@ UNCONVERTIBLE_UNITS: dict[str, str] = {
     "l/100 km": "l/100km; L/100km; L/100 km; litros aos 100",
     "pH": "",
 }
-"""Units that nothing is converted to or from."""
+"""Units without conversion."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LONGEST_UNIT = 40
 SIGNIFICANT_DIGITS = 18
-"""How many are kept of a number that has no end in the other unit: a third of a metre."""
+"""Digits of a converted number that is not finite, such as a third of a metre."""
 _SAFE = re.compile(r"[A-Za-zµΩÅ°%/·*^() ²³0-9_-]+")
 _POWERS = str.maketrans({"²": "**2", "³": "**3", "·": "*", "^": "**", "µ": "u"})
 
@@ -47,19 +47,19 @@ _LEADING = re.compile(rf"\s*(?:de |of )?({_ANY})(?![^\W_]|[/²³](?=\w))\.?", re
 
 
 def unit_named(written: str) -> str | None:
-    """Return the unit that a writing stands for, if it is one of the usual."""
+    """Return the canonical unit of a known spelling; None if unknown."""
     return _EXACT.get(written) or (_WORDS.get(written.casefold()) if len(written) > 3 else None)
 
 
 def split_unit(after: str) -> tuple[str, str]:
-    """Return the unit that stands at the begin of a text, and the rest; nothing if there is none."""
+    """Return the unit at the start of a text, and the remaining text; empty if there is none."""
     match = _LEADING.match(after)
     unit = unit_named(match[1]) if match else None
     return (unit, after[match.end() :]) if match and unit else ("", after)
 
 
 def canonical_unit(unit: str) -> str:
-    """Return a unit in its usual writing, or say that it does not exist, and which ones are near."""
+    """Return the canonical form of a unit; raise `TarantulaError` with similar names if it is unknown."""
     written = " ".join(unit.split())
     if (usual := unit_named(written)) is not None:
         return usual
@@ -70,9 +70,9 @@ def canonical_unit(unit: str) -> str:
 
 
 def convertible_units(unit: str) -> list[str]:
-    """Return the usual units that a value in this one can be converted to, this one among them."""
+    """Return the common units that a unit can be converted to, including itself."""
     if unit not in _EXACT and (code := currency_code(unit)) is not None:
-        return [code]  # What money is worth elsewhere is a source of its own.
+        return [code]  # Exchange rates are separate sources.
     usual = canonical_unit(unit)
     group = next((list(group) for group in UNIT_GROUPS.values() if usual in group), None)
     if usual in UNCONVERTIBLE_UNITS:
@@ -85,7 +85,8 @@ def convertible_units(unit: str) -> list[str]:
 
 
 def convert_unit(number: Decimal, from_: str, to: str) -> Decimal:
-    """Return a number of one unit as a number of another, exactly if it has an end, or say why that cannot be."""
+    """Convert a number between units, exactly if the result is finite; raise `ValueParseError` if they are
+    incompatible."""
     try:
         begin, end = canonical_unit(from_), canonical_unit(to)
     except TarantulaError as error:
@@ -101,7 +102,7 @@ def convert_unit(number: Decimal, from_: str, to: str) -> Decimal:
 
 @lru_cache(2048)
 def _way(begin: str, end: str) -> tuple[Fraction, Fraction] | None:
-    """Return the factor and the offset between two units."""
+    """Return factor and offset between two units; None if they are incompatible."""
     first = _dimension(begin)
     if first is None or first != _dimension(end):
         return None
@@ -111,7 +112,7 @@ def _way(begin: str, end: str) -> tuple[Fraction, Fraction] | None:
 
 @lru_cache(2048)
 def _dimension(unit: str) -> frozenset[tuple[str, Any]] | None:
-    """Return what a unit measures, as powers of dimensions; None for what is no unit, or is converted to none."""
+    """Return the dimensions of a unit; None if it is unknown or cannot be converted."""
     if (
         unit in UNCONVERTIBLE_UNITS
         or not _SAFE.fullmatch(_name(unit))
@@ -121,7 +122,7 @@ def _dimension(unit: str) -> frozenset[tuple[str, Any]] | None:
     try:
         parsed: Any = _registry().parse_units(_name(unit))
         _registry().convert(Fraction(1), parsed, parsed)
-    except Exception:  # pint raises whatever its grammar stumbles over
+    except Exception:  # pint raises many exception types for invalid input
         return None
     if any(part.startswith(("decibel", "delta_", "neper")) for part in parsed._units):
         return None
@@ -134,7 +135,7 @@ def _name(unit: str) -> str:
 
 @lru_cache(1)
 def _registry() -> UnitRegistry[Any]:
-    # Slow to import, and wanted only where units differ.
+    # Imported here: slow, and needed only if units differ.
     from pint import UnitRegistry
 
     registry: UnitRegistry[Any] = UnitRegistry(non_int_type=Fraction, autoconvert_offset_to_baseunit=True)
@@ -152,7 +153,7 @@ def _decimal(number: Fraction) -> Decimal:
 
 
 def check_unit(unit: str, kind: ValueKind = ValueKind.QUANTITY) -> str:
-    """Return the unit of a field in its usual writing, or say that it does not exist, and which ones are near."""
+    """Return the canonical unit of a field; raise `TarantulaError` with similar names if it is unknown."""
     written = unit.strip()
     if not written:
         return ""

@@ -10,16 +10,16 @@ from tarantula.streams.kinds import ValueKind
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a text on a page means."""
+    """A typed value."""
 
     kind: ValueKind
     text: str
-    """In one way of writing for each: ``-3.5``, ``2026-06-12T22:00:00+00:00``, an absolute URL, words."""
+    """Canonical text: ``-3.5``, ``2026-06-12T22:00:00+00:00``, an absolute URL, words."""
     number: Decimal | None = None
-    """The same as an exact number, in the field's unit: seconds of a duration, seconds since 1970 of a moment."""
+    """Exact number in the unit of the field; seconds for durations, seconds since 1970 for moments."""
     unit: str = ""
-    """The unit that the text itself named: ``EUR``, ``km/h``, ``%``."""
+    """Unit named in the text: ``EUR``, ``km/h``, ``%``."""
 
 
 class ValueParseError(ValueError):
-    """A text that does not say what was expected: a sentence that says why."""
+    """A text does not have the expected value; the message gives the reason."""
