@@ -121,7 +121,7 @@ def _describe(database: Database, web: Web, number: int, intervals: tuple[float,
         said = {"url": url, "interval": interval, "delay": 0, "robots": False, "fields": [field]}
         config = parse_source({"name": f"bench.s{index}", **said})
         source = Source(name=config.name, owner="", revision=0)
-        registry._write(source, config, moment)
+        registry.write_config(source, config, moment)
         columns = (column.name for column in Source.__table__.columns)
         rows.append({name: getattr(source, name) for name in columns} | {"id": index + 1, "created_at": moment})
         due = next_due(url, interval, now)

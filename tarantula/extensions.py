@@ -105,14 +105,14 @@ class ReadingLife(Component):
         """Begin to look at whether there is a reason to end."""
         collect_and_freeze()
         self._parent = self.crawler.settings.getint("TARANTULA_BESIDE")
-        self._housekeeping = StreamMaintenance(self.collection.installation, self.collection.database)
-        self._housekeeping.start()
+        self._maintenance = StreamMaintenance(self.collection.installation, self.collection.database)
+        self._maintenance.start()
         self._look()
 
     def _look(self) -> None:
         self._looking = asyncio.get_running_loop().call_later(STOP_CHECK_SECONDS, self._look)
         reader = cast("StreamReader", self.collection)
-        self._housekeeping.is_wanted = reader.is_reading
+        self._maintenance.is_enabled = reader.is_reading
         slot = self.engine._slot
         if slot is not None and slot.closing is not None:
             # Whatever is under way would keep it from ending; it is read again by whoever comes next.
@@ -131,7 +131,7 @@ class ReadingLife(Component):
     def spider_closed(self) -> None:
         """Keep what is left."""
         self._looking.cancel()
-        self._housekeeping.close()
+        self._maintenance.close()
         self.publish()
         reader = cast("StreamReader", self.collection)
         reader.end()

@@ -23,7 +23,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import views
-from tarantula.streams.sources import registry
+from tarantula.streams.ingest.source_edit import edit_source
 from tests.sites.demo import LARGEST, DemoWeb
 from tests.support.browser import launched
 from tests.support.followed_sources import HOUR, followed, now, was_read, were_read
@@ -92,7 +92,7 @@ def follow(home: Path) -> None:
         weather = followed(database, "weather.lisboa", {"temperature": "quantity"}, title="Tempo em Lisboa")
         measured = {"key": "temperature", "title": "Temperatura", "kind": "quantity", "unit": "°C"}
         with database.session() as session:
-            registry.edit(session, "weather.lisboa", {"fields": [{**measured, "place": {"css": "b"}}]})
+            edit_source(session, "weather.lisboa", {"fields": [{**measured, "place": {"css": "b"}}]})
         curve = [(now() - step * HOUR // 4, round(17 + 5 * sin(step / 15) + step % 3 / 5, 1)) for step in range(400)]
         were_read(database, weather, "temperature", curve[:0:-1])
         was_read(database, weather, now(), {"": {"temperature": f"{curve[0][1]} °C"}})

@@ -33,6 +33,7 @@ from tarantula.cli.terminal import (
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.models import Source, SourceState
+from tarantula.streams.ingest.source_edit import edit_source, parse_history_for_edit
 from tarantula.streams.sources import files, registry
 from tarantula.streams.sources.config import parse_source as read_source
 
@@ -99,9 +100,9 @@ def edit(
                 said["fields"] = fields_without(said.get("fields", before["fields"]), without)
             if not said:
                 raise TarantulaError("Say what is to change: --interval, --css, --kind, or another option.")
-            past = registry.reparse_history(session, name, said, progress=progress)
+            past = parse_history_for_edit(session, name, said, progress=progress)
         with database.session() as session:
-            registry.edit(session, name, said, past=past)
+            edit_source(session, name, said, parsed=past)
     print(f"{name} is changed.")
 
 
@@ -173,7 +174,7 @@ def import_(
     with open_database() as database, database.session() as session:
         for config in configs:
             if replace and registry.exists(session, config.name):
-                registry.edit(session, config.name, config.model_dump(mode="json"))
+                edit_source(session, config.name, config.model_dump(mode="json"))
             else:
                 registry.add(session, config, owner)
     print("1 source is stored." if len(configs) == 1 else f"{len(configs)} sources are stored.")
@@ -207,4 +208,4 @@ def _said(before: dict[str, Any], url: str | None, typed: dict[str, Any]) -> dic
 
 def _set_paused(name: str, paused: bool) -> None:
     with open_database() as database, database.session() as session:
-        registry.edit(session, name, {"paused": paused})
+        edit_source(session, name, {"paused": paused})

@@ -1,4 +1,4 @@
-"""A value on a page, followed over time: read again and again, typed, kept, summed up, drawn, watched."""
+"""Streams: a value on a page, read on schedule, typed, stored, aggregated, charted and watched by alerts."""
 
 from __future__ import annotations
 

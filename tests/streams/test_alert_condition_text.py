@@ -1,4 +1,4 @@
-"""Conditions as people write them: understood, or refused with a place and what was expected; and written again."""
+"""Conditions as text: parsed, or refused with a position and what was expected; and formatted again."""
 
 from __future__ import annotations
 

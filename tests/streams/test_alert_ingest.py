@@ -1,4 +1,4 @@
-"""Alerts on what is read: values as they are kept, and entries of a feed."""
+"""Alerts on ingested readings: typed values, and entries of a feed."""
 
 from __future__ import annotations
 

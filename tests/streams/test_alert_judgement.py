@@ -10,6 +10,7 @@ from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.models import Alert, AlertMemory
 from tarantula.streams.alerts import judge
 from tarantula.streams.alerts import registry as alerts
+from tarantula.streams.ingest.source_edit import edit_source
 from tarantula.streams.sources import registry
 from tests.support.alerts import BEGIN, came, change, come, firings, new_alert, new_source, stored, wait
 
@@ -96,7 +97,7 @@ def test_a_source_that_becomes_private_silences_the_alerts_of_others(database: D
     silence = new_alert(database, "silent for 10s", owner="rui")
     come(database, source, 0, temperature=20)
     with database.session() as session:
-        registry.edit(session, "weather.lisboa", {"private": True})
+        edit_source(session, "weather.lisboa", {"private": True})
     come(database, source, 1, temperature=31)
     wait(database, 100)
     assert {one.alert_id for one in firings(database)} == {mine}
@@ -107,7 +108,7 @@ def test_a_source_that_becomes_private_silences_the_alerts_of_others(database: D
     with database.session() as session, pytest.raises(NotFoundError, match="There is no source"):
         alerts.add_alert(session, "weather.lisboa", {"condition": "wind > 1"}, "rui", "rui")
     with database.session() as session:
-        registry.edit(session, "weather.lisboa", {"private": False})
+        edit_source(session, "weather.lisboa", {"private": False})
     come(database, source, 200, temperature=10)
     come(database, source, 201, temperature=31)
     assert {one.alert_id for one in firings(database)} == {mine, other, silence}

@@ -1,4 +1,4 @@
-"""Whoever judges is killed with ``kill -9``: nothing fires twice, and nothing is lost."""
+"""The judging process is killed with ``kill -9``: nothing fires twice, and nothing is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Firings are told through Apprise: each to whom it may concern, later to who was away, and to the harm of nobody."""
+"""Firings are sent through Apprise: to each recipient once, later to those that could not be reached."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tarantula.publications.notifications import CLAIM_TIMEOUT, FIRST_RETRY_PAUS
 from tarantula.streams.alerts import send_notifications
 from tarantula.streams.alerts.notifications import _take
 from tarantula.streams.alerts.registry import delivery_problem
-from tarantula.streams.sources import registry
+from tarantula.streams.ingest.source_edit import edit_source
 from tests.sites.listener import Listener
 from tests.sites.mailbox import Mailbox
 from tests.support.alerts import BEGIN, change, come, firings, new_alert, new_source
@@ -120,10 +120,10 @@ def test_nobody_is_told_of_a_source_that_they_may_not_see_any_more(sqlite: Datab
         number = new_alert(sqlite, "wind > 3", owner="rui", notify=[hook.address])
         fire(sqlite, source)
         with sqlite.session() as session:
-            registry.edit(session, "weather.lisboa", {"private": True})
+            edit_source(session, "weather.lisboa", {"private": True})
         assert send_notifications(config, sqlite, NOW) == 0
         with sqlite.session() as session:
-            registry.edit(session, "weather.lisboa", {"private": False})
+            edit_source(session, "weather.lisboa", {"private": False})
         fire(sqlite, source, 10)
         change(sqlite, number, 20, notify=[])
         assert send_notifications(config, sqlite, NOW) == 0

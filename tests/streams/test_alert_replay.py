@@ -1,4 +1,4 @@
-"""A dry run goes through the past by the same judgement as when it was the present, and says what it cannot know."""
+"""A dry run judges past events as they would have been judged when they came, and notes what it cannot know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When an alert fires: tables of conditions, and any condition against the slowest way of telling."""
+"""When an alert fires: tables of conditions, and any condition against a brute-force model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was read goes out again as it was kept, to the last digit, whatever letters a page had."""
+"""Values are exported as they are stored, to the last digit, whatever characters a page has."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Killed while storing, summing up and forgetting: levels are exact afterwards, and no event is there twice.
-
-With ``TARANTULA_FULL_SIZE=1`` it is killed forty times.
-"""
+"""Killed while storing, aggregating and deleting: levels are exact afterwards, and no event is stored twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Some hours of one value a second, as the benchmark has a month: right in every row, and quick to draw."""
+"""Some hours of one value a second, as the benchmark has a month: every row is right, and charts are quick."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Whatever comes in whatever order, whatever is forgotten, and wherever it stops: levels are what the events say.
-
-With ``TARANTULA_FULL_SIZE=1`` it is tried four hundred times.
-"""
+"""Property tests: whatever arrives in whatever order, is deleted, or stops halfway, levels agree with the events."""
 
 from __future__ import annotations
 
@@ -18,6 +15,7 @@ from hypothesis import strategies as draw
 from tarantula.core.database import Database
 from tarantula.streams.history import aggregate_levels, apply_retention, chart_points, store_events_with_result
 from tarantula.streams.history.buckets import BucketCalendar
+from tarantula.streams.ingest.source_edit import edit_source
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.retention import Grain
@@ -79,10 +77,10 @@ def test_levels_and_windows_are_what_the_events_say(
                 aggregate_levels(sqlite, some, BEGIN + later)
             case ("forget", int(later), str(text)):
                 with sqlite.session() as session:
-                    registry.edit(session, name, {"retention": text})
+                    edit_source(session, name, {"retention": text})
                 apply_retention(sqlite, BEGIN + later)
                 with sqlite.session() as session:
-                    registry.edit(session, name, {"retention": "events=forever minutes=forever"})
+                    edit_source(session, name, {"retention": "events=forever minutes=forever"})
             case list():
                 with sqlite.session() as session:
                     new = [event(series, moment, value) for moment, value in action]

@@ -1,4 +1,4 @@
-"""What becomes of readings."""
+"""Ingestion of readings: values, events, doubtful texts, status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levels of minute, hour, day, month and year are what the events say, to the last letter."""
+"""Levels of minute, hour, day, month and year agree exactly with the events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is told that a source is not found any more: once, after as many misses as wanted."""
+"""Notification that a source is missing: once, after the configured number of misses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.publications.notifications import CLAIM_TIMEOUT, FIRST_RETRY_PAUSE
-from tarantula.streams.ingest.failures import _take, send_miss_notifications
+from tarantula.streams.ingest.failures import _claim, send_miss_notifications
 from tarantula.streams.ingest.outcome import FailedReading
 from tarantula.streams.sources.config import SourceStatus
 from tests.sites.listener import Listener
@@ -67,7 +67,7 @@ def test_who_dies_while_telling_leaves_it_to_somebody_else(database: Database, d
     with Listener() as hook:
         source = follow(database, misses=1, notify=[hook.address])
         kept(database, source, AWAY)
-        assert _take(database_config, database, now) is not None, "taken, and then killed"
+        assert _claim(database_config, database, now) is not None, "taken, and then killed"
         assert send_miss_notifications(database_config, database, now) == 0
         assert send_miss_notifications(database_config, database, now + CLAIM_TIMEOUT) == 1
         assert len(hook.heard) == 1

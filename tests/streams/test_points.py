@@ -1,4 +1,4 @@
-"""A window drawn as points says what is in it, whatever was summed up, and says so when it cannot."""
+"""Chart points agree with the window's events, whatever was aggregated, and the result says when it is not exact."""
 
 from __future__ import annotations
 

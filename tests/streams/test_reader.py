@@ -1,4 +1,4 @@
-"""Sources of one page stay together, however long it takes to keep what came of each."""
+"""Sources of one page stay together, however long it takes to store the result of each."""
 
 from __future__ import annotations
 

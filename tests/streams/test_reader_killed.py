@@ -1,7 +1,4 @@
-"""Whoever reads is killed at any moment, while it sums up: levels are exact afterwards, and no event is there twice.
-
-With ``TARANTULA_FULL_SIZE=1`` it is killed forty times.
-"""
+"""The reader is killed at any moment, also while aggregating: levels are exact afterwards, no event is stored twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Those who read and those who collect share servers, and one of several reads."""
+"""Readers and collectors share servers by leases, and only one of several readers reads."""
 
 from __future__ import annotations
 

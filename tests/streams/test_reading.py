@@ -1,4 +1,4 @@
-"""Sources are read, by a process of its own, from servers that behave as they like."""
+"""Sources are read by a separate process, from servers that misbehave."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sqlalchemy import select
 from tarantula.core.database import Database
 from tarantula.models import Event, Series, Source, SourceState
 from tarantula.publications import servers
+from tarantula.streams.ingest.source_edit import edit_source
 from tarantula.streams.reading.visits import next_due
 from tarantula.streams.sources import registry
 from tests.sites.drawing import page
@@ -169,18 +170,18 @@ def test_what_others_change_is_noticed(database: Database) -> None:
         with reading() as process:
             wait_until(lambda: bool(web.visits_to("/a") and web.visits_to("/b")), process)
             with database.session() as session:
-                registry.edit(session, "test.a", {"paused": True})
+                edit_source(session, "test.a", {"paused": True})
                 registry.remove(session, "test.b")
             # Whoever knows this one knows the others' end, too.
             follow(database, "test.c", url=web.url("/c", "127.0.0.3"), interval=3600)
             wait_until(lambda: bool(values_of(database, "test.c")), process)
             seen = [len(web.visits_to(path)) for path in ("/a", "/b")]
             with database.session() as session:
-                registry.edit(session, "test.c", {"interval": 1})
+                edit_source(session, "test.c", {"interval": 1})
             wait_until(lambda: len(web.visits_to("/c")) >= 4, process)
             assert [len(web.visits_to(path)) for path in ("/a", "/b")] == seen
             with database.session() as session:
-                registry.edit(session, "test.a", {"paused": False})
+                edit_source(session, "test.a", {"paused": False})
             wait_until(lambda: len(web.visits_to("/a")) > seen[0], process)
 
 

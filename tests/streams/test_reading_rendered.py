@@ -1,4 +1,4 @@
-"""Sources that are read as a browser shows them, some of them after steps that lead there."""
+"""Sources that are read as a browser renders them, some of them after steps."""
 
 from __future__ import annotations
 

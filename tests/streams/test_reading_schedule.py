@@ -1,4 +1,4 @@
-"""When sources are due, and whose turn it is."""
+"""When sources are due, and the order of visits to servers."""
 
 from __future__ import annotations
 

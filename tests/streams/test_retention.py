@@ -1,4 +1,4 @@
-"""What is forgotten is forgotten on purpose, noted, and never before it is summed up above."""
+"""Retention deletes only what is aggregated above, and records it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A field that is something else from now on: the past is read anew, and nothing happens because of that."""
+"""A field changes its kind or unit: its history is parsed again, and no event or firing results from that."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tarantula.streams.history import NewEvent, apply_retention, store_events
 from tarantula.streams.history.summary import format_number
 from tarantula.streams.ingest import type_change
 from tarantula.streams.ingest.readings import ingest_reading
+from tarantula.streams.ingest.source_edit import edit_source, parse_history_for_edit
 from tarantula.streams.sources import registry
 from tests.support.alerts import firings, new_alert
 from tests.support.crawls import TARANTULA, start
@@ -31,7 +32,7 @@ IN_KNOTS = {"key": "value", "kind": "quantity", "unit": "kn"}
 def become(database: Database, **field: str) -> None:
     with database.session() as session:
         said = [{"key": "value", "place": {"css": "#value"}, **field}]
-        registry.edit(session, "weather.lisboa", {"fields": said})
+        edit_source(session, "weather.lisboa", {"fields": said})
 
 
 def test_in_another_unit_the_past_is_converted_and_levels_stay_exact(database: Database) -> None:
@@ -115,7 +116,7 @@ def test_too_much_is_not_read_anew(database: Database, monkeypatch: pytest.Monke
     for second, text in enumerate(WINDS):
         kept(database, source, one(text), second)
     monkeypatch.setattr(type_change, "MAX_REPARSED_EVENTS", len(WINDS) - 1)
-    with pytest.raises(ConflictError, match="more than 4 events of value, too many to be read anew"):
+    with pytest.raises(ConflictError, match="more than 4 events of value, too many to convert"):
         become(database, kind="quantity", unit="km/h")
     assert all_values(database)[0] == "10"
 
@@ -139,14 +140,14 @@ def test_what_was_understood_before_is_what_is_written_with_what_came_meanwhile(
     changes = {"fields": [{"key": "value", "place": {"css": "#value"}, "kind": "quantity", "unit": "km/h"}]}
     heard: list[tuple[int, int]] = []
     with database.reading() as session:
-        past = registry.reparse_history(
+        past = parse_history_for_edit(
             session, "weather.lisboa", changes, progress=lambda done, total: heard.append((done, total))
         )
     assert heard == [(5, 5)]
     assert all_values(database)[0] == "10", "nothing is written yet"
     kept(database, source, one("11 nós"), 10)
     with database.session() as session:
-        registry.edit(session, "weather.lisboa", changes, past=past)
+        edit_source(session, "weather.lisboa", changes, parsed=past)
     assert all_values(database) == ["18.52", "22.224", "16.668", "23.15", "20", "20.372"]
 
 

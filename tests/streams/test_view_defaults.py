@@ -1,4 +1,4 @@
-"""How a source is seen at first, which of its rows are there, and in which order."""
+"""Default view of a source, and the rows that it has, in order."""
 
 from __future__ import annotations
 

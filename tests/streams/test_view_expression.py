@@ -1,4 +1,4 @@
-"""Arithmetic on values: what it comes to, and what it cannot do."""
+"""Formulas: their results, and what they refuse."""
 
 from __future__ import annotations
 

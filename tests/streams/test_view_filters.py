@@ -1,4 +1,4 @@
-"""What a view shows: which rows, in which order, and what is worked out of them."""
+"""Records of a view: filters, order, formulas."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from tarantula.services.context import ServiceContext
 from tarantula.services.streams import views
 from tarantula.streams.adapters import adapter_named
 from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
+from tarantula.streams.ingest import source_edit
 from tarantula.streams.ingest.outcome import IngestRequest
 from tarantula.streams.ingest.readings import ingest_readings
 from tarantula.streams.sources import registry
@@ -183,7 +184,7 @@ def edit_source(
         source = registry.get(session, name, context.person.name)
         subject = audit_subject(source)
         past = (
-            registry.reparse_history(session, name, fields, context.person.name, **told)
+            source_edit.parse_history_for_edit(session, name, fields, context.person.name, **told)
             if may_change(context, source)
             else ()
         )
@@ -191,7 +192,7 @@ def edit_source(
         source = changeable_source(session, context, name)
         was_private = source.is_private
         before = registry.config_of(source).model_dump(mode="json")
-        source = registry.edit(session, name, fields, context.person.name, past)
+        source = source_edit.edit_source(session, name, fields, context.person.name, past)
         after = registry.config_of(source).model_dump(mode="json")
         if source.is_private and source.owner != context.person.name:
             raise NotAllowed(f"{name} is not yours: only whoever owns a source can make it private.")

@@ -1,4 +1,4 @@
-"""Alerts: what somebody wants to be told of a source, judged as its events come, told once, and remembered why."""
+"""Alerts: conditions on a source, judged when events are stored, notified once, with the reasons."""
 
 from tarantula.streams.alerts.judgement import judge, judge_all, judge_silence
 from tarantula.streams.alerts.notifications import send_notifications

@@ -1,4 +1,4 @@
-"""What a condition is made of: a tree, kept as JSON. People write it as a sentence (`reading`, `writing`)."""
+"""Condition of an alert: a tree of pydantic models, stored as JSON. `condition_text` parses and formats it."""
 
 from __future__ import annotations
 

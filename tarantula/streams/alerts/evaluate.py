@@ -1,4 +1,4 @@
-"""Whether a condition is true, false, or neither, as long as it is not known what it looks at."""
+"""Evaluate a condition: true, false, or unknown while a value that it needs is unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is told that an alert fired: of several firings that wait, in one message."""
+"""Send notifications of firings; pending firings of one alert share a message."""
 
 from __future__ import annotations
 

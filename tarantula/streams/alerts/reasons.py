@@ -1,4 +1,4 @@
-"""Says why an alert fired, in sentences with the values: one for each part that made it true."""
+"""Reasons of a firing: one sentence with values for each part that made the condition true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was read, out again: CSV, JSON, Parquet, an Atom feed, Prometheus."""
+"""Export of stored values: CSV, JSON, Parquet, an Atom feed, Prometheus."""
 
 from tarantula.streams.export.atom import atom_feed
 from tarantula.streams.export.formats import (

@@ -1,4 +1,4 @@
-"""An Atom feed of events, RFC 4287."""
+"""Atom feed of events, RFC 4287."""
 
 from __future__ import annotations
 

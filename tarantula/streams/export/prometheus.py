@@ -1,4 +1,4 @@
-"""The last values for Prometheus: ``tarantula_stream_value``."""
+"""Latest values for Prometheus: ``tarantula_stream_value``."""
 
 from __future__ import annotations
 

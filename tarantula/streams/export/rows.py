@@ -1,4 +1,4 @@
-"""The rows that go out: events, or a level, of one source, a few at a time."""
+"""Rows to export: events or one level of a source, in batches."""
 
 from __future__ import annotations
 

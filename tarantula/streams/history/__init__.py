@@ -1,4 +1,4 @@
-"""What was read, over time: events, levels of minute, hour, day, month and year built from them, and their end."""
+"""History of streams: events, levels (minute, hour, day, month, year) aggregated from them, charts and retention."""
 
 from tarantula.streams.history.events import (
     NewEvent,

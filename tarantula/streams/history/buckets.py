@@ -1,7 +1,8 @@
-"""Where minutes, hours, days, months and years begin, in a time zone. Each is made of whole ones of the grain below.
+"""Bucket boundaries (minute, hour, day, month, year) in a time zone; each consists of whole finer buckets.
 
-Minutes are everybody's. Hours are those of the clock on the wall, so that days of zones half an hour apart are made of
-whole ones; an hour that the clock shows twice is two. Days begin at midnight, or when a clock that leaps over it does.
+Minutes are the same in every zone. Hours are those of local time, so that days in zones with half-hour offsets consist
+of whole hours; an hour that occurs twice is two buckets. Days begin at midnight, or at the first moment after a clock
+change that skips it.
 """
 
 from __future__ import annotations

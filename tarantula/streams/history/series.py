@@ -1,4 +1,4 @@
-"""Series by the field and the row whose values they are."""
+"""Series: one per field and row of a source, created when first needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people decide of a text that was put aside."""
+"""Decisions of people on texts that were put aside: accept or dismiss."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.models import PutAside, Source, SourceState
 from tarantula.streams.adapters.base import ACCEPTED_TEXTS
 from tarantula.streams.history import last_values, series_of
-from tarantula.streams.ingest import memory
-from tarantula.streams.ingest.memory import SourceMemory
+from tarantula.streams.ingest.memory import RANGED_KINDS, SourceMemory, extended_range
 from tarantula.streams.ingest.outcome import new_event
 from tarantula.streams.ingest.put_aside import AsideDecision
 from tarantula.streams.ingest.readings import store_and_judge
@@ -24,26 +23,26 @@ from tarantula.streams.values.value import Value, ValueParseError
 
 
 def accept_text(session: Session, number: int, who: str, person: str | None = None) -> Value:
-    """Take a text for the value after all; from then on its place is learnt anew, and so is what is usual."""
+    """Store a put-aside text as the value; the adapter learns its place again, and its usual range starts over."""
     row, source = _undecided(session, number, person)
     config = registry.config_of(source)
     state = session.get_one(SourceState, source.id, with_for_update=True)
-    remembered = SourceMemory.of(state.memory)
+    memory = SourceMemory.of(state.memory)
     field = _field(config, row)
     moment = datetime.fromtimestamp(row.at / 1e6, UTC)
     try:
-        value = typed_value(field, row.read, remembered, config.address_shown, moment)
+        value = typed_value(field, row.read, memory, config.address_shown, moment)
     except ValueParseError as error:
         raise TarantulaError(f"It cannot be the value: {error} Say first what {field.key} is.") from error
-    _store(session, source.id, remembered, row, value)
-    if value.number is not None and value.kind in memory.RANGED_KINDS:
-        remembered.usual.setdefault(row.field, {})[row.row] = memory.extended_range(float(value.number), None)
-    remembered.runs.get(row.field, {}).pop(row.row, None)
-    remembered.note_text(row.field, row.read)
-    remembered.adapter = {**remembered.adapter, ACCEPTED_TEXTS: {row.field: row.read}}
-    state.memory, state.validators, state.due_at = remembered.as_json(), {}, 0
+    _store(session, source.id, memory, row, value)
+    if value.number is not None and value.kind in RANGED_KINDS:
+        memory.usual.setdefault(row.field, {})[row.row] = extended_range(float(value.number), None)
+    memory.runs.get(row.field, {}).pop(row.row, None)
+    memory.note_text(row.field, row.read)
+    memory.adapter = {**memory.adapter, ACCEPTED_TEXTS: {row.field: row.read}}
+    state.memory, state.validators, state.due_at = memory.as_json(), {}, 0
     flag_modified(state, "memory")
-    # Whoever reads hears of it, and reads at once.
+    # The new revision makes the reader reload the source and read it at once.
     source.revision += 1
     _decide(row, AsideDecision.ACCEPTED, who)
     state.stamp = max(int(datetime.now(UTC).timestamp() * 1e6), state.stamp + 1)
@@ -52,7 +51,7 @@ def accept_text(session: Session, number: int, who: str, person: str | None = No
 
 
 def dismiss_text(session: Session, number: int, who: str, person: str | None = None) -> None:
-    """Say that a text is not the value; the same text is not shown again."""
+    """Mark a put-aside text as not the value; the same text is not put aside again."""
     row, source = _undecided(session, number, person)
     _decide(row, AsideDecision.DISMISSED, who)
     state = session.get_one(SourceState, source.id)
@@ -81,13 +80,12 @@ def _field(config: SourceConfig, row: PutAside) -> SourceField:
     raise ConflictError(f"{config.name} has no field {row.field} any more.")
 
 
-def _store(session: Session, source_id: int, remembered: SourceMemory, row: PutAside, value: Value) -> None:
+def _store(session: Session, source_id: int, memory: SourceMemory, row: PutAside, value: Value) -> None:
     place = (row.field, row.row)
     series = series_of(session, source_id, [place])[place]
     last = last_values(session, [series]).get(series)
     if last is None or last.at < row.at:
-        known = [value.text, None if row.read == value.text else row.read]
-        remembered.last.setdefault(row.field, {})[row.row] = known
+        memory.last.setdefault(row.field, {})[row.row] = [value.text, None if row.read == value.text else row.read]
     event = new_event(series, row.at, value, row.read)
     store_and_judge(session, {source_id: [event]}, row.at)
 

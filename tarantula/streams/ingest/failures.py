@@ -33,59 +33,58 @@ from tarantula.streams.sources.registry import config_of
 
 IMMEDIATE_STATUSES = frozenset({SourceStatus.REFUSED, SourceStatus.DOUBTFUL})
 MAX_SENTENCES = 5
-"""Sentences that are said of one reading."""
+"""Maximum number of sentences in the status of a source."""
 
 
 class SourceStatusTracker:
-    """Moves a source's state."""
+    """Applies the outcome of one reading to the status of a source."""
 
     def __init__(self, state: SourceState, config: SourceConfig, at: int) -> None:
         self._state = state
         self._config = config
         self._at = at
-        self.is_news = False
-        """Whether something is said that was not said before."""
+        self.is_changed = False
+        """Whether the status or its sentence changed."""
 
     @property
     def status(self) -> SourceStatus:
-        """What is said now."""
         return SourceStatus(self._state.status)
 
     @property
     def sentence(self) -> str:
-        """What is wrong."""
+        """Description of the problem; empty if there is none."""
         return self._state.sentence
 
     def read(self, missing: Mapping[str, str], doubts: Sequence[DoubtfulText]) -> None:
-        """Hear of a reading, and of what was not in it."""
+        """Record a reading, with the fields that were missing and the texts in doubt."""
         sentences = [f"{doubt.field}: {doubt.why}" for doubt in doubts] + _by_reason(missing)
         if not sentences:
             self._state.misses, self._state.news = 0, None
-            self._say(SourceStatus.READ, "")
+            self._set(SourceStatus.READ, "")
             return
         more = len(sentences) - MAX_SENTENCES
-        told = [*dict.fromkeys(sentences[:MAX_SENTENCES]), *([f"And {more} more."] if more > 0 else [])]
-        # Each on a line: they are told one by one in the language of whoever reads them.
-        self.missed(SourceStatus.DOUBTFUL if doubts else SourceStatus.MISSING, "\n".join(told))
+        shown = [*dict.fromkeys(sentences[:MAX_SENTENCES]), *([f"And {more} more."] if more > 0 else [])]
+        # One sentence a line: the web interface translates each separately.
+        self.missed(SourceStatus.DOUBTFUL if doubts else SourceStatus.MISSING, "\n".join(shown))
 
     def missed(self, status: SourceStatus, sentence: str) -> None:
-        """Hear of a reading that lacked something."""
+        """Record a failed or incomplete reading."""
         state = self._state
         state.misses += 1
         if state.status == SourceStatus.NEW or status in IMMEDIATE_STATUSES or state.misses >= self._config.misses:
-            self._say(status, sentence)
+            self._set(status, sentence)
         if state.misses == self._config.misses:
-            # Whom to tell is asked when it is told: the addresses may be others by then.
+            # Recipients are determined when the message is sent: the addresses may have changed by then.
             state.news = {"why": sentence, "status": status, "at": self._at}
-            self.is_news = True
+            self.is_changed = True
 
-    def _say(self, status: SourceStatus, sentence: str) -> None:
-        self.is_news |= (self._state.status, self._state.sentence) != (status, sentence)
+    def _set(self, status: SourceStatus, sentence: str) -> None:
+        self.is_changed |= (self._state.status, self._state.sentence) != (status, sentence)
         self._state.status, self._state.sentence = status, sentence
 
 
 def _by_reason(missing: Mapping[str, str]) -> list[str]:
-    """Return why fields are missing; those that are for the same reason are named together."""
+    """Return the reasons why fields are missing, each with the fields that it applies to."""
     reasons: dict[str, list[str]] = {}
     for key, why in missing.items():
         reasons.setdefault(why, []).append(key)
@@ -94,35 +93,35 @@ def _by_reason(missing: Mapping[str, str]) -> list[str]:
 
 MISSING_TITLE = "{name} is not found any more"
 NOTIFICATION_TYPE = "warning"
-"""How Apprise marks it."""
+"""Apprise's notification type."""
 
 
 class MissNotification(NamedTuple):
-    """What is told of a source, and to whom."""
+    """A message about a source, and its recipients."""
 
     message: NotificationMessage
     addresses: list[str]
     source_id: int
     news: dict[str, Any]
-    """As it stands in the row while it is being told."""
+    """Content of `SourceState.news` while the message is being sent."""
 
 
 def send_miss_notifications(installation: Config, database: Database, now: datetime) -> int:
-    """Send what is to be told by now; return how many messages there were. It may take a while: use a thread."""
+    """Send due notifications of missing values; return their number. Blocks on the network: run it in a thread."""
     count, until = 0, monotonic() + SEND_BUDGET_SECONDS
-    while monotonic() < until and (told := _take(installation, database, now)) is not None:
+    while monotonic() < until and (notice := _claim(installation, database, now)) is not None:
         count += 1
-        deaf = [address for address in told.addresses if not send_message(told.message, address)]
+        failed = [address for address in notice.addresses if not send_message(notice.message, address)]
         with database.session() as session:
-            state = session.get(SourceState, told.source_id, with_for_update=True)
-            # Meanwhile it may have been found again, or there may be newer news.
-            if state is not None and state.news == told.news:
-                state.news = postpone_notice(told.news, told.addresses, deaf, now)
+            state = session.get(SourceState, notice.source_id, with_for_update=True)
+            # The source may have been read again, or have a newer notification, in the meantime.
+            if state is not None and state.news == notice.news:
+                state.news = postpone_notice(notice.news, notice.addresses, failed, now)
     return count
 
 
-def _take(installation: Config, database: Database, now: datetime) -> MissNotification | None:
-    """Take the next message; of many who look, one has it, and has it only for a while."""
+def _claim(installation: Config, database: Database, now: datetime) -> MissNotification | None:
+    """Claim the next due notification for a limited time, so that only one process sends it."""
     chosen = select(SourceState).where(SourceState.news.is_not(None))
     with database.reading() as session:
         due = [state.source_id for state in session.scalars(chosen) if is_notice_due(state.news, now)]
@@ -134,8 +133,8 @@ def _take(installation: Config, database: Database, now: datetime) -> MissNotifi
             return None
         state.news = {**(state.news or {}), "after": (now + CLAIM_TIMEOUT).isoformat()}
         source = session.get_one(Source, state.source_id)
-        # Of a private source only its owner's addresses hear.
-        everywhere = [] if source.is_private else split_words(installation.notify)
-        wanted = dict.fromkeys([*config_of(source).notify, *everywhere])
+        # Notifications of a private source go only to the addresses in its own configuration.
+        shared = [] if source.is_private else split_words(installation.notify)
+        addresses = dict.fromkeys([*config_of(source).notify, *shared])
         message = NotificationMessage(MISSING_TITLE.format(name=source.name), str(state.news["why"]), NOTIFICATION_TYPE)
-        return MissNotification(message, pending_addresses(state.news, wanted), state.source_id, state.news)
+        return MissNotification(message, pending_addresses(state.news, addresses), state.source_id, state.news)

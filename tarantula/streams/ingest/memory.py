@@ -13,34 +13,34 @@ from tarantula.streams.values.numbers import informative_texts
 RANGED_KINDS = frozenset(
     {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.PERCENTAGE, ValueKind.MONEY, ValueKind.QUANTITY}
 )
-"""Of which there is a usual range: dates go on for ever."""
+"""Kinds that have a usual range. Moments have none: they always increase."""
 MIN_RANGE_READINGS = 5
-"""Readings before anything is known of what is usual."""
+"""Readings that are needed before outliers are recognised."""
 OUTLIER_WIDTHS = 4.0
-"""How many times its own width a range is left before a value is far outside."""
+"""Distance from the range, in multiples of its width, beyond which a value is an outlier."""
 RANGE_DECAY_READINGS = 50.0
-"""How many readings it takes, about, until a range forgets a value that was never seen again."""
+"""Approximate number of readings after which a range has shrunk back from an extreme value."""
 CONFIRMING_READINGS = 3
-"""Readings in a row that make a value far outside one to be believed."""
+"""Similar outliers in a row that are accepted as the new range."""
 
 UsualRange = list[float]
-"""How many readings (up to `ENOUGH`), the least, the most."""
+"""Number of readings (up to `MIN_RANGE_READINGS`), minimum, maximum."""
 OutlierRun = list[float]
-"""The first of some readings far outside, and how many there were in a row."""
+"""First value of a run of outliers, and their number."""
 
 
 def is_outlier(number: float, usual: UsualRange | None) -> bool:
-    """Whether a value is far outside what is usual."""
+    """Whether a value is far outside the usual range."""
     if usual is None or usual[0] < MIN_RANGE_READINGS:
         return False
     _, low, high = usual
     width = max(high - low, max(abs(low), abs(high)) / 2)
-    # Of what has always been nothing, nobody knows how large it gets.
+    # A series that was always zero has no scale to compare with.
     return width > 0 and not low - OUTLIER_WIDTHS * width <= number <= high + OUTLIER_WIDTHS * width
 
 
 def extended_range(number: float, usual: UsualRange | None) -> UsualRange:
-    """Return the range with one value more."""
+    """Return the range with one more value."""
     if usual is None:
         return [1, number, number]
     count, low, high = usual
@@ -52,48 +52,48 @@ def extended_range(number: float, usual: UsualRange | None) -> UsualRange:
 
 
 def extended_run(number: float, run: OutlierRun | None) -> OutlierRun:
-    """Return how many readings in a row say much the same, with this one."""
+    """Return the run of outliers with one more value; a value that differs by more than half starts a new run."""
     if run is not None and abs(number - run[0]) <= abs(run[0]) / 2:
         return [run[0], run[1] + 1]
     return [number, 1]
 
 
 def outlier_sentence(number: float, usual: UsualRange) -> str:
-    """Say why a value is doubted."""
+    """Return why a value is in doubt."""
     return f"{number:g} is far outside what is usual here, {usual[1]:g} to {usual[2]:g}."
 
 
 @dataclass(slots=True)
 class SourceMemory:
-    """One part for each that has something to remember; kept as JSON in the source's state."""
+    """State of a source, stored as JSON in `SourceState.memory`; field names are the JSON keys."""
 
     adapter: AdapterMemory = field(default_factory=dict)
-    """What the adapter wants to know next time."""
+    """State of the adapter."""
     texts: dict[str, list[str]] = field(default_factory=dict)
-    """Different texts of each field, from which its way of writing is told."""
+    """Distinct texts of each field, from which its number format is derived."""
     last: dict[str, dict[str, list[str | None]]] = field(default_factory=dict)
-    """The last value of each field and row, and the text that it was read from where that differs."""
+    """Latest value by field and row, and the text that it was parsed from if it differs."""
     usual: dict[str, dict[str, UsualRange]] = field(default_factory=dict)
     runs: dict[str, dict[str, OutlierRun]] = field(default_factory=dict)
-    """Readings in a row that were far outside."""
+    """Runs of outliers by field and row."""
     guessed: list[str] = field(default_factory=list)
-    """Fields whose kind nobody chose."""
+    """Fields whose kind was guessed."""
     rows: list[str] = field(default_factory=list)
-    """The names of the rows that were there when it was read last, in their order; nothing if they have none."""
+    """Row names at the last reading, in order; empty if rows have no names."""
     news: bool = False
-    """Whether each row is news, and none stays."""
+    """Whether each row is an event of its own, like an entry of a feed."""
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> SourceMemory:
-        """Read what was stored; it may be changed in place, for the row is given a new one."""
-        return cls(**{part.name: _copied(stored[part.name]) for part in fields(cls) if part.name in stored})
+        """Load the stored state as a deep copy, so that changes do not alter the stored one."""
+        return cls(**{each.name: _copied(stored[each.name]) for each in fields(cls) if each.name in stored})
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for the row, without what is empty."""
-        return {part.name: value for part in fields(self) if (value := getattr(self, part.name))}
+        """Return the non-empty fields."""
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
 
     def note_text(self, key: str, text: str) -> None:
-        """Add to the texts from which a field's way of writing is told."""
+        """Add to the texts from which the number format of a field is derived."""
         texts = self.texts.get(key, [])
         if text not in texts:
             self.texts[key] = informative_texts(texts, text)

@@ -1,4 +1,4 @@
-"""What came of an attempt to read a source."""
+"""Outcomes of reading a source: what is passed to ingestion, and its result."""
 
 from __future__ import annotations
 
@@ -12,68 +12,67 @@ from tarantula.streams.sources.request import redact_secrets
 from tarantula.streams.values.value import Value
 
 FieldRow = tuple[str, str]
-"""The key of a field, and the name of a row."""
+"""Field key and row name."""
 NewValues = dict[FieldRow, tuple[int, Value, str]]
-"""New values: when each was read, and from which text."""
+"""New values with the time of reading (microseconds since 1970) and the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedReading:
-    """Nothing came that could be read."""
+    """A reading that produced nothing, and why."""
 
     status: SourceStatus
     sentence: str
 
     def without_secrets(self, variables: Mapping[str, str]) -> FailedReading:
-        """Return the same for everybody to read."""
+        """Return a copy whose sentence does not reveal the source's variables."""
         return FailedReading(self.status, redact_secrets(self.sentence, variables))
 
 
 @dataclass(frozen=True, slots=True)
 class UnchangedReading:
-    """What came is what came before, and that was read in full."""
+    """The response is the same as at the last complete reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """One attempt, to be kept."""
+    """The outcome of one reading, to be stored."""
 
     source_id: int
     config: SourceConfig
     outcome: SourceReading | FailedReading | UnchangedReading
     at: int
-    """Microseconds since 1970."""
+    """Time of reading, microseconds since 1970."""
     due_at: int | None = None
-    """When it is read next; ``None`` leaves that as it is."""
+    """Next due time; ``None`` leaves it unchanged."""
     validators: Mapping[str, str] | None = None
-    """With which the server is asked next time; ``None`` leaves them as they are."""
+    """Validators of the response for the next conditional request; ``None`` leaves them unchanged."""
     revision: int | None = None
-    """The source's, when it was read: what was read of another description is not kept. ``None`` for any."""
+    """Revision of the source at the reading; the outcome is dropped if the source has another by now. ``None``: any."""
 
 
 @dataclass(slots=True)
 class IngestResult:
-    """What became of it."""
+    """What was stored of a reading."""
 
     source_id: int
     config: SourceConfig
-    """With the kinds that were told from the texts."""
+    """Configuration of the source, including guessed kinds."""
     values: dict[FieldRow, Value] = field(default_factory=dict)
     new: NewValues = field(default_factory=dict)
-    """Those that are not the ones before."""
+    """Values that differ from the previous ones."""
     events: list[NewEvent] = field(default_factory=list)
-    """What is new."""
     aside: list[DoubtfulText] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     status: SourceStatus = SourceStatus.NEW
     sentence: str = ""
     validators: Mapping[str, str] | None = None
-    """With which the server is asked next time; ``None`` if those are as they were."""
+    """Validators that are stored now; ``None`` if they are unchanged."""
     revision: int | None = None
-    """The source's new one, if its configuration was changed by what was read."""
+    """New revision of the source, if the reading changed its configuration."""
 
 
 def new_event(series_id: int, at: int, value: Value, text: str) -> NewEvent:
-    """Make an event of a value and the text that it was read from."""
+    """Return the event of a value that was parsed from *text*."""
     number = float(value.number) if value.number is not None else None
     return NewEvent(series_id, at, value.text, number, None if text == value.text else text)

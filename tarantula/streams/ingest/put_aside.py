@@ -1,4 +1,4 @@
-"""What was put aside: shown until somebody decides, and counted when it comes again."""
+"""Doubtful texts that were put aside until a person decides; repeated ones are counted."""
 
 from __future__ import annotations
 
@@ -15,27 +15,26 @@ from tarantula.streams.ingest.value_typing import clean_text
 from tarantula.streams.sources.registry import visible_to
 
 MAX_PENDING_PER_SOURCE = 100
-"""Texts of one source that wait for somebody; the oldest give way to new ones."""
+"""Undecided texts per source; beyond that the oldest are deleted."""
 MAX_STORED_CHARS = 1000
-"""Characters that are kept of a text."""
 
 
 class AsideDecision(StrEnum):
-    """What became of it."""
+    """Decision on a text that was put aside."""
 
     ACCEPTED = "accepted"
-    """A person said that it is the value."""
+    """By a person: the text is the value."""
     CONFIRMED = "confirmed"
-    """Readings that followed said the same."""
+    """By the following readings: they had the same value."""
     DISMISSED = "dismissed"
 
 
 def record_doubts(session: Session, source_id: int, doubts: Sequence[DoubtfulText], at: int) -> bool:
-    """Put texts aside; say whether somebody has to look at one: not at what was dismissed before."""
+    """Put texts aside; return whether any is undecided. A text that was dismissed before does not count."""
     if not doubts:
         return False
     known = list(session.scalars(select(PutAside).where(PutAside.source_id == source_id, _is_open_or_dismissed)))
-    waiting = False
+    is_undecided = False
     for doubt in _without_duplicates(doubts):
         row = next((row for row in known if _is_same(row, doubt)), None)
         if row is None:
@@ -52,14 +51,14 @@ def record_doubts(session: Session, source_id: int, doubts: Sequence[DoubtfulTex
             known.append(row)
         row.times += 1
         if row.decision is None:
-            row.at, row.read, row.why, waiting = at, _shortened(doubt.text), clean_text(doubt.why), True
+            row.at, row.read, row.why, is_undecided = at, _shortened(doubt.text), clean_text(doubt.why), True
     session.flush()
     _delete_oldest(session, source_id)
-    return waiting
+    return is_undecided
 
 
 def confirm_doubts(session: Session, source_id: int, field: str, row: str, now: datetime) -> None:
-    """Take note that readings that followed said the same."""
+    """Mark undecided texts of a field and row as confirmed by the following readings."""
     session.execute(
         update(PutAside)
         .where(
@@ -74,7 +73,7 @@ def confirm_doubts(session: Session, source_id: int, field: str, row: str, now: 
 
 
 def pending_texts(session: Session, name: str | None = None, person: str | None = None) -> list[tuple[str, PutAside]]:
-    """Return what waits for a decision, the newest first, with the names of its sources."""
+    """Return undecided texts with the names of their sources, newest first."""
     chosen = select(Source.name, PutAside).join(Source, Source.id == PutAside.source_id)
     chosen = chosen.where(PutAside.decision.is_(None), visible_to(person))
     if name is not None:
@@ -90,7 +89,7 @@ def _without_duplicates(doubts: Iterable[DoubtfulText]) -> list[DoubtfulText]:
 
 
 def _is_same(row: PutAside, doubt: DoubtfulText) -> bool:
-    """Whether a text is the same doubt again; one that waits is also the same when only its text moved on."""
+    """Whether a text is known; an undecided one of the same field and row is the same, even if the text changed."""
     if (row.field, row.row) != (doubt.field, doubt.row[:300]):
         return False
     return row.decision is None or row.read == _shortened(doubt.text)
@@ -102,7 +101,7 @@ def _shortened(text: str) -> str:
 
 
 def _delete_oldest(session: Session, source_id: int) -> None:
-    mine = select(PutAside.id).where(PutAside.source_id == source_id, PutAside.decision.is_(None))
-    oldest = mine.order_by(PutAside.at.desc(), PutAside.id.desc()).offset(MAX_PENDING_PER_SOURCE)
-    if surplus := list(session.scalars(oldest.limit(1000))):
-        session.execute(delete(PutAside).where(PutAside.id.in_(surplus)))
+    undecided = select(PutAside.id).where(PutAside.source_id == source_id, PutAside.decision.is_(None))
+    surplus = undecided.order_by(PutAside.at.desc(), PutAside.id.desc()).offset(MAX_PENDING_PER_SOURCE)
+    if oldest := list(session.scalars(surplus.limit(1000))):
+        session.execute(delete(PutAside).where(PutAside.id.in_(oldest)))

@@ -23,6 +23,7 @@ from sqlalchemy.orm.attributes import flag_modified
 from tarantula.core.errors import ConflictError
 from tarantula.models import Alert, Event, Level, Series, Source, SourceState
 from tarantula.store import bulk
+from tarantula.streams.alerts.replay import start_watching
 from tarantula.streams.history.buckets import EARLIEST_TIME, MINUTE
 from tarantula.streams.history.coverage import forgotten_before
 from tarantula.streams.history.events import NewEvent, lock_out_retention
@@ -38,8 +39,9 @@ from tarantula.streams.sources.retention import Grain
 from tarantula.streams.values import convert_unit
 from tarantula.streams.values.value import Value, ValueParseError
 
+MAX_REPARSED_EVENTS = 200_000
+"""Maximum number of events of one type change: writers wait for its transaction."""
 EVENTS_PER_BATCH = 5000
-"""Events that are read before they are written."""
 _UPDATE = """
     UPDATE event SET value = given.column3, number = given.column4, read = given.column5 FROM ({rows}) AS given
     WHERE event.series_id = given.column1 AND event.at = given.column2
@@ -47,16 +49,169 @@ _UPDATE = """
 _TYPES = ("integer", "bigint", "text", "float8", "text")
 
 EventTransform = Callable[[NewEvent], NewEvent]
-"""What an event is now; the same if it cannot be told."""
+"""Returns the new version of an event; the same event if its text cannot be parsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTexts:
+    """Values of texts, if they are parsed with the type of *field*."""
+
+    field: SourceField
+    values: dict[Hashable, Value | None]
+
+    def has_type_of(self, other: SourceField) -> bool:
+        """Whether another field parses texts in the same way."""
+        mine = self.field
+        return (mine.key, mine.kind, mine.unit) == (other.key, other.kind, other.unit)
+
+
+def parse_history(
+    session: Session, source: Source, after: SourceConfig, progress: ProgressCallback = lambda _done, _all: None
+) -> list[ParsedTexts]:
+    """Parse the history of all fields whose type would change; refuse if they have too many events."""
+    changed = list(_changed(config_of(source), after))
+    keys = [new.key for _, new in changed]
+    total = _check_size(session, source, keys) if keys else 0
+    memory = SourceMemory.of(session.get_one(SourceState, source.id).memory)
+    parsed, done = [ParsedTexts(new, {}) for _, new in changed], 0
+    for one in parsed:
+        reparser = TextReparser(one, memory, after.address_shown)
+        for series_id in session.scalars(_series(source, [one.field.key])).all():
+            for batch in event_batches(session, series_id):
+                for event in batch:
+                    reparser.reparse(event)
+                done += len(batch)
+                progress(done, total)
+    return parsed
+
+
+def apply_type_change(
+    session: Session,
+    source: Source,
+    state: SourceState,
+    before: SourceConfig,
+    after: SourceConfig,
+    parsed: Iterable[ParsedTexts] = (),
+) -> None:
+    """Rewrite the history of all fields whose type changed, and restart the alerts of the source."""
+    changed = list(_changed(before, after))
+    if not changed:
+        return
+    _check_size(session, source, [new.key for _, new in changed])
+    memory = SourceMemory.of(state.memory)
+    known = list(parsed)
+    for old, new in changed:
+        texts = next((one for one in known if one.has_type_of(new)), ParsedTexts(new, {}))
+        reparser = TextReparser(texts, memory, after.address_shown)
+        conversion = reparser.conversion_from(old)
+        for series_id in session.scalars(_series(source, [new.key])).all():
+            rewrite_events(session, series_id, reparser.reparse, conversion)
+        reparser.update_memory()
+    state.memory = memory.as_json()
+    flag_modified(state, "memory")
+    session.flush()
+    _restart_alerts(session, source)
+
+
+def _series(source: Source, keys: list[str]) -> Select[int]:
+    return select(Series.id).where(Series.source_id == source.id, Series.field.in_(keys))
+
+
+def _check_size(session: Session, source: Source, keys: list[str]) -> int:
+    """Return the number of events of some fields; refuse more than `MAX_REPARSED_EVENTS`."""
+    events = (
+        select(Event.at).where(Event.series_id.in_(_series(source, keys))).limit(MAX_REPARSED_EVENTS + 1).subquery()
+    )
+    number = session.scalar(select(func.count()).select_from(events)) or 0
+    if number > MAX_REPARSED_EVENTS:
+        raise ConflictError(
+            f"There are more than {MAX_REPARSED_EVENTS:,} events of {', '.join(keys)}, too many to convert. "
+            "Shorten the retention of the source, or add a field with another key."
+        )
+    return number
+
+
+def _changed(before: SourceConfig, after: SourceConfig) -> Iterator[tuple[SourceField, SourceField]]:
+    known = {field.key: field for field in before.fields}
+    for field in after.fields:
+        old = known.get(field.key)
+        # A field without a kind gets one from its next text.
+        if old is not None and old.kind and field.kind and (old.kind, old.unit) != (field.kind, field.unit):
+            yield old, field
+
+
+def _restart_alerts(session: Session, source: Source) -> None:
+    """Initialise the alerts of a source from the rewritten history; conditions that are true already do not fire."""
+    now = time.time_ns() // 1000
+    chosen = select(Alert).where(Alert.source_id == source.id, Alert.is_on.is_(True)).order_by(Alert.id)
+    for alert in session.scalars(chosen.with_for_update()).all():
+        start_watching(session, alert, source, now, quietly=True)
+
+
+class TextReparser:
+    """Parses texts with the new type of a field; each distinct text is parsed once."""
+
+    def __init__(self, parsed: ParsedTexts, memory: SourceMemory, url: str) -> None:
+        self._field, self._values = parsed.field, parsed.values
+        self._memory = memory
+        self._url = url
+
+    def reparse(self, event: NewEvent) -> NewEvent:
+        """Return an event with its text parsed again; the same event if the text cannot be parsed."""
+        text = event.value if event.read is None else event.read
+        value = self._value(text, datetime.fromtimestamp(event.at / 1_000_000, UTC))
+        return event if value is None else new_event(event.series_id, event.at, value, text)
+
+    def conversion_from(self, old: SourceField) -> UnitConversion | None:
+        """Return the unit conversion, if it turns the latest value into what its text is parsed to."""
+        conversion = _conversion(old, self._field)
+        for value, text in self._memory.last.get(self._field.key, {}).values():
+            now = self._value(str(value if text is None else text), datetime.now(UTC))
+            if conversion is not None and now is not None and conversion.of_text(str(value)) == now.text:
+                return conversion
+        return None
+
+    def update_memory(self) -> None:
+        """Update the latest values in the source's memory; the usual range starts over."""
+        key = self._field.key
+        for row, (value, text) in self._memory.last.get(key, {}).items():
+            source_text = text if text is not None else str(value)
+            now = self._value(source_text, datetime.now(UTC))
+            if now is not None:
+                self._memory.last[key][row] = [now.text, None if source_text == now.text else source_text]
+        for by_field in (self._memory.usual, self._memory.runs):
+            by_field.pop(key, None)
+        if key in self._memory.guessed:
+            self._memory.guessed.remove(key)
+
+    def _value(self, text: str, moment: datetime) -> Value | None:
+        # Only relative moments (“yesterday”) depend on the time of reading.
+        key = (text, moment) if self._field.kind is ValueKind.MOMENT else text
+        if key not in self._values:
+            try:
+                self._values[key] = typed_value(self._field, text, self._memory, self._url, moment)
+            except ValueParseError:
+                self._values[key] = None
+        return self._values[key]
+
+
+def _conversion(old: SourceField, new: SourceField) -> UnitConversion | None:
+    if old.kind is not ValueKind.QUANTITY or new.kind is not ValueKind.QUANTITY or not (old.unit and new.unit):
+        return None
+    try:
+        convert_unit(Decimal(0), old.unit, new.unit)
+    except ValueParseError:
+        return None
+    return UnitConversion(lambda number: convert_unit(number, old.unit, new.unit))
 
 
 class UnitConversion(NamedTuple):
-    """From one unit to another, for sums whose events are forgotten."""
+    """Unit conversion of level rows whose events were deleted."""
 
     convert: Callable[[Decimal], Decimal]
 
     def of_summary(self, summary: ValueSummary) -> ValueSummary:
-        """Return what was summed up, in the other unit."""
+        """Return a summary in the new unit."""
         total = summary.sum
         if total is not None:
             zero = self.convert(Decimal(0))
@@ -71,25 +226,25 @@ class UnitConversion(NamedTuple):
         return ValueSummary(summary.count, total, minimum, maximum, first, last, counts)
 
     def of_text(self, text: str) -> str:
-        """Return a value in the other unit; words stay."""
+        """Return a value in the new unit; a text that is not a number is unchanged."""
         number = exact_number(text)
         return text if number is None else format_number(self.convert(number))
 
 
 def rewrite_events(
-    session: Session, series_id: int, anew: EventTransform, conversion: UnitConversion | None = None
+    session: Session, series_id: int, transform: EventTransform, conversion: UnitConversion | None = None
 ) -> int:
-    """Write the events of a series anew, and what is above them is stale; return how many became others.
+    """Rewrite the events of a series and mark the levels above as stale; return the number of changed events.
 
-    Of what was summed up and then forgotten, only what can be converted becomes another.
+    Level rows whose events were deleted change only if a unit conversion is given.
     """
     connection = session.connection()
     lock_out_retention(connection)
     if conversion is not None:
         _convert_levels(session, series_id, conversion)
     number = 0
-    for some in event_batches(session, series_id):
-        changed = [new for old in some if (new := anew(old)) != old]
+    for batch in event_batches(session, series_id):
+        changed = [new for old in batch if (new := transform(old)) != old]
         bulk.execute_rows(connection, _UPDATE, changed, _TYPES)
         minutes = {event.at - event.at % MINUTE for event in changed}
         mark_stale(connection, [StaleMark(series_id, Grain.MINUTE, start, start + MINUTE) for start in minutes])
@@ -98,7 +253,7 @@ def rewrite_events(
 
 
 def event_batches(session: Session, series_id: int) -> Iterator[Sequence[NewEvent]]:
-    """Yield the events of a series, some at a time, the oldest first."""
+    """Yield all events of a series in batches, oldest first."""
     columns = (Event.series_id, Event.at, Event.value, Event.number, Event.read)
     last: int | None = None
     while True:
@@ -111,7 +266,7 @@ def event_batches(session: Session, series_id: int) -> Iterator[Sequence[NewEven
 
 
 def _convert_levels(session: Session, series_id: int, conversion: UnitConversion) -> None:
-    """Convert what nothing is kept below; the rest is built anew from there."""
+    """Convert level rows that have no events below them any more; the others are rebuilt from their events."""
     before = forgotten_before(session, series_id).get(Grain.EVENT, EARLIEST_TIME)
     columns = (Level.count, Level.sum, Level.minimum, Level.maximum, Level.first, Level.last, Level.counts)
     rows: Sequence[Any] = session.execute(
@@ -125,160 +280,3 @@ def _convert_levels(session: Session, series_id: int, conversion: UnitConversion
                 for grain, start, *others in some
             ],
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedTexts:
-    """What texts say, if their field is this."""
-
-    field: SourceField
-    values: dict[Hashable, Value | None]
-
-    def is_of(self, other: SourceField) -> bool:
-        """Whether texts say the same in another field."""
-        mine = self.field
-        return (mine.key, mine.kind, mine.unit) == (other.key, other.kind, other.unit)
-
-
-class TextReparser:
-    """Reads texts again; those that were understood before are not thought about twice."""
-
-    def __init__(self, understood: ParsedTexts, remembered: SourceMemory, url: str) -> None:
-        self._field, self._understood = understood.field, understood.values
-        self._remembered = remembered
-        self._url = url
-
-    def anew(self, event: NewEvent) -> NewEvent:
-        """Return what an event is now; the same if its text is no such value."""
-        text = event.value if event.read is None else event.read
-        value = self._value(text, datetime.fromtimestamp(event.at / 1_000_000, UTC))
-        return event if value is None else new_event(event.series_id, event.at, value, text)
-
-    def conversion_from(self, old: SourceField) -> UnitConversion | None:
-        """Return how sums come from the old unit to the new one, if that is what became of the last value."""
-        conversion = _conversion(old, self._field)
-        for value, text in self._remembered.last.get(self._field.key, {}).values():
-            now = self._value(str(value if text is None else text), datetime.now(UTC))
-            if conversion is not None and now is not None and conversion.of_text(str(value)) == now.text:
-                return conversion
-        return None
-
-    def remember(self) -> None:
-        """Remember the last values as they are now; what is usual is learnt anew."""
-        key = self._field.key
-        for row, (value, text) in self._remembered.last.get(key, {}).items():
-            said = text if text is not None else str(value)
-            now = self._value(said, datetime.now(UTC))
-            if now is not None:
-                self._remembered.last[key][row] = [now.text, None if said == now.text else said]
-        for known in (self._remembered.usual, self._remembered.runs):
-            known.pop(key, None)
-        if key in self._remembered.guessed:
-            self._remembered.guessed.remove(key)
-
-    def _value(self, text: str, moment: datetime) -> Value | None:
-        # Only what a moment is may depend on when it was read: “yesterday”.
-        key = (text, moment) if self._field.kind is ValueKind.MOMENT else text
-        if key not in self._understood:
-            try:
-                self._understood[key] = typed_value(self._field, text, self._remembered, self._url, moment)
-            except ValueParseError:
-                self._understood[key] = None
-        return self._understood[key]
-
-
-def _conversion(old: SourceField, new: SourceField) -> UnitConversion | None:
-    if old.kind is not ValueKind.QUANTITY or new.kind is not ValueKind.QUANTITY or not (old.unit and new.unit):
-        return None
-    try:
-        convert_unit(Decimal(0), old.unit, new.unit)
-    except ValueParseError:
-        return None
-    return UnitConversion(lambda number: convert_unit(number, old.unit, new.unit))
-
-
-MAX_REPARSED_EVENTS = 200_000
-"""That are read anew in one transaction: who writes waits for it."""
-
-
-def parse_history(
-    session: Session, source: Source, after: SourceConfig, progress: ProgressCallback = lambda _done, _all: None
-) -> list[ParsedTexts]:
-    """Return what all texts say of the fields that are to be something else; it is refused if they are too many."""
-    changed = list(_changed(config_of(source), after))
-    keys = [new.key for _, new in changed]
-    total = _check_size(session, source, keys) if keys else 0
-    remembered = SourceMemory.of(session.get_one(SourceState, source.id).memory)
-    understood, done = [ParsedTexts(new, {}) for _, new in changed], 0
-    for one in understood:
-        reading = TextReparser(one, remembered, after.address_shown)
-        for series_id in session.scalars(_series(source, [one.field.key])).all():
-            for some in event_batches(session, series_id):
-                for event in some:
-                    reading.anew(event)
-                done += len(some)
-                progress(done, total)
-    return understood
-
-
-def apply_type_change(
-    session: Session,
-    source: Source,
-    state: SourceState,
-    before: SourceConfig,
-    after: SourceConfig,
-    understood: Iterable[ParsedTexts] = (),
-) -> None:
-    """Read anew what was read of the fields that are something else now; alerts begin anew with that."""
-    changed = list(_changed(before, after))
-    if not changed:
-        return
-    _check_size(session, source, [new.key for _, new in changed])
-    remembered = SourceMemory.of(state.memory)
-    known = list(understood)
-    for old, new in changed:
-        before_now = next((one for one in known if one.is_of(new)), ParsedTexts(new, {}))
-        reading = TextReparser(before_now, remembered, after.address_shown)
-        conversion = reading.conversion_from(old)
-        for series_id in session.scalars(_series(source, [new.key])).all():
-            rewrite_events(session, series_id, reading.anew, conversion)
-        reading.remember()
-    state.memory = remembered.as_json()
-    flag_modified(state, "memory")
-    session.flush()
-    _restart_alerts(session, source)
-
-
-def _series(source: Source, keys: list[str]) -> Select[int]:
-    return select(Series.id).where(Series.source_id == source.id, Series.field.in_(keys))
-
-
-def _check_size(session: Session, source: Source, keys: list[str]) -> int:
-    """Return how many events there are, or refuse so many that everybody else would wait too long for the database."""
-    some = select(Event.at).where(Event.series_id.in_(_series(source, keys))).limit(MAX_REPARSED_EVENTS + 1).subquery()
-    number = session.scalar(select(func.count()).select_from(some)) or 0
-    if number > MAX_REPARSED_EVENTS:
-        raise ConflictError(
-            f"There are more than {MAX_REPARSED_EVENTS:,} events of {', '.join(keys)}, too many to be read anew. "
-            "Keep fewer of them, or follow it as a field of another name."
-        )
-    return number
-
-
-def _changed(before: SourceConfig, after: SourceConfig) -> Iterator[tuple[SourceField, SourceField]]:
-    known = {field.key: field for field in before.fields}
-    for field in after.fields:
-        old = known.get(field.key)
-        # Where nobody said what it is, that is told from its next text.
-        if old is not None and old.kind and field.kind and (old.kind, old.unit) != (field.kind, field.unit):
-            yield old, field
-
-
-def _restart_alerts(session: Session, source: Source) -> None:
-    """Let alerts know the past as it is now; nothing that is true already fires because of that."""
-    from tarantula.streams.alerts.replay import start_watching
-
-    now = time.time_ns() // 1000
-    chosen = select(Alert).where(Alert.source_id == source.id, Alert.is_on.is_(True)).order_by(Alert.id)
-    for alert in session.scalars(chosen.with_for_update()).all():
-        start_watching(session, alert, source, now, quietly=True)

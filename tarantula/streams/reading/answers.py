@@ -1,4 +1,4 @@
-"""From what a server sent to what came of each source that wanted it."""
+"""From an HTTP exchange to one reading attempt for each source of the visit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sources there are, and what changed of them since the last look."""
+"""Detect sources that were added, changed, paused or removed since the last look at the table."""
 
 from __future__ import annotations
 

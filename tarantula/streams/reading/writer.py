@@ -1,7 +1,7 @@
-"""The thread that keeps what is read, a group at a time, and has servers on lease for the visits.
+"""Writer thread of the reader: stores readings in groups, and takes and returns server leases.
 
-Many readings make one transaction. One that cannot be kept is left out of it, and harms no other.
-Whoever was taken for dead meanwhile keeps nothing: another reads by then.
+Many readings share one transaction. A reading that cannot be stored is left out of it, and does not affect the others.
+A process whose heartbeat has expired stores nothing: another process is the reader by then.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import ColumnElement, delete, or_, select, true
 from sqlalchemy.exc import IntegrityError
@@ -21,9 +21,6 @@ from tarantula.streams.sources.config import (
     parse_source,
 )
 from tarantula.streams.texts import fold_text
-
-if TYPE_CHECKING:
-    from tarantula.streams.ingest.type_change import ParsedTexts
 
 ProgressCallback = Callable[[int, int], None]
 """Called with the number done and the total."""
@@ -88,7 +85,7 @@ def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
     _check_owner(config.name, owner)
     now = datetime.now(UTC)
     source = Source(name=config.name, owner=owner, revision=0, created_at=now)
-    _write(source, config, now)
+    write_config(source, config, now)
     try:
         with session.begin_nested():
             session.add(source)
@@ -101,44 +98,9 @@ def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
     return source
 
 
-def reparse_history(
-    session: Session, name: str, changes: Mapping[str, Any], person: str | None = None, **told: ProgressCallback
-) -> Sequence[ParsedTexts]:
-    """Parse the history with these changes in advance, so that `edit` is quick; this can take long."""
-    from tarantula.streams.ingest.type_change import parse_history
-
-    source = get(session, name, person)
-    return parse_history(session, source, changed_config(source, changes), **told)
-
-
 def changed_config(source: Source, changes: Mapping[str, Any]) -> SourceConfig:
     """Return the configuration with some changes; raise `TarantulaError` if it is invalid."""
     return parse_source({**config_of(source).model_dump(mode="json"), **changes, "name": source.name})
-
-
-def edit(
-    session: Session,
-    name: str,
-    changes: Mapping[str, Any],
-    person: str | None = None,
-    past: Sequence[ParsedTexts] = (),
-) -> Source:
-    """Change fields of a source and parse its history again where a field's kind or unit changes; the name stays.
-
-    *past* is the result of `reparse_history` for the same changes, which shortens the transaction.
-    """
-    from tarantula.streams.ingest.type_change import apply_type_change
-
-    source = get(session, name, person)
-    # The lock makes writers of new readings wait for this transaction.
-    state = session.get_one(SourceState, source.id, with_for_update=True)
-    session.refresh(source)
-    before, after = config_of(source), changed_config(source, changes)
-    _write(source, after, datetime.now(UTC))
-    apply_type_change(session, source, state, before, after, past)
-    state.due_at, state.validators = 0, {}
-    session.flush()
-    return source
 
 
 def settle_kinds(session: Session, source_id: int, config: SourceConfig) -> int:
@@ -152,7 +114,7 @@ def settle_kinds(session: Session, source_id: int, config: SourceConfig) -> int:
         else field
         for field in now.fields
     )
-    _write(source, now.model_copy(update={"fields": fields}), datetime.now(UTC))
+    write_config(source, now.model_copy(update={"fields": fields}), datetime.now(UTC))
     return source.revision
 
 
@@ -185,7 +147,8 @@ _UNREAD: dict[str, Any] = {
 }
 
 
-def _write(source: Source, config: SourceConfig, now: datetime) -> None:
+def write_config(source: Source, config: SourceConfig, now: datetime) -> None:
+    """Write a configuration to the row of a source, and increment its revision."""
     source.is_private, source.is_paused = config.private, config.paused
     source.configuration = config.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
     source.words = fold_text(" ".join((config.name, config.title, config.description, *config.tags)))

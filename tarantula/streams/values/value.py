@@ -1,4 +1,4 @@
-"""One typed value, as it is kept."""
+"""Typed value that a text was parsed into, and the error for texts that cannot be parsed."""
 
 from __future__ import annotations
 

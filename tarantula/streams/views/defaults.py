@@ -1,4 +1,4 @@
-"""How a source is most likely wanted to be seen at first."""
+"""Default view of a source: kind and window that fit its values."""
 
 from __future__ import annotations
 

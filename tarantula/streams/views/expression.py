@@ -1,4 +1,4 @@
-"""Arithmetic that people write on values: a small language of its own, which can do nothing else.
+"""Arithmetic formulas on values: a small language without side effects.
 
     sum      = product { ("+" | "-") product }
     product  = signed { ("*" | "/") signed }
@@ -6,7 +6,8 @@
     power    = atom [ "^" signed ]
     atom     = number | letter | name "(" sum { "," sum } ")" | "(" sum ")"
 
-A letter is the value of a part at a moment. ``mean(a)`` and the like, of one letter, are of all values of the window.
+A letter is the value of a part at a moment. Functions of one letter, such as ``mean(a)``, are computed over all values
+of the window.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which rows are shown, and in which order."""
+"""Filter and sort the records and tracks of a view."""
 
 from __future__ import annotations
 
