@@ -152,7 +152,7 @@ def take(browser: Browser, way_in: str, urn: str, base: str, wanted: frozenset[s
         point(page, address)
     if is_wanted("trying"):
         page.goto(f"{address}/publications/{NAME}", wait_until="networkidle")
-        page.get_by_label("URLs, one on each line").fill(TRIED.format(base=base))
+        page.get_by_label("URLs, one per line").fill(TRIED.format(base=base))
         page.get_by_role("listitem").nth(2).wait_for()
         page.get_by_role("listitem").nth(2).scroll_into_view_if_needed()
         save(page, "trying")

@@ -105,7 +105,7 @@ def heading(text: str) -> None:
 
 def _frame(desk: ServiceContext, address: URL) -> None:
     ui.colors(primary=PRIMARY_COLOUR)
-    ui.link(_("To the contents"), "#main").classes("sr-only focus:not-sr-only")
+    ui.link(_("Skip to content"), "#main").classes("sr-only focus:not-sr-only")
     with ui.header().classes("items-center bg-slate-800 text-white px-2 py-1 gap-2 flex-nowrap"):
         drawer_button = ui.button(icon="menu").props(f'flat color=white aria-label="{_("Menu")}"')
         ui.link("Tarântula", "/").classes("text-h6 text-white no-underline")

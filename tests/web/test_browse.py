@@ -74,9 +74,9 @@ def test_a_librarian_walks_compares_and_decides(place: WebServer, window: Page, 
     window.goto(f"{place.address}/validation")
     window.get_by_role("link", name=SECOND).click()
     expect(window.get_by_role("heading", level=1)).to_have_text(f"Validate {SECOND}")
-    first_looks = window.get_by_role("list", name="To look at first")
+    first_looks = window.get_by_role("list", name="Review first")
     expect(first_looks.get_by_text("Changed", exact=True)).to_be_visible()
-    window.get_by_role("link", name="Walk through its pages").click()
+    window.get_by_role("link", name="Browse its pages").click()
 
     walks_by_links_and_keys(window)
     holds_it_against_the_item_before(window)
@@ -90,7 +90,7 @@ def test_a_librarian_walks_compares_and_decides(place: WebServer, window: Page, 
     expect(window.get_by_text("A rejection needs a reason.", exact=True)).to_be_visible()
     window.get_by_label("Reason").fill("The hours are <b>wrong</b>.")
     window.get_by_role("button", name="Reject").click()
-    expect(window.get_by_text("It was rejected.", exact=True).first).to_be_visible()
+    expect(window.get_by_text("Rejected.", exact=True).first).to_be_visible()
     # The form is made anew when the decision is told of.
     expect(window.get_by_role("row").nth(1)).to_contain_text("The hours are <b>wrong</b>.")
     window.get_by_label("Reason").fill("They are right.")
@@ -123,11 +123,11 @@ def walks_by_links_and_keys(window: Page) -> None:
     shown(window, "Molduras")
     window.locator("#main").press("p")
     shown(window, "Horário")
-    window.get_by_role("switch", name="Keys move").click()
+    window.get_by_role("switch", name="Keyboard shortcuts").click()
     window.locator("#main").press("n")
     window.wait_for_timeout(300)
     shown(window, "Horário")
-    window.get_by_role("switch", name="Keys move").click()
+    window.get_by_role("switch", name="Keyboard shortcuts").click()
 
 
 def holds_it_against_the_item_before(window: Page) -> None:
@@ -138,7 +138,7 @@ def holds_it_against_the_item_before(window: Page) -> None:
     frame = shown(window, "Horário")
     assert marked(frame) == ["Aberto das 9 às 19."]
     window.locator("#main").press("b")
-    expect(window.get_by_text("It changed since the item before.")).to_be_visible()
+    expect(window.get_by_text("Changed since the previous item.")).to_be_visible()
     earlier = window.frame_locator("iframe").nth(1)
     expect(earlier.get_by_text("Aberto das 9 às 17.")).to_be_visible()
     window.locator("#main").press("m")
@@ -170,12 +170,12 @@ def framesets_work(window: Page) -> None:
 def bytes_are_shown_or_handed_over(window: Page, number: int) -> None:
     """A page is shown as its source, and what no browser shows is saved."""
     with window.expect_popup() as opened:
-        window.get_by_role("link", name="The bytes as they were sent").click()
+        window.get_by_role("link", name="Original response").click()
     expect(opened.value.locator("body")).to_contain_text("<title>Horário</title>")
     opened.value.close()
     window.goto(f"{window.url.partition('?')[0]}?document={number}")
     expect(window.get_by_text("application/zip", exact=True).first).to_be_visible()
-    link = window.get_by_role("link", name="The bytes as they were sent")
+    link = window.get_by_role("link", name="Original response")
     link.evaluate("link => link.removeAttribute('target')")
     with window.expect_download() as saved:
         link.click()

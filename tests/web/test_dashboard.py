@@ -16,7 +16,7 @@ from tests.support.followed_sources import HOUR, all_summed_up, followed, now, w
 from tests.support.web_server import WebServer, web_server
 from tests.web.test_people import PASSWORD, log_in
 
-FIND = "Add a source: type words"
+FIND = "Add a source: type to search"
 HOSTILE = "Benfica <img src=x onerror=stung()> {{7*7}}"
 HOURS = 3_600_000
 """Milliseconds of one."""
@@ -80,7 +80,7 @@ def test_sources_are_added_by_words_and_seen_in_every_way(sqlite_config: Config,
         window.on("request", lambda asked: _check_inside(place, asked.url, complaints))
         place.enter(window)
         dashboard(place, window)
-        expect(window.get_by_text("Nothing is here yet")).to_be_visible()
+        expect(window.get_by_text("The dashboard is empty")).to_be_visible()
         table = add(window, "desp", "Liga")
         expect(table.get_by_role("cell", name=HOSTILE).first).to_be_visible()
         chart = add(window, "temp lisb", "Tempo em Lisboa")
@@ -206,10 +206,10 @@ def dragged(window: Page) -> None:
     for _ in range(3):
         chart.get_by_role("button", name="Longer window").click()
     window.wait_for_function(f"{option}.dataZoom[0].endValue - {option}.dataZoom[0].startValue > 7 * 24 * {HOURS}")
-    chart.get_by_role("button", name="Back to the present").click()
+    chart.get_by_role("button", name="Back to now").click()
     expect(chart.get_by_text(" to 20")).to_have_count(0)
     chart.get_by_text("As a table").click()
-    expect(chart.get_by_role("region", name="The window, summed up")).to_contain_text("Temperature".lower())
+    expect(chart.get_by_role("region", name="Summary of the window")).to_contain_text("Temperature".lower())
 
 
 def on_a_telephone(window: Page) -> None:
@@ -256,7 +256,7 @@ def test_nobody_sees_private_sources_of_others_not_even_by_push(
                 ana.get_by_role("menuitem", name="Text", exact=True).click()
             expect(card(ana, "O meu saldo").locator(".value")).to_contain_text("1,234.56")
             eva.get_by_label(FIND).fill("meu saldo")
-            expect(eva.get_by_text("No source has these words.")).to_be_visible()
+            expect(eva.get_by_text("No source matches.")).to_be_visible()
             eva.goto(f"{place.address}/sources/user.ana.saldo")
             expect(eva.get_by_role("alert")).to_contain_text("There is no source 'user.ana.saldo'")
             eva.goto(f"{place.address}/sources")
@@ -274,19 +274,19 @@ def taken_over(database: Database, place: WebServer, ana: Page, eva: Page, ours:
     expect(ana.get_by_text("is private, so that nobody else may see this view")).to_be_visible()
     dashboard(place, eva)
     eva.get_by_role("button", name="Shared views").click()
-    expect(eva.get_by_role("button", name="Take over")).to_have_count(1)
-    eva.get_by_role("button", name="Take over").click()
+    expect(eva.get_by_role("button", name="Copy to my dashboard")).to_have_count(1)
+    eva.get_by_role("button", name="Copy to my dashboard").click()
     expect(card(eva, "O preço").locator(".value")).to_contain_text("42.5")
     was_read(database, ours, now(), {"": {"price": "43.75"}})
     for page in (ana, eva):
         expect(card(page, "O preço").locator(".value")).to_contain_text("43.75")
     ana.goto(f"{place.address}/sources/user.ana.preco")
-    ana.get_by_role("checkbox", name="Only I see it").click()
+    ana.get_by_role("checkbox", name="Private: only I can see it").click()
     ana.get_by_role("button", name="Save").click()
     expect(ana.get_by_text("user.ana.preco is changed.")).to_be_visible()
     was_read(database, ours, now(), {"": {"price": "99.25"}})
     dashboard(place, ana)
     expect(card(ana, "O preço").locator(".value")).to_contain_text("99.25")
     # She was told that there is something new, looked, and saw nothing of it.
-    expect(eva.get_by_text("no longer there, or not for you")).to_be_visible()
+    expect(eva.get_by_text("was removed, or you may not see it")).to_be_visible()
     assert "99.25" not in eva.content()

@@ -154,7 +154,7 @@ def strangers_words_are_words(window: Page, traps: Trap) -> None:
     expect(about.get_by_text("to <b onclick=stung>{{7*7}}")).to_be_visible()
     traps.open(window, next(path for path in traps.ids if "stung" in path))
     expect(about.get_by_text(TITLE, exact=True).first).to_be_visible()
-    window.get_by_role("tab", name="To look at first").click()
+    window.get_by_role("tab", name="Review first").click()
     window.wait_for_timeout(300)
     assert window.evaluate("window.stung") is None
     assert window.locator("#main img, #main script").count() == 0
@@ -165,7 +165,7 @@ def nothing_leads_away(window: Page, traps: Trap) -> None:
     frame = traps.open(window, "/")
     traps.caught()
     frame.locator("#out").click()
-    expect(window.get_by_text("This link leads out of the item")).to_contain_text(traps.network.url("/followed"))
+    expect(window.get_by_text("This link leaves the item")).to_contain_text(traps.network.url("/followed"))
     traps.open(window, "/away.html")
     window.wait_for_timeout(500)
     frame = traps.open(window, "/led.html")

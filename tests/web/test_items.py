@@ -82,10 +82,10 @@ def look_through_documents(window: Page, urn: str, web: LargeWeb) -> None:
     expect(window.locator("dt", has_text="Content-Type")).to_be_visible()
     expect(window.locator("#main")).to_contain_text("HTTP/1.1 200 OK")
     with window.expect_popup() as original:
-        window.get_by_role("link", name="The bytes as they were sent").click()
+        window.get_by_role("link", name="Original response").click()
     expect(original.value.locator("body")).to_contain_text("<h1>Página 14</h1>")
     original.value.close()
-    expect(window.locator("#main")).to_contain_text("Links of it (27)")
+    expect(window.locator("#main")).to_contain_text("Outgoing links (27)")
     naming = [n for n in range(0, PAGES, 2) if 14 in web.links(n)]
     expect(window.get_by_role("status")).to_have_text(f"{len(naming)} documents")
 

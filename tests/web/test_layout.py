@@ -26,7 +26,7 @@ def test_whoever_has_the_printed_link_comes_in_once(config: Config, window: Page
         expect(window.get_by_role("heading", level=1)).to_have_text("Overview")
         window.context.clear_cookies()
         window.goto(place.way_in)
-        expect(window.get_by_role("alert")).to_contain_text("This link was used already")
+        expect(window.get_by_role("alert")).to_contain_text("This link was already used")
         window.goto(f"{place.address}/")
         expect(window).to_have_url(f"{place.address}/login?next=/")
 
@@ -38,6 +38,6 @@ def test_nothing_moves_for_those_whom_that_makes_ill(
     with web_server() as place, launched(chromium) as browser, window_of(browser, reduced_motion=wish) as window:
         place.enter(window)
         window.goto(f"{place.address}/streams/new")
-        folded = settled(window).get_by_role("button", name="Steps to get there, and variables")
+        folded = settled(window).get_by_role("button", name="Steps and variables")
         assert folded.evaluate(MOVES, frames) is moves
         expect(window.get_by_role("button", name="Add a step")).to_be_visible()

@@ -78,7 +78,7 @@ def test_the_first_of_the_league_is_pointed_at_and_followed(
     rows_like_it_are_shown(frame, window)
     assert _faults(window) == []
     window.get_by_label("Name", exact=True).nth(3).fill("Wins")
-    window.get_by_label("Name of the source").fill("user.root.hoquei")
+    window.get_by_label("Source name").fill("user.root.hoquei")
     window.get_by_label("Tags").fill("hóquei, desporto")
     window.get_by_role("button", name="Save").click()
 
@@ -190,15 +190,15 @@ def blocks_are_found(frame: FrameLocator, window: Page) -> None:
     frame.get_by_role("heading", name="Segunda").click()
     frame.get_by_text("7 votos").click()
     votes = window.get_by_role("group", name="Value 2")
-    votes.get_by_label("What of it").click()
+    votes.get_by_label("Part of the text").click()
     window.get_by_role("option", name="only 7").click()
     # All that was chosen is shown anew; who clicks before that means what was there before.
     expect(votes.get_by_role("paragraph")).to_have_text("7")
-    expect(votes.get_by_label("What it is")).to_have_value("whole number")
+    expect(votes.get_by_label("Value type")).to_have_value("whole number")
     window.get_by_role("radio", name="Every block like this one by its name, 3 now").click()
     expect(window.get_by_role("cell", name="Terceira").first).to_be_visible()
     expect(window.get_by_role("cell", name="12", exact=True)).to_be_visible()
-    window.get_by_role("button", name="Leave out 2").click()
+    window.get_by_role("button", name="Remove 2").click()
     expect(votes).to_have_count(0)
 
 
@@ -217,9 +217,9 @@ def a_feed_is_one_field(window: Page, url: str) -> None:
     """A ready-made category asks for the address, and suggests the rest."""
     window.get_by_text("Ready-made: a feed, the weather, a quote").click()
     window.get_by_label("Address of the feed").fill(url)
-    window.get_by_role("button", name="Read it").click()
+    window.get_by_role("button", name="Preview").click()
     expect(window.get_by_role("cell", name="Launch")).to_be_visible()
-    expect(window.get_by_label("Name of the source")).to_have_value("feeds.127-0-0-1")
+    expect(window.get_by_label("Source name")).to_have_value("feeds.127-0-0-1")
     expect(window.get_by_label("Tags")).to_have_value("feed, news")
 
 
@@ -228,15 +228,15 @@ def steps_lead_to_a_page(place: WebServer, window: Page) -> None:
     with site_that(behind_a_door) as door:
         window.goto(f"{place.address}/streams/new")
         settled(window)
-        window.get_by_text("Steps to get there, and variables").click()
+        window.get_by_text("Steps and variables").click()
         for number, step in enumerate(DOOR, 1):
             window.get_by_role("button", name="Add a step").click()
             row = window.get_by_role("group", name=f"Step {number}", exact=True)
-            row.get_by_label("What is done").click()
+            row.get_by_label("Action").click()
             window.get_by_role("option", name=ACTION_LABELS[step.action], exact=True).click()
             row.get_by_label("Where: a CSS selector, or an address").fill(step.where)
-            row.get_by_label("With what").fill(step.value)
-        window.get_by_label("Variables, one on each line").fill("name=ana\nword=segredo")
+            row.get_by_label("Value").fill(step.value)
+        window.get_by_label("Variables, one per line").fill("name=ana\nword=segredo")
         window.get_by_label("Address of the page").fill(door)
         window.get_by_role("button", name="Open").click()
         frame = window.frame_locator("iframe")
@@ -250,20 +250,20 @@ def a_service_is_asked_with_a_body(place: WebServer, window: Page) -> None:
     with Web({"/ask": Answer('{"now": {"temperature": 21.5}}', "application/json")}) as web:
         window.goto(f"{place.address}/streams/new")
         settled(window)
-        window.get_by_text("What is sent to the server").click()
-        window.get_by_label("How the server is asked").click()
+        window.get_by_text("Request").click()
+        window.get_by_label("Request method").click()
         window.get_by_role("option", name="POST").click()
-        window.get_by_label("Headers, one on each line").fill("X-API-Key: {key}")
-        window.get_by_label("What is sent", exact=True).fill('{"town": "Lisboa"}')
+        window.get_by_label("Headers, one per line").fill("X-API-Key: {key}")
+        window.get_by_label("Request body", exact=True).fill('{"town": "Lisboa"}')
         window.get_by_label("Address of the page").fill(web.url("/ask"))
         window.get_by_role("button", name="Open").click()
         expect(window.get_by_role("alert").filter(has_text="The variable key has no value.")).to_be_visible()
-        window.get_by_text("Steps to get there, and variables").click()
-        window.get_by_label("Variables, one on each line").fill("key=abc")
+        window.get_by_text("Steps and variables").click()
+        window.get_by_label("Variables, one per line").fill("key=abc")
         window.get_by_role("button", name="Open").click()
         window.get_by_role("checkbox", name="now.temperature: 21.5").click()
         expect(window.get_by_role("group", name="Value 1")).to_contain_text("21.5")
-        window.get_by_label("Name of the source").fill("weather.asked")
+        window.get_by_label("Source name").fill("weather.asked")
         window.get_by_role("button", name="Save").click()
         window.wait_for_url("**/dashboard")
         (visit,) = web.visits_to("/ask")
@@ -318,7 +318,7 @@ def a_hostile_page_reaches_nothing(frame: FrameLocator, window: Page) -> None:
     ):
         inside.evaluate(f"parent.postMessage({said}, '*')")
     expect(window.get_by_text("This is no element of the page.")).to_be_visible()
-    expect(window.get_by_text("Nothing was chosen yet.")).to_be_visible()
+    expect(window.get_by_text("No value is selected.")).to_be_visible()
     frame.get_by_text("42").click()
     expect(window.get_by_role("group", name="Value 1")).to_contain_text("42")
 

@@ -70,19 +70,19 @@ def test_the_example_of_2001_is_inserted_tried_changed_copied_and_exported(sqlit
         window.get_by_label("Base document").fill("http://www.fc.ul.pt/index.html")
         window.get_by_label("Accepted servers").fill(".fc.ul.pt")
         window.get_by_label("Excluded servers").fill("ptmat.lmc.fc.ul.pt")
-        _choose(window, "How often", "monthly")
-        window.get_by_label("First date and hour").fill("2026-06-12T22:00")
-        window.get_by_label("Longest duration of a collection").fill("10d")
+        _choose(window, "Frequency", "monthly")
+        window.get_by_label("First collection at").fill("2026-06-12T22:00")
+        window.get_by_label("Maximum duration of a collection").fill("10d")
         _choose(window, "Profile", "HTML_com_IMAGENS")
-        _choose(window, "Types to add", "application/pdf")
-        window.get_by_label("Largest document (bytes)").fill("lots")
+        _choose(window, "Additional types", "application/pdf")
+        window.get_by_label("Maximum document size (bytes)").fill("lots")
         expect(window.get_by_text("The field max_size cannot be 'lots'")).to_be_visible()
-        window.get_by_role("button", name="Insert").click()
-        expect(window.get_by_text("Some fields are not right yet.")).to_be_visible()
-        window.get_by_label("Largest document (bytes)").fill("500000")
+        window.get_by_role("button", name="Create").click()
+        expect(window.get_by_text("Some fields have errors.")).to_be_visible()
+        window.get_by_label("Maximum document size (bytes)").fill("500000")
         expect(window.get_by_text("The field max_size cannot be 'lots'")).to_have_count(0)
         _try_urls(window)
-        window.get_by_role("button", name="Insert").click()
+        window.get_by_role("button", name="Create").click()
         expect(window.get_by_role("heading", level=1)).to_have_text("fcul")
         assert _stored(sqlite_config, "fcul").model_dump(include={"depth", "accept", "add_types", "max_size"}) == {
             "depth": 5,
@@ -90,7 +90,7 @@ def test_the_example_of_2001_is_inserted_tried_changed_copied_and_exported(sqlit
             "add_types": ["application/pdf"],
             "max_size": 500_000,
         }
-        window.get_by_label("Greatest depth").fill("7")
+        window.get_by_label("Maximum link depth").fill("7")
         window.get_by_role("button", name="Save").click()
         expect(window.get_by_text("fcul is changed.")).to_be_visible()
         assert _stored(sqlite_config, "fcul").depth == 7
@@ -100,14 +100,14 @@ def test_the_example_of_2001_is_inserted_tried_changed_copied_and_exported(sqlit
         assert tomllib.loads(text)["publication"]["fcul"]["depth"] == 7
         window.get_by_role("button", name="Copy").click()
         window.get_by_label("Name", exact=True).fill("fcul2")
-        window.get_by_role("button", name="Insert").click()
+        window.get_by_role("button", name="Create").click()
         expect(window.get_by_role("heading", level=1)).to_have_text("fcul2")
         assert _stored(sqlite_config, "fcul2").accept == [".fc.ul.pt"]
         window.get_by_role("button", name="Remove").first.click()
         window.get_by_role("dialog").get_by_role("button", name="Remove").click()
         expect(window.get_by_role("row")).to_have_count(2)
         window.get_by_role("button", name="Import").click()
-        window.get_by_label("Or its text").fill(text.replace("publication.fcul", "publication.imported"))
+        window.get_by_label("Or paste TOML").fill(text.replace("publication.fcul", "publication.imported"))
         window.get_by_role("dialog").get_by_role("button", name="Import").click()
         expect(window.get_by_role("row", name="imported")).to_contain_text("monthly")
 
@@ -118,7 +118,7 @@ def test_complaints_are_in_the_readers_language_which_can_be_changed(sqlite_conf
         place.enter(page)
         page.goto(f"{place.address}/new-publication")
         expect(page.locator("html")).to_have_attribute("lang", "pt")
-        page.get_by_label("Profundidade máxima").fill("-1")
+        page.get_by_label("Profundidade máxima das ligações").fill("-1")
         expect(page.get_by_text("A profundidade tem de ser 0 ou mais, e -1 não é.")).to_be_visible()
         page.get_by_role("button", name="Menu").click()
         page.get_by_role("link", name="Tipos e perfis").click()
@@ -136,7 +136,7 @@ def _choose(window: Page, label: str, option: str) -> None:
 
 
 def _try_urls(window: Page) -> None:
-    window.get_by_label("URLs, one on each line").fill("http://www.di.fc.ul.pt/\nhttp://ptmat.lmc.fc.ul.pt/")
+    window.get_by_label("URLs, one per line").fill("http://www.di.fc.ul.pt/\nhttp://ptmat.lmc.fc.ul.pt/")
     answers = window.get_by_role("listitem")
     expect(answers.filter(has_text="accepted · ServerAccepted")).to_have_count(1)
     expect(answers.filter(has_text="refused · ServerExcluded")).to_have_count(1)

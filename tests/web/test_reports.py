@@ -48,7 +48,7 @@ def test_figures_are_shown_pointed_at_and_taken_away(sqlite_config: Config, wind
         window.wait_for_url(f"{place.address}/items/{urn}/documents?state=200")
         window.goto(f"{place.address}/publications/fcul/reports")
         with window.expect_download() as table:
-            window.get_by_role("button", name="Servers that were visited as CSV").click()
+            window.get_by_role("button", name="Visited servers as CSV").click()
         rows = _rows(table.value)
         assert [sum(row["urn"] == one for row in rows) for one in (urn.replace("0601", "0501"), urn)] == [6, 7]
         window.goto(f"{place.address}/publications/nothing/reports")

@@ -75,12 +75,12 @@ def inserts(librarian: Librarian, web: DemoWeb) -> None:
     librarian.press("New publication")
     librarian.fill("Name", "fcul")
     librarian.fill("Base document", web.url())
-    librarian.fill("Greatest depth", "2")
+    librarian.fill("Maximum link depth", "2")
     librarian.fill("Accepted servers", ";".join(web.addresses[1:]))
-    librarian.fill("Longest duration of a collection", "10d")
-    librarian.page.get_by_text(librarian.read("How servers are treated")).click()
-    librarian.fill("Pause between two visits (seconds)", "0")
-    librarian.press("Insert")
+    librarian.fill("Maximum duration of a collection", "10d")
+    librarian.page.get_by_text(librarian.read("Requests to servers")).click()
+    librarian.fill("Delay between requests (seconds)", "0")
+    librarian.press("Create")
     librarian.sees_title("fcul")
 
 
@@ -102,7 +102,7 @@ def browses_and_compares(librarian: Librarian) -> None:
     page.get_by_role("link", name=NEWS).first.click()
     expect(page.get_by_role("heading", level=2).first).to_have_text("Outra")
     expect(page.frame_locator("iframe").first.get_by_text("Uma not\u00edcia nova e diferente.")).to_be_visible()
-    page.get_by_role("tab", name=librarian.read("What changed")).click()
+    page.get_by_role("tab", name=librarian.read("Differences")).click()
     expect(page.get_by_role("tabpanel").locator("ins").filter(has_text="diferente").first).to_be_visible()
 
 
@@ -113,7 +113,7 @@ def rejects(librarian: Librarian) -> None:
     expect(librarian.page.get_by_role("alert")).to_have_text(librarian.read("A rejection needs a reason."))
     librarian.fill("Reason", "Uma notícia foi trocada.")
     librarian.press("Reject")
-    expect(librarian.page.get_by_text(librarian.read("It was rejected.")).first).to_be_visible()
+    expect(librarian.page.get_by_text(librarian.read("Rejected.")).first).to_be_visible()
 
 
 def sees_it_in_the_report(librarian: Librarian, urn: str) -> None:
@@ -122,6 +122,6 @@ def sees_it_in_the_report(librarian: Librarian, urn: str) -> None:
     librarian.follow("Report")
     librarian.sees_title(librarian.read("Report of {urn}").format(urn=urn))
     expect(page.locator("dl").get_by_text(librarian.read("rejected"))).to_be_visible()
-    librarian.follow("All items in time")
+    librarian.follow("All items over time")
     expect(page.get_by_role("row", name=urn)).to_contain_text(librarian.read("rejected"))
     expect(page.get_by_role("row", name="fcul-")).to_have_count(2)

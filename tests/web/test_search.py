@@ -110,7 +110,7 @@ def test_a_reader_searches_opens_a_copy_suggests_and_finds(
     expect(window.get_by_role("alert")).to_contain_text("not among the accepted servers")
     window.get_by_label("URL").fill(web.url())
     window.get_by_role("button", name="Suggest").click()
-    expect(window.get_by_text("It was collected, and is found in a moment.")).to_be_visible()
+    expect(window.get_by_text("The URL was collected and can be found in a moment.")).to_be_visible()
     wait_for_hit(window, place, "ornitorrinco", "Sugerido")
     with open_database(config) as database, database.reading() as session:
         document = session.scalars(select(Document).where(Document.url == web.url())).one()
@@ -125,7 +125,7 @@ def watched(window: Page, place: WebServer) -> None:
     window.goto(f"{place.address}/searches")
     row = window.get_by_role("row").filter(has_text="laboratorio hostil")
     expect(row).to_be_visible()
-    home = window.get_by_role("row").filter(has_text="The index in the home")
+    home = window.get_by_role("row").filter(has_text="Local index")
     expect(home).to_contain_text("27")
     expect(home).to_contain_text("ready")
     expect(home).to_contain_text("ms")

@@ -33,7 +33,7 @@ def test_what_is_wrong_is_said_where_it_is_in_portuguese(sqlite_config: Config, 
 
 def the_form_of_a_source(window: Page) -> None:
     """An interval of nothing and a unit that nobody knows; a right one is kept."""
-    interval, unit = window.get_by_label("Com que frequência se lê"), window.get_by_label("Unidade")
+    interval, unit = window.get_by_label("Intervalo de leitura"), window.get_by_label("Unidade")
     interval.fill("0")
     unit.fill("xyzzy")
     window.get_by_role("button", name="Guardar").click()
@@ -47,7 +47,7 @@ def the_form_of_a_source(window: Page) -> None:
     expect(window.get_by_text("weather.lisboa foi alterada")).to_be_visible()
     expect(said_at(interval)).to_have_count(0)
     what_is_sent(window)
-    window.get_by_text("Para quem conhece os adaptadores").click()
+    window.get_by_text("Avançado: opções do adaptador").click()
     rest = window.get_by_label("Em JSON")
     for wrong, sentence in (
         ("{", "Isto não é JSON"),
@@ -60,8 +60,8 @@ def the_form_of_a_source(window: Page) -> None:
 
 def what_is_sent(window: Page) -> None:
     """A key that everybody would see, a line that is no header, a body that is not JSON; then all is well."""
-    window.get_by_text("O que se envia ao servidor").click()
-    headers, body = window.get_by_label("Cabeçalhos"), window.get_by_label("O que se envia", exact=True)
+    window.get_by_text("Pedido").click()
+    headers, body = window.get_by_label("Cabeçalhos"), window.get_by_label("Corpo do pedido", exact=True)
     variables = window.get_by_label("Variáveis, uma em cada linha")
     save = window.get_by_role("button", name="Guardar")
     headers.fill("X-API-Key: abc")
@@ -73,10 +73,10 @@ def what_is_sent(window: Page) -> None:
     headers.fill("X-API-Key: {token}")
     variables.fill("token=abc")
     body.fill('{"town": }')
-    window.get_by_label("Como se pergunta ao servidor").click()
+    window.get_by_label("Método do pedido").click()
     window.get_by_role("option", name="POST").click()
     # What is wrong opens what it is folded away in.
-    window.get_by_text("O que se envia ao servidor").click()
+    window.get_by_text("Pedido").click()
     expect(body).not_to_be_visible()
     save.click()
     expect(said_at(body)).to_contain_text("O que se envia não é JSON (linha 1, letra 10).")
@@ -90,7 +90,7 @@ def a_category(place: WebServer, window: Page) -> None:
     """A question that was not answered."""
     window.goto(f"{place.address}/streams/new")
     settled(window).get_by_text("Prontas a usar").click()
-    window.get_by_role("button", name="Ler", exact=True).click()
+    window.get_by_role("button", name="Pré-visualizar", exact=True).click()
     expect(said_at(window.get_by_label("Endereço do feed"))).to_contain_text("Falta Endereço do feed. Escreva como em")
 
 
@@ -129,7 +129,7 @@ def an_alert_and_its_addresses(place: WebServer, window: Page) -> None:
     expect(said_at(form.get_by_label("Tem de ser verdade durante"))).to_contain_text("'always' não é uma duração.")
     form.get_by_label("Tem de ser verdade durante").fill("")
     with Listener(status=500) as listener:
-        notify, send = form.get_by_label("Avisar também"), form.get_by_role("button", name="mensagem de ensaio")
+        notify, send = form.get_by_label("Notificar também"), form.get_by_role("button", name="mensagem de ensaio")
         notify.fill(listener.address)
         send.click()
         expect(said_at(notify)).to_contain_text("Recusado, ou não alcançado: json.")
@@ -137,4 +137,4 @@ def an_alert_and_its_addresses(place: WebServer, window: Page) -> None:
         send.click()
         expect(window.get_by_text("1 endereços aceitaram a mensagem.")).to_be_visible()
         form.get_by_role("button", name="Guardar").click()
-    expect(window.get_by_text("É vigiado a partir de agora.")).to_be_visible()
+    expect(window.get_by_text("O alerta está ativo.")).to_be_visible()

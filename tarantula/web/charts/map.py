@@ -136,7 +136,7 @@ class MapBody:
         """Show a view."""
         found = map_places(sight)
         if not found:
-            ui.label(_("No row says where it is."))
+            ui.label(_("No row has coordinates."))
             return
         self._draw(sight.title, found)
         with ui.element("ul").classes("m-0 mt-1 p-0 list-none text-sm w-full max-h-40 overflow-y-auto"):
@@ -152,7 +152,7 @@ class MapBody:
         drawn.clear_layers()
         drawn.classes("w-full").style(f"height: {MAP_HEIGHT}; background: #e2e8f0; z-index: 0")
         drawn.props('role="region"')
-        drawn.props["aria-label"] = _("{title}: the same as a table is below.", title=title)
+        drawn.props["aria-label"] = _("{title}. The same data is in the table below.", title=title)
         lines = grid_lines(bounds)
         for line in lines:
             drawn.generic_layer(name="polyline", args=[line.ends, GRID_STYLE])

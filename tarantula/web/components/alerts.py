@@ -48,11 +48,11 @@ class AlertForm:
             )
             text_element(
                 "p",
-                _("As in: temperature > 30 and not wind > 50; price changed by 5% in 1h; silent for 2h"),
+                _("For example: temperature > 30 and not wind > 50; price changed by 5% in 1h; silent for 2h"),
                 "help m-0",
             ).props('id="help-condition"')
             self._answer = ui.element("div").classes("w-full").props('aria-live="polite" data-testid="checked"')
-            ui.button(_("Try it on the last 30 days"), icon="history", on_click=self._try).props("flat dense")
+            ui.button(_("Test on the last 30 days"), icon="history", on_click=self._try).props("flat dense")
             self._past = ui.element("div").classes("w-full").props('aria-live="polite" data-testid="past"')
             self._terms(row)
             self._complaints = FormErrors(self._controls)
@@ -65,15 +65,19 @@ class AlertForm:
 
     def _terms(self, row: AlertRow | None) -> None:
         self._name = _line(_("Name"), row.name if row else "")
-        self._margin = _line(_("Margin before it may fire again"), row.margin if row and row.margin != "0" else "")
-        self._hold = _line(_("Has to be true for, as 10m"), format_duration(row.hold) if row and row.hold else "")
-        self._pause = _line(_("Least time between two, as 1h"), format_duration(row.pause) if row and row.pause else "")
-        self._notify = _line(_("Also tell"), "; ".join(row.notify) if row else "")
+        self._margin = _line(_("Margin before firing again"), row.margin if row and row.margin != "0" else "")
+        self._hold = _line(_("Must be true for (such as 10m)"), format_duration(row.hold) if row and row.hold else "")
+        self._pause = _line(
+            _("Minimum time between firings (such as 1h)"), format_duration(row.pause) if row and row.pause else ""
+        )
+        self._notify = _line(_("Also notify"), "; ".join(row.notify) if row else "")
         self._notify.props('maxlength=2000 aria-describedby="help-notify"')
-        how = _("E-mail, SMS and others, as mailto://user:password@example.org; several with ; between them.")
+        how = _("E-mail, SMS and other addresses, such as mailto://user:password@example.org; separate several with ;.")
         text_element("p", how, "help m-0").props('id="help-notify"')
-        ui.button(_("Send a trial message"), icon="send", on_click=self._tell).props("flat dense")
-        self._at_first = ui.checkbox(_("Fire also if it is true already"), value=row.at_first if row else False)
+        ui.button(_("Send a test message"), icon="send", on_click=self._tell).props("flat dense")
+        self._at_first = ui.checkbox(
+            _("Fire at once if the condition is already true"), value=row.at_first if row else False
+        )
 
     def _fields(self) -> dict[str, Any]:
         return {
@@ -118,7 +122,7 @@ class AlertForm:
         set_language(self._language)
         with self._complaints.told():
             number = await run_in_thread(alerts.send_trial_message, self._desk, self._notify.value or "")
-            notify_done(_("{number} addresses took the message.", number=number))
+            notify_done(_("The message was sent to {number} addresses.", number=number))
 
     async def _try(self) -> None:
         set_language(self._language)
@@ -159,7 +163,7 @@ def _understood(checked: CheckedCondition) -> None:
 
 
 def _past(done: DryRun) -> None:
-    text_element("p", _("It would have fired {count} times.", count=done.count), "font-bold m-0")
+    text_element("p", _("The alert would have fired {count} times.", count=done.count), "font-bold m-0")
     for note in done.notes:
         text_element("p", translate_sentence(note), "help m-0")
     with ui.element("ul").classes("w-full list-none p-0 max-h-48 overflow-y-auto").props('tabindex="0"'):
@@ -181,7 +185,7 @@ class AlertsView:
         self._desk = desk
         self._language = language()
         self._fired = FiringsView(desk)
-        subheading(_("What is watched"))
+        subheading(_("Your alerts"))
         ui.button(_("New alert"), icon="add_alert", on_click=lambda: self._write(None)).classes("mb-2")
         self._alerts = ui.element("div").classes("w-full")
         self._draw()
@@ -200,8 +204,8 @@ class AlertsView:
                 TableColumn("source", _("Source")),
                 TableColumn("name", _("Name")),
                 TableColumn("condition", _("Condition")),
-                TableColumn("on", _("Watched")),
-                TableColumn("do", _("Change")),
+                TableColumn("on", _("Active")),
+                TableColumn("do", _("Actions")),
             ]
             table = data_table(columns, [_alert_row(row) for row in rows], _("Alerts"), key="id")
             by_number = {row.id: row for row in rows}
@@ -246,7 +250,7 @@ class FiringsView:
         more = len(rows) - self._most
         with self._place:
             with ui.row().classes("items-center gap-2"):
-                subheading(_("What fired"))
+                subheading(_("Fired alerts"))
                 if unseen:
                     ui.button(_("Dismiss all"), icon="done_all", on_click=lambda: self._dismiss(None)).props(
                         "flat dense"

@@ -50,7 +50,7 @@ def show_when_loaded(ask: Callable[[], Result], show: Callable[[Result], None]) 
     """Show something that takes a while to be counted, as soon as it is there."""
     spoken = language()
     with ui.element("div").classes("w-full") as place:
-        ui.spinner(size="lg").props["aria-label"] = _("One moment …")
+        ui.spinner(size="lg").props["aria-label"] = _("Loading …")
 
     async def fill() -> None:
         set_language(spoken)

@@ -69,8 +69,8 @@ def fact_list(rows: Iterable[tuple[str, str]]) -> None:
 REVIEW_LABELS = {
     ReviewReason.BASE_MISSING: mark("The base document was not collected"),
     ReviewReason.BASE_CHANGED: mark("The base document changed"),
-    ReviewReason.INCOMPLETE: mark("The page lacks something"),
-    ReviewReason.FAILED: mark("Could not be had"),
+    ReviewReason.INCOMPLETE: mark("The page is incomplete"),
+    ReviewReason.FAILED: mark("Failed"),
     ReviewReason.CHANGED: mark("Changed"),
     ReviewReason.NEW: mark("New"),
     ReviewReason.GONE: mark("Gone"),
@@ -84,7 +84,7 @@ def browse_path(urn: str, document_id: int) -> str:
 
 def review_list(looks: Iterable[ReviewEntry]) -> None:
     """Show what needs a look first, each with a link to it."""
-    with ui.element("ol").classes("w-full m-0 p-0 list-none text-sm").props(f'aria-label="{_("To look at first")}"'):
+    with ui.element("ol").classes("w-full m-0 p-0 list-none text-sm").props(f'aria-label="{_("Review first")}"'):
         for look in looks:
             with ui.element("li").classes("mb-2"):
                 ui.label(_(REVIEW_LABELS[look.kind])).classes("font-medium")
@@ -110,7 +110,7 @@ class DocumentList:
         self._next: str | None = None
         self._asked = 0
         self._progress = ui.linear_progress(0.0, show_value=False).props("instant-feedback").classes("w-full")
-        self._progress.props["aria-label"] = _("How much was looked at")
+        self._progress.props["aria-label"] = _("Search progress")
         self._said = ui.label().props('role="status"').classes("text-sm")
         self._table = data_table(_columns(), [], name, key="id", search=False)
         with ui.row().classes("mt-2"):
@@ -159,7 +159,7 @@ class DocumentList:
         if is_done:
             self._said.text = shown
         else:
-            self._said.text = _("{shown} so far; looked at {share}", shown=shown, share=format_share(searched * 100))
+            self._said.text = _("{shown} so far; {share} searched", shown=shown, share=format_share(searched * 100))
 
 
 def _columns() -> list[TableColumn]:

@@ -23,45 +23,45 @@ from tarantula.web.i18n import _, mark, translate_sentence
 
 FIELD_GROUPS: Mapping[str, tuple[str, ...]] = {
     mark("The publication"): ("name", "base_url", "description"),
-    mark("Which part of the web"): ("depth", "accept", "exclude", "allow_private"),
-    mark("When"): ("every", "start", "zone", "max_duration", "refresh", "refresh_visits"),
-    mark("Which documents"): ("profile", "add_types", "exclude_types", "max_size", "timeout"),
-    mark("How servers are treated"): ("robots", "delay", "per_server", "strategy", "render"),
-    mark("What is kept"): ("convert", "keep_refused", "keep_once"),
-    mark("Whom to tell, and what asks for attention"): ("notify", "attention", "incomplete"),
-    mark("For those who know Scrapy"): ("settings",),
+    mark("Scope"): ("depth", "accept", "exclude", "allow_private"),
+    mark("Schedule"): ("every", "start", "zone", "max_duration", "refresh", "refresh_visits"),
+    mark("Documents"): ("profile", "add_types", "exclude_types", "max_size", "timeout"),
+    mark("Requests to servers"): ("robots", "delay", "per_server", "strategy", "render"),
+    mark("Storage"): ("convert", "keep_refused", "keep_once"),
+    mark("Notifications and checks"): ("notify", "attention", "incomplete"),
+    mark("Advanced: Scrapy"): ("settings",),
 }
 
 FIELD_LABELS: Mapping[str, str] = {
     "name": mark("Name"),
     "base_url": mark("Base document"),
     "description": mark("Description"),
-    "depth": mark("Greatest depth"),
-    "every": mark("How often"),
+    "depth": mark("Maximum link depth"),
+    "every": mark("Frequency"),
     "zone": mark("Time zone"),
-    "start": mark("First date and hour"),
-    "max_duration": mark("Longest duration of a collection"),
+    "start": mark("First collection at"),
+    "max_duration": mark("Maximum duration of a collection"),
     "robots": mark("Obey robots.txt"),
     "profile": mark("Profile"),
-    "add_types": mark("Types to add"),
-    "exclude_types": mark("Types to leave out"),
+    "add_types": mark("Additional types"),
+    "exclude_types": mark("Excluded types"),
     "accept": mark("Accepted servers"),
     "exclude": mark("Excluded servers"),
-    "max_size": mark("Largest document (bytes)"),
-    "timeout": mark("Time for one document (seconds)"),
-    "delay": mark("Pause between two visits (seconds)"),
-    "per_server": mark("Requests at a time to one server"),
-    "strategy": mark("Order of collection"),
+    "max_size": mark("Maximum document size (bytes)"),
+    "timeout": mark("Timeout of one document (seconds)"),
+    "delay": mark("Delay between requests (seconds)"),
+    "per_server": mark("Concurrent requests per server"),
+    "strategy": mark("Crawl order"),
     "convert": mark("Convert links"),
-    "render": mark("Collect through a browser"),
-    "keep_refused": mark("Keep rows of refused URLs"),
+    "render": mark("Render pages in a browser"),
+    "keep_refused": mark("Record refused URLs"),
     "allow_private": mark("Allow private addresses"),
     "notify": mark("Notify"),
-    "attention": mark("Ask for attention when"),
-    "incomplete": mark("Call incomplete when"),
-    "keep_once": mark("Keep the same body once"),
-    "refresh": mark("Keep the last item fresh"),
-    "refresh_visits": mark("Most visits to known pages"),
+    "attention": mark("Needs attention when"),
+    "incomplete": mark("Incomplete when"),
+    "keep_once": mark("Store identical bodies once"),
+    "refresh": mark("Keep the last item up to date"),
+    "refresh_visits": mark("Maximum visits to known pages"),
     "settings": mark("Scrapy settings"),
 }
 
@@ -270,10 +270,10 @@ class ScopeTestBox:
     def __init__(self, desk: ServiceContext, form: PublicationForm) -> None:
         self._desk, self._form = desk, form
         subheading(_("Which URLs would this accept?"))
-        self._urls = ui.textarea(_("URLs, one on each line"), on_change=self._try)
+        self._urls = ui.textarea(_("URLs, one per line"), on_change=self._try)
         self._urls.classes("w-full").props('outlined dense autogrow debounce=300 aria-describedby="help-trying"')
         text_element(
-            "p", _("The rules of scope answer for what stands in the form, before it is stored."), "help"
+            "p", _("The scope rules are applied to the present values of the form; nothing is saved."), "help"
         ).props('id="help-trying"')
         self._answers = ui.element("ul").classes("w-full list-none p-0").props('aria-live="polite"')
         form.on_change(self._try)

@@ -51,7 +51,7 @@ class SourceFinder:
                     self._suggestion(row)
             if asked and not rows:
                 with ui.element("li").classes("p-2"):
-                    ui.label(_("No source has these words."))
+                    ui.label(_("No source matches."))
 
     def _suggestion(self, row: SourceRow) -> None:
         async def choose() -> None:

@@ -47,13 +47,13 @@ class PairsField:
 
 def variables_field(values: Mapping[str, str]) -> PairsField:
     """Return where variables are written."""
-    words = _("They stand where the address, a step or what is sent has {name}. Only you and administrators see them.")
-    return PairsField("variables", _("Variables, one on each line: name=value"), words, "=", values)
+    words = _("They replace {name} in the address, in steps and in the request. Only you and administrators see them.")
+    return PairsField("variables", _("Variables, one per line: name=value"), words, "=", values)
 
 
 METHOD_LABELS = {
-    RequestMethod.GET: mark("GET: a page is asked for"),
-    RequestMethod.POST: mark("POST: something is sent"),
+    RequestMethod.GET: mark("GET: request a page"),
+    RequestMethod.POST: mark("POST: send data"),
 }
 EMPTY_REQUEST: Mapping[str, Any] = {"method": RequestMethod.GET, "headers": {}, "body": ""}
 
@@ -63,15 +63,15 @@ class RequestForm:
 
     def __init__(self, values: Mapping[str, Any] = EMPTY_REQUEST) -> None:
         methods = {str(method): _(words) for method, words in METHOD_LABELS.items()}
-        self._method = select_field(_("How the server is asked"), methods, str(values["method"]))
+        self._method = select_field(_("Request method"), methods, str(values["method"]))
         self._headers = PairsField(
             "headers",
-            _("Headers, one on each line: Name: value"),
-            _("What the server is told beside. A secret is written as {key}, and is a variable."),
+            _("Headers, one per line: Name: value"),
+            _("Additional request headers. Write a secret as {key} and define it as a variable."),
             ": ",
             values["headers"],
         )
-        self._body = text_area(_("What is sent"), values["body"])
+        self._body = text_area(_("Request body"), values["body"])
         self._body.props(f'input-class=font-mono maxlength={LONGEST_BODY} aria-describedby="help-body"')
         text_element("p", _("With POST: JSON, a form as town=Lisboa&unit=C, or XML."), "help").props('id="help-body"')
 
@@ -106,14 +106,14 @@ class NewSourceForm:
         self._suggested: dict[str, str] = {}
         self._others = others
         with ui.element("div").classes("grid grid-cols-1 gap-3 w-full"):
-            self._title = _line(_("Title"), _("What people call it."))
-            self._name = _line(_("Name of the source"), _("Words with dots between them, as weather.lisboa."))
-            self._description = _line(_("Description"), _("What it is, in words."))
-            self._tags = _line(_("Tags"), _("Words by which it is found, with commas between them."))
+            self._title = _line(_("Title"))
+            self._name = _line(_("Source name"), _("Words separated by dots, such as weather.lisboa."))
+            self._description = _line(_("Description"))
+            self._tags = _line(_("Tags"), _("Search words, separated by commas."))
             self._interval = select_field(
-                _("How often it is read"), {key: _(words) for key, words in INTERVAL_LABELS.items()}, DEFAULT_INTERVAL
+                _("Reading interval"), {key: _(words) for key, words in INTERVAL_LABELS.items()}, DEFAULT_INTERVAL
             )
-            self._private = ui.checkbox(_("Only I see it"))
+            self._private = ui.checkbox(_("Private: only I can see it"))
         self.complaints = FormErrors(self._controls)
         ui.button(_("Save"), icon="save", on_click=save).classes("mt-2")
 
@@ -147,10 +147,11 @@ class NewSourceForm:
         }
 
 
-def _line(label: str, help_: str) -> ui.input:
+def _line(label: str, help_text: str = "") -> ui.input:
     with ui.element("div").classes("min-w-0"):
         line = ui.input(label).classes("w-full").props("outlined dense maxlength=300")
-        text_element("p", help_, "help m-0")
+        if help_text:
+            text_element("p", help_text, "help m-0")
     return line
 
 
@@ -159,11 +160,11 @@ TEXT_FIELDS = {
     "description": mark("Description"),
     "tags": mark("Tags"),
     "url": mark("Address"),
-    "interval": mark("How often it is read"),
-    "misses": mark("Misses until somebody is told"),
+    "interval": mark("Reading interval"),
+    "misses": mark("Failed readings before a notification"),
     "notify": mark("Notify"),
-    "delay": mark("Pause between two visits (seconds)"),
-    "timeout": mark("Time for one reading (seconds)"),
+    "delay": mark("Delay between requests (seconds)"),
+    "timeout": mark("Timeout of one reading (seconds)"),
 }
 SEPARATORS = {"tags": ", ", "notify": "; "}
 JSON_FIELDS = ("adapter", "options", "render", "steps", "retention")
@@ -173,8 +174,8 @@ PLACES_KEY = "places"
 
 
 FIELD_HELP = {
-    "interval": mark("Seconds between two readings, or as 30s, 5m, 2h, 1d."),
-    "tags": mark("Words by which it is found, with commas between them."),
+    "interval": mark("Seconds between two readings, or 30s, 5m, 2h, 1d."),
+    "tags": mark("Search words, separated by commas."),
 }
 """Of what is written here otherwise than in the model."""
 
@@ -197,18 +198,18 @@ class SourceForm:
                     line.props(f'outlined dense aria-describedby="help-{field}"')
                     text_element("p", _(source_field_help(field)), "help").props(f'id="help-{field}"')
                     self._lines[field] = line
-        self._private = ui.checkbox(_("Only I see it"), value=values["private"])
+        self._private = ui.checkbox(_("Private: only I can see it"), value=values["private"])
         self._robots = ui.checkbox(_("Obey robots.txt"), value=values["robots"])
         self._fields = [_FieldForm(field) for field in values["fields"]]
-        with ui.expansion(_("What is sent to the server, and variables")).classes("w-full"):
+        with ui.expansion(_("Request and variables")).classes("w-full"):
             self._sent, self._variables = RequestForm(values), variables_field(values["variables"])
-        with ui.expansion(_("For those who know adapters")).classes("w-full"):
+        with ui.expansion(_("Advanced: adapter options")).classes("w-full"):
             places = {one["key"]: one["place"] for one in values["fields"]}
             rest = {**{key: values[key] for key in JSON_FIELDS}, PLACES_KEY: places}
             self._rest = text_area(_("As JSON"), json.dumps(rest, indent=2, ensure_ascii=False))
             self._rest.props("input-class=font-mono")
         self._complaints = FormErrors(self._controls)
-        self._progress = ProgressBar(_("The past is read anew"))
+        self._progress = ProgressBar(_("The history is processed again"))
         ui.button(_("Save"), icon="save", on_click=self._save).classes("my-3")
 
     def changes(self) -> dict[str, Any]:
@@ -240,7 +241,7 @@ class SourceForm:
             changes = self.changes()
             with self._progress.shown() as progress:
                 await run_in_thread(streams.edit_source, self._desk, self._name, changes, progress=progress)
-            notify_done(_("{name} is changed.", name=self._name))
+            notify_done(_("{name} is saved.", name=self._name))
 
 
 class _FieldForm:
@@ -254,12 +255,12 @@ class _FieldForm:
                 self._title = ui.input(_("Title"), value=values["title"]).props("outlined dense")
                 kinds = {kind.value: _(words) for kind, words in VALUE_KIND_LABELS.items()}
                 self._kind = select_field(
-                    _("What it is"), {"": _("told from its texts"), **kinds}, values["kind"] or ""
+                    _("Value type"), {"": _("detected from its texts"), **kinds}, values["kind"] or ""
                 )
                 self.unit = ui.input(_("Unit"), value=values["unit"]).props("outlined dense")
                 ways = {way.value: _(words) for way, words in AGGREGATION_LABELS.items()}
                 self._aggregation = select_field(
-                    _("Summed up by"), {"": _("as usual for its kind"), **ways}, values["aggregation"] or ""
+                    _("Aggregated by"), {"": _("default of its type"), **ways}, values["aggregation"] or ""
                 )
 
     def value(self, places: Mapping[str, Any]) -> dict[str, Any]:

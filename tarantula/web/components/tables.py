@@ -49,9 +49,9 @@ def data_table(
     table.classes("listing w-full").props("flat bordered wrap-cells")
     table.props["table-header-class"] = "bg-slate-100"
     table.props["aria-label"] = name
-    table.props["no-data-label"] = _("There are none.")
-    table.props["no-results-label"] = _("Nothing fits.")
-    table.props["rows-per-page-label"] = _("Rows on a page")
+    table.props["no-data-label"] = _("No rows.")
+    table.props["no-results-label"] = _("No matches.")
+    table.props["rows-per-page-label"] = _("Rows per page")
     table.props["rows-per-page-options"] = [ROWS_PER_PAGE, 4 * ROWS_PER_PAGE, 0]
     table.props[":pagination-label"] = "(first, last, all) => `${first}–${last} / ${all}`"
     table.add_slot("body", BODY_SLOT)

@@ -96,7 +96,7 @@ class ViewCard:
             )
             self._menu("insert_chart", _("Show as"), self._kinds, lambda: None)
             icon_button("tune", _("Edit")).on_click(lambda: acts.edit(self))
-            self._fold = icon_button("unfold_less", _("Fold or unfold")).on_click(lambda: acts.fold(self))
+            self._fold = icon_button("unfold_less", _("Collapse or expand")).on_click(lambda: acts.fold(self))
             _fold_button(self._fold, self.row)
             self._menu("more_vert", _("More"), self._more, lambda: (self.row.view.sources, self.row.shared))
 
@@ -133,7 +133,7 @@ class ViewCard:
             with _item(partial(self._acts.watch, self, name)):
                 ui.label(_("New alert on {name}", name=name))
         with _item(lambda: self._acts.share(self)):
-            ui.label(_("Share no longer") if self.row.shared else _("Share with others"))
+            ui.label(_("Stop sharing") if self.row.shared else _("Share with others"))
         with _item(lambda: self._acts.remove(self)):
             ui.label(_("Remove"))
 
@@ -158,9 +158,9 @@ class Board:
         self._desk, self._spoken, self._fired = desk, language(), fired
         self._cards: list[ViewCard] = []
         self._listener = SourceListener(self._hear)
-        empty = _("Nothing is here yet. Type a word above to find a source.")
+        empty = _("The dashboard is empty. Type above to find a source.")
         if desk.person.role.allows(Role.CURATOR):
-            empty += " " + _("Or follow a value on a page that you know: give its address and point at it.")
+            empty += " " + _("Or follow a value on a page: enter its address and click the value.")
         self._empty = text_element("p", empty, "")
         self._empty.set_visibility(False)
         self._grid = ui.grid().classes("w-full grid-cols-1 md:grid-cols-2 gap-3 items-start")
@@ -255,7 +255,7 @@ class Board:
     async def _alert(self, card: ViewCard, source: str) -> None:
         set_language(self._spoken)
         with self._client.content:
-            AlertForm(self._desk, None, lambda: notify_done(_("It is watched from now on.")), source).open()
+            AlertForm(self._desk, None, lambda: notify_done(_("The alert is active.")), source).open()
 
     async def _show_as(self, card: ViewCard, kind: ViewKind) -> None:
         set_language(self._spoken)
@@ -282,7 +282,7 @@ class Board:
                 card.change(row)
             await card.refresh()
             notify_done(
-                _("Others can take this view over now.") if row.shared else _("This view is yours alone again.")
+                _("Other accounts can now copy this view.") if row.shared else _("The view is no longer shared.")
             )
 
     async def _remove(self, card: ViewCard) -> None:
@@ -297,6 +297,6 @@ class Board:
 
         set_language(self._spoken)
         with self._client.content, dialog(_("Remove")) as asked:
-            text_element("p", _("Take this view from your dashboard? Its source and what was read of it stay."))
+            text_element("p", _("Remove this view from your dashboard? Its sources and their history are kept."))
             dialog_buttons(asked, _("Remove"), remove, icon="delete")
         asked.open()

@@ -69,7 +69,7 @@ class ChartBody:
             self._chart.delete()
         self._chart = ui.echart(options).classes("w-full").style(f"height: {_height(sight)}px; touch-action: pan-y")
         self._chart.props('role="img"')
-        self._chart.props["aria-label"] = _("{title}: the same as a table is below.", title=sight.title)
+        self._chart.props["aria-label"] = _("{title}. The same data is in the table below.", title=sight.title)
         if "dataZoom" in options:
             moved = DRAG_SCRIPT.format(self._chart.id)
             self._chart.on("chart:datazoom", self._drag, js_handler=moved, throttle=DRAG_THROTTLE_SECONDS)
@@ -224,7 +224,7 @@ def data_as_table(sight: ViewProjection) -> None:
         TableBody().show(sight)
         return
     headings = [_("Values"), _("Number"), _("First"), _("Last"), _("Smallest"), _("Largest"), _("Mean")]
-    small_table(_("The window, summed up"), headings, [_summed(track, sight) for track in sight.tracks])
+    small_table(_("Summary of the window"), headings, [_summed(track, sight) for track in sight.tracks])
     latest = sorted(
         (
             (point.at, track, point.value)
@@ -275,7 +275,7 @@ def warning_text(sight: ViewProjection) -> str:
     if sight.complaint:
         words.append(translate_sentence(sight.complaint))
     if sight.hidden:
-        words.append(_("A source of this view is no longer there, or not for you."))
+        words.append(_("A source of this view was removed, or you may not see it."))
     return "\n".join(words)
 
 
@@ -288,7 +288,7 @@ def _notes(sight: ViewProjection) -> Iterator[str]:
     if sight.view.kind in TIME_KINDS:
         within = (sight.begin <= point.at < sight.end for track in sight.tracks for point in track.points)
         if not any(within):
-            yield _("Nothing was read in this window.")
+            yield _("There are no readings in this window.")
     elif not sight.records:
         yield _nothing(sight)
     shown, there = _counted(sight)
@@ -296,17 +296,17 @@ def _notes(sight: ViewProjection) -> Iterator[str]:
         yield _("{shown} of {there} are shown.", shown=shown, there=there)
     unfit = len(categories.named_numbers(sight)) - len(categories.positive_numbers(sight))
     if sight.view.kind in (ViewKind.PIE, ViewKind.TREEMAP) and unfit:
-        yield _("Only what is above zero has a part of the whole: {number} values have none.", number=unfit)
+        yield _("Only values above zero are drawn: {number} values are left out.", number=unfit)
     if sight.view.kind == ViewKind.MAP and not has_named_coordinates(sight.columns):
         found = coordinate_columns(sight.columns)
         names = [column.title for column in found] if found else []
-        yield _("No value is called latitude or longitude; taken for them: {names}.", names=", ".join(names))
+        yield _("No value is named latitude or longitude; these are used instead: {names}.", names=", ".join(names))
 
 
 def _nothing(sight: ViewProjection) -> str:
     if sight.view.conditions:
-        return _("Nothing fulfils the conditions of this view.")
-    return _("Nothing was read in this window.") if sight.view.events else _("Nothing was read yet.")
+        return _("No data meets the conditions of this view.")
+    return _("There are no readings in this window.") if sight.view.events else _("There are no readings yet.")
 
 
 def _counted(sight: ViewProjection) -> tuple[int, int]:

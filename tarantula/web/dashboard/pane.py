@@ -239,7 +239,7 @@ class ViewPane:
         icon_button("chevron_right", _("Later")).on_click(moved(lambda window: window.move(MOVE_FRACTION)))
         icon_button("zoom_in", _("Shorter window")).on_click(moved(lambda window: window.zoom(1 / ZOOM_FACTOR)))
         icon_button("zoom_out", _("Longer window")).on_click(moved(lambda window: window.zoom(ZOOM_FACTOR)))
-        icon_button("last_page", _("Back to the present")).on_click(moved(lambda window: window.follow()))
+        icon_button("last_page", _("Back to now")).on_click(moved(lambda window: window.follow()))
 
     def _show_table(self) -> None:
         if self._table.value and self.sight is not None:

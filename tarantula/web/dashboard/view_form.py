@@ -118,7 +118,7 @@ class ViewFormRows:
         rows = dict.fromkeys(filter(None, [*(source.rows if source else ()), part["row"]]))
         if rows:
             options = {ALL_ROWS: _("all rows"), **{row: row for row in rows}}
-            chosen = ui.select(options, value=part["row"] or ALL_ROWS, label=_("Which row"))
+            chosen = ui.select(options, value=part["row"] or ALL_ROWS, label=_("Row"))
             chosen.props("outlined dense").classes("min-w-0")
             chosen.on_value_change(lambda event: part.update(row=event.value or None))
 
@@ -144,11 +144,11 @@ class ViewFormRows:
         names, operators = self.names(), {one.value: _(words) for one, words in OPERATOR_LABELS.items()}
         for place, condition in enumerate(self._conditions):
             with self._line("", self._conditions, place):
-                of = ui.select({condition["of"]: condition["of"], **names}, value=condition["of"], label=_("What"))
+                of = ui.select({condition["of"]: condition["of"], **names}, value=condition["of"], label=_("Value"))
                 of.props("outlined dense").classes("min-w-0")
                 of.on_value_change(lambda event, condition=condition: condition.update(of=event.value))
                 with ui.element("div").classes("grid grid-cols-2 gap-2 min-w-0"):
-                    how = ui.select(operators, value=condition["operator"], label=_("How"))
+                    how = ui.select(operators, value=condition["operator"], label=_("Operator"))
                     how.props("outlined dense").classes("min-w-0")
                     how.on_value_change(lambda event, condition=condition: condition.update(operator=event.value))
                     value = ui.input(_("Value"), value=condition["value"]).props("outlined dense maxlength=300")
@@ -192,23 +192,23 @@ class ViewForm:
                 _("Shown as"), {kind: _(words) for kind, words in VIEW_KIND_LABELS.items()}, view.kind
             )
             _list(_("Values"), self._rows.draw_parts)
-            SourceFinder(desk, _("Add a value: words of its source"), self._add_source)
+            SourceFinder(desk, _("Add a value: search for its source"), self._add_source)
             _list(_("Formulas"), self._rows.draw_formulas)
             text_element(
                 "p", _("Arithmetic on the letters of the values: (a - b) / b * 100, round(a, 2), mean(a)."), "help m-0"
             )
             _adding(_("Add a formula"), self._rows.add_formula)
-            _list(_("Only what fulfils"), self._rows.draw_conditions)
+            _list(_("Conditions"), self._rows.draw_conditions)
             _adding(_("Add a condition"), self._rows.add_condition)
             self._order = select_field(_("Ordered by"), self._ordered_by(), view.order)
-            self._descending = ui.checkbox(_("The largest first"), value=view.descending)
+            self._descending = ui.checkbox(_("Descending order"), value=view.descending)
             self._window = _windows(view.window)
             self._function = select_field(
-                _("Where one value is shown, it is"),
+                _("Single values show"),
                 {one: _(words) for one, words in FUNCTION_LABELS.items()},
                 view.function,
             )
-            self._events = ui.checkbox(_("A table has what happened in the window"), value=view.events)
+            self._events = ui.checkbox(_("Tables list the events of the window"), value=view.events)
             self._complaints = FormErrors(self._controls)
             dialog_buttons(self.dialog, _("Save"), self._save)
 
@@ -259,7 +259,7 @@ class ViewForm:
         self._order.set_options(options, value=self._order.value if self._order.value in options else "")
 
     def _ordered_by(self) -> dict[str, str]:
-        return {"": _("as the source has it"), **self._rows.names(at=True)}
+        return {"": _("source order"), **self._rows.names(at=True)}
 
 
 def _list(title: str, draw: Callable[[], Any]) -> None:

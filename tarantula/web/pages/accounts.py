@@ -27,12 +27,12 @@ def token_list(desk: ServiceContext, rows: Sequence[TokenRow], back: str) -> Non
     """Show tokens, each with what removes it; *back* is the page to come back to."""
     columns = [
         TableColumn("account", _("Account")),
-        TableColumn("name", _("What it is for")),
+        TableColumn("name", _("Purpose")),
         TableColumn("role", _("Role")),
-        TableColumn("created_at", _("Since")),
-        TableColumn("expires_at", _("Until")),
+        TableColumn("created_at", _("Created")),
+        TableColumn("expires_at", _("Expires")),
         TableColumn("used_at", _("Last used")),
-        TableColumn("do", _("Change")),
+        TableColumn("do", _("Actions")),
     ]
     table = data_table(columns, [_token_list_row(row) for row in rows], _("Tokens"), key="id")
 
@@ -56,16 +56,16 @@ def new_token_dialog(desk: ServiceContext, back: str) -> None:
             _show(made, back)
 
     with dialog(_("New token")) as asked:
-        name = text_field(_("What it is for"))
+        name = text_field(_("Purpose"))
         role = select_field(_("Role"), roles, Role.READER)
-        days = select_field(_("Days that it lasts"), TOKEN_DAYS, "365")
-        dialog_buttons(asked, _("Make"), make, "key")
+        days = select_field(_("Valid for (days)"), TOKEN_DAYS, "365")
+        dialog_buttons(asked, _("Create"), make, "key")
     asked.open()
 
 
 def _show(made: NewToken, back: str) -> None:
     with dialog(_("New token")) as shown:
-        ui.label(_("Keep it now: it is shown this once."))
+        ui.label(_("Copy it now: it is not shown again."))
         ui.label(made.secret).classes("font-mono break-all select-all").props('data-testid="secret"')
         ui.button(_("Done"), on_click=lambda: ui.navigate.to(back))
     shown.props("persistent").open()
@@ -92,12 +92,12 @@ def account_page(desk: ServiceContext) -> None:
     heading(_("Your account"))
     ui.label(f"{desk.person.name} · {_(desk.person.role)}")
     if desk.person.account_id is None:
-        ui.label(_("You came by the printed link, and have no account. Make one under People."))
+        ui.label(_("You used the printed link and have no account. Create one under People."))
         return
     subheading(_("Password"))
     _password(desk)
     subheading(_("Tokens"))
-    ui.label(_("A program shows a token in the place of your password."))
+    ui.label(_("Programs use a token instead of your password."))
     ui.button(_("New token"), icon="key", on_click=lambda: new_token_dialog(desk, "/account")).classes("my-2")
     own = [row for row in tokens.list_tokens(desk) if row.account == desk.person.name]
     token_list(desk, own, "/account")
@@ -111,15 +111,15 @@ def _password(desk: ServiceContext) -> None:
             notify_done(_("The password is changed, and sessions in other browsers have ended."))
 
     with ui.column().classes("w-full max-w-sm"):
-        old = password_field(_("Present password"), "current-password")
-        new = password_field(_("New password, of 10 letters or more"))
+        old = password_field(_("Current password"), "current-password")
+        new = password_field(_("New password (at least 10 characters)"))
         ui.button(_("Change the password"), icon="lock", on_click=change)
 
 
 ROLE_LABELS = {
-    Role.READER: mark("Reader: looks at everything but people"),
-    Role.CURATOR: mark("Curator: describes publications, sees to items, decides about them"),
-    Role.ADMINISTRATOR: mark("Administrator: sees to people, and removes what cannot be had again"),
+    Role.READER: mark("Reader: sees everything except accounts"),
+    Role.CURATOR: mark("Curator: manages publications and items, accepts and rejects items"),
+    Role.ADMINISTRATOR: mark("Administrator: manages accounts, and removes items"),
 }
 
 
@@ -129,14 +129,16 @@ def people_page(desk: ServiceContext) -> None:
     heading(_("People"))
     rows = accounts.list_accounts(desk)
     if not rows:
-        ui.label(_("There is no account yet. The first is an administrator's, and the printed link ends with it."))
+        ui.label(
+            _("There is no account yet. The first one is an administrator and ends the session of the printed link.")
+        )
     ui.button(_("New account"), icon="person_add", on_click=lambda: _new(desk, first=not rows)).classes("my-2")
     columns = [
         TableColumn("name", _("Name")),
         TableColumn("role", _("Role")),
-        TableColumn("created_at", _("Since")),
+        TableColumn("created_at", _("Created")),
         TableColumn("disabled_at", _("Disabled since")),
-        TableColumn("do", _("Change")),
+        TableColumn("do", _("Actions")),
     ]
     table = data_table(columns, [_row(row) for row in rows], _("People"), key="name")
     table.on("edit", lambda event: _edit(desk, event))
@@ -176,7 +178,7 @@ def _new(desk: ServiceContext, *, first: bool) -> None:
     with dialog(_("New account")) as shown:
         name = text_field(_("Name"))
         role = select_field(_("Role"), _roles(), Role.ADMINISTRATOR if first else Role.CURATOR)
-        password = password_field(_("Password, of 10 letters or more"))
+        password = password_field(_("Password (at least 10 characters)"))
         dialog_buttons(shown, _("Save"), store)
     shown.open()
 
@@ -195,13 +197,13 @@ def _edit(desk: ServiceContext, event: events.GenericEventArguments) -> None:
                 disabled=disabled.value if disabled.value != is_disabled else None,
             )
             shown.close()
-            notify_done(_("{name} is stored.", name=name))
+            notify_done(_("{name} is saved.", name=name))
             ui.navigate.to("/people")
 
     with dialog(_("Account {name}", name=name)) as shown:
         role = select_field(_("Role"), _roles(), str(event.args["kept_role"]))
-        password = password_field(_("Another password; empty leaves it"))
-        disabled = ui.checkbox(_("Nobody can log in with it"), value=is_disabled)
+        password = password_field(_("New password (empty keeps the current one)"))
+        disabled = ui.checkbox(_("Disabled (no login)"), value=is_disabled)
         dialog_buttons(shown, _("Save"), store)
     shown.open()
 
@@ -215,6 +217,6 @@ def _remove(desk: ServiceContext, event: events.GenericEventArguments) -> None:
             ui.navigate.to("/people")
 
     with dialog(_("Remove {name}?", name=name)) as shown:
-        ui.label(_("Its sessions and tokens end. What it changed stays in the audit log."))
+        ui.label(_("Its sessions and tokens end. Its changes stay in the audit log."))
         dialog_buttons(shown, _("Remove"), remove, "delete")
     shown.open()

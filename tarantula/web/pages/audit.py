@@ -28,9 +28,9 @@ def audit_page(desk: ServiceContext, who: str = "", subject: str = "", before: s
     found = log.list_audit(desk, ROWS_PER_PAGE, before, who, subject)
     columns = [
         TableColumn("at", _("When")),
-        TableColumn("who", _("Who")),
-        TableColumn("action", _("What")),
-        TableColumn("subject", _("To what")),
+        TableColumn("who", _("Account")),
+        TableColumn("action", _("Action")),
+        TableColumn("subject", _("Subject")),
         TableColumn("detail", _("Details")),
     ]
     data_table(columns, [_row(row) for row in found.rows], _("Audit log"), key="id", search=False)
@@ -46,9 +46,9 @@ def _filters(who: str, subject: str) -> None:
         ui.navigate.to(_address(by.value or "", to.value or "", None))
 
     with ui.row().classes("items-center"):
-        by = text_field(_("Who"), who).on("keydown.enter", look).classes("sm:w-48")
-        to = text_field(_("To what"), subject).on("keydown.enter", look).classes("sm:w-64")
-        ui.button(_("Look"), icon="search", on_click=look)
+        by = text_field(_("Account"), who).on("keydown.enter", look).classes("sm:w-48")
+        to = text_field(_("Subject"), subject).on("keydown.enter", look).classes("sm:w-64")
+        ui.button(_("Filter"), icon="search", on_click=look)
 
 
 def _address(who: str, subject: str, before: str | None) -> str:

@@ -67,12 +67,12 @@ def _piece(piece: DiffPiece) -> None:
 
 
 CHANGE_LABELS = {
-    DocumentChange.NEW: mark("The item before did not collect it."),
-    DocumentChange.CHANGED: mark("It changed since the item before."),
-    DocumentChange.SAME: mark("It is the same as in the item before."),
-    DocumentChange.GONE: mark("The item before collected it, and this one did not."),
+    DocumentChange.NEW: mark("The previous item does not have it."),
+    DocumentChange.CHANGED: mark("Changed since the previous item."),
+    DocumentChange.SAME: mark("Unchanged since the previous item."),
+    DocumentChange.GONE: mark("The previous item has it, this one does not."),
 }
-PANEL_LABELS = {"m": mark("About"), "b": mark("Item before"), "c": mark("What changed"), "l": mark("To look at first")}
+PANEL_LABELS = {"m": mark("About"), "b": mark("Previous item"), "c": mark("Differences"), "l": mark("Review first")}
 """What stands beside the page, by the key that shows it."""
 
 
@@ -129,10 +129,10 @@ class BrowsePanels:
             fact_list(_facts(here))
             if here.kept:
                 original = original_address(self._client, here.urn, here.document_id)
-                ui.link(_("The bytes as they were sent"), original, new_tab=True).props('rel="noreferrer"')
+                ui.link(_("Original response"), original, new_tab=True).props('rel="noreferrer"')
             if not here.copied and here.kept:
                 ui.label(
-                    _("The mirror has no copy of it: it is shown without what it needs, and its links lead nowhere.")
+                    _("The mirror has no copy: the page is shown without its requisites, and its links do not work.")
                 )
             with section(_("Headers")):
                 small_table(_("Headers"), [_("Name"), _("Value")], here.headers)
@@ -141,7 +141,7 @@ class BrowsePanels:
         place.clear()
         with place:
             if here.before is None:
-                ui.label(_("It is the first item of its publication."))
+                ui.label(_("This is the first item of its publication."))
                 return
             ui.label(_(CHANGE_LABELS[DocumentChange(here.before.change)]))
             if here.before.document_id is None:
@@ -149,7 +149,7 @@ class BrowsePanels:
             ui.link(here.before.urn, browse_path(here.before.urn, here.before.document_id))
             ui.label(_("Collected: {moment}", moment=format_moment(here.before.collected_at))).classes("text-sm")
             with ui.element("div").classes("w-full h-[65vh] border border-slate-400"):
-                frame = ReplayFrame(_("The same page in the item before"))
+                frame = ReplayFrame(_("The same page in the previous item"))
             frame.show(copy_address(self._client, here.before.urn, here.before.document_id))
         await self._compared(here)
 
@@ -177,7 +177,7 @@ class BrowsePanels:
                 ui.label(translate_sentence(rule.reason)).classes("text-sm")
             review_list(found.looks)
             if not found.looks:
-                ui.label(_("Nothing stands out."))
+                ui.label(_("Nothing needs review."))
 
 
 def _facts(here: WalkthroughPage) -> list[tuple[str, str]]:
@@ -193,7 +193,7 @@ def _facts(here: WalkthroughPage) -> list[tuple[str, str]]:
         (_("Collected"), format_moment(here.collected_at)),
         (_("Depth"), here.depth),
         (_("Links"), here.links),
-        (_("First named by"), here.via),
+        (_("First linked from"), here.via),
     ]
     return [(name, str(value)) for name, value in rows if value not in (None, "")]
 
@@ -224,7 +224,7 @@ class ItemBrowser:
         """Show a document; one that a link was followed to is shown already."""
         set_language(self._language)
         if document_id is None:
-            self._notice.text = _("There is no page further on.")
+            self._notice.text = _("There is no further page.")
             return
         try:
             here = await to_thread(walkthrough.get_page, self._desk, self._urn, document_id)
@@ -251,8 +251,8 @@ class ItemBrowser:
             self._back = ui.button(_("Previous"), icon="arrow_back", on_click=self._previous).props("no-caps")
             self._on = ui.button(_("Next"), icon="arrow_forward", on_click=self._next).props("no-caps")
             self._number = ui.label().props('role="status"')
-            self._keys = ui.switch(_("Keys move"), value=True)
-            ui.label(_("n next, p previous, m about, b item before, c what changed, l to look at first")).classes(
+            self._keys = ui.switch(_("Keyboard shortcuts"), value=True)
+            ui.label(_("n next, p previous, m about, b previous item, c differences, l review first")).classes(
                 "text-sm"
             )
         ui.keyboard(on_key=self._pressed, ignore=["input", "select", "textarea"], repeating=False)
@@ -263,7 +263,7 @@ class ItemBrowser:
             await self._press(said.text)
         elif said.kind == "leads":
             set_language(self._language)
-            self._notice.text = _("This link leads out of the item, to {url}", url=said.text)
+            self._notice.text = _("This link leaves the item: {url}", url=said.text)
         elif said.kind == "place":
             shown = await to_thread(walkthrough.document_at_replay_path, self._desk, self._urn, said.text)
             if shown is not None and self._here is not None and shown != self._here.document_id:

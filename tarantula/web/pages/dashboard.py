@@ -38,7 +38,7 @@ def dashboard_page(desk: ServiceContext) -> None:
     heading(_("Dashboard"))
     with ui.row().classes("w-full items-start gap-2 mb-3"):
         with ui.element("div").classes("grow min-w-[14rem]"):
-            SourceFinder(desk, _("Add a source: type words"), add)
+            SourceFinder(desk, _("Add a source: type to search"), add)
         if desk.person.role.allows(Role.CURATOR):
             ui.button(_("Follow a value"), icon="ads_click", on_click=lambda: ui.navigate.to("/streams/new"))
         ui.button(_("Shared views"), icon="group", on_click=take_over).props("outline")
@@ -65,7 +65,7 @@ async def _shared_views(desk: ServiceContext, board: Board) -> None:
         rows = await run_in_thread(views.list_shared_views, desk)
     with dialog(_("Shared views")) as shown:
         if not rows:
-            ui.label(_("Nobody shares a view that you may see."))
+            ui.label(_("There are no shared views that you may see."))
         with ui.element("ul").classes("w-full m-0 p-0 list-none"):
             for row in rows:
                 with ui.element("li").classes("flex items-center gap-2 w-full"):
@@ -82,5 +82,5 @@ def _shared_view(desk: ServiceContext, board: Board, row: ViewRow, shown: ui.dia
 
     title = row.view.title or ", ".join(row.view.sources)
     text_element("span", f"{title} · {_(VIEW_KIND_LABELS[row.view.kind])} · {row.owner}", "grow min-w-0 break-words")
-    button = ui.button(_("Take over"), on_click=take).props("outline dense no-caps")
-    button.props["aria-label"] = _("Take over {name}", name=title)
+    button = ui.button(_("Copy to my dashboard"), on_click=take).props("outline dense no-caps")
+    button.props["aria-label"] = _("Copy {name} to my dashboard", name=title)

@@ -74,10 +74,10 @@ class _Filters:
                 label=_("State"),
                 on_change=lambda change: self._change("state", change.value),
             ).props("outlined dense").classes("w-64")
-            self._text("type", _("Type"), _("As text/html"))
-            self._text("server", _("Server"), _("Its whole name"))
+            self._text("type", _("Type"), _("For example text/html"))
+            self._text("server", _("Server"), _("Full name"))
             self._text("depth", _("Depth"), _("Links from the base document"))
-            self._text("words", _("Words in the URL"), _("All of them, in any order"))
+            self._text("words", _("Words in the URL"), _("All words, in any order"))
 
     def _text(self, name: str, label: str, hint: str) -> None:
         value = getattr(self.wanted, name)
@@ -110,21 +110,21 @@ def _show(desk: ServiceContext, found: DocumentDetail) -> None:
     fact_list(_facts(found))
     if found.has_body:
         with ui.row():
-            ui.link(_("Open it as it was collected"), item_path(found.urn, f"/browse?document={found.id}"))
+            ui.link(_("Open the archived page"), item_path(found.urn, f"/browse?document={found.id}"))
             original = original_address(ui.context.client, found.urn, found.id)
-            ui.link(_("The bytes as they were sent"), original, new_tab=True).props('rel="noreferrer"')
+            ui.link(_("Original response"), original, new_tab=True).props('rel="noreferrer"')
     _headers(found)
-    subheading(_("First named by"))
+    subheading(_("First linked from"))
     if found.via is None:
-        text_element("p", _("Nobody: it is the base document, or was found in another way."))
+        text_element("p", _("No link: it is the base document, or was discovered in another way."))
     else:
         ui.link(found.via.url, item_path(found.urn, f"/documents/{found.via.id}")).classes("break-all")
     _links_out(found)
-    subheading(_("Links to it"))
+    subheading(_("Incoming links"))
     DocumentList(
         found.urn,
         lambda limit, after: documents.documents_linking_to(desk, found.urn, found.id, limit, after),
-        _("Documents that name it"),
+        _("Documents that link to it"),
     )
     _other_captures(found)
 
@@ -137,8 +137,8 @@ def _facts(found: DocumentDetail) -> list[tuple[str, str]]:
         (_("Rule"), found.rule or "–"),
         (_("Server"), found.server),
         (_("Depth"), format_number(found.depth)),
-        (_("Named as"), _(found.kind)),
-        (_("Tries"), format_number(found.tries)),
+        (_("Link type"), _(found.kind)),
+        (_("Attempts"), format_number(found.tries)),
         (_("Type"), f"{found.type or '–'} {found.charset or ''}"),
         (_("Size"), "–" if found.size is None else f"{format_size(found.size)} ({format_number(found.size)})"),
         (_("Digest"), found.digest or "–"),
@@ -147,7 +147,7 @@ def _facts(found: DocumentDetail) -> list[tuple[str, str]]:
     if found.warc is not None:
         rows.append((_("Record"), f"{found.warc}, {format_number(found.warc_offset or 0)}"))
     if found.is_revisit:
-        rows.append((_("Body"), _("the same as in an earlier record, which has it")))
+        rows.append((_("Body"), _("identical to an earlier record")))
     return rows
 
 
@@ -156,18 +156,18 @@ def _headers(found: DocumentDetail) -> None:
     if found.headers_missing:
         text_element("p", translate_sentence(found.headers_missing))
     elif found.status_line is None:
-        text_element("p", _("No answer was kept."))
+        text_element("p", _("No response was stored."))
     else:
         text_element("p", found.status_line, "font-mono break-all")
         fact_list(found.headers)
 
 
 def _links_out(found: DocumentDetail) -> None:
-    subheading(_("Links of it ({number})", number=format_number(found.links)))
+    subheading(_("Outgoing links ({number})", number=format_number(found.links)))
     if len(found.links_out) < found.links:
-        text_element("p", _("Those that have a document in this item, {number} at most:", number=len(found.links_out)))
-    columns = [TableColumn("url", _("URL")), TableColumn("state", _("State")), TableColumn("kind", _("Named as"))]
-    data_table(columns, [_named(found.urn, one) for one in found.links_out], _("Links of it"), key="id")
+        text_element("p", _("Links to documents of this item, at most {number}:", number=len(found.links_out)))
+    columns = [TableColumn("url", _("URL")), TableColumn("state", _("State")), TableColumn("kind", _("Link type"))]
+    data_table(columns, [_named(found.urn, one) for one in found.links_out], _("Outgoing links"), key="id")
 
 
 def _named(urn: str, named: LinkedDocument) -> dict[str, object]:
@@ -194,7 +194,7 @@ def _other_captures(found: DocumentDetail) -> None:
             "urn_to": item_path(one.urn, f"/documents/{one.id}"),
             "state": f"{one.state} {state_label(one.state)}",
             "collected": format_moment(one.collected_at),
-            "same": _("the same") if one.same else _("another"),
+            "same": _("the same") if one.same else _("different"),
         }
         for one in found.other_captures
     ]

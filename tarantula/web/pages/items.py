@@ -52,7 +52,7 @@ def _show(found: ResultPage[ItemRow], publication: str, state: str, is_later: bo
         TableColumn("urn", _("Item")),
         TableColumn("state", _("State")),
         TableColumn("validation", _("Validation")),
-        TableColumn("started", _("Begun")),
+        TableColumn("started", _("Started")),
         TableColumn("finished", _("Ended")),
         TableColumn("documents", _("Documents"), number=True),
         TableColumn("collected", _("Collected"), number=True),
@@ -62,9 +62,9 @@ def _show(found: ResultPage[ItemRow], publication: str, state: str, is_later: bo
     data_table(columns, [_row(row) for row in found.rows], _("Items"), key="urn", search=False)
     with ui.row().classes("mt-2"):
         if is_later:
-            ui.link(_("The newest"), _address(publication, state))
+            ui.link(_("Latest"), _address(publication, state))
         if found.next:
-            ui.link(_("Older ones"), _address(publication, state, found.next))
+            ui.link(_("Older"), _address(publication, state, found.next))
 
 
 def _row(row: ItemRow) -> dict[str, Any]:
@@ -100,12 +100,12 @@ def item_controls(desk: ServiceContext, found: ItemDetail) -> None:
         _for(ui.button(_("Stop"), icon="stop", on_click=lambda: _stop(desk, urn)), found, ACTIVE_ITEM_STATES)
         _for(ui.button(_("Resume"), icon="play_arrow", on_click=lambda: _resume(desk, urn)), found, RESUMABLE_STATES)
         with _for(ui.row().classes("items-end gap-2"), found, EXTENSIBLE_ITEM_STATES):
-            more = ui.input(_("More time"), value="1d").props("dense outlined").classes("w-40")
-            more.tooltip(_("As 2d or 12h, or until when: 2026-07-01 08:00"))
+            more = ui.input(_("Additional time"), value="1d").props("dense outlined").classes("w-40")
+            more.tooltip(_("Such as 2d or 12h, or an end time: 2026-07-01 08:00"))
             ui.button(_("Extend"), icon="more_time", on_click=lambda: _extend(desk, urn, more.value or "")).props(
                 "outline"
             )
-        button = ui.button(_("Convert anew"), icon="sync", on_click=lambda: _convert(desk, urn)).props("outline")
+        button = ui.button(_("Convert again"), icon="sync", on_click=lambda: _convert(desk, urn)).props("outline")
         _for(button, found, REMOVABLE_ITEM_STATES)
         if desk.person.role.allows(Role.ADMINISTRATOR):
             button = ui.button(_("Remove"), icon="delete", on_click=lambda: _ask_to_remove(desk, urn))
@@ -122,13 +122,13 @@ def _for(element: ui.element, found: ItemDetail, states: frozenset[ItemState]) -
 async def _stop(desk: ServiceContext, urn: str) -> None:
     with notify_errors():
         stopped = await run_in_thread(items.stop, desk, urn)
-        notify_done(_("It is interrupted.") if stopped else _("It stops when its collectors hear of it."))
+        notify_done(_("The item is interrupted.") if stopped else _("The collectors will stop within a few seconds."))
 
 
 async def _resume(desk: ServiceContext, urn: str) -> None:
     with notify_errors():
         await run_in_thread(items.resume, desk, urn)
-        notify_done(_("It goes on in a process of its own."))
+        notify_done(_("The item continues in a separate process."))
         # Whoever had stopped watching looks again.
         ui.run_javascript("window.dispatchEvent(new Event('watch-again'))")
 
@@ -136,21 +136,21 @@ async def _resume(desk: ServiceContext, urn: str) -> None:
 async def _extend(desk: ServiceContext, urn: str, until: str) -> None:
     with notify_errors():
         deadline = await run_in_thread(items.extend, desk, urn, until)
-        notify_done(_("It has time until {moment}.", moment=format_moment(deadline)))
+        notify_done(_("The deadline is now {moment}.", moment=format_moment(deadline)))
 
 
 async def _convert(desk: ServiceContext, urn: str) -> None:
     with notify_errors():
         await run_in_thread(items.convert, desk, urn)
-        notify_done(_("Its copy is made anew in a process of its own; the log tells when that is done."))
+        notify_done(_("The mirror is created again in a separate process; the log shows when it is done."))
 
 
 def _ask_to_remove(desk: ServiceContext, urn: str) -> None:
     with ui.dialog() as dialog, ui.card():
-        ui.label(_("Everything that was collected will be lost. Type {urn} to remove it.", urn=urn))
-        typed = ui.input(_("Name of the item")).classes("w-full")
+        ui.label(_("All collected data will be lost. Type {urn} to remove the item.", urn=urn))
+        typed = ui.input(_("Item name")).classes("w-full")
         with ui.row():
-            ui.button(_("Keep it"), on_click=dialog.close)
+            ui.button(_("Cancel"), on_click=dialog.close)
 
             async def remove() -> None:
                 if typed.value == urn:
@@ -159,7 +159,7 @@ def _ask_to_remove(desk: ServiceContext, urn: str) -> None:
                 else:
                     ui.notify(_("That is not {urn}: nothing was removed.", urn=urn))
 
-            ui.button(_("Remove it for good"), on_click=remove).props('color="red-10"')
+            ui.button(_("Remove permanently"), on_click=remove).props('color="red-10"')
     dialog.open()
 
 
@@ -176,12 +176,12 @@ LIVE_FIGURES = (
     ("state", mark("State")),
     ("done", mark("Done")),
     ("waiting", mark("Waiting")),
-    ("under_way", mark("Under way")),
+    ("under_way", mark("In progress")),
     ("refused", mark("Refused")),
     ("bytes", mark("Size")),
-    ("per_second", mark("Documents a second")),
+    ("per_second", mark("Documents per second")),
     ("left", mark("Time left")),
-    ("deadline", mark("Until")),
+    ("deadline", mark("Deadline")),
     ("collectors", mark("Collectors")),
 )
 """What is shown in large letters: what the script calls it, and what people do."""
@@ -210,7 +210,7 @@ def _item_show(desk: ServiceContext, found: ItemDetail) -> None:
         _table(
             "servers",
             _("Busiest servers"),
-            (_("Server"), _("Done"), _("Waiting"), _("Pause"), _("Back-off"), _("Left alone for")),
+            (_("Server"), _("Done"), _("Waiting"), _("Pause"), _("Back-off"), _("Next visit in")),
         )
         _table("last", _("Last documents"), (_("State"), _("URL"), _("Type"), _("Size")))
         subheading(_("Log"))
@@ -227,8 +227,8 @@ def _words() -> dict[str, object]:
         "locale": BABEL_LOCALES[language()].replace("_", "-"),
         "items": {str(state): _(state) for state in ItemState},
         "states": {state: state_label(state) for state in state_choices()},
-        "stopping": _("is being stopped"),
-        "away": _("The server does not answer; asking again …"),
+        "stopping": _("stopping"),
+        "away": _("The server does not respond; trying again …"),
     }
 
 
@@ -246,7 +246,7 @@ def _figures() -> None:
 
 
 def _chart() -> ui.echart:
-    subheading(_("Documents done with, second by second"))
+    subheading(_("Documents completed per second"))
     chart = ui.echart(
         {
             "color": COLOURS,
@@ -259,7 +259,7 @@ def _chart() -> ui.echart:
         }
     ).classes("w-full h-56")
     chart.props["role"] = "img"
-    chart.props["aria-label"] = _("Chart: documents done with in each of the last two minutes' seconds.")
+    chart.props["aria-label"] = _("Chart: documents completed per second during the last two minutes.")
     return chart
 
 

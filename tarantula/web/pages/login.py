@@ -33,7 +33,7 @@ def log_in_by_link(request: Request, code: str = "") -> Response:
 def login_page(request: Request, next: str = "/", failed: str = "") -> Response:
     """Ask who it is."""
     if failed == "code":
-        used = _("This link was used already, or is not the last one. Start `tarantula web` again for another.")
+        used = _("This link was already used or has been replaced. Start `tarantula web` again to get a new one.")
         return _page(request, next, complaint=used)
     return _page(request, next)
 

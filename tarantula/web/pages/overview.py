@@ -30,12 +30,12 @@ def _show(found: Overview) -> None:
     with ui.row().classes("gap-4 w-full"):
         _figure(_("Publications"), found.publications, "/publications")
         _figure(_("Items"), found.items, "/items")
-        _figure(_("Under way"), len(found.under_way), None)
-        _figure(_("Ask for attention"), len(found.attention), None)
-    _items(_("Under way"), found.under_way, _("Nothing is being collected."))
+        _figure(_("Running"), len(found.under_way), None)
+        _figure(_("Needs attention"), len(found.attention), None)
+    _items(_("Running"), found.under_way, _("Nothing is being collected."))
     _attention(found.attention)
     _due(found.due)
-    _items(_("Ended last"), found.latest, _("No item has ended yet."))
+    _items(_("Recently ended"), found.latest, _("No item has ended yet."))
 
 
 def _figure(label: str, value: int, target: str | None) -> None:
@@ -56,7 +56,7 @@ def _items(title: str, briefs: list[ItemBrief], nothing: str) -> None:
         TableColumn("urn", _("Item")),
         TableColumn("state", _("State")),
         TableColumn("validation", _("Validation")),
-        TableColumn("started", _("Begun")),
+        TableColumn("started", _("Started")),
         TableColumn("finished", _("Ended")),
         TableColumn("reason", _("Reason")),
     ]
@@ -76,22 +76,22 @@ def _item(brief: ItemBrief) -> dict[str, Any]:
 
 
 def _attention(briefs: list[ItemBrief]) -> None:
-    subheading(_("Ask for attention"))
+    subheading(_("Needs attention"))
     if not briefs:
-        text_element("p", _("Nothing asks for attention."))
+        text_element("p", _("Nothing needs attention."))
         return
     rows = [
         {"urn": one.urn, "urn_to": f"/items/{quote(one.urn)}", "why": " ".join(map(translate_sentence, one.attention))}
         for one in briefs
     ]
-    columns = [TableColumn("urn", _("Item")), TableColumn("why", _("Why"))]
-    data_table(columns, rows, _("Ask for attention"), key="urn", search=False)
+    columns = [TableColumn("urn", _("Item")), TableColumn("why", _("Reason"))]
+    data_table(columns, rows, _("Needs attention"), key="urn", search=False)
 
 
 def _due(rows: list[PublicationRow]) -> None:
-    subheading(_("Collected next"))
+    subheading(_("Next collections"))
     if not rows:
-        text_element("p", _("No publication has a date for its next collection."))
+        text_element("p", _("No publication is scheduled."))
         return
     shown = [
         {
@@ -105,6 +105,6 @@ def _due(rows: list[PublicationRow]) -> None:
     columns = [
         TableColumn("name", _("Publication")),
         TableColumn("next", _("Next collection")),
-        TableColumn("often", _("How often")),
+        TableColumn("often", _("Frequency")),
     ]
-    data_table(columns, shown, _("Collected next"), key="name", search=False)
+    data_table(columns, shown, _("Next collections"), key="name", search=False)

@@ -29,9 +29,9 @@ from tarantula.web.picker.service import PageRequest, frame_address, picker_serv
 ACTION_LABELS = {
     BrowserAction.GO: mark("go to an address"),
     BrowserAction.FILL: mark("fill in a field"),
-    BrowserAction.CHOOSE: mark("choose one of a list"),
+    BrowserAction.CHOOSE: mark("select an option"),
     BrowserAction.CLICK: mark("click"),
-    BrowserAction.WAIT: mark("wait until it is there"),
+    BrowserAction.WAIT: mark("wait until it appears"),
 }
 MAX_STEPS = 20
 
@@ -41,17 +41,13 @@ class AccessForm:
 
     def __init__(self) -> None:
         self._rows: list[_StepRow] = []
-        self._render = ui.switch(_("As a browser shows it, with scripts"))
-        with ui.expansion(_("Steps to get there, and variables")).classes(
-            "w-full border border-slate-300 rounded mb-2"
-        ):
-            text_element(
-                "p", _("They are done in a browser, one after the other, each time that the source is read."), "help"
-            )
+        self._render = ui.switch(_("Load in a browser, with scripts"))
+        with ui.expansion(_("Steps and variables")).classes("w-full border border-slate-300 rounded mb-2"):
+            text_element("p", _("A browser performs the steps in order each time the source is read."), "help")
             self._list = ui.element("ol").classes("w-full m-0 p-0 list-none")
             ui.button(_("Add a step"), icon="add", on_click=self._add).props("flat no-caps")
             self._variables = variables_field({})
-        with ui.expansion(_("What is sent to the server")).classes("w-full border border-slate-300 rounded mb-2"):
+        with ui.expansion(_("Request")).classes("w-full border border-slate-300 rounded mb-2"):
             self._sent = RequestForm()
 
     @property
@@ -102,10 +98,10 @@ class _StepRow:
             self.legend = text_element("legend", "", "text-sm font-bold px-1")
             with ui.element("div").classes("grid grid-cols-1 sm:grid-cols-3 gap-2 w-full"):
                 actions = {str(action): _(words) for action, words in ACTION_LABELS.items()}
-                self._action = select_field(_("What is done"), actions, str(BrowserAction.CLICK))
+                self._action = select_field(_("Action"), actions, str(BrowserAction.CLICK))
                 self._where = ui.input(_("Where: a CSS selector, or an address")).props("outlined dense maxlength=1000")
-                self._value = ui.input(_("With what")).props("outlined dense maxlength=1000")
-            ui.button(_("Leave out"), icon="delete", on_click=lambda: remove(self)).props(
+                self._value = ui.input(_("Value")).props("outlined dense maxlength=1000")
+            ui.button(_("Remove"), icon="delete", on_click=lambda: remove(self)).props(
                 "flat dense no-caps color=red-10"
             )
 
@@ -128,16 +124,14 @@ class PickerView:
         self._asked = PageRequest("")
         self._category = ""
         self._bar()
-        self._hint = text_element(
-            "p", _("Write the address of a page, open it, and point at what is to be followed."), ""
-        )
+        self._hint = text_element("p", _("Enter the address of a page, open it, and click the value to follow."), "")
         with ui.element("div").classes("w-full grid grid-cols-1 lg:grid-cols-5 gap-4 items-start") as self._work:
             # It stays in sight while what was chosen of it grows longer than the window.
             seen = ui.element("section").classes("min-w-0 lg:col-span-3 lg:sticky lg:top-16")
             with seen.props(f'aria-label="{_("The page")}"'):
                 self._page()
             with ui.element("div").classes("min-w-0 lg:col-span-2"):
-                with section(_("Chosen")):
+                with section(_("Selected")):
                     self._list = SelectionList(self._changed)
                 with section(_("The source")):
                     self._form = NewSourceForm(self._save, lambda: self._list.controls)
@@ -179,7 +173,7 @@ class PickerView:
     async def _asking(self, complaints: FormErrors | None = None) -> AsyncIterator[None]:
         set_language(self._language)
         self._complaints.clear()
-        self._notice.text = _("One moment …")
+        self._notice.text = _("Loading …")
         self._opening.disable()
         self._category = ""
         try:
@@ -234,12 +228,12 @@ class PickerView:
 
     def _page(self) -> None:
         with ui.element("div").classes("w-full") as self._framed:
-            how = _("Point at a value and click. Mark a part of a text with the mouse to follow only that.")
+            how = _("Click a value. To follow only part of a text, select that part with the mouse.")
             text_element("p", how, "help")
-            keys = _("Keys in the page: ← and → move, ↑ and ↓ take more or less, Enter chooses, Delete hides.")
+            keys = _("Keyboard: ← and → move, ↑ and ↓ select more or less, Enter selects, Delete hides.")
             text_element("p", keys, "help")
             with ui.element("div").classes("w-full h-[60vh] border border-slate-400 bg-white"):
-                self._frame = PickerFrame(_("The page to point at"), self._pointed)
+                self._frame = PickerFrame(_("Page to select values on"), self._pointed)
         self._offers = OfferList(self._begin, self._listed)
         self._offers.hide()
         self._now = ReadingPreview()
@@ -259,7 +253,7 @@ class PickerView:
             return
         with notify_errors():
             taken = await run_in_thread(self._draft.point, pointed.number, pointed.part)
-            self._notice.text = _("Chosen: {title}, {value}", title=taken.title, value=taken.text[:80])
+            self._notice.text = _("Selected: {title}, {value}", title=taken.title, value=taken.text[:80])
         await self._marked()
         await self._listed()
 

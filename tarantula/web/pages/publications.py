@@ -35,14 +35,14 @@ def publications_page(desk: ServiceContext) -> None:
     columns = [
         TableColumn("name", _("Name")),
         TableColumn("base_url", _("Base document")),
-        TableColumn("every", _("How often"), shown="often"),
+        TableColumn("every", _("Frequency"), shown="often"),
         TableColumn("next", _("Next collection"), shown="next_shown"),
         TableColumn("last", _("Last collection"), shown="last_shown"),
         TableColumn("state", _("Last state")),
         TableColumn("items", _("Items"), number=True),
     ]
     if may_change:
-        columns.append(TableColumn("do", _("Collect")))
+        columns.append(TableColumn("do", _("Actions")))
     rows = [_row(row, may_change) for row in publications.list_publications(desk)]
     table = data_table(columns, rows, _("Publications"), key="name")
     table.on("collect", lambda event: collect_now(desk, event.args["name"]))
@@ -95,7 +95,7 @@ def _import_dialog(desk: ServiceContext) -> ui.dialog:
         with notify_errors():
             names = await run_in_thread(publications.import_toml, desk, text.value or "", replace.value)
             dialog.close()
-            notify_done(_("Stored: {names}", names=", ".join(names)))
+            notify_done(_("Saved: {names}", names=", ".join(names)))
             ui.navigate.to("/publications")
 
     with ui.dialog() as dialog, ui.card().classes("w-full"):
@@ -105,8 +105,8 @@ def _import_dialog(desk: ServiceContext) -> ui.dialog:
             label=_("A TOML file"), auto_upload=True, max_file_size=MAX_IMPORT_BYTES, on_upload=read_file
         )
         upload.props("accept=.toml flat bordered").classes("w-full")
-        text = ui.textarea(_("Or its text")).classes("w-full").props("outlined input-class=font-mono")
-        replace = ui.checkbox(_("Also change publications that are there"))
+        text = ui.textarea(_("Or paste TOML")).classes("w-full").props("outlined input-class=font-mono")
+        replace = ui.checkbox(_("Also replace existing publications"))
         with ui.row():
             ui.button(_("Import"), on_click=store)
             ui.button(_("Cancel"), on_click=dialog.close).props("flat")
@@ -129,7 +129,7 @@ def new_publication_page(desk: ServiceContext, like: str = "") -> None:
                 ui.navigate.to(f"/publications/{quote(name)}")
 
     with ui.row().classes("my-3"):
-        ui.button(_("Insert"), icon="save", on_click=insert)
+        ui.button(_("Create"), icon="save", on_click=insert)
         ui.button(_("Cancel"), on_click=lambda: ui.navigate.to("/publications")).props("flat")
     ScopeTestBox(desk, form)
 
@@ -155,13 +155,13 @@ async def _save(desk: ServiceContext, name: str, form: PublicationForm) -> None:
     if await _is_right(form):
         with notify_errors():
             await run_in_thread(publications.edit, desk, name, _without_name(form.fields()))
-            notify_done(_("{name} is changed. Items that were begun keep what they began with.", name=name))
+            notify_done(_("{name} is saved. Items that have started keep their settings.", name=name))
 
 
 async def _is_right(form: PublicationForm) -> bool:
     right = await form.check(everything=True)
     if not right:
-        ui.notify(_("Some fields are not right yet."), color="red-10", text_color="white", icon="error")
+        ui.notify(_("Some fields have errors."), color="red-10", text_color="white", icon="error")
     return right
 
 
@@ -186,7 +186,7 @@ def _removal(desk: ServiceContext, name: str) -> ui.dialog:
 
     with ui.dialog() as dialog, ui.card():
         dialog.props["aria-label"] = _("Remove")
-        text_element("p", _("Forget the publication {name} for good?", name=name))
+        text_element("p", _("Remove the publication {name} permanently?", name=name))
         with ui.row():
             ui.button(_("Remove"), color="red-10", on_click=remove)
             ui.button(_("Cancel"), on_click=dialog.close).props("flat")

@@ -27,7 +27,7 @@ TABLE_TITLES: Mapping[str, str] = {
     "states": mark("States of the documents"),
     "types": mark("Types of the collected documents"),
     "sizes": mark("Sizes of the collected documents"),
-    "servers": mark("Servers that were visited"),
+    "servers": mark("Visited servers"),
 }
 
 _COUNTS = (("documents", mark("Documents"), True), ("percent", mark("Share"), True))
@@ -98,7 +98,7 @@ def report_figure(
     """Show a figure; return its chart, if there is anything to draw."""
     subheading(title)
     if not rows:
-        ui.label(_("There is nothing to count."))
+        ui.label(_("No data."))
         return None
     chart = ui.echart(options).classes("w-full").style(f"height: {chart_height(options)}")
     chart.props["role"] = "img"
@@ -123,7 +123,7 @@ def freshness_section(standing: FreshnessReport) -> None:
     fresh, found = standing.freshness, standing.calibration
     if fresh is not None:
         share, error = format_share(100 * fresh.share), format_share(100 * fresh.error)
-        said = _("{share} ± {error} of the pages are believed to be as on their servers.", share=share, error=error)
+        said = _("{share} ± {error} of the pages are estimated to be up to date.", share=share, error=error)
         ui.label(f"{format_moment(fresh.at)}: {said}")
     with ui.element("dl").classes("grid grid-cols-2 sm:grid-cols-3 md:grid-cols-4 gap-2 w-full"):
         for label, value in _figures(found):
@@ -138,12 +138,12 @@ def _figures(found: Calibration) -> list[tuple[str, str]]:
     figures = [
         (_("Visits planned"), format_number(found.planned)),
         (_("Visits made"), format_number(found.made)),
-        (_("Changes foretold"), f"{format_number(found.foretold)} ± {format_number(found.error)}"),
-        (_("Changes found"), format_number(found.found)),
+        (_("Changes predicted"), f"{format_number(found.foretold)} ± {format_number(found.error)}"),
+        (_("Changes observed"), format_number(found.found)),
     ]
     if found.brier is not None and found.brier_of_mean is not None:
         figures.append((_("Brier score"), format_number(found.brier)))
-        figures.append((_("Brier score of one chance for all"), format_number(found.brier_of_mean)))
+        figures.append((_("Brier score of a constant forecast"), format_number(found.brier_of_mean)))
     return figures
 
 
@@ -151,8 +151,8 @@ def _classes(found: Calibration) -> None:
     columns = [
         TableColumn("chance", _("Chance of a change")),
         TableColumn("visits", _("Visits"), number=True),
-        TableColumn("foretold", _("Foretold"), number=True),
-        TableColumn("found", _("Found"), number=True),
+        TableColumn("foretold", _("Predicted"), number=True),
+        TableColumn("found", _("Observed"), number=True),
         TableColumn("error", _("Error"), number=True),
     ]
     rows = [
@@ -184,7 +184,7 @@ def reports_page(desk: ServiceContext) -> None:
         if row.last_urn
     ]
     columns = [
-        TableColumn("name", _("All items in time")),
+        TableColumn("name", _("All items over time")),
         TableColumn("last", _("The last item")),
         TableColumn("items", _("Items"), number=True),
     ]
@@ -202,7 +202,7 @@ def item_report_page(desk: ServiceContext, urn: str) -> None:
 @page("/publications/{name}/reports", mark("Reports"))
 def publication_reports_page(desk: ServiceContext, name: str) -> None:
     """Show the figures of every item of a publication, side by side."""
-    heading(_("{name} in time", name=name))
+    heading(_("{name} over time", name=name))
     show_when_loaded(lambda: reports.publication_reports(desk, name), lambda found: _in_time(name, found))
 
 
@@ -246,7 +246,7 @@ def _totals(report: ItemReport) -> None:
             with ui.element("div").classes("border border-slate-300 rounded p-2"):
                 text_element("dt", label, "text-sm text-slate-600")
                 text_element("dd", value, "text-xl font-bold m-0")
-    ui.link(_("All items in time"), f"/publications/{quote(report.publication)}/reports").classes("mt-2")
+    ui.link(_("All items over time"), f"/publications/{quote(report.publication)}/reports").classes("mt-2")
 
 
 def _decided(found: list[ItemReport]) -> None:
@@ -266,7 +266,7 @@ def _decided(found: list[ItemReport]) -> None:
     ]
     columns = [
         TableColumn("urn", _("Item")),
-        TableColumn("begun", _("Begun")),
+        TableColumn("begun", _("Started")),
         TableColumn("state", _("State")),
         TableColumn("validation", _("Validation")),
         TableColumn("collected", _("Collected"), number=True),
@@ -289,7 +289,7 @@ def _in_time(name: str, found: list[ItemReport]) -> None:
         ]  # fmt: skip
         columns = [
             TableColumn("urn", _("Item")),
-            TableColumn("when", _("Begun")),
+            TableColumn("when", _("Started")),
             TableColumn("what", _(TABLE_HEADINGS[table][0][1])),
             TableColumn("documents", _("Documents"), number=True),
         ]

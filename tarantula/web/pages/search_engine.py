@@ -21,7 +21,7 @@ from tarantula.web.layout import heading, page
 
 POLL_SECONDS = 1.0
 """Seconds between two looks, while somebody has the page open."""
-BARREL_STATE_LABELS = {"ready": mark("ready"), "behind": mark("catching up"), "gone": mark("gone")}
+BARREL_STATE_LABELS = {"ready": mark("ready"), "behind": mark("catching up"), "gone": mark("unavailable")}
 
 
 @page("/searches", mark("Search engine"), Role.ADMINISTRATOR)
@@ -49,23 +49,27 @@ class _View:
     def __init__(self) -> None:
         self._trouble = text_element("p", "", "text-red-900").props('role="status"')
         with ui.row().classes("gap-4 w-full"):
-            self._backlog = _figure(_("Entries of the journal that wait to be indexed"))
-            self._journal = _figure(_("Entries of the journal"))
-        subheading(_("Searched for most in {days} days", days=COUNTED_DAYS))
-        columns = [TableColumn("query", _("Query")), _counted("number", _("Times"))]
+            self._backlog = _figure(_("Journal entries waiting to be indexed"))
+            self._journal = _figure(_("Journal entries"))
+        subheading(_("Most frequent queries of the last {days} days", days=COUNTED_DAYS))
+        columns = [TableColumn("query", _("Query")), _counted("number", _("Count"))]
         self._searches = data_table(
-            columns, [], _("Searched for most in {days} days", days=COUNTED_DAYS), key="query", search=False
+            columns,
+            [],
+            _("Most frequent queries of the last {days} days", days=COUNTED_DAYS),
+            key="query",
+            search=False,
         )
-        subheading(_("Who answers"))
+        subheading(_("Barrels"))
         columns = [
             TableColumn("address", _("Barrel")),
             TableColumn("state", _("State")),
             _counted("documents", _("Documents")),
-            _counted("backlog", _("Behind")),
-            _counted("answered", _("Answers")),
+            _counted("backlog", _("Backlog")),
+            _counted("answered", _("Queries answered")),
             _counted("mean", _("Mean time")),
         ]
-        self._barrels = data_table(columns, [], _("Who answers"), key="id", search=False)
+        self._barrels = data_table(columns, [], _("Barrels"), key="id", search=False)
 
     def show(self, found: SearchPanel) -> None:
         """Show how it is now."""
@@ -107,7 +111,7 @@ def _barrel(place: int, row: BarrelRow) -> dict[str, Any]:
     mean = row.mean_milliseconds
     return {
         "id": place,
-        "address": _("The index in the home") if row.address == HOME_INDEX else row.address,
+        "address": _("Local index") if row.address == HOME_INDEX else row.address,
         "state": _(BARREL_STATE_LABELS[row.state]),
         **_count("documents", row.documents),
         **_count("backlog", row.backlog),

@@ -24,9 +24,9 @@ MAX_SERVERS = 2000
 """Servers that are shown; more are found by their names."""
 
 SETTING_LABELS = {
-    "depth": (mark("Depth"), mark("Links from the base document to its farthest one.")),
-    "documents": (mark("Documents"), mark("How many documents of it are asked for in one item.")),
-    "delay": (mark("Pause"), mark("Seconds between two visits to it.")),
+    "depth": (mark("Depth"), mark("Maximum number of links from the base document.")),
+    "documents": (mark("Documents"), mark("Maximum number of documents requested from it in one item.")),
+    "delay": (mark("Pause"), mark("Seconds between two requests.")),
 }
 """What can be decided in numbers, with a sentence on each."""
 
@@ -51,17 +51,17 @@ def _show(desk: ServiceContext, urn: str, publication: str, state: str, rows: li
     may_change = desk.person.role.allows(Role.CURATOR)
     columns = [
         TableColumn("server", _("Server")),
-        TableColumn("verdict", _("Verdict")),
+        TableColumn("verdict", _("Decision")),
         TableColumn("documents", _("Documents"), number=True),
         TableColumn("collected", _("Collected"), number=True),
         TableColumn("waiting", _("Waiting"), number=True),
         TableColumn("refused", _("Refused"), number=True),
-        TableColumn("settings", _("Settings of its own")),
+        TableColumn("settings", _("Own settings")),
     ]
     if may_change:
-        columns.append(TableColumn("do", _("Decide")))
+        columns.append(TableColumn("do", _("Actions")))
     if len(rows) > MAX_SERVERS:
-        ui.label(_("{number} servers; those with most documents are shown.", number=format_number(len(rows))))
+        ui.label(_("{number} servers; only those with the most documents are shown.", number=format_number(len(rows))))
     can_accept = may_change and state != ItemState.ARCHIVED
     shown = [_row(urn, row, may_change, can_accept) for row in rows[:MAX_SERVERS]]
     table = data_table(columns, shown, _("Servers"), key="server")
@@ -82,7 +82,7 @@ def _row(urn: str, row: ItemServerRow, may_change: bool, can_accept: bool) -> di
     return {
         "server": row.server,
         "server_to": f"{item_path(urn, '/documents')}?server={quote(row.server, safe='')}",
-        "verdict": _("refused") if row.refused == row.documents else _("in part") if row.refused else _("accepted"),
+        "verdict": _decision(row),
         "documents": row.documents,
         "collected": row.collected,
         "waiting": row.waiting,
@@ -91,6 +91,12 @@ def _row(urn: str, row: ItemServerRow, may_change: bool, can_accept: bool) -> di
         "do": "",
         "do_buttons": buttons,
     }
+
+
+def _decision(row: ItemServerRow) -> str:
+    if not row.refused:
+        return _("accepted")
+    return _("refused") if row.refused == row.documents else _("partly accepted")
 
 
 def _button(icon: str, label: str, says: str, event: str) -> dict[str, str]:
@@ -105,16 +111,14 @@ def settings_text(settings: ServerSettings) -> str:
         if (value := getattr(settings, name)) is not None
     ]
     if settings.excluded is not None:
-        said.append(_("left out") if settings.excluded else _("not left out"))
+        said.append(_("excluded") if settings.excluded else _("not excluded"))
     return ", ".join(said)
 
 
 async def _accept(desk: ServiceContext, urn: str, server: str) -> None:
     with notify_errors():
-        waiting = await run_in_thread(servers.accept_server, desk, urn, server)
-        notify_done(
-            _("{name} is accepted; {number} of its documents wait now.", name=server, number=format_number(waiting))
-        )
+        waiting = format_number(await run_in_thread(servers.accept_server, desk, urn, server))
+        notify_done(_("{name} is accepted; {number} of its documents are now waiting.", name=server, number=waiting))
 
 
 class _Decision:
@@ -128,11 +132,11 @@ class _Decision:
                 name: ui.number(_(label), value=getattr(settings, name)).classes("w-full").props(f'hint="{_(help)}"')
                 for name, (label, help) in SETTING_LABELS.items()
             }
-            self._excluded = ui.checkbox(_("Left out"), value=bool(settings.excluded))
+            self._excluded = ui.checkbox(_("Excluded"), value=bool(settings.excluded))
             self._within = ui.checkbox(_("Only in {name}", name=publication), value=True)
             with ui.row():
-                ui.button(_("Decide"), on_click=self._decide)
-                ui.button(_("Leave it"), on_click=self._dialog.close).props("outline")
+                ui.button(_("Save"), on_click=self._decide)
+                ui.button(_("Cancel"), on_click=self._dialog.close).props("outline")
 
     def open(self) -> None:
         """Ask."""

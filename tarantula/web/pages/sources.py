@@ -39,7 +39,7 @@ STATUS_LABELS = {
     SourceStatus.READ: mark("read"),
     SourceStatus.MISSING: mark("not found"),
     SourceStatus.DOUBTFUL: mark("put aside"),
-    SourceStatus.UNREACHED: mark("not reached"),
+    SourceStatus.UNREACHED: mark("unreachable"),
     SourceStatus.REFUSED: mark("refused"),
 }
 
@@ -53,7 +53,7 @@ def sources_page(desk: ServiceContext, below: str = "", words: str = "") -> None
         following = ui.button(_("Follow a value"), icon="ads_click", on_click=lambda: ui.navigate.to("/streams/new"))
         following.classes("mb-2")
     _path(below)
-    line = ui.input(_("Words: of names, titles, descriptions and tags"), value=words).classes("w-full mb-2")
+    line = ui.input(_("Search names, titles, descriptions and tags"), value=words).classes("w-full mb-2")
     line.props('type=search outlined dense clearable debounce="200" maxlength=200')
     place = ui.element("div").classes("w-full")
 
@@ -78,7 +78,7 @@ def sources_page(desk: ServiceContext, below: str = "", words: str = "") -> None
 
 def _path(below: str) -> None:
     parts = below.split(".") if below else []
-    with ui.element("nav").classes("mb-2").props(f'aria-label="{_("Where in the hierarchy")}"'):
+    with ui.element("nav").classes("mb-2").props(f'aria-label="{_("Position in the hierarchy")}"'):
         ui.link(_("All"), "/sources")
         for number, part in enumerate(parts, 1):
             ui.label("›").classes("inline px-1")
@@ -142,8 +142,8 @@ class HeldReadings:
         )
         if self._row.may_change:
             with ui.row():
-                self._button(row, _("It is the value"), AsideDecision.ACCEPTED, "check")
-                self._button(row, _("It is not"), AsideDecision.DISMISSED, "close")
+                self._button(row, _("Accept this value"), AsideDecision.ACCEPTED, "check")
+                self._button(row, _("Reject this value"), AsideDecision.DISMISSED, "close")
 
     def _button(self, row: AsideRow, words: str, decision: AsideDecision, icon: str) -> None:
         async def decide() -> None:
@@ -180,10 +180,10 @@ def _actions(desk: ServiceContext, row: SourceRow) -> None:
     async def follow() -> None:
         with notify_errors():
             await run_in_thread(views.add_source_view, desk, row.name)
-            notify_done(_("It is on your dashboard."))
+            notify_done(_("Added to your dashboard."))
 
     def watch() -> None:
-        AlertForm(desk, None, lambda: notify_done(_("It is watched from now on.")), row.name).open()
+        AlertForm(desk, None, lambda: notify_done(_("The alert is active.")), row.name).open()
 
     async def pause() -> None:
         with notify_errors():
@@ -191,10 +191,10 @@ def _actions(desk: ServiceContext, row: SourceRow) -> None:
             ui.navigate.reload()
 
     with ui.row().classes("my-2"):
-        ui.button(_("Put on the dashboard"), icon="dashboard", on_click=follow)
+        ui.button(_("Add to dashboard"), icon="dashboard", on_click=follow)
         ui.button(_("New alert"), icon="add_alert", on_click=watch).props("outline")
         if row.may_change:
-            words, icon = (_("Go on reading"), "play_arrow") if row.paused else (_("Pause"), "pause")
+            words, icon = (_("Resume reading"), "play_arrow") if row.paused else (_("Pause"), "pause")
             ui.button(words, icon=icon, on_click=pause).props("outline")
             removal = ui.button(_("Remove"), icon="delete", on_click=lambda: _removal(desk, row.name).open())
             removal.props("outline color=red-10")
@@ -208,7 +208,7 @@ def _removal(desk: ServiceContext, name: str) -> ui.dialog:
             ui.navigate.to("/sources")
 
     with dialog(_("Remove")) as asked:
-        text_element("p", _("Forget the source {name} for good, with all that was read of it?", name=name))
+        text_element("p", _("Remove the source {name} and its history permanently?", name=name))
         dialog_buttons(asked, _("Remove"), remove, icon="delete")
     return asked
 
@@ -226,7 +226,7 @@ class _Live:
         self._asides = HeldReadings(desk, row, self._look)
         self._panes: list[ViewPane] = []
         if row.fields:
-            with section(_("Values now")):
+            with section(_("Current values")):
                 self._panes.append(ViewPane(desk, _now(row), self._seen))
         if any(field.kind and ValueKind(field.kind).is_number for field in row.fields):
             with section(_("History")):
@@ -262,8 +262,8 @@ def _state(row: SourceRow) -> None:
     state = _("paused") if row.paused else _(STATUS_LABELS[SourceStatus(row.status)])
     rows = [
         (_("State"), state),
-        (_("Read last"), format_timestamp(row.read_at)),
-        (_("Changed last"), format_timestamp(row.event_at)),
+        (_("Last reading"), format_timestamp(row.read_at)),
+        (_("Last change"), format_timestamp(row.event_at)),
         (_("Every"), format_duration(round(row.interval)) or f"{row.interval:g}s"),
         (_("Tags"), ", ".join(row.tags) or "–"),
         (_("Owner"), _("{owner}, private", owner=row.owner) if row.private else row.owner or "–"),

@@ -64,7 +64,7 @@ def _types(desk: ServiceContext, may_change: bool) -> None:
 
 
 def _with_edit(columns: list[TableColumn], may_change: bool) -> list[TableColumn]:
-    return [*columns, TableColumn("do", _("Change"))] if may_change else columns
+    return [*columns, TableColumn("do", _("Actions"))] if may_change else columns
 
 
 def _edit(name: str, may_change: bool) -> dict[str, Any]:
@@ -107,8 +107,8 @@ def _type_dialog(desk: ServiceContext, row: dict[str, Any] | None) -> ui.dialog:
 
     with _dialog(_("Document type")) as dialog, ui.card().classes("w-full"):
         text_element("h2", _("Document type"), "text-lg font-bold m-0")
-        mime = _line(_("Type, as application/pdf"), row["mime"] if row else "", fixed=row is not None)
-        extensions = _line(_("Extensions, as ps; eps"), row["extensions"] if row else "")
+        mime = _line(_("Type, such as application/pdf"), row["mime"] if row else "", fixed=row is not None)
+        extensions = _line(_("Extensions, such as ps; eps"), row["extensions"] if row else "")
         description = _line(_("Description"), row["description"] if row else "")
         _buttons(dialog, store)
     return dialog
@@ -133,5 +133,5 @@ def _buttons(dialog: ui.dialog, store: Callable[[], Any]) -> None:
 
 def _done(dialog: ui.dialog, name: str) -> None:
     dialog.close()
-    notify_done(_("{name} is stored.", name=name))
+    notify_done(_("{name} is saved.", name=name))
     ui.navigate.to("/types")

@@ -23,21 +23,23 @@ from tarantula.web.i18n import _, language, mark, set_language, translate_senten
 from tarantula.web.layout import heading, page, show_error
 
 VALIDATION_LABELS = {
-    Validation.PENDING: mark("Nobody has decided yet."),
-    Validation.VALID: mark("It was accepted."),
-    Validation.REJECTED: mark("It was rejected."),
+    Validation.PENDING: mark("No decision yet."),
+    Validation.VALID: mark("Accepted."),
+    Validation.REJECTED: mark("Rejected."),
 }
 
 
 def decision_form(desk: ServiceContext, urn: str, complete: bool, on_decided: Callable[[], Awaitable[None]]) -> None:
     """Ask whoever may decide for a decision."""
     if not desk.person.role.allows(Role.CURATOR):
-        ui.label(_("A curator decides about items."))
+        ui.label(_("Only curators can accept or reject items."))
         return
     spoken = language()
     why = ui.textarea(_("Reason")).props("outlined autogrow").classes("w-full max-w-xl")
-    ui.label(_("A rejection needs a reason; accepting what was rejected before needs one too.")).classes("text-sm")
-    anyway = ui.checkbox(_("Accept it though it is not complete")) if not complete else None
+    ui.label(_("A reason is required to reject an item, and to accept an item that was rejected before.")).classes(
+        "text-sm"
+    )
+    anyway = ui.checkbox(_("Accept it although it is not complete")) if not complete else None
     sentence = ui.label().classes("text-red-800").props('role="alert"')
 
     async def decide(decision: Validation) -> None:
@@ -47,7 +49,7 @@ def decision_form(desk: ServiceContext, urn: str, complete: bool, on_decided: Ca
             sentence.text = _("A rejection needs a reason.")
             return
         if decision == Validation.VALID and anyway is not None and not anyway.value:
-            sentence.text = _("It is not complete. Reject it, or say that it is accepted all the same.")
+            sentence.text = _("The item is not complete. Reject it, or tick the box to accept it anyway.")
             return
         try:
             if decision == Validation.VALID:
@@ -73,7 +75,7 @@ def validation_page(desk: ServiceContext) -> None:
     heading(_("Validation"))
     waiting = decisions.list_undecided(desk)
     if not waiting:
-        ui.label(_("Every item that has ended is decided about."))
+        ui.label(_("No item is waiting for a decision."))
     for item in waiting:
         with ui.card().classes("w-full mb-2"):
             ui.link(item.urn, item_path(item.urn, "/validate")).classes("text-lg")
@@ -109,11 +111,11 @@ def validate_page(desk: ServiceContext, urn: str) -> None:
                 if found.ended:
                     decision_form(desk, urn, found.complete, fill)
                 else:
-                    ui.label(_("There is nothing to decide before it has ended."))
-            with section(_("To look at first")):
+                    ui.label(_("An item can be accepted or rejected only after it has ended."))
+            with section(_("Review first")):
                 review_list(found.looks)
                 if not found.looks:
-                    ui.label(_("Nothing stands out."))
+                    ui.label(_("Nothing needs review."))
             with section(_("Indicators")):
                 fact_list(_figures(found.indicators))
             with section(_("Decisions")):
@@ -131,10 +133,10 @@ def validate_page(desk: ServiceContext, urn: str) -> None:
 
 def _state(found: ItemAttention) -> None:
     ui.label(_(VALIDATION_LABELS[Validation(found.validation)])).classes("text-lg").props('role="status"')
-    ui.label(_("It is complete.") if found.complete else _("It is not complete."))
+    ui.label(_("The item is complete.") if found.complete else _("The item is not complete."))
     for rule in found.rules:
         _warning(rule.reason)
-    ui.link(_("Walk through its pages"), item_path(found.urn, "/browse"))
+    ui.link(_("Browse its pages"), item_path(found.urn, "/browse"))
 
 
 def _warning(sentence: str) -> None:
@@ -149,7 +151,7 @@ def _figures(indicators: Indicators) -> list[tuple[str, str]]:
         (_("Documents"), format_number(indicators.documents)),
         (_("Collected"), format_number(indicators.collected)),
         (_("Bytes"), format_size(indicators.bytes)),
-        (_("Errors"), _("{errors} of {asked} that were asked for", errors=indicators.errors, asked=indicators.asked)),
+        (_("Errors"), _("{errors} of {asked} requested", errors=indicators.errors, asked=indicators.asked)),
         (_("Base document"), f"{indicators.base.url} ({indicators.base.state})"),
         (
             _("Requisites"),
@@ -169,8 +171,8 @@ def _figures(indicators: Indicators) -> list[tuple[str, str]]:
         (_("Compared with"), ", ".join(before.items)),
         (_("Usual documents"), f"{format_number(round(before.documents))}{_change(before.documents_change)}"),
         (_("Usual bytes"), f"{format_size(before.bytes)}{_change(before.bytes_change)}"),
-        (_("Vanished servers"), _vanished(before.servers)),
-        (_("Vanished types"), _vanished(before.types)),
+        (_("Missing servers"), _vanished(before.servers)),
+        (_("Missing types"), _vanished(before.types)),
     ]
 
 

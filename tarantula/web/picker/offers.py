@@ -54,7 +54,7 @@ class CategoryForm:
                         self._controls[question.key] = _control(question)
                         text_element("p", _(question.help) if question.help else "", "help m-0")
             complaints = FormErrors(lambda: self._controls)
-            ui.button(_("Read it"), icon="bolt", on_click=lambda: self._make(category, complaints)).classes("mt-2")
+            ui.button(_("Preview"), icon="bolt", on_click=lambda: self._make(category, complaints)).classes("mt-2")
 
     async def _make(self, category: Category, complaints: FormErrors) -> None:
         set_language(self._language)
@@ -78,9 +78,9 @@ ROW_LABELS = {
     RowChoice.ONE: mark("Single values"),
     RowChoice.LAST: mark("The last row"),
     RowChoice.FIRST: mark("The first row"),
-    RowChoice.NAMED: mark("Every row of {where}, by its name"),
+    RowChoice.NAMED: mark("Every row of {where}, by name"),
     RowChoice.NEWS: mark("Every new row, as news"),
-    RowChoice.NEXT: mark("What comes next in the calendar"),
+    RowChoice.NEXT: mark("Next calendar event"),
 }
 
 
@@ -110,7 +110,7 @@ class OfferList:
         with self._place:
             if len(offers) > 1:
                 self._ways(answer, offers, chosen)
-            text_element("p", _("Which values?"), "m-0 mt-2 font-bold")
+            text_element("p", _("Values to follow"), "m-0 mt-2 font-bold")
             for value in offer.values:
                 self._value(draft, value, fixed=value is naming)
         await self._begin(draft)
@@ -119,7 +119,7 @@ class OfferList:
         async def change() -> None:
             await self.show(answer, offers, int(radio.value))
 
-        text_element("p", _("What is followed?"), "m-0 font-bold").props('id="offer-following"')
+        text_element("p", _("What to follow"), "m-0 font-bold").props('id="offer-following"')
         words = {number: _way(offer) for number, offer in enumerate(offers)}
         radio = ui.radio(words, value=chosen).props('aria-labelledby="offer-following"')
         radio.on_value_change(change)

@@ -22,13 +22,13 @@ from tarantula.web.i18n import _, language, mark, set_language, translate_senten
 
 WHOLE, PART, ATTRIBUTE = "whole", "part ", "attribute "
 FOLLOWING_LABELS = {
-    FollowMode.PLACE: mark("These places on the page"),
-    FollowMode.ROW_PLACE: mark("Row {detail} of the table, whoever is there"),
-    FollowMode.ROW_NAME: mark("The row of {detail}, wherever it is"),
-    FollowMode.TITLES: mark("Each by the titles of its row and its column"),
-    FollowMode.ALL_ROWS: mark("Every row of the table, {detail} now"),
-    FollowMode.BLOCKS: mark("Every block like this one by its name, {detail} now"),
-    FollowMode.NEWS: mark("Every block like this one, as news when it is new, {detail} now"),
+    FollowMode.PLACE: mark("These positions on the page"),
+    FollowMode.ROW_PLACE: mark("Row {detail} of the table, whatever it contains"),
+    FollowMode.ROW_NAME: mark("The row of {detail}, in any position"),
+    FollowMode.TITLES: mark("Each value by the headings of its row and column"),
+    FollowMode.ALL_ROWS: mark("Every row of the table ({detail} now)"),
+    FollowMode.BLOCKS: mark("Every block of this kind, by name ({detail} now)"),
+    FollowMode.NEWS: mark("Every new block of this kind, as news ({detail} now)"),
 }
 UNIT_KINDS = (ValueKind.MONEY, ValueKind.QUANTITY)
 
@@ -73,7 +73,7 @@ class SelectionList:
 
     def _draw(self, draft: SourceDraft | None, fields: list[tuple[DraftField, UnitChoices]]) -> None:
         if draft is None or not fields:
-            ui.label(_("Nothing was chosen yet."))
+            ui.label(_("No value is selected."))
             return
         with ui.element("ol").classes("w-full m-0 p-0 list-none"):
             for number, (one, units) in enumerate(fields):
@@ -88,8 +88,8 @@ class SelectionList:
                 text = text_element("p", one.text, "m-0 grow font-bold break-words min-w-0 max-h-24 overflow-y-auto")
                 text.props('tabindex="0"')
                 leave = ui.button(icon="delete", on_click=lambda: self._remove(one)).props("flat dense color=red-10")
-                leave.props["aria-label"] = f"{_('Leave out')} {number + 1}"
-                leave.tooltip(_("Leave out"))
+                leave.props["aria-label"] = f"{_('Remove')} {number + 1}"
+                leave.tooltip(_("Remove"))
             with ui.element("div").classes("grid grid-cols-1 sm:grid-cols-2 gap-2 w-full items-start"):
                 title = ui.input(_("Name"), value=one.title).props("outlined dense maxlength=100 debounce=400")
                 title.on_value_change(lambda event: self._renamed(one, str(event.value or "")))
@@ -106,7 +106,7 @@ class SelectionList:
             one.kind, one.unit = ValueKind(chosen.value), None
             await self._refresh()
 
-        chosen = select_field(_("What it is"), kinds, str(one.what))
+        chosen = select_field(_("Value type"), kinds, str(one.what))
         chosen.on_value_change(change)
 
     def _unit(self, number: int, one: DraftField, units: UnitChoices) -> None:
@@ -141,13 +141,13 @@ class SelectionList:
                 await run_in_thread(self._draft.narrow, one, part, attribute)
             await self._refresh()
 
-        chosen = select_field(_("What of it"), options, now)
+        chosen = select_field(_("Part of the text"), options, now)
         chosen.on_value_change(change)
 
     def _ways(self, draft: SourceDraft) -> None:
         if len(draft.ways) < 2 or draft.way is None:
             return
-        text_element("p", _("What is followed?"), "m-0 mt-2 font-bold").props('id="picker-following"')
+        text_element("p", _("What to follow"), "m-0 mt-2 font-bold").props('id="picker-following"')
         options = {str(way.following): _way(way) for way in draft.ways}
         chosen = ui.radio(options, value=str(draft.way.following)).props('aria-labelledby="picker-following"')
 
@@ -224,7 +224,7 @@ class ReadingPreview:
                     self._draw(draft, found)
 
     def _draw(self, draft: SourceDraft, found: SourceReading | str) -> None:
-        subheading(_("What is read now"))
+        subheading(_("Current reading"))
         if isinstance(found, str):
             text_element("p", translate_sentence(found), "text-red-900 m-0 whitespace-pre-line")
             return
@@ -244,7 +244,7 @@ def _table(found: SourceReading, keys: list[str], titles: list[str]) -> None:
     named = any(row.name for row in rows) and all(row.name not in row.texts.values() for row in rows)
     cells = [[*([row.name] if named else []), *(row.texts.get(key, "") for key in keys)] for row in rows]
     headings = [*([_("Row")] if named else []), *titles]
-    small_table(_("What is read now"), headings, [[_short(text) for text in row] for row in cells])
+    small_table(_("Current reading"), headings, [[_short(text) for text in row] for row in cells])
     if len(found.rows) > MAX_PREVIEW_ROWS:
         text_element("p", _("… and {number} more", number=len(found.rows) - MAX_PREVIEW_ROWS), "help")
 

@@ -99,16 +99,16 @@ def parse_document_number(text: str) -> int:
 
 def _query(text: str, notes: list[str]) -> str:
     if len(text) > MAX_QUERY_LENGTH:
-        notes.append(_("Only the first {letters} letters are looked at.", letters=MAX_QUERY_LENGTH))
+        notes.append(_("Only the first {letters} characters are used.", letters=MAX_QUERY_LENGTH))
     return _SPACE.sub(" ", text[:MAX_QUERY_LENGTH]).strip()
 
 
 def _page(text: str, notes: list[str]) -> int:
     if not (text.isascii() and text.isdigit()) or not text.strip("0"):
-        notes.append(_("{page} is no number of a page: this is the first one.", page=repr(text[:20])))
+        notes.append(_("{page} is not a page number: this is the first page.", page=repr(text[:20])))
         return 1
     if len(text) > 9 or int(text) > MOST_PAGES:
-        notes.append(_("Only the first {pages} pages are shown: this is the last one of them.", pages=MOST_PAGES))
+        notes.append(_("Only the first {pages} pages are available: this is the last one.", pages=MOST_PAGES))
         return MOST_PAGES
     return int(text)
 
@@ -117,7 +117,7 @@ def _order(text: str, notes: list[str]) -> SearchOrder:
     try:
         return SearchOrder(text)
     except ValueError:
-        notes.append(_("There is no order {order}: the best come first.", order=repr(text[:20])))
+        notes.append(_("Unknown order {order}: the best results come first.", order=repr(text[:20])))
         return SearchOrder.BEST
 
 

@@ -53,7 +53,7 @@ def render(request: Request, template: str, context: dict[str, Any], status: int
 
 ORDER_LABELS = {
     SearchOrder.BEST: mark("Best first"),
-    SearchOrder.WORDS: mark("By the words alone"),
+    SearchOrder.WORDS: mark("By text only"),
     SearchOrder.TF_IDF: mark("By TF-IDF"),
     SearchOrder.LINKS: mark("Most linked first"),
     SearchOrder.NEWEST: mark("Newest first"),
