@@ -1,4 +1,4 @@
-"""When to visit again: how often pages change, how often each is worth a visit, when, and how fresh that keeps them."""
+"""When to visit pages again: change rates, revisit policies, bounds on their staleness, a simulator and experiments."""
 
 import os
 import sys
@@ -7,9 +7,10 @@ from pathlib import Path
 
 
 def _keep_compiled_code() -> None:
-    """Keep what Numba compiles by all files that it compiles.
+    """Key Numba's cache by the contents of all compiled files of this package.
 
-    By itself it looks at the file of a function alone, and would go on using what it calls as that was before.
+    Numba itself checks only the file of the compiled function, and would keep stale code of the functions that it
+    calls.
     """
     here = Path(__file__).parent
     files = sha256()

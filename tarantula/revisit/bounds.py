@@ -39,23 +39,24 @@ from tarantula.revisit.slot_market import (
 )
 
 GAP_TOLERANCE = 0.001
-"""What the steps between points of time may add to the worth of a gap, if points are not too many."""
+"""Most that the grid of time points may add to the worth of a gap, as a share, if the points are not too many."""
 MANY, TOO_MANY = 1 << 11, 1 << 16
 
 
 @njit(cache=True)
 def refine_prices(nodes, times):  # type: ignore[no-untyped-def]
-    """Return prices that are straight between nodes at so many times as many points."""
+    """Interpolate prices linearly to a grid *times* times as fine as the nodes."""
     points = times * (len(nodes) - 1) + 1
     return np.interp(np.arange(points) / times, np.arange(len(nodes)) * 1.0, nodes)
 
 
 @njit(cache=True)
 def most_paid(nodes, horizon, pause):  # type: ignore[no-untyped-def]
-    """Return more than visits that are a pause apart can pay at prices that are straight between the nodes.
+    """Return an upper bound on what visits that are a pause apart can pay, at prices linear between the nodes.
 
-    A visit pays the mean of the prices half a pause before and after it, but for bends within: where the slope falls
-    by d it may be dearer than that mean, by d/8 times the pause at most. What lies around visits does not overlap.
+    A visit pays the mean price from half a pause before to half a pause after it, except where prices bend within this
+    interval: where the slope falls by d, the price may exceed the mean by at most d/8 times the pause. The intervals of
+    different visits do not overlap.
     """
     step = horizon / (len(nodes) - 1)
     area = step * (nodes.sum() - (nodes[0] + nodes[-1]) / 2) + pause / 2 * (nodes[0] + nodes[-1])
@@ -69,7 +70,7 @@ def most_paid(nodes, horizon, pause):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def page_surplus(nodes, rates, weights, horizon):  # type: ignore[no-untyped-def]
-    """Return more than pages have left of their worth when they are visited as they like and pay for it."""
+    """Return an upper bound on the total surplus (worth less prices paid) of pages that choose their own visits."""
     total, cheapest = 0.0, nodes.min()
     fineness = np.empty(len(rates), np.int64)
     for page in range(len(rates)):
@@ -89,7 +90,7 @@ def page_surplus(nodes, rates, weights, horizon):  # type: ignore[no-untyped-def
 
 @njit(cache=True)
 def _fineness(rate, weight, horizon, steps, cheapest):  # type: ignore[no-untyped-def]
-    """Return how many times finer than the nodes a page's points are; none if no visit can be worth anything to it."""
+    """Return the grid refinement that a page needs; 0 if no visit can be worth its price to this page."""
     if not 0.0 < rate < np.inf or weight / (rate * horizon) <= cheapest:
         return 0
     times = 1
@@ -103,17 +104,17 @@ def _fineness(rate, weight, horizon, steps, cheapest):  # type: ignore[no-untype
 
 @njit(cache=True)
 def _slack(changes):  # type: ignore[no-untyped-def]
-    """Return what a gap may be worth more if its ends need not be on points that so many changes are between."""
+    """Return the largest relative gain of a gap if its ends may lie between grid points that are *changes* apart."""
     return changes**2 / 2 * exp(changes) if changes < 2.0 else np.inf
 
 
 @njit(cache=True)
 def _left_at(prices, rates, weights, horizon):  # type: ignore[no-untyped-def]
-    """Return more than these pages have left, if visits may be at any time, from what they have with visits on points.
+    """Return an upper bound on the surplus of pages with visits at any time, from their best visits on the grid.
 
-    Freshness is concave in the times of visits, prices are straight between points, and the best visits, if they are
-    not on a point, feel no slope. So moving each to the nearest point costs no more than half the bend of each gap.
-    Two that come to the same point are one: the price is above what the bend of no gap at all adds.
+    Freshness is concave in the times of visits, prices are linear between grid points, and at a best visit between two
+    points the slope is zero. Moving each visit to the nearest point therefore costs at most half the bend of each gap.
+    Two visits that move to the same point become one: the price exceeds what the bend of an empty gap adds.
     """
     left, step = 0.0, horizon / (len(prices) - 1)
     powers, worths, follows, hull = work_arrays(len(prices))
@@ -129,15 +130,15 @@ def _left_at(prices, rates, weights, horizon):  # type: ignore[no-untyped-def]
 
 
 PRICE_FIRMNESS = np.linspace(0.3, 0.02, 20)
-"""Crowds do not matter here, only prices: they are found gently."""
+"""Price steps per round; only the prices count here, not the crowding, so the steps are small."""
 A_LOT, A_LOT_OF_ALL = 16, 128
-"""Visits of the pages that the prices of one server are found with, and those of crawlers."""
+"""Visits per lot of the sampled pages, when prices of one server and of all crawlers are computed."""
 LEAST_PRICE_SHARE = 1 / 32
-"""Of the price without ends: no time is cheaper, for at no price pages would be visited without an end."""
+"""Least price of any time, as a share of the price in the middle; at price 0 a page would have unlimited visits."""
 
 
 def polite_bound(pages: Pages, limits: VisitLimits, reading: ModelReading) -> float:
-    """Return a staleness that no polite schedule is under; in the steady state, where all times are alike, it is WP."""
+    """Return a staleness that no polite schedule is below; in the steady state, where all times are equal, it is WP."""
     visits = allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading)
     fresh = pages.weights * even_freshness_of_pages(visits, pages.changes(limits.horizon), reading)
     most = float(fresh.sum())
@@ -147,12 +148,12 @@ def polite_bound(pages: Pages, limits: VisitLimits, reading: ModelReading) -> fl
 
 
 def _most(visits: Ints, fresh: Floats, pages: Pages, limits: VisitLimits) -> float:
-    """Return what any schedule is worth at most, by prices of time."""
+    """Return an upper bound on the worth of any schedule, from prices of time."""
     of_server = np.bincount(pages.servers, visits, len(pages.starts) - 1)
     is_full = (of_server >= limits.of_server) & (of_server > 1)
     crew = _crew(visits, is_full, pages, limits)
     if crew is None:
-        # One price for all visits. Servers that are not asked as often as they may be have even visits, and pay it.
+        # One price for all visits. Servers below their limit have even visits at this price.
         price = _price_of_any(visits, pages, limits)
         crew = _Crew(np.full(FEWEST + 1, price), price * int(visits.sum()))
         most = np.bincount(pages.servers, fresh - price * visits, len(of_server))
@@ -160,7 +161,7 @@ def _most(visits: Ints, fresh: Floats, pages: Pages, limits: VisitLimits) -> flo
     else:
         most = np.where(np.diff(pages.starts) > 0, np.inf, 0.0)
         chosen = np.flatnonzero(np.diff(pages.starts))
-    # Of the largest ones first, so that those who share the work have about as much each.
+    # Largest servers first, interleaved, so that parallel threads get about equal work.
     chosen = chosen[np.argsort(-np.diff(pages.starts)[chosen], kind="stable")]
     chosen = np.concatenate([chosen[::2], chosen[1::2]])
     _lower(
@@ -171,22 +172,22 @@ def _most(visits: Ints, fresh: Floats, pages: Pages, limits: VisitLimits) -> flo
 
 
 class _Crew(NamedTuple):
-    """What crawlers ask for."""
+    """Prices that crawlers charge."""
 
     prices: Floats
-    """At even times from the beginning to the end, and straight between them."""
+    """At even times over the horizon, linear between them."""
     paid: float
-    """By all visits together, at most."""
+    """Upper bound on the sum of prices that all visits pay."""
 
 
 def _crew(visits: Ints, is_full: NDArray[np.bool_], pages: Pages, limits: VisitLimits) -> _Crew | None:
-    """Return the prices of crawlers by time; none if they could make one visit more, or have no choice of servers."""
+    """Return the prices of crawlers by time; None if they could make one more visit, or cannot choose among servers."""
     if visits.sum() < limits.visits or not limits.crawlers or limits.could_be_made >= limits.visits + 1:
         return None
     free = np.flatnonzero(~is_full[pages.servers] & (visits > 0))
     if visits[free].sum() < 2:
         return None
-    # Full servers take the same share of all times: of what is left these pages may choose.
+    # Full servers take the same share of all times; these pages choose from the rest.
     nothing = np.zeros(FEWEST + 1)
     prices = _prices(visits[free], pages.rates[free], pages.weights[free], limits.horizon, nothing, A_LOT_OF_ALL)
     seconds, crawlers = np.unique(limits.crawlers, return_counts=True)
@@ -198,7 +199,7 @@ def _crew(visits: Ints, is_full: NDArray[np.bool_], pages: Pages, limits: VisitL
 
 
 def _price_of_any(visits: Ints, pages: Pages, limits: VisitLimits) -> float:
-    """Return what the last visit was worth if there could have been more but for the limit of all together."""
+    """Return the gain of the least valuable visit if only the total number of visits limits further ones, else 0."""
     if visits.sum() < limits.visits:
         return 0.0
     return float(least_visit_gain(pages.changes(limits.horizon), pages.weights, visits))
@@ -206,7 +207,7 @@ def _price_of_any(visits: Ints, pages: Pages, limits: VisitLimits) -> float:
 
 @njit(cache=True, parallel=True)
 def _lower(servers, is_full, visits, starts, rates, weights, horizon, pause, base, most):  # type: ignore[no-untyped-def]
-    """Write down what each server's schedule is worth at most, beyond what crawlers are paid, if prices tell."""
+    """Lower the bound of each given server to its surplus at prices plus what it is paid, where that is less."""
     for number in prange(len(servers)):
         server = servers[number]
         first, last = starts[server], starts[server + 1]
@@ -219,7 +220,7 @@ def _lower(servers, is_full, visits, starts, rates, weights, horizon, pause, bas
 
 @njit(cache=True)
 def _prices(visits, rates, weights, horizon, base, visits_a_lot):  # type: ignore[no-untyped-def]
-    """Return prices such as the market finds them, nowhere below others; at the times of these, or finer ones."""
+    """Return market prices that are nowhere below *base*, on the grid of *base* or a finer one."""
     count = visits.sum()
     times = (np.arange(count) + 0.5) * (horizon / count)
     points, room, others, _, _ = divide_into_lots(visits, times, rates, weights, horizon)
@@ -237,30 +238,30 @@ def _prices(visits, rates, weights, horizon, base, visits_a_lot):  # type: ignor
 
 
 class StalenessBound(Protocol):
-    """Says how stale pages are at least."""
+    """Lower bound on the staleness of pages."""
 
     def __call__(self, pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
-        """Return the staleness; Poisson's law holds unless told."""
+        """Return the staleness; by default for Poisson changes."""
         ...
 
 
 def non_polite(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
-    """Return the staleness if only the visits in all were limited."""
+    """Return the least staleness if only the total number of visits is limited."""
     return _evenly(allocate.allocate_impolitely, pages, limits, reading, laws)
 
 
 def weak_politeness(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
-    """Return the staleness if servers limited how often they are asked, but not when."""
+    """Return the least staleness if servers limit the number of their visits, but not the pause between them."""
     return _evenly(allocate.allocate_politely, pages, limits, reading, laws)
 
 
 def politeness(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
-    """Return the staleness that servers and crawlers leave at least; where other laws hold no more is known than WP."""
+    """Return the least staleness under the limits of servers and crawlers; for other laws than Poisson's it is WP."""
     return polite_bound(pages, limits, reading) if laws is None else weak_politeness(pages, limits, reading, laws)
 
 
 def infinite_crawlers(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
-    """Return the staleness if a crawler were free whenever PSP has a page due."""
+    """Return the staleness of PSP's schedule if a crawler is free whenever a visit is due."""
     return schedule_staleness(psp(pages, limits, reading), pages, limits, reading, laws)
 
 
@@ -273,7 +274,7 @@ BOUNDS: dict[str, StalenessBound] = {
 
 
 def all_bounds(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> dict[str, float]:
-    """Return all of them by their names."""
+    """Return all bounds by name."""
     others = laws if laws is not None and laws.any() else None
     return {name: bound(pages, limits, reading, others) for name, bound in BOUNDS.items()}
 
@@ -281,7 +282,7 @@ def all_bounds(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: L
 def _evenly(
     allocation: AllocationFunction, pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None
 ) -> float:
-    """Return the staleness of pages that are visited as often as is best, each at even intervals."""
+    """Return the staleness of pages with the optimal numbers of visits, each page at even intervals."""
     changes = pages.changes(limits.horizon)
     if laws is None:
         fresh = even_freshness_of_pages(

@@ -1,9 +1,9 @@
-"""When pages change: three laws with the same mean rate, each begun long ago.
+"""Laws of change of pages, with the same mean rate and in equilibrium: random change times and expected freshness.
 
-*Poisson*: whatever happened before, the next change is as near as ever. *Pareto*: changes come in bursts, with long
-rests between them. *Quasi-deterministic*: a page may change at even moments, and at each of them does or does not.
+*Poisson*: the next change does not depend on the past. *Pareto*: changes come in bursts, with long gaps between them.
+*Quasi-deterministic*: a page may change at even times, and does so with a fixed probability.
 
-Each page draws from a line of numbers of its own, so it changes at the same moments whatever policy is tried.
+Each page has its own random number generator, so it changes at the same times under every policy.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tarantula.core.errors import TarantulaError
 from tarantula.revisit.model import Floats, Ints, ModelReading, visit_gain
 
 PARETO_SHAPE = 1.5
-"""Of Pareto's law: the mean rest is finite, its variance is not."""
+"""Shape of Pareto's law: the mean gap is finite, its variance is not."""
 CHANGE_PROBABILITY = 0.8
-"""That a page of the quasi-deterministic kind changes when it may."""
+"""Probability that a quasi-deterministic page changes at one of its possible times."""
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -34,7 +34,7 @@ GeneratorStates = NDArray[np.uint64]
 
 
 class ChangeLaw(IntEnum):
-    """How the changes of a page are spread in time."""
+    """Law by which the changes of a page are distributed in time."""
 
     POISSON = 0
     PARETO = 1
@@ -42,7 +42,7 @@ class ChangeLaw(IntEnum):
 
     @property
     def word(self) -> str:
-        """Its name as it is typed."""
+        """Name on the command line."""
         return self.name.lower().replace("_", "-")
 
 
@@ -51,7 +51,7 @@ PARETO = int(ChangeLaw.PARETO)
 
 
 def draw_laws(count: int, shares: Mapping[ChangeLaw, float], seed: int = 0) -> Laws:
-    """Return a law for each of some pages, by shares; which page has which is drawn."""
+    """Draw a law for each of *count* pages, with the given shares."""
     whole = sum(shares.values())
     if not all(0 <= share < inf for share in shares.values()) or not 0 < whole < inf:
         raise TarantulaError("Shares of a mixture are numbers from zero on, and at least one is above it.")
@@ -62,14 +62,14 @@ def draw_laws(count: int, shares: Mapping[ChangeLaw, float], seed: int = 0) -> L
 
 
 def generator_states(count: int, seed: int) -> GeneratorStates:
-    """Return where the line of numbers of each page begins."""
+    """Return the initial generator state of each page."""
     states: GeneratorStates = np.random.default_rng([seed, 2]).integers(0, 2**64, count, dtype=np.uint64)
     return states
 
 
 @njit(cache=True)
 def next_random(states, page):  # type: ignore[no-untyped-def]
-    """Return the next number of a page, above 0 and up to 1: the generator SplitMix64."""
+    """Return the next random number of a page, in (0, 1], by SplitMix64."""
     states[page] += _STEP
     mixed = states[page]
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
@@ -80,20 +80,20 @@ def next_random(states, page):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def first_change(law, rate, states, page):  # type: ignore[no-untyped-def]
-    """Return how long after any moment the first change comes."""
+    """Return the seconds from any point of time to the first change of a page."""
     if rate <= 0.0:
         return inf
     if law == POISSON:
         return -log(next_random(states, page)) / rate
     if law == PARETO:
-        # What is left of a rest, at any moment, is again a Pareto, with a shape that is lower by one.
+        # The rest of a Pareto gap, from any time on, is again Pareto, with a shape lower by one.
         return (PARETO_SHAPE - 1.0) / rate * (next_random(states, page) ** (-1.0 / (PARETO_SHAPE - 1.0)) - 1.0)
     return CHANGE_PROBABILITY / rate * (next_random(states, page) + _refusals(states, page))
 
 
 @njit(cache=True)
 def next_change(law, rate, states, page):  # type: ignore[no-untyped-def]
-    """Return how long after a change the next comes."""
+    """Return the seconds from a change of a page to the next."""
     if law == POISSON:
         return -log(next_random(states, page)) / rate
     if law == PARETO:
@@ -103,13 +103,13 @@ def next_change(law, rate, states, page):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _refusals(states, page):  # type: ignore[no-untyped-def]
-    """Return how often a page does not change although it may, before it does."""
+    """Return how many possible changes a page skips before it changes."""
     return np.floor(log(next_random(states, page)) / log(1.0 - CHANGE_PROBABILITY))
 
 
 @njit(cache=True)
 def expected_fresh_seconds(law, rate, gap):  # type: ignore[no-untyped-def]
-    """Return for how long a page is expected to be as it was when it was visited, of a gap to the next visit."""
+    """Return the expected seconds that a page stays unchanged after a visit, within a gap of *gap* seconds."""
     if rate <= 0.0 or gap <= 0.0:
         return gap
     changes = rate * gap
@@ -130,14 +130,14 @@ def expected_fresh_seconds(law, rate, gap):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def even_freshness_by_law(law, visits, changes, steady):  # type: ignore[no-untyped-def]
-    """Return the freshness of a page that is visited at even intervals: for any law the best that so many can do."""
+    """Return the freshness of a page with even visits: the optimum for this number of visits, under any law."""
     gaps = visits if steady else visits + 1
     return gaps * expected_fresh_seconds(law, changes, 1.0 / gaps) if gaps else 0.0
 
 
 @njit(cache=True)
 def visit_gain_by_law(law, visits, changes, steady):  # type: ignore[no-untyped-def]
-    """Return what one visit more than *visits* adds."""
+    """Return the freshness gained by one more evenly spaced visit."""
     if law == POISSON:
         return visit_gain(visits, changes, steady)
     return even_freshness_by_law(law, visits + 1, changes, steady) - even_freshness_by_law(law, visits, changes, steady)
@@ -149,11 +149,11 @@ def _evenly_by(law, visits, changes, steady):  # type: ignore[no-untyped-def]
 
 
 def freshness_by_law(laws: Laws, visits: Ints, changes: Floats, reading: ModelReading) -> Floats:
-    """Return how fresh pages are that are visited at even intervals."""
+    """Return the freshness of pages with even visits."""
     fresh: Floats = _evenly_by(laws, visits, changes, reading is ModelReading.STEADY)
     return fresh
 
 
 def all_poisson(count: int) -> Laws:
-    """Return Poisson's law for each of some pages."""
+    """Return Poisson's law for each of *count* pages."""
     return np.full(count, POISSON, dtype=np.int8)

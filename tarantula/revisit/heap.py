@@ -1,4 +1,4 @@
-"""A heap that compiled code can use: numbers by a time, the earliest first, and of equal ones the lowest."""
+"""Binary heap of (time, number) pairs for compiled code: earliest time first, then lowest number."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from tarantula.revisit.model import Floats, Ints
 
 
 class TimeHeap(NamedTuple):
-    """Numbers and their times; the first is on top."""
+    """Heap arrays; the first element is the top."""
 
     times: Floats
     numbers: Ints
     size: Ints
-    """One number: how many there are."""
+    """Number of elements, as an array of one."""
 
 
 def empty_heap(room: int) -> TimeHeap:
-    """Return a heap that has room for so many."""
+    """Return an empty heap with a capacity of *room*."""
     return TimeHeap(np.empty(room), np.empty(room, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
 @njit(cache=True)
 def heap_push(heap, time, number):  # type: ignore[no-untyped-def]
-    """Put a number in."""
+    """Add a number with its time."""
     hole = heap.size[0]
     heap.size[0] += 1
     while hole > 0:
@@ -42,7 +42,7 @@ def heap_push(heap, time, number):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def heap_pop(heap):  # type: ignore[no-untyped-def]
-    """Take the top away."""
+    """Remove the top."""
     heap.size[0] -= 1
     last = heap.size[0]
     if last > 0:
@@ -51,7 +51,7 @@ def heap_pop(heap):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def heap_replace(heap, time, number):  # type: ignore[no-untyped-def]
-    """Take the top away and put another in, in one go."""
+    """Replace the top with another element, in one step."""
     size = heap.size[0]
     hole = 0
     while True:
@@ -71,5 +71,5 @@ def heap_replace(heap, time, number):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _is_before(time, number, other_time, other_number):  # type: ignore[no-untyped-def]
-    # Without a branch, which no processor could foretell.
+    # Without a branch, which the processor could not predict.
     return (time < other_time) | ((time == other_time) & (number < other_number))

@@ -20,17 +20,17 @@ Ints = NDArray[np.int64]
 
 
 class ModelReading(StrEnum):
-    """What is supposed of the time before the horizon; policies rank differently by it."""
+    """Assumption about the time before the horizon; it changes the ranking of policies."""
 
     FRESH = "fresh"
-    """Every page is fresh at the beginning: x visits leave x + 1 gaps."""
+    """All pages are fresh at the start: x visits leave x + 1 gaps."""
     STEADY = "steady"
-    """The horizon comes again and again: x visits leave x gaps, and a page that is never visited is never fresh."""
+    """The horizon repeats: x visits leave x gaps, and a page without visits is never fresh."""
 
 
 @njit(cache=True)
 def gap_freshness(changes: float) -> float:
-    """Return the mean freshness of a gap in which so many changes are expected."""
+    """Return the mean freshness over a gap with *changes* expected changes."""
     if changes <= 0.0:
         return 1.0
     return -expm1(-changes) / changes if changes != inf else 0.0
@@ -38,14 +38,14 @@ def gap_freshness(changes: float) -> float:
 
 @njit(cache=True)
 def even_freshness(visits: int, changes: float, steady: bool) -> float:
-    """Return the freshness of a page that is visited at even intervals: the best that so many visits can do."""
+    """Return the freshness of a page with even visits, the optimum for this number of visits."""
     gaps = visits if steady else visits + 1
     return gap_freshness(changes / gaps) if gaps else 0.0
 
 
 @njit(cache=True)
 def visit_gain(visits: int, changes: float, steady: bool) -> float:
-    """Return what one visit more than *visits* adds."""
+    """Return the freshness gained by one more evenly spaced visit."""
     return even_freshness(visits + 1, changes, steady) - even_freshness(visits, changes, steady)
 
 
@@ -55,39 +55,39 @@ def _evenly(visits, changes, steady):  # type: ignore[no-untyped-def]
 
 
 def even_freshness_of_pages(visits: Ints, changes: Floats, reading: ModelReading) -> Floats:
-    """Return how fresh pages are that are visited at even intervals."""
+    """Return the freshness of pages with even visits."""
     fresh: Floats = _evenly(visits, changes, reading is ModelReading.STEADY)
     return fresh
 
 
 def weighted_mean(fresh: Floats, weights: Floats) -> float:
-    """Return the mean freshness of pages, by their weights."""
+    """Return the mean freshness of pages by weight."""
     return float(fresh @ weights / weights.sum())
 
 
 MOST_CHANGES_IN_GAP = 60.0
-"""Changes in a gap; in longer ones there is nothing left to be worth more."""
+"""Largest gap of the table, in changes; longer gaps gain nothing more."""
 _GAPS = np.linspace(0.0, MOST_CHANGES_IN_GAP, 600_001)
-# Near nothing 1 − (1 + u)e^(−u) is u²/2: by its root the table is even.
+# Near 0, 1 − (1 + u)e^(−u) is u²/2: with its root the table is evenly spaced.
 _ROOTS = np.sqrt(np.maximum(1.0 - (1.0 + _GAPS) * np.exp(-_GAPS), 0.0))
 GAP_TABLE = np.interp(np.linspace(0.0, 1.0, 16_385), _ROOTS, _GAPS)
 GAP_TABLE[-1] = MOST_CHANGES_IN_GAP
 SERIES_BELOW_SHARE = 1e-4
-"""Below it the first terms of a series are nearer than the table."""
+"""Below this share the first terms of a series are more exact than the table."""
 NO_INTERPOLATION_ABOVE_SHARE = 0.96
-"""Above it the table bends too much to be read between its lines."""
+"""Above this share the table is too curved for interpolation."""
 
 
 @njit(cache=True)
 def bracketing_gaps(share):  # type: ignore[no-untyped-def]
-    """Return two gaps, close to each other, that the one which is worth *share* is between."""
+    """Return two adjacent table entries between which the gap worth *share* lies."""
     place = int(sqrt(share) * (len(GAP_TABLE) - 1))
     return GAP_TABLE[place], GAP_TABLE[min(place + 1, len(GAP_TABLE) - 1)]
 
 
 @njit(cache=True)
 def gap_worth(share):  # type: ignore[no-untyped-def]
-    """Return the gap, in changes, that is worth a share of what any can be; rather too short than too long."""
+    """Return the gap, in changes, whose visit is worth a share of the maximum; rounded down rather than up."""
     if share <= 0.0:
         return 0.0
     if share >= 1.0:

@@ -19,31 +19,31 @@ from tarantula.revisit.pages import Pages
 from tarantula.revisit.rates.estimators import RatePrior
 
 FEW, MANY = 12, 64
-"""Ripe pages after a price was chosen, and when it is chosen anew."""
+"""Number of ripe pages after a price was chosen, and number at which a new price is chosen."""
 
 
 class RipeningPages(NamedTuple):
-    """The pages of all servers."""
+    """Pages of all servers, split into waiting and ripe ones."""
 
     starts: Ints
-    """Where the stretch of each server begins."""
+    """Start of each server's slice of `places`."""
     places: Ints
-    """Pages: in each stretch those that wait, as a heap, and then the ripe ones."""
+    """Pages; each server's slice has the waiting pages as a heap, then the ripe ones."""
     waiting: Ints
-    """How many of each server."""
+    """Number of waiting pages of each server."""
     prices: Floats
-    """Of each server."""
+    """Price of each server."""
     moments: Floats
-    """At which each page is worth its server's price."""
+    """Time at which each page reaches its server's price."""
     last: Floats
-    """Visit to each page."""
+    """Time of the last visit to each page."""
     rates: Floats
-    """As they are believed."""
+    """Estimated rates."""
     weights: Floats
 
     @classmethod
     def of(cls, pages: Pages, rates: Floats, now: float) -> RipeningPages:
-        """Begin with nobody ripe."""
+        """Start with all pages waiting."""
         count, servers = len(pages), len(pages.starts) - 1
         moments, last = np.full(count, inf), np.full(count, now)
         return cls(
@@ -60,7 +60,7 @@ class RipeningPages(NamedTuple):
 
 @njit(cache=True)
 def visit_index(rate, weight, since):  # type: ignore[no-untyped-def]
-    """Return the index of a page that was last visited so many seconds ago."""
+    """Return the index of a page *since* seconds after its last visit."""
     if not 0.0 < rate < inf or since <= 0.0:
         return 0.0
     u = rate * since
@@ -71,7 +71,7 @@ def visit_index(rate, weight, since):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def best_page(server, now, line):  # type: ignore[no-untyped-def]
-    """Return the page of a server to which a visit is worth most now, and what; of equal ones the first."""
+    """Return the page of a server with the highest index now, and the index; the first of equal ones."""
     begin, end = line.starts[server], line.starts[server + 1]
     _ripen(server, now, line)
     ripe = end - begin - line.waiting[server]
@@ -88,7 +88,7 @@ def best_page(server, now, line):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def record_visit(page, server, now, line):  # type: ignore[no-untyped-def]
-    """Let a page wait again from now on; its rate may have become another."""
+    """Put a page back among the waiting ones after a visit; its rate may have changed."""
     heap = line.places[line.starts[server] : line.starts[server + 1]]
     size = line.waiting[server]
     line.last[page] = now
@@ -99,7 +99,7 @@ def record_visit(page, server, now, line):  # type: ignore[no-untyped-def]
             _rise(heap, size, page, line.moments)
             line.waiting[server] += 1
             return
-    # It was not ripe, and was visited all the same.
+    # The page was visited before it was ripe.
     for place in range(size):
         if heap[place] == page:
             _sink(heap, size, _rise(heap, place, page, line.moments), line.moments)
@@ -108,7 +108,7 @@ def record_visit(page, server, now, line):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _moment(page, price, line):  # type: ignore[no-untyped-def]
-    """Return when a page is worth a price."""
+    """Return the time at which a page reaches a price."""
     rate = line.rates[page]
     if not 0.0 < rate < inf or line.weights[page] <= 0.0:
         return inf
@@ -117,7 +117,7 @@ def _moment(page, price, line):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _ripen(server, now, line):  # type: ignore[no-untyped-def]
-    """Take the pages from the heap that have become worth the price."""
+    """Move pages that have reached the price from the heap to the ripe ones."""
     heap = line.places[line.starts[server] : line.starts[server + 1]]
     while line.waiting[server] > 0 and line.moments[heap[0]] <= now:
         line.waiting[server] -= 1
@@ -128,7 +128,7 @@ def _ripen(server, now, line):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _choose_price(server, now, line):  # type: ignore[no-untyped-def]
-    """Take a price that a few pages are worth now."""
+    """Choose a price that a few pages exceed now, and rebuild the heap."""
     heap = line.places[line.starts[server] : line.starts[server + 1]]
     pages, values = heap.copy(), np.empty(len(heap))
     for number in range(len(pages)):
@@ -153,7 +153,7 @@ def _choose_price(server, now, line):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _sink(heap, size, place, moments):  # type: ignore[no-untyped-def]
-    """Let a page find its place below those that are ripe before it."""
+    """Sift a page down the heap."""
     if place >= size:
         return
     page = heap[place]
@@ -170,7 +170,7 @@ def _sink(heap, size, place, moments):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _rise(heap, place, page, moments):  # type: ignore[no-untyped-def]
-    """Let a page find its place above those that are ripe after it, and return the place."""
+    """Sift a page up the heap; return its place."""
     while place > 0 and moments[heap[(place - 1) // 2]] > moments[page]:
         heap[place] = heap[(place - 1) // 2]
         place = (place - 1) // 2
@@ -179,22 +179,22 @@ def _rise(heap, place, page, moments):  # type: ignore[no-untyped-def]
 
 
 class OnlinePolicy:
-    """Says what to visit next, for as long as there is time; what is believed of a page may change at any visit."""
+    """Online revisit policy: names the next page to visit. Rate estimates may change at any visit."""
 
     def __init__(self, pages: Pages, politeness: float, now: float = 0.0) -> None:
-        """Take pages that were all last visited now."""
+        """Start with all pages visited *now*."""
         self.pages = pages
         self.politeness = politeness
         self._free = np.full(len(pages.starts) - 1, now)
         self._line = RipeningPages.of(pages, pages.rates.copy(), now)
 
     def next(self, now: float) -> int | None:
-        """Return the page to visit, among servers that may be asked now; none if no visit is worth anything."""
+        """Return the page to visit now among servers that may be asked; None if no visit is worth anything."""
         page = int(_best(now, self._free, self._line)[0])
         return None if page < 0 else page
 
     def visited(self, page: int, now: float, rate: float | None = None) -> None:
-        """Take note of a visit, and of the rate that is believed after it."""
+        """Record a visit and the rate estimated after it."""
         if rate is not None:
             self._line.rates[page] = rate
         server = self.pages.servers[page]
@@ -211,10 +211,10 @@ def run_online_policy(
     prior: RatePrior | None,
     seed: int = 0,
 ) -> tuple[float, int]:
-    """Let the policy run on pages that change at random; return how fresh it keeps them, and how many visits it makes.
+    """Simulate the policy on randomly changing pages; return their freshness and the number of visits.
 
-    *pause* is between any two visits, whatever the server. With a *prior* the rates are not known: they are estimated
-    from what the visits find.
+    *pause* is the least time between any two visits to any servers. With a *prior* the rates are unknown, and estimated
+    from the visits.
     """
     believed = pages.rates.copy() if prior is None else np.full(len(pages), prior.rate)
     line = RipeningPages.of(pages, believed, 0.0)
@@ -227,7 +227,7 @@ def run_online_policy(
 
 @njit(cache=True)
 def _best(now, free, line):  # type: ignore[no-untyped-def]
-    """Return the page to which a visit is worth most now, and its server."""
+    """Return the page with the highest index now, and its server."""
     best, where, most = -1, -1, 0.0
     for server in range(len(free)):
         if free[server] <= now:
@@ -267,7 +267,7 @@ def _keep(line, truth, politeness, pause, until, begin, known, changes, seconds,
 
 @njit(cache=True)
 def _fresh(rate, last, now, begin):  # type: ignore[no-untyped-def]
-    """Return for how long a page was fresh between two visits, after the beginning of what counts."""
+    """Return the seconds a page was expected to be fresh between two visits, counted from *begin* on."""
     after = max(last, begin)
     if now <= after:
         return 0.0
@@ -278,18 +278,18 @@ def _fresh(rate, last, now, begin):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _changes(expected):  # type: ignore[no-untyped-def]
-    """Return how many changes there were, as far as one knows, if there was one and so many were expected."""
+    """Return the expected number of changes in a gap, given that there was at least one and its prior expectation."""
     return expected / -expm1(-expected) if expected > 1e-9 else 1.0
 
 
 def visit_indexes(rates: Floats, weights: Floats, since: Floats) -> Floats:
-    """Return what a visit is worth now to pages that were last visited so many seconds ago.
+    """Return the indexes of pages *since* seconds after their last visits.
 
-    (w/λ)(1 − (1 + u)e^(−u)) with u = λ times the seconds: at even intervals it is the price of a visit for which these
-    intervals are best, so visiting the highest first keeps all pages at one price.
+    The index is (w/λ)(1 − (1 + u)e^(−u)) with u = λ · since: the price of a visit at which even gaps of this length are
+    optimal. Visiting the highest index first keeps all pages at one price.
     """
     u = rates * since
-    # Where little is expected to have changed the difference of two numbers near one would be noise.
+    # For small u the difference of two numbers near 1 would be rounding noise.
     small = u < 1e-4
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         worth = (1.0 - (1.0 + u) * np.exp(-u)) / rates

@@ -1,8 +1,9 @@
-"""The best frequencies when visits need not be whole numbers: what no policy of even visits can do better than.
+"""Optimal visit frequencies in the steady state when visits need not be whole numbers: a bound on policies of even
+visits.
 
-In the steady state a page with rate λ and weight w that is visited f times a second is fresh for (f/λ)(1 − e^(−λ/f)).
-At the optimum every page whose server has a price μ for a visit has the same marginal gain: with u = λ/f and c = μλ/w,
-1 − (1 + u)e^(−u) = c. One price holds for all servers, and those that reach their limit have one of their own above it.
+A page with rate λ and weight w that is visited f times a second is fresh for (f/λ)(1 − e^(−λ/f)). At the optimum all
+pages with the same price μ of a visit have the same marginal gain: with u = λ/f and c = μλ/w, 1 − (1 + u)e^(−u) = c.
+One price holds for all servers below their limit; those at their limit have a higher price each.
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ from tarantula.revisit.model import Floats
 from tarantula.revisit.pages import Pages, VisitLimits
 
 BISECTION_STEPS = 200
-"""Of the bisection; each halves what is not known of a price."""
+"""Most bisection steps for a price."""
 PRICE_TOLERANCE = 1e-12
-"""What is not known of a price, in the end, beside it."""
+"""Relative tolerance of a price."""
 
 
 class OptimalFrequencies(NamedTuple):
-    """Frequencies, and what a further visit would be worth."""
+    """Optimal frequencies and the marginal worth of a visit."""
 
     frequencies: Floats
-    """Visits a second, of each page."""
+    """Visits a second to each page."""
     prices: Floats
-    """Of a visit to each server, in freshness times seconds."""
+    """Price of a visit to each server, in freshness times seconds."""
 
 
 def optimal_frequencies(pages: Pages, limits: VisitLimits) -> OptimalFrequencies:
-    """Return how often each page is best visited, for ever, under the limits of servers and of all."""
+    """Return the optimal visit frequencies in the steady state, under the limits of each server and of all."""
     of_server = np.full(len(pages.starts) - 1, 1.0 / limits.politeness)
     own = _prices(pages, of_server)
     together = limits.visits / limits.horizon
@@ -52,7 +53,7 @@ def optimal_frequencies(pages: Pages, limits: VisitLimits) -> OptimalFrequencies
 
 
 def steady_freshness(pages: Pages, frequencies: Floats) -> Floats:
-    """Return how fresh pages are that are visited so often, evenly, for ever."""
+    """Return the freshness of pages with even visits of these frequencies."""
     with np.errstate(divide="ignore", invalid="ignore"):
         changes = pages.rates / frequencies
         fresh = -np.expm1(-changes) / changes
@@ -61,9 +62,9 @@ def steady_freshness(pages: Pages, frequencies: Floats) -> Floats:
 
 
 def _prices(pages: Pages, limits: Floats) -> Floats:
-    """Return the price at which each server is asked for no more than its limit; nothing where it never is."""
+    """Return the price at which the demand for each server equals its limit; 0 for a server without demand."""
     low, high = np.zeros(len(limits)), np.full(len(limits), _dearest(pages))
-    # For nothing any page would be visited all the time.
+    # At price 0 the demand would be infinite.
     asked = np.bincount(pages.servers[_is_worth(pages)], minlength=len(limits)) > 0
     for _ in range(BISECTION_STEPS):
         middle = (low + high) / 2
@@ -80,14 +81,14 @@ def _demands(pages: Pages, prices: Floats) -> Floats:
 
 
 def _dearest(pages: Pages) -> float:
-    """Return a price that no page is worth."""
+    """Return a price at which no page demands a visit."""
     changing = pages.rates > 0
     worth = pages.weights[changing] / pages.rates[changing]
     return float(worth.max(initial=0.0)) or 1.0
 
 
 def _frequencies(pages: Pages, prices: Floats) -> Floats:
-    """Return how often each page is worth a visit at its price: f = λ/u, u = −1 − W₋₁(−(1 − c)/e)."""
+    """Return the optimal frequency of each page at its price: f = λ/u, u = −1 − W₋₁(−(1 − c)/e)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         cost = prices * pages.rates / pages.weights
         u = -1.0 - lambertw(-(1.0 - cost) / np.e, k=-1).real
@@ -96,5 +97,5 @@ def _frequencies(pages: Pages, prices: Floats) -> Floats:
 
 
 def _is_worth(pages: Pages) -> NDArray[np.bool_]:
-    """Return which pages are worth a visit at all: not what never changes, or all the time, or is worth nothing."""
+    """Return which pages can gain from visits: they change, but not all the time, and have a weight."""
     return (pages.rates > 0) & np.isfinite(pages.rates) & (pages.weights > 0)

@@ -1,4 +1,4 @@
-"""The pages that are to be kept fresh, and within which limits."""
+"""Input of a revisit policy: pages with rates, weights and servers, and the limits on visits."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from tarantula.core.errors import TarantulaError
 from tarantula.revisit.model import Floats, Ints
 
 TICKS_PER_SECOND = 1 << 20
-"""Of a second: so fine are the times of visits."""
+"""Resolution of visit times; multiples of a tick add up without rounding."""
 
 
 @dataclass(frozen=True)
 class Pages:
-    """Pages in the order of their servers."""
+    """Pages, ordered by server."""
 
     rates: Floats
     """Changes a second."""
     weights: Floats
     servers: Ints
-    """The number of the server of each, from 0."""
+    """Server number of each page, from 0."""
     order: Ints
-    """Which of the pages that were given each one is."""
+    """Index of each page in the order in which the pages were given."""
 
     @classmethod
     def of(cls, rates: ArrayLike, servers: ArrayLike, weights: ArrayLike | None = None) -> Self:
-        """Take pages in any order."""
+        """Order pages by server."""
         given = np.asarray(rates, dtype=np.float64)
         numbers = np.asarray(servers, dtype=np.int64)
         weighed = np.ones_like(given) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -44,27 +44,27 @@ class Pages:
 
     @cached_property
     def starts(self) -> Ints:
-        """Where the pages of each server begin, and where those of the last end."""
+        """Index of the first page of each server, then the number of pages."""
         count = int(self.servers[-1]) + 1 if len(self) else 0
         return np.searchsorted(self.servers, np.arange(count + 1)).astype(np.int64)
 
     def changes(self, horizon: float) -> Floats:
-        """Return how many changes of each are expected in a horizon."""
+        """Return the expected changes of each page in a horizon."""
         return self.rates * horizon
 
 
 @dataclass(frozen=True)
 class VisitLimits:
-    """How much may be asked."""
+    """Limits on visits, with one pause for all servers."""
 
     horizon: float
     """Seconds."""
     politeness: float
     """Seconds between two visits to a server."""
     visits: int
-    """To all servers together."""
+    """Most visits to all servers together."""
     crawlers: tuple[float, ...] = ()
-    """Seconds that a visit takes each crawler at least; none where it is not known who makes the visits."""
+    """Least seconds of a visit for each crawler; empty if the crawlers are unknown."""
 
     def __post_init__(self) -> None:
         if not 0 < self.politeness < np.inf or not 0 < self.horizon < np.inf:
@@ -79,17 +79,17 @@ class VisitLimits:
 
     @property
     def pause(self) -> float:
-        """The politeness in whole ticks: times that are multiples of it add up without an error."""
+        """Politeness rounded up to whole ticks, so that its multiples add up without rounding."""
         return ceil(self.politeness * TICKS_PER_SECOND) / TICKS_PER_SECOND
 
     @property
     def could_be_made(self) -> float:
-        """How many visits crawlers could make if they were always busy."""
+        """Number of visits that the crawlers can make if they are always busy."""
         return sum(self.horizon / seconds for seconds in self.crawlers)
 
     @property
     def of_server(self) -> int:
-        """How often one server may be visited."""
+        """Most visits to one server."""
         return int(self.horizon / self.pause)
 
 

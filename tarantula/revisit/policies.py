@@ -24,14 +24,14 @@ from tarantula.revisit.schedule import Schedule, schedule_freshness
 from tarantula.revisit.slot_market import divide_into_lots, find_prices, initial_prices, least_visit_gain, trade_visits
 
 SWAP_DISTANCES = np.array([1, 2, 3, 5, 8, 1])
-"""How far apart two visits are that may change their slots, one round after the other."""
+"""Distances between visits that may swap slots, one round after the other."""
 
 
 @njit(cache=True)
 def fit_to_count(wishes, owners, rates, weights, horizon, wanted):  # type: ignore[no-untyped-def]
-    """Return as many wishes as are wanted: without those that are missed least, or with those that add most.
+    """Drop the least valuable or add the most valuable preferred times until there are *wanted*.
 
-    The wishes of a page are together, and in order.
+    The times of each page are contiguous and sorted.
     """
     while len(wishes) != wanted:
         if len(wishes) > wanted:
@@ -56,7 +56,7 @@ def _without(wishes, owners, rates, weights, horizon, count):  # type: ignore[no
     for visit in np.argsort(losses, kind="mergesort"):
         if count == 0:
             break
-        # What a visit is worth is known only while those beside it are made.
+        # The loss of a visit is known only while its neighbours are kept.
         is_alone = (visit > 0 and owners[visit - 1] == owners[visit] and not kept[visit - 1]) or (
             visit + 1 < visits and owners[visit + 1] == owners[visit] and not kept[visit + 1]
         )
@@ -90,7 +90,7 @@ def _with(wishes, owners, rates, weights, horizon, count):  # type: ignore[no-un
 
 @njit(cache=True)
 def _split(rate, weight, before, after):  # type: ignore[no-untyped-def]
-    """Return what a visit adds that is so long after the one before and before the one after, times the horizon."""
+    """Return the fresh seconds gained by a visit between two others, by its distances to them."""
     if not 0.0 < rate < np.inf:
         return 0.0
     return weight / rate * (1.0 - exp(-rate * before)) * (1.0 - exp(-rate * after))
@@ -98,7 +98,7 @@ def _split(rate, weight, before, after):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def swap_neighbours(takers, times, rates, weights, horizon, steady):  # type: ignore[no-untyped-def]
-    """Let visits that are near to each other change their slots wherever that makes pages fresher."""
+    """Swap visits in nearby slots wherever that makes pages fresher."""
     visits = len(takers)
     earlier, later = _neighbours(takers, len(rates), steady)
     for reach in SWAP_DISTANCES:
@@ -116,7 +116,7 @@ def swap_neighbours(takers, times, rates, weights, horizon, steady):  # type: ig
 
 @njit(cache=True)
 def _neighbours(takers, pages, steady):  # type: ignore[no-untyped-def]
-    """Return the visits of the same page before and after each, or none; the first follows the last if it is steady."""
+    """Return the previous and next visit of the same page for each visit, or -1; in the steady state they wrap around."""
     visits = len(takers)
     earlier, later = np.full(visits, -1), np.full(visits, -1)
     first, last = np.full(pages, -1), np.full(pages, -1)
@@ -136,7 +136,7 @@ def _neighbours(takers, pages, steady):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _moved(visit, to, earlier, later, times, rate, weight, horizon):  # type: ignore[no-untyped-def]
-    """Return what is won, times the horizon, when a visit is made in another slot between those beside it."""
+    """Return the fresh seconds gained if a visit moves to another slot between its neighbours."""
     if not 0.0 < rate < np.inf or earlier[visit] == visit:
         return 0.0
     before = times[earlier[visit]] if earlier[visit] >= 0 else 0.0
@@ -150,7 +150,7 @@ def _moved(visit, to, earlier, later, times, rate, weight, horizon):  # type: ig
 
 @njit(cache=True)
 def _relink(one, other, earlier, later):  # type: ignore[no-untyped-def]
-    """Change two visits in the chains of their pages."""
+    """Swap two visits in the linked lists of their pages."""
     chains = earlier[one], later[one], earlier[other], later[other]
     for visit, before, after, was in ((other, chains[0], chains[1], one), (one, chains[2], chains[3], other)):
         earlier[visit] = visit if before == was else before
@@ -162,17 +162,17 @@ def _relink(one, other, earlier, later):  # type: ignore[no-untyped-def]
 
 
 SAMPLE_FIRMNESS = np.linspace(0.3, 0.05, 10)
-"""How dear a crowd is, round by round, while some pages find the prices."""
+"""Price steps per round while a sample of pages finds the prices."""
 SAMPLE_VISITS_PER_LOT = 4
-"""Visits of these pages."""
+"""Visits per lot of the sampled pages."""
 TRADE_FIRMNESS = np.array([0.3, 1.0])
-"""How dear a crowd is when all pages choose: it has to go."""
+"""Price steps per round when all pages choose; the last one must clear crowded lots."""
 IMPROVED_LOSS_SHARE = {ModelReading.FRESH: 0.97, ModelReading.STEADY: 1.0}
-"""Of what MERGE loses: bargaining takes its time, and servers that lose the rest, little each, are left as they are."""
+"""Share of MERGE's loss that is worked on; trading is slow, and servers with the small rest are left as they are."""
 
 
 def slotted(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
-    """Choose pages and slots together; a server for which MERGE does better is left to it."""
+    """Choose pages and slots together; keep MERGE's result for a server where it is better."""
     visits = allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading)
     merged = merge_visits(visits, pages, limits, reading)
     fresh = _of_servers(schedule_freshness(merged, pages, limits, reading), pages)
@@ -194,7 +194,7 @@ def _of_servers(fresh: Floats, pages: Pages) -> Floats:
 
 
 def _where_most_is_lost(losses: Floats, effort: float) -> Ints:
-    """Return the servers where most is lost, so that those who share the work have about as much each."""
+    """Return the servers with the largest losses, interleaved so that parallel threads get about equal work."""
     order = np.argsort(-losses, kind="stable")
     lost = np.cumsum(losses[order])
     worst = order[: np.searchsorted(lost, effort * lost[-1]) + 1] if len(order) else order
@@ -232,7 +232,7 @@ def _bargained(visits, times, rates, weights, horizon):  # type: ignore[no-untyp
     bought, begins = trade_visits(
         rates[others], weights[others], visits[others], horizon, points, room, prices, TRADE_FIRMNESS
     )
-    # Within a lot one time is as good as another: pages are spread over it.
+    # Within a lot all times are equal: spread the pages over it.
     step = points[1] - points[0] if len(points) > 1 else 0.0
     buyers = np.repeat(np.arange(len(others)), np.diff(begins))
     times_of = points[bought] + (buyers * GOLDEN_RATIO % 1.0 - 0.5) * step
@@ -245,7 +245,7 @@ def _bargained(visits, times, rates, weights, horizon):  # type: ignore[no-untyp
 
 @njit(cache=True, parallel=True)
 def _spread(servers, visits, times, starts, pages, rates, weights, horizon, takers):  # type: ignore[no-untyped-def]
-    """Begin with each page elsewhere between two of its visits, and so with pages that are visited as often."""
+    """Start each page at a different offset between two of its visits, ordered by number of visits."""
     for number in prange(len(servers)):
         server = servers[number]
         begin, end, first, last = starts[server], starts[server + 1], pages[server], pages[server + 1]
@@ -262,7 +262,7 @@ def _spread(servers, visits, times, starts, pages, rates, weights, horizon, take
 
 
 class RevisitPolicy(Protocol):
-    """Says when each page is due."""
+    """Decides when each page is due."""
 
     def __call__(self, pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
         """Return the visits of a horizon."""
@@ -270,21 +270,21 @@ class RevisitPolicy(Protocol):
 
 
 def psp(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
-    """Give visits to pages within what their servers allow, and spread those of a server evenly: the policy of 2007."""
+    """Allocate visits under the limits of servers, and spread those of a server evenly: the policy of 2007."""
     return merge_visits(
         allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading), pages, limits, reading
     )
 
 
 def mp2(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
-    """Give visits to pages as PSP does, and spread those of each page evenly, whatever else its server is asked for."""
+    """Allocate visits as PSP does, and spread those of each page evenly, ignoring other visits to its server."""
     return even_visits(
         allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading), pages, limits, reading
     )
 
 
 def m_wolf(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
-    """Give visits to pages as Wolf does, as if servers had no limit, and spread those of each page evenly."""
+    """Allocate visits as Wolf does, without limits of servers, and spread those of each page evenly."""
     return even_visits(
         allocate.cached_allocation(allocate.allocate_impolitely, pages, limits, reading), pages, limits, reading
     )

@@ -13,33 +13,33 @@ from tarantula.revisit.pages import Pages, VisitLimits
 
 
 def run_starts(counts: Ints) -> Ints:
-    """Return where runs of so many begin, and where the last of them ends."""
+    """Return the start of each run of *counts* elements, then the end of the last."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def places_in_runs(counts: Ints) -> Ints:
-    """Return the number of each element in its run, from 0 on."""
+    """Return the index of each element within its run."""
     starts = run_starts(counts)
     return np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Visits, server by server."""
+    """Visits in time order, server by server."""
 
     times: Floats
     pages: Ints
     starts: Ints
-    """Where the visits of each server begin, and where those of the last end."""
+    """Index of the first visit of each server, then the number of visits."""
 
     def at(self, times: Floats) -> Schedule:
-        """Return the visits at other times, in the same order; those whose time is nan are not made."""
+        """Return the same visits at other times; visits with a time of NaN are dropped."""
         made = ~np.isnan(times)
         before = run_starts(made)
         return Schedule(times[made], self.pages[made], before[self.starts])
 
     def closest(self) -> float:
-        """Return how many seconds are between the two nearest visits to one server."""
+        """Return the least seconds between two visits to one server."""
         gaps = np.diff(self.times)
         borders = self.starts[1:-1] - 1
         gaps[borders[(borders >= 0) & (borders < len(gaps))]] = np.inf
@@ -49,7 +49,7 @@ class Schedule:
 def schedule_freshness(
     schedule: Schedule, pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None
 ) -> Floats:
-    """Return how fresh each page is when it is visited at exactly these times; Poisson's law holds unless told."""
+    """Return the expected freshness of each page under a schedule; by default for Poisson changes."""
     fresh: Floats = _freshness(
         schedule.times,
         schedule.pages,
@@ -65,7 +65,7 @@ def schedule_freshness(
 def schedule_staleness(
     schedule: Schedule, pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None
 ) -> float:
-    """Return how stale all pages are, by their weights."""
+    """Return the mean staleness of all pages by weight."""
     return 1.0 - weighted_mean(schedule_freshness(schedule, pages, limits, reading, laws), pages.weights)
 
 

@@ -23,14 +23,14 @@ from tarantula.revisit.model import visit_gain
 
 @njit(cache=True)
 def work_arrays(points):  # type: ignore[no-untyped-def]
-    """Return room to work in, for so many points of time: powers, worths, which visit follows, and the hull."""
+    """Allocate work arrays for *points* points of time: powers, worths, next visits, and the hull."""
     hull = np.empty(points + 1, np.int64), np.empty(points + 1)
     return np.empty(points + 1), np.empty(points), np.empty(points, np.int64), hull
 
 
 @njit(cache=True)
 def fill_powers(rate, step, powers):  # type: ignore[no-untyped-def]
-    """Write down how likely it is that nothing changes in so many steps."""
+    """Set the probabilities of no change in 0, 1, 2, … steps."""
     factor = exp(-rate * step)
     powers[0] = 1.0
     for steps in range(1, len(powers)):
@@ -39,7 +39,7 @@ def fill_powers(rate, step, powers):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def has_profitable_visit(worth, decay, before, after, prices, powers):  # type: ignore[no-untyped-def]
-    """Tell whether any visit is worth its price: if none is alone, no more of them are together."""
+    """Return whether any single visit is worth its price; if none is, no combination of visits is."""
     last = len(prices) - 1
     never = before * powers[last] * after
     for point in range(len(prices)):
@@ -50,10 +50,11 @@ def has_profitable_visit(worth, decay, before, after, prices, powers):  # type: 
 
 @njit(cache=True)
 def best_visits(worth, decay, before, after, prices, powers, worths, follows, hull):  # type: ignore[no-untyped-def]
-    """Return the first of a page's best visits, and what they leave it when they are paid; *follows* has the others.
+    """Return the first of a page's best visits and their surplus; *follows* links the other visits.
 
-    A gap is worth *worth* − *decay* times the chance that nothing changes in it. *before* and *after* are the chances
-    from the beginning to the first point, and from the last to the end. The number of points stands for no visit.
+    A gap is worth *worth* − *decay* times the probability of no change in it. *before* and *after* are these
+    probabilities from the start to the first point, and from the last point to the end. The number of points means no
+    visit.
     """
     points = len(prices)
     places, values = hull
@@ -61,7 +62,7 @@ def best_visits(worth, decay, before, after, prices, powers, worths, follows, hu
     for point in range(points - 1, -1, -1):
         best, follower = -decay * after * powers[points - 1 - point], points
         if point + 1 < points:
-            # The point after this one comes onto the hull, and takes off those that were the best at no time any more.
+            # Add the next point to the hull, and remove points that are no longer optimal at any time.
             while tail - head >= 2:
                 near, far = powers[places[tail - 1] - point - 1], powers[places[tail - 2] - point - 1]
                 rise, fall = value - values[tail - 1], values[tail - 1] - values[tail - 2]
@@ -91,14 +92,14 @@ def best_visits(worth, decay, before, after, prices, powers, worths, follows, hu
 
 
 RECONSIDERED_PRICE_SHARE = 0.7
-"""A page to which no visit is worth that share of its price in one round is not asked again in the next ones."""
+"""A page to which no visit is worth this share of its price is skipped in later rounds."""
 PRICE_UPDATE_SHARE = 0.002
-"""Of the pages: so often, in the first round, all prices are brought up to how many pages have been asked."""
+"""Share of pages after which all prices are updated, in the first round."""
 
 
 @njit(cache=True)
 def least_visit_gain(changes, weights, visits):  # type: ignore[no-untyped-def]
-    """Return what the visit is worth that is worth least of those that are made."""
+    """Return the gain of the least valuable visit."""
     least = np.inf
     for page in range(len(visits)):
         if visits[page] > 0:
@@ -108,15 +109,15 @@ def least_visit_gain(changes, weights, visits):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def initial_prices(points, horizon, price, gap):  # type: ignore[no-untyped-def]
-    """Return one price for all lots, but less where pages are still fresh, or it soon will no longer matter."""
+    """Return one price for all lots, lower near both ends of the horizon, where visits gain less."""
     return price * np.minimum(1.0, np.minimum(points, horizon - points) / (gap / 2))
 
 
 @njit(cache=True)
 def find_prices(rates, weights, expected, horizon, points, room, prices, firmness, visits_a_lot):  # type: ignore[no-untyped-def]
-    """Let some of the pages trade: as many as are expected to want so many visits in each lot; *prices* become theirs.
+    """Let a sample of the pages trade, so large that each lot gets *visits_a_lot* visits; set *prices*.
 
-    Prices hardly depend on how many pages there are, and a few of them can bargain for long.
+    Prices hardly depend on the number of pages, and a small sample can trade for many rounds.
     """
     wanted = expected.sum()
     apart = max(1, int(wanted / (visits_a_lot * len(points))))
@@ -128,10 +129,10 @@ def find_prices(rates, weights, expected, horizon, points, room, prices, firmnes
 
 @njit(cache=True)
 def trade_visits(rates, weights, expected, horizon, points, room, prices, firmness):  # type: ignore[no-untyped-def]
-    """Return which lots each page buys, page after page, and where those of each begin; *prices* become the last ones.
+    """Return the lots that each page buys, and the start of each page's lots; update *prices*.
 
-    *points* are the middles of the lots, *room* how many visits each has, *expected* how many each page is supposed
-    to want. *firmness* tells, round by round, by how much of the mean price a lot with twice the visits is dearer.
+    *points* are the middles of the lots, *room* their capacities, *expected* the expected visits of each page.
+    *firmness* is, round by round, the price increase of a lot with twice its visits, as a share of the mean price.
     """
     pages = len(rates)
     starts, bought = np.zeros(pages + 1, np.int64), np.empty(0, np.int64)
@@ -149,7 +150,7 @@ def trade_visits(rates, weights, expected, horizon, points, room, prices, firmne
 
 @njit(cache=True)
 def _ask_all(rates, weights, horizon, points, room, prices, push, due, starts, bought, load, asked):  # type: ignore[no-untyped-def]
-    """Let each page give back what it bought and choose anew; *due* is the share of the room that may be taken then."""
+    """Let each page return its lots and choose again; *due* is the share of the capacity that may be used by then."""
     lots = len(points)
     now, seen = np.empty(lots), -1.0
     powers, worths, follows, hull = work_arrays(lots)
@@ -158,7 +159,7 @@ def _ask_all(rates, weights, horizon, points, room, prices, push, due, starts, b
     count = 0
     for page in range(len(rates)):
         begins[page] = count
-        # At first nobody has bought: a lot is crowded if it has more than its share of the pages so far.
+        # In the first round, a lot is crowded if it has more than its share of the pages so far.
         if due[page] - seen > PRICE_UPDATE_SHARE:
             seen = due[page]
             for lot in range(lots):
@@ -189,22 +190,22 @@ def _ask_all(rates, weights, horizon, points, room, prices, push, due, starts, b
 
 @njit(cache=True)
 def _price(lot, prices, push, load, room, due):  # type: ignore[no-untyped-def]
-    """Return what one visit more costs in a lot."""
+    """Return the price of one more visit in a lot."""
     return max(0.0, prices[lot] + push * (load[lot] + 0.5 - room[lot] * due))
 
 
 FEWEST, MOST = 128, 1024
 LOTS_PER_VISIT = 12
-"""Lots for each visit of a page that is visited as often as most are."""
+"""Lots per visit of a page with an average number of visits."""
 FREQUENT_PAGE_LOTS = 3
-"""A page with more than one visit in so many lots is too often there to choose among them."""
+"""A page with more than one visit in so many lots does not choose among them."""
 
 
 @njit(cache=True)
 def divide_into_lots(visits, times, rates, weights, horizon):  # type: ignore[no-untyped-def]
-    """Return the middles of the lots, their room, the pages that choose among them, and what is not left to choice.
+    """Return the middles and capacities of the lots, the pages that choose among them, and fixed visits.
 
-    Pages that are visited very often come at even intervals whatever the prices: their wishes, and whose they are.
+    Very frequent pages are visited evenly at any prices: their times, and the page of each.
     """
     count = len(times)
     usual = count / max((visits > 0).sum(), 1)

@@ -1,4 +1,4 @@
-"""What was collected, found: texts are read once, indexed by whoever follows, ranked by their words and their links."""
+"""Full-text search over collected documents: texts, link ranks, index, queries, barrels."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ REQUIRED_PACKAGES = ("tantivy", "numpy", "scipy", "py3langid", "pypdfium2")
 
 
 def is_available() -> bool:
-    """Whether the packages that searching needs are here."""
+    """Return whether the packages that search needs are installed."""
     return all(find_spec(package) is not None for package in REQUIRED_PACKAGES)
 
 
 def check_available() -> None:
-    """Say what is missing, if nothing can be searched here."""
+    """Raise an error that names the missing packages, if search is not available."""
     if not is_available():
         raise TarantulaError("Searching needs further packages. Install them with: pip install 'tarantula[search]'")

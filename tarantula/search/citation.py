@@ -1,4 +1,4 @@
-"""The place of a text that answers a query best, with the words marked."""
+"""Excerpt of a text that matches a query best, with the matching words marked."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tarantula.search.results import CitationPiece
 from tarantula.search.texts.words import exact_analyzer, stems_of_word
 
 CITATION_LENGTH = 240
-"""Letters of a citation, about."""
+"""Approximate length of an excerpt, in characters."""
 SEARCHED_LENGTH = 50_000
-"""Letters of a text in which the place is looked for."""
+"""Characters of a text that are searched for the excerpt."""
 MOST_HITS = 30
-"""Words of a citation that are counted."""
+"""Most matching words counted in an excerpt."""
 CONTEXT_BEFORE = 60
-"""Letters before the first word that was asked for."""
+"""Characters of context before the first matching word."""
 STABLE_PREFIX_LENGTH = 2
-"""Letters of a word that no stemmer changes, but for some that are the same to it."""
+"""Leading characters of a word that stemmers do not change, except for letters that they treat as equal."""
 
 _WORD = re.compile(r"\w+")
 _FOREIGN = re.compile(r"[^\W\x00-\x7f]\w*")
@@ -27,11 +27,11 @@ _SPACE = re.compile(r"\s")
 
 
 _Hit = tuple[int, int, str]
-"""Where a word begins and ends, and the form in which it is asked for."""
+"""Start and end of a matching word, and its form in the query."""
 
 
 class QueryWordMatcher(dict[str, str | None]):
-    """By word, as it is written: the form in which it is asked for, if it is. Each is looked at once."""
+    """Maps words, as written, to the matching form of the query, or None. Each word is analysed once."""
 
     def __init__(self, forms: frozenset[str]) -> None:
         super().__init__()
@@ -39,13 +39,13 @@ class QueryWordMatcher(dict[str, str | None]):
         self._beginning = _beginning_with(frozenset(map(_beginning_of, forms)))
 
     def hits_in(self, text: str) -> list[_Hit]:
-        """Return where words stand that are asked for."""
+        """Return the matching words of a text."""
         return [(start, end, form) for start, end in self._spans(text) if (form := self[text[start:end]])]
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        """Return where words stand that may be asked for, with few others."""
+        """Return the spans of words that may match, with few others."""
         alike = _alike(text.lower())
-        # What has a line in it is several words, of which a later one may be meant.
+        # A word with an underscore is several words to the analyzer, and a later one may match.
         if "_" in text or len(alike) != len(text):
             return [word.span() for word in _WORD.finditer(text)]
         begun = [word.span() for word in self._beginning.finditer(alike)]
@@ -59,13 +59,13 @@ class QueryWordMatcher(dict[str, str | None]):
 
 
 def best_citation(text: str, asked: QueryWordMatcher) -> list[CitationPiece]:
-    """Return the piece of a text that has most of the words; its beginning if it has none."""
+    """Return the excerpt with most query words; the beginning of the text if there are none."""
     seen = text[:SEARCHED_LENGTH].strip()
     start = max(_best_start(asked.hits_in(seen)) - CONTEXT_BEFORE, 0)
     if start:
         space = _SPACE.search(seen, start)
         start = space.end() if space else 0
-    # Only what is shown is brought into shape.
+    # Only the shown part is normalised.
     end = start + 2 * CITATION_LENGTH
     cited = " ".join(seen[start:end].split())
     is_cut = len(cited) > CITATION_LENGTH
@@ -75,14 +75,14 @@ def best_citation(text: str, asked: QueryWordMatcher) -> list[CitationPiece]:
 
 
 def query_word_matcher(asked: ParsedQuery) -> QueryWordMatcher:
-    """Return what knows every form of the words that are asked for."""
+    """Return a matcher for all forms of a query's words."""
     texts = [words.text for group in asked.wanted for words in group]
     parts = [part for text in texts for part in exact_analyzer().analyze(text)]
     return QueryWordMatcher(frozenset(form for part in parts for form in _forms(part)))
 
 
 def _best_start(hits: Sequence[_Hit]) -> int:
-    """Return where the window begins that has most different words, then most words."""
+    """Return the start of the window with most different words, then most words."""
     best, at, behind = (0, 0), 0, 0
     inside: dict[str, int] = {}
     for number, (start, _, form) in enumerate(hits):
@@ -114,25 +114,25 @@ def _marked(text: str, hits: Sequence[_Hit], is_begun: bool, is_cut: bool) -> li
 
 
 def _beginning_of(form: str) -> str:
-    """Return what every word begins with that has a form, unless it begins with foreign letters."""
+    """Return the prefix of all words with this form, unless they start with non-ASCII letters."""
     return _alike(form[:STABLE_PREFIX_LENGTH].encode("ascii", "replace").decode().partition("?")[0])
 
 
 def _alike(text: str) -> str:
-    """Make one of the letters that a stemmer takes for one another: dying is a form of die."""
+    """Unify letters that a stemmer treats as equal: dying is a form of die."""
     return text.replace("y", "i")
 
 
 @lru_cache(1_000)
 def _beginning_with(beginnings: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern for words that begin so."""
-    # Looking back only from where the letters stand is much quicker than looking for the beginnings of words.
+    """Return a pattern for words with one of these prefixes."""
+    # A lookbehind at each match is much faster than searching for word boundaries.
     words = [rf"{begun}(?<!\w{'.' * len(begun)})" for begun in sorted(beginnings - {""})]
     return re.compile(rf"(?:{'|'.join(words) or '(?!)'})\w*")
 
 
 def _with_foreign_letters(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where words stand that have a letter at their beginning that may be folded to any."""
+    """Yield the spans of words with a non-ASCII letter in their prefix, which may be folded to any letter."""
     for found in _FOREIGN.finditer(text):
         start = found.start()
         while start > found.start() - STABLE_PREFIX_LENGTH and start and text[start - 1].isalnum():

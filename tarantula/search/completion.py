@@ -1,4 +1,4 @@
-"""How what somebody types may go on: words of titles and texts, and whole titles."""
+"""Completions of a partly typed query: words of titles and texts, and whole titles."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tarantula.search.results import Completions
 from tarantula.search.texts.words import exact_analyzer
 
 MOST_COMPLETIONS = 8
-"""Completions."""
+"""Most completions returned."""
 MOST_TITLES = 3
 LONGEST_TITLE = 100
-"""Letters of a title that is offered."""
+"""Longest title offered, in characters."""
 LONGEST_PREFIX = 200
-"""Letters after which nobody wants to be helped."""
+"""Longest query that is completed, in characters."""
 SHORTEST_PREFIX = {IndexField.TITLE: 2, IndexField.MAIN: 3}
-"""Letters of a word before it is completed, by where it is looked up."""
+"""Shortest word that is completed, in characters, by field of the lookup."""
 
 
 def complete_query(source: IndexSource, prefix: str) -> Completions:
-    """Return how a query may go on, the likeliest first; nothing while there is too little to go by."""
+    """Return completions of a query, the most likely first; none if the last word is too short."""
     searcher, place = source.seen()
     head, begun = _split(prefix)
     words = exact_analyzer().analyze(begun)
@@ -36,7 +36,7 @@ def complete_query(source: IndexSource, prefix: str) -> Completions:
 
 
 def _split(prefix: str) -> tuple[str, str]:
-    """Part the word that is being typed from what stands before it: other words, a minus, a filter, a quote."""
+    """Split a query into the word being typed and the text before it."""
     at = len(prefix)
     while at and prefix[at - 1].isalnum():
         at -= 1
@@ -44,7 +44,7 @@ def _split(prefix: str) -> tuple[str, str]:
 
 
 def _words(searcher: Searcher, begun: str) -> list[str]:
-    """Return the commonest words that begin so, those of titles first."""
+    """Return the most frequent words with this prefix, those of titles first."""
     found: dict[str, None] = {}
     for field, shortest in SHORTEST_PREFIX.items():
         if len(begun) >= shortest and len(found) < MOST_COMPLETIONS:
@@ -53,7 +53,7 @@ def _words(searcher: Searcher, begun: str) -> list[str]:
 
 
 def _titles(schema: Schema, searcher: Searcher, before: list[str], completed: list[str]) -> list[str]:
-    """Return titles that have all words that were typed, and one of those that the last may become."""
+    """Return titles that contain all complete words and one completion of the last."""
     if not completed:
         return []
     wanted = [Query.term_query(schema, IndexField.TITLE, word) for word in before]

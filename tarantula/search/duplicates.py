@@ -1,4 +1,4 @@
-"""The same page twice: what was found, with what is the same put together."""
+"""Folding of equal and nearly equal search results into one."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from tarantula.search.index.schema import SIGNATURE_FIELDS, SKETCH_FIELD, IndexF
 from tarantula.search.texts.similarity import are_near_duplicates, near_duplicate_candidates, signature_from_bands
 
 MOST_PAIRWISE = 500
-"""Documents of which each is compared with each other by a bit or two; of more, by what they have in common."""
+"""Most documents whose sketches are compared pairwise; beyond that all are compared by bands."""
 
 FieldColumn = Sequence[int | float | bool | None]
 
 
 @dataclass(slots=True)
 class FoldedHit:
-    """A document that answers, and how many are folded into it."""
+    """Search hit, with the number of hits folded into it."""
 
     score: float
     address: DocAddress
     same: int = 0
-    """Others with the same bytes."""
+    """Folded documents with the same bytes."""
     alike: int = 0
-    """Others that are nearly equal."""
+    """Folded documents that are nearly equal."""
     likeness: bytes = field(default=b"", repr=False)
 
 
 class DuplicateFolding:
-    """Takes documents as they come, the best first, and lets the first of those that are the same stand for all."""
+    """Folds duplicates into the first of them; hits are added in order of score."""
 
     def __init__(self) -> None:
         self.hits: list[FoldedHit] = []
@@ -39,7 +39,7 @@ class DuplicateFolding:
         self._bands: dict[tuple[int, int], list[FoldedHit]] = {}
 
     def add(self, hit: FoldedHit, page: object, body: object, bands: Sequence[int]) -> None:
-        """Take a document; one without bands is like no other."""
+        """Add a hit; a hit without bands is never a near duplicate."""
         first = self._pages.get(page)
         if first is None and (first := self._bodies.get(body)) is not None:
             first.same += 1
@@ -47,18 +47,18 @@ class DuplicateFolding:
             first.alike += 1
         if first is None:
             self._keep(first := hit, bands)
-        # Whatever has the page or the bytes of one that is folded goes where that went.
+        # Later duplicates of a folded hit go to the same first hit.
         self._pages.setdefault(page, first)
         self._bodies.setdefault(body, first)
 
     def _alike(self, hit: FoldedHit, bands: Sequence[int]) -> FoldedHit | None:
-        """Return the first hit that a document is nearly equal to."""
+        """Return the first hit that is nearly equal to this one."""
         return next(
             (other for other in self._sharing(bands) if are_near_duplicates(hit.likeness, other.likeness)), None
         )
 
     def _sharing(self, bands: Sequence[int]) -> Iterator[FoldedHit]:
-        """Yield hits that share a band, each once."""
+        """Yield earlier hits that share a band, each once."""
         seen: set[int] = set()
         for band in enumerate(bands):
             for other in self._bands.get(band, ()):
@@ -75,7 +75,7 @@ class DuplicateFolding:
 def fold_duplicates(
     searcher: Searcher, found: Sequence[tuple[float, DocAddress]], unfold: bool = False
 ) -> list[FoldedHit]:
-    """Let captures of one page be one hit, and equal and nearly equal documents as well, unless unfolded."""
+    """Fold captures of one page into one hit; also equal and nearly equal documents, unless *unfold*."""
     addresses = [address for _, address in found]
     pages: FieldColumn = searcher.fast_field_values(IndexField.PAGE, addresses)
     bodies: FieldColumn = range(len(addresses)) if unfold else searcher.fast_field_values(IndexField.BODY, addresses)
@@ -90,7 +90,7 @@ def fold_duplicates(
 
 
 def _bands(searcher: Searcher, addresses: Sequence[DocAddress]) -> dict[int, tuple[int, ...]]:
-    """Return the bands of those documents that may be nearly equal to another, by their places."""
+    """Return the bands of documents that may be near duplicates of another, by their index."""
     sketches = searcher.fast_field_values(SKETCH_FIELD, list(addresses))
     places = [place for place, sketch in enumerate(sketches) if sketch is not None]
     if len(places) <= MOST_PAIRWISE:

@@ -41,13 +41,13 @@ from tarantula.search.results import (
 from tarantula.search.texts.words import exact_analyzer, stems_of_text, stems_of_word
 
 MOST_FACET_VALUES = 10
-"""Of each kind, that are counted apart."""
+"""Most values counted per facet."""
 
 _KINDS = {"servers": IndexField.SERVER, "types": IndexField.TYPE, "years": IndexField.YEAR}
 
 
 def count_facets(searcher: Searcher, query: Query) -> SearchFacets:
-    """Count what a query finds."""
+    """Count the matches of a query by server, type and year."""
     wishes = {name: {"terms": {"field": str(field), "size": MOST_FACET_VALUES}} for name, field in _KINDS.items()}
     counted = searcher.aggregate(query, wishes)
     return SearchFacets(**{name: [_count(bucket) for bucket in counted[name]["buckets"]] for name in _KINDS})
@@ -61,13 +61,13 @@ def _count(bucket: dict[str, object]) -> FacetCount:
 
 
 TF_IDF_CANDIDATES = 200
-"""Documents that are put in this order: those that the words find best. The others follow them."""
+"""Number of best matches that are reordered by TF-IDF; the others follow."""
 
 ScoredAddresses = list[tuple[float, DocAddress]]
 
 
 def by_tf_idf(searcher: Searcher, asked: ParsedQuery, found: ScoredAddresses) -> ScoredAddresses:
-    """Put the first of what was found in the order of TF-IDF, with that for a score; the others keep theirs."""
+    """Reorder the first matches by TF-IDF and replace their scores; the others keep theirs."""
     forms = [
         stems_of_word(part)
         for group in asked.wanted
@@ -96,12 +96,12 @@ def _value(entry: IndexEntry, rarities: Sequence[tuple[Sequence[str], float]]) -
 
 _TERM = re.compile(r'Term\(field=(\d+), type=Str, "(.*)"\)')
 _PHRASE = "Phrase Scorer"
-"""What the index says of words that stand together; it does not say where they do."""
+"""Description of a phrase in the index's explanation, which does not name the field."""
 _BOOST = re.compile(r"Boost x([0-9.eE+-]+) of")
 
 
 class ScorePart(NamedTuple):
-    """What one word brought in one field, or several words that stand together."""
+    """Contribution of a word in one field, or of a phrase."""
 
     value: float
     what: str
@@ -110,7 +110,7 @@ class ScorePart(NamedTuple):
 
 
 def explain_score(query: Query, searcher: Searcher, address: DocAddress, rank: float | None) -> str:
-    """Return how the score of a document came about; *rank* is what its links weigh, if they count."""
+    """Return how the score of a document was computed; *rank* is its link rank, if links count."""
     tree = json.loads(query.explain(searcher, address).to_json())
     parts = sorted(_parts(tree, 1.0), reverse=True)
     lines = [f"{part.value:.3f}  {part.what}: {part.times:g} times, rarity {part.rarity:.2f}" for part in parts]
@@ -141,44 +141,44 @@ def _all(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 FEWEST_CANDIDATES = 100
-"""Hits that are looked at, so that equal ones can be folded."""
+"""Least number of hits fetched, so that duplicates can be folded."""
 
 SPELLING_BELOW_DOCUMENTS = RESULTS_PER_PAGE
-"""Documents, at fewer than which somebody may have meant another word."""
+"""With fewer matches than this, a spelling suggestion is looked for."""
 
 _SHOWN = ("url", "server", "type", "language", "publication", "urn", "inlinks")
-"""What a result has as the index keeps it."""
+"""Fields copied to a result unchanged."""
 _CITED = (IndexField.MAIN, IndexField.DESCRIPTION, IndexField.REST)
-"""Where the citation is taken from: the first of these that says anything."""
+"""Fields for the excerpt; the first with a text is used."""
 _ORDERED_BY = {SearchOrder.LINKS: IndexField.INLINKS, SearchOrder.NEWEST: IndexField.COLLECTED}
 
 
 class IndexSource(Protocol):
-    """An index, or what of it may be seen."""
+    """Provider of an index snapshot."""
 
     @property
     def schema(self) -> Schema:
-        """Its fields."""
+        """Schema of the index."""
 
     def seen(self) -> IndexSnapshot:
-        """Return it as it is at this moment."""
+        """Return the current snapshot."""
 
 
 class SearchMatches(NamedTuple):
-    """How many documents answer, and the best of them."""
+    """Number of matching documents, and the best of them with their scores."""
 
     number: int
     best: list[tuple[float, DocAddress]]
 
 
 class SearchFinder:
-    """Answers requests from an index, as it is when they come."""
+    """Answers search requests from the current state of an index."""
 
     def __init__(self, source: IndexSource) -> None:
         self._source = source
 
     def find(self, request: SearchRequest) -> SearchResults:
-        """Return a page of what was found."""
+        """Return one page of results."""
         asked = parse_query(request.query)
         searcher, place = self._source.seen()
         if asked.is_empty:
@@ -209,7 +209,7 @@ class SearchFinder:
 def _first(
     asking: QueryBuilder, searcher: Searcher, asked: ParsedQuery, request: SearchRequest
 ) -> tuple[MatchMode, Query, SearchMatches]:
-    """Return a query for all of the words; for any of them, if no document has all; and what it finds first."""
+    """Match all words, or any of them if no document has all; return the mode, the query and its matches."""
     most = max(
         TF_IDF_CANDIDATES if request.order is SearchOrder.TF_IDF else FEWEST_CANDIDATES,
         request.page * RESULTS_PER_PAGE * 2,
@@ -282,4 +282,4 @@ def _nothing(request: SearchRequest, asked: ParsedQuery, place: int) -> SearchRe
 
 
 SearchFunction = Callable[[SearchRequest], SearchResults]
-"""Whatever answers requests: an index here, or a gateway elsewhere."""
+"""Function that answers search requests, locally or through a gateway."""

@@ -1,4 +1,4 @@
-"""What is searched for most: counted by query and day, and by nobody's name or address."""
+"""Counts of search queries per day, without names or addresses of users."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from tarantula.models import SearchCount
 from tarantula.search.results import SearchRequest
 
 LONGEST_QUERY = 200
-"""Letters of a query that are kept."""
+"""Most characters of a stored query."""
 MOST_IN_MEMORY = 1_000
-"""Different queries that are kept in memory; more are not counted until these are written."""
+"""Most distinct queries counted in memory; more are ignored until these are written."""
 MOST_PER_DAY = 10_000
-"""Different queries of a day."""
+"""Most distinct queries stored per day."""
 RETENTION_DAYS = 90
-"""For which they are kept."""
+"""Days that counts are kept."""
 WRITE_INTERVAL_SECONDS = 5.0
-"""Seconds between two times that they are written."""
+"""Seconds between two writes."""
 
 
 class QueryCount(NamedTuple):
-    """A query, and how often it was asked."""
+    """A query and its number of searches."""
 
     query: str
     number: int
 
 
 class QueryCounter:
-    """Counts searches, and writes them down now and then."""
+    """Counts queries, and writes the counts from time to time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -45,7 +45,7 @@ class QueryCounter:
         self._written = monotonic()
 
     def note(self, request: SearchRequest) -> None:
-        """Count a search; its further pages are the same one."""
+        """Count a search; further pages of results do not count."""
         query = normalised_query(request.query)
         key = datetime.now(UTC).date(), query
         with self._lock:
@@ -54,11 +54,11 @@ class QueryCounter:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to write them."""
+        """Whether the counts should be written now."""
         return bool(self._counts) and monotonic() - self._written > WRITE_INTERVAL_SECONDS
 
     def write(self) -> None:
-        """Write what was counted; what the database refuses is written next time."""
+        """Write the counts; keep them for the next write if the database is unreachable."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
             self._written = monotonic()
@@ -72,13 +72,13 @@ class QueryCounter:
 
 
 def normalised_query(query: str) -> str:
-    """Return a query as all write it who mean the same."""
+    """Return a query in lower case with single spaces, truncated."""
     words = "".join(letter if letter.isprintable() else " " for letter in query[: 10 * LONGEST_QUERY].lower())
     return " ".join(words.split())[:LONGEST_QUERY].strip()
 
 
 def top_queries(connection: Connection, days: int = 7, most: int = 10) -> list[QueryCount]:
-    """Return what was searched for most in the last days, today among them."""
+    """Return the most frequent queries of the last days, including today."""
     since = datetime.now(UTC).date() - timedelta(days=days - 1)
     number = func.sum(SearchCount.number)
     rows = connection.execute(
@@ -104,7 +104,7 @@ def _add_of_day(connection: Connection, day: date, numbers: dict[str, int]) -> N
     known = set(connection.scalars(on_day.where(SearchCount.query.in_(numbers))))
     room = MOST_PER_DAY - int(connection.scalar(select(func.count()).select_from(on_day.subquery())) or 0)
     new = [query for query in numbers if query not in known][: max(room, 0)]
-    # Always in the same order, so that two who write at once wait for one another.
+    # In a fixed order, so that concurrent writers cannot deadlock.
     rows = [{"day": day, "query": query, "number": numbers[query]} for query in sorted({*known, *new})]
     if rows:
         dialect = postgresql if connection.dialect.name == "postgresql" else sqlite

@@ -1,6 +1,6 @@
-"""What somebody asks for, and what was found: the same for the command, the pages, the barrels and the gateway.
+"""Search requests and results: the same models for the command, the pages, the barrels and the gateway.
 
-The parts of an answer are checked where it is read. Whoever makes them, a hundred for one answer, need not check them.
+Parts of a result are dataclasses: they are validated where a result is received, not where it is made.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ MOST_PAGES = 1_000
 
 
 class SearchOrder(StrEnum):
-    """What comes first."""
+    """Order of search results."""
 
     BEST = "best"
-    """By the words and the links together."""
+    """By words and links."""
     WORDS = "words"
-    """By the words alone (BM25)."""
+    """By words alone (BM25)."""
     TF_IDF = "tf-idf"
-    """By how often the words are there, and how rare they are elsewhere."""
+    """By frequency of the words in the document times rarity."""
     LINKS = "links"
-    """By how many documents lead there."""
+    """By number of inlinks."""
     NEWEST = "newest"
 
 
 def _readable(query: object) -> object:
-    """Put a sign in the place of what is no letter in any encoding, as a command line may have it."""
+    """Replace lone surrogates, which a command line may contain."""
     return query.encode("utf-8", "replace").decode() if isinstance(query, str) else query
 
 
 class SearchRequest(BaseModel):
-    """A wish."""
+    """A search request."""
 
     query: Annotated[str, BeforeValidator(_readable)]
     page: int = Field(default=1, ge=1, le=MOST_PAGES)
@@ -48,7 +48,7 @@ class SearchRequest(BaseModel):
 
 @dataclass(slots=True)
 class CitationPiece:
-    """A piece of a citation; those that were asked for are marked."""
+    """Part of an excerpt, marked if it matches the query."""
 
     text: str
     marked: bool = False
@@ -56,7 +56,7 @@ class CitationPiece:
 
 @dataclass(slots=True)
 class SearchResult:
-    """A document that was found."""
+    """A found document."""
 
     document: int
     url: str
@@ -71,15 +71,15 @@ class SearchResult:
     score: float
     inlinks: int
     same: int
-    """Others with the same bytes."""
+    """Other documents with the same bytes."""
     alike: int
-    """Others that are nearly equal."""
+    """Other documents that are nearly equal."""
     explanation: str | None = None
 
 
 @dataclass(slots=True)
 class FacetCount:
-    """How many of a kind there are."""
+    """Number of documents with a facet value."""
 
     value: str
     documents: int
@@ -87,7 +87,7 @@ class FacetCount:
 
 @dataclass(slots=True)
 class SearchFacets:
-    """What was found, by kinds; the most frequent first."""
+    """Facets of the results, the most frequent values first."""
 
     servers: list[FacetCount] = field(default_factory=list)
     types: list[FacetCount] = field(default_factory=list)
@@ -95,31 +95,31 @@ class SearchFacets:
 
 
 class SearchResults(BaseModel):
-    """An answer."""
+    """One page of search results."""
 
     query: str
     page: int
     pages: int
     documents: int
-    """How many were found."""
+    """Number of matching documents."""
     results: list[SearchResult]
     facets: SearchFacets
     notes: list[str] = []
-    """What was not understood as it may have been meant, and what was done instead."""
+    """Notes for the user on parts of the query that were ignored or reinterpreted."""
     did_you_mean: str | None = None
     place: int = 0
-    """Up to where the journal is in the index that answered."""
+    """Journal position of the index that answered."""
 
 
 class CompletionRequest(BaseModel):
-    """What somebody has typed so far."""
+    """The text typed so far."""
 
     prefix: Annotated[str, BeforeValidator(_readable)] = Field(max_length=10_000)
 
 
 class Completions(BaseModel):
-    """How it may go on, the likeliest first."""
+    """Completions, the most likely first."""
 
     completions: list[str] = []
     place: int = 0
-    """Up to where the journal is in the index that answered."""
+    """Journal position of the index that answered."""

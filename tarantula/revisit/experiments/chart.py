@@ -1,4 +1,4 @@
-"""A chart of lines as SVG: few ticks, and the name of each line at its end."""
+"""Line chart as SVG, with few ticks and the name of each line at its end."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 WIDTH, HEIGHT = 820, 480
 LEFT, RIGHT, TOP, BOTTOM = 60, 180, 72, 56
 LABEL_SPACING = 17
-"""Between the names of two lines."""
+"""Least vertical distance between the names of two lines, in pixels."""
 MOST_TICKS = 6
 LEAST_AXIS_SPAN = 0.01
-"""Of the axis: what hardly moves looks like it."""
+"""Least span of the vertical axis, so that a nearly constant line looks flat."""
 INK, GREY, GRID = "#1f2933", "#616e7c", "#e4e7eb"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
 
 class ChartLine(NamedTuple):
-    """Values, one for each place on the axis."""
+    """Line of a chart: one value for each place on the horizontal axis."""
 
     name: str
     values: Sequence[float]
     colour: str
     is_bound: bool = False
-    """Dashed, and without points."""
+    """Draw it dashed, without points."""
 
 
 class LineChart(NamedTuple):
-    """What is drawn."""
+    """Data and labels of a line chart."""
 
     title: str
     subtitle: str
@@ -65,7 +65,7 @@ def _in_words(chart: LineChart) -> str:
 
 
 def _ticks(lines: Sequence[ChartLine]) -> list[float]:
-    """Return round numbers from below the lowest value to above the highest."""
+    """Return round numbers from at most the lowest value to at least the highest."""
     low, high = min(min(line.values) for line in lines), max(max(line.values) for line in lines)
     rough = max(high - low, LEAST_AXIS_SPAN) / (MOST_TICKS - 1)
     unit = 10.0 ** floor(log10(rough))
@@ -116,7 +116,7 @@ def _draw_line(svg: Any, line: ChartLine, places: Sequence[float], ticks: Sequen
 
 
 def _draw_names(svg: Any, chart: LineChart, ticks: Sequence[float]) -> None:
-    """Write the name and the last value of each line at its end, one below the other where they are too near."""
+    """Write the name and last value of each line at its end; move them apart where they overlap."""
     order = sorted(chart.lines, key=lambda line: (-line.values[-1], line.is_bound))
     wanted = [_y(line.values[-1], ticks) for line in order]
     end = _x(chart.places[-1], chart.places)
@@ -126,11 +126,11 @@ def _draw_names(svg: Any, chart: LineChart, ticks: Sequence[float]) -> None:
 
 
 def _apart(wanted: Sequence[float]) -> list[float]:
-    """Move heights away from each other, as little as may be, and keep them on the chart."""
+    """Move heights apart with the least change, and keep them within the chart."""
     placed: list[float] = []
     for height in wanted:
         placed.append(max(height, placed[-1] + LABEL_SPACING) if placed else height)
-    # Those that stand close share what they were moved by.
+    # Labels of one group share the displacement.
     for _ in range(len(placed)):
         for group in _groups(placed):
             off = sum(placed[index] - wanted[index] for index in group) / len(group)

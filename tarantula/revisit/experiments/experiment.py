@@ -25,26 +25,26 @@ from tarantula.revisit.simulator.simulation import (
 )
 
 MOST_DOCUMENTS = 100_000_000
-"""Documents, and servers."""
+"""Largest number of documents, and of servers."""
 STEEPEST_THETA = 50.0
-"""Of Zipf's laws: beyond it all but the first are nothing."""
+"""Largest θ of Zipf's laws; beyond it all shares but the first vanish."""
 
 
 @dataclass(frozen=True)
 class SyntheticWeb:
-    """How many documents there are on how many servers, how often they change, and how much each is worth."""
+    """Synthetic web: numbers of documents and servers, and the distributions of server sizes, rates and weights."""
 
     documents: int = 1_000_000
     servers: int = 2_000
     theta: float = 1.0
-    """Of Zipf's law of the servers' sizes: 0 is the same for all."""
+    """θ of Zipf's law of server sizes; 0 means equal sizes."""
     low: float = 0.01 / 3600
     high: float = 1 / 3600
-    """Changes a second."""
+    """Lowest and highest rate, in changes a second."""
     rate_theta: float = 0.0
-    """Of Zipf's law of the rates: 0 spreads them evenly, and more means that fewer documents change often."""
+    """θ of Zipf's law of rates; 0 means uniform, a larger value means that fewer documents change often."""
     weight_theta: float = 0.0
-    """Of Zipf's law of the weights."""
+    """θ of Zipf's law of weights."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -64,7 +64,7 @@ class SyntheticWeb:
             raise TarantulaError("A seed is a whole number from zero on.")
 
     def pages(self) -> Pages:
-        """Make the documents."""
+        """Generate the pages."""
         numbers = np.repeat(np.arange(self.servers), server_sizes(self.documents, self.servers, self.theta))
         return Pages.of(self._rates(), numbers, self._weights())
 
@@ -83,24 +83,24 @@ class SyntheticWeb:
 
 
 def zipf_shares(count: int, theta: float) -> Floats:
-    """Return shares by Zipf's law: the n-th is to the first as 1 to n to the power of *theta*."""
+    """Return shares by Zipf's law: the n-th is n^−θ times the first."""
     shares: Floats = np.arange(1, count + 1, dtype=np.float64) ** -theta
     shares /= shares.sum()
     return shares
 
 
 def server_sizes(documents: int, servers: int, theta: float) -> Ints:
-    """Return how many documents each server has: whole numbers that add up."""
+    """Return the number of documents on each server, as integers with the right sum."""
     borders = np.round(np.concatenate([[0.0], np.cumsum(zipf_shares(servers, theta))]) * documents).astype(np.int64)
     return np.diff(borders)
 
 
 def zipf_values(low: float, high: float, theta: float, draws: Floats) -> Floats:
-    """Return values between two, by Zipf's law: how many there are of one is as 1 to its power of *theta*."""
+    """Map uniform random numbers to values in [low, high] with a density proportional to value^−θ."""
     if theta == 1.0:
         return low * (high / low) ** draws
     power = 1.0 - theta
-    # Relative to the lowest (or, where that is nothing, to the highest): no power of it is too large or too small.
+    # Relative to the lowest value (or the highest, if the lowest is 0), so that no power overflows.
     unit = low or high
     ends = (low / unit) ** power, (high / unit) ** power
     values: Floats = unit * (ends[0] + draws * (ends[1] - ends[0])) ** (1.0 / power)
@@ -108,23 +108,23 @@ def zipf_values(low: float, high: float, theta: float, draws: Floats) -> Floats:
 
 
 def synthetic_pages(documents: int, servers: int, theta: float, low: float, high: float, seed: int = 0) -> Pages:
-    """Return pages with rates between two, spread over servers by Zipf's law."""
+    """Return pages with uniform rates between two, distributed over servers by Zipf's law."""
     return SyntheticWeb(documents, servers, theta, low, high, seed=seed).pages()
 
 
 MOST_VISITS = 100_000_000
-"""Visits that are planned, and times at which servers could be visited: so many fit into memory."""
+"""Most visits to plan, and most times to choose from, that fit into memory."""
 
 
 @dataclass(frozen=True)
 class ValueRange:
-    """Values from one to another; drawn evenly where there are many."""
+    """Range of values; several values are drawn uniformly from it."""
 
     low: float
     high: float
 
     def draw(self, count: int, seed: list[int]) -> Floats:
-        """Return so many."""
+        """Draw *count* values."""
         if self.low == self.high:
             return np.full(count, self.low)
         return np.random.default_rng(seed).uniform(self.low, self.high, count)
@@ -132,14 +132,14 @@ class ValueRange:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is supposed."""
+    """Parameters of an experiment."""
 
     world: SyntheticWeb = field(default_factory=SyntheticWeb)
     horizon: float = 86_400.0
     politeness: float = 15.0
     crawlers: int = 10
     rate: ValueRange = ValueRange(10.0, 10.0)
-    """Of each crawler, in documents of size 1 a second."""
+    """Speed of each crawler, in documents of size 1 a second."""
     server_rate: ValueRange = ValueRange(inf, inf)
     size: ValueRange = ValueRange(1.0, 1.0)
     mixture: Mapping[ChangeLaw, float] = field(default_factory=lambda: {ChangeLaw.POISSON: 1.0})
@@ -156,7 +156,7 @@ class Experiment:
         return speeds
 
     def limits(self) -> VisitLimits:
-        """Return what crawlers can do in the horizon, and what servers allow."""
+        """Return the visits that crawlers can make in the horizon, and the limits of servers."""
         if not 0 < self.size.low <= self.size.high < inf:
             raise TarantulaError("The size of a document is a number above zero, and not infinite.")
         visits = float(self.speeds().sum()) * self.horizon / ((self.size.low + self.size.high) / 2)
@@ -165,7 +165,7 @@ class Experiment:
                 f"The crawlers could make {visits:.3g} visits, and {MOST_VISITS:,} is the most that are planned. "
                 "Choose fewer or slower crawlers, or a shorter horizon."
             )
-        # A hair more: ten times ten a second for a day is 8,640,000, also where a tenth is not quite one.
+        # The small addend absorbs rounding: ten times ten a second for a day must be 8,640,000.
         seconds = self.size.low / self.speeds()
         limits = VisitLimits(self.horizon, self.politeness, floor(visits + 1e-6), tuple(seconds.tolist()))
         if self.world.servers * min(limits.of_server, limits.visits) > MOST_VISITS:
@@ -176,14 +176,14 @@ class Experiment:
         return limits
 
     def web(self) -> SimulatedWeb:
-        """Make the documents and servers."""
+        """Generate the documents and servers."""
         pages, seed = self.world.pages(), self.world.seed
         laws = draw_laws(len(pages), self.mixture, seed)
         sizes = self.size.draw(len(pages), [seed, 5])
         return SimulatedWeb.of(pages, laws, sizes, self.server_rate.draw(len(pages.starts) - 1, [seed, 6]))
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for a program to read; rates are changes a second."""
+        """Return the parameters for JSON; rates are changes a second."""
         return {
             **asdict(self.world),
             "low": _writable(self.world.low),
@@ -199,16 +199,16 @@ class Experiment:
 
 @dataclass(frozen=True)
 class ExperimentResult:
-    """What came of it."""
+    """Result of an experiment."""
 
     outcome: SimulationOutcome
     bounds: dict[str, float]
     planning: float
-    """Seconds that it took."""
+    """Seconds spent on planning."""
     simulating: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for a program to read."""
+        """Return the result for JSON."""
         found = self.outcome
         return {
             "staleness": found.staleness,
@@ -230,14 +230,14 @@ class ExperimentResult:
 
 
 def _writable(number: float) -> float | str:
-    """JSON knows no infinity."""
+    """Return a number that JSON can hold; it has no infinity."""
     return number if isfinite(number) else "infinite"
 
 
 def run_experiment(
     experiment: Experiment, policy: str, watch: SnapshotCallback = lambda moment: None, *, with_bounds: bool = True
 ) -> ExperimentResult:
-    """Plan by a policy, simulate, and say within which bounds that is."""
+    """Plan with a policy, simulate the plan, and compute the bounds."""
     chosen, limits, crawlers = policy_for_known_rates(policy), experiment.limits(), experiment.speeds()
     web = experiment.web()
     web.check_changes(limits)

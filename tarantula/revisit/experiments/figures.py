@@ -32,12 +32,12 @@ OTHER_COLOUR = "#1f2933"
 READING_LABELS = {ModelReading.FRESH: "all fresh at first", ModelReading.STEADY: "in the steady state"}
 
 StalenessByName = dict[str, float]
-"""Staleness by the names of policies and bounds."""
+"""Staleness by name of policy or bound."""
 ProgressCallback = Callable[[], None]
 
 
 class ExperimentFigure(NamedTuple):
-    """Staleness against something that is varied."""
+    """Figure of staleness against a varied parameter."""
 
     name: str
     title: str
@@ -62,7 +62,7 @@ FIGURES = (
 
 
 def measure_staleness(experiment: Experiment, tell: ProgressCallback = lambda: None) -> StalenessByName:
-    """Return how stale each policy leaves a world once phase 3 is over, and the bounds."""
+    """Return the staleness of each policy after phase 3, and the bounds."""
     web, limits, crawlers, reading = experiment.web(), experiment.limits(), experiment.speeds(), experiment.reading
     found = {}
     for name, policy in POLICIES.items():
@@ -77,7 +77,7 @@ def measure_staleness(experiment: Experiment, tell: ProgressCallback = lambda: N
 def figure_points(
     figure: ExperimentFigure, experiment: Experiment, thetas: Sequence[float], tell: ProgressCallback
 ) -> list[StalenessByName]:
-    """Measure every point of a figure."""
+    """Measure all points of a figure."""
     return [
         measure_staleness(replace(experiment, world=figure.worlds(experiment.world, theta)), tell) for theta in thetas
     ]
@@ -86,7 +86,7 @@ def figure_points(
 def figure_svg(
     figure: ExperimentFigure, experiment: Experiment, thetas: Sequence[float], found: Sequence[StalenessByName]
 ) -> str:
-    """Draw a figure as SVG."""
+    """Return a figure as SVG."""
     world, limits = experiment.world, experiment.limits()
     subtitle = (
         f"Staleness, {READING_LABELS[experiment.reading]}: {world.documents:,} documents on {world.servers:,} servers, "
@@ -100,7 +100,7 @@ def figure_svg(
 
 
 def experiment_variants(experiment: Experiment) -> Iterator[tuple[str, Experiment]]:
-    """Yield the baseline, and what it becomes if one thing is supposed otherwise."""
+    """Yield the baseline and its variants, each with one changed assumption, with their labels."""
     world = experiment.world
     worth = replace(experiment, world=replace(world, weight_theta=1.0))
     yield "baseline", experiment
@@ -111,7 +111,7 @@ def experiment_variants(experiment: Experiment) -> Iterator[tuple[str, Experimen
 
 
 def staleness_table(head: str, rows: Sequence[tuple[str, StalenessByName]]) -> str:
-    """Write staleness as a table of Markdown, and how far PSP is above WP."""
+    """Return staleness as a Markdown table, with the excess of PSP over WP."""
     names = list(rows[0][1])
     lines = [f"| {head} | {' | '.join(names)} | psp above WP |", f"|---|{'---|' * (len(names) + 1)}"]
     for label, found in rows:
@@ -121,7 +121,7 @@ def staleness_table(head: str, rows: Sequence[tuple[str, StalenessByName]]) -> s
 
 
 def size_sentence(experiment: Experiment) -> str:
-    """Say in a sentence of what size the tables are."""
+    """Return a sentence with the size of the experiments."""
     world, limits = experiment.world, experiment.limits()
     return (
         f"The numbers below are of {world.documents:,} documents on {world.servers:,} servers, "
@@ -130,7 +130,7 @@ def size_sentence(experiment: Experiment) -> str:
 
 
 def simulation_table(experiment: Experiment, tell: ProgressCallback) -> str:
-    """Simulate every policy, and write what was found beside what was expected."""
+    """Simulate every policy; return a Markdown table of simulated and expected staleness."""
     lines = [
         "| policy | simulated | expected | standard error | visits | breaches | planned in | simulated in |",
         "|---|---|---|---|---|---|---|---|",
@@ -147,7 +147,7 @@ def simulation_table(experiment: Experiment, tell: ProgressCallback) -> str:
 
 
 def progress_steps(thetas: Sequence[float]) -> int:
-    """Return how often it is told that something is done."""
+    """Return how many progress steps `write_figures` reports."""
     worlds = len(ModelReading) * len(FIGURES) * len(thetas) + len(list(experiment_variants(Experiment())))
     return worlds * (len(POLICIES) + 1) + len(POLICIES)
 
@@ -161,7 +161,7 @@ __all__ = ["progress_steps", "write_figures"]
 def write_figures(
     directory: Path, experiment: Experiment, thetas: Sequence[float], tell: ProgressCallback
 ) -> Iterator[Path]:
-    """Measure everything, and yield each file once it is written."""
+    """Measure everything, and yield each file after it is written."""
     (directory / PICTURES_FOLDER).mkdir(parents=True, exist_ok=True)
     page = directory / FIGURES_PAGE
     replace_marked_text(page, "size", size_sentence(experiment))
@@ -185,7 +185,7 @@ def write_figures(
 
 
 def replace_marked_text(page: Path, name: str, text: str) -> None:
-    """Put a text between the marks of that name; a page that has none gets them at its end."""
+    """Replace the text between the marks of a section; append the marks if the page has none."""
     begin, end = f"<!-- numbers: {name} -->", f"<!-- end: {name} -->"
     before = page.read_text(encoding="utf-8") if page.exists() else ""
     if begin not in before:

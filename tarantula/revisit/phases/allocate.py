@@ -23,27 +23,27 @@ from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.schedule import run_starts
 
 SAMPLED_PAGES = 256
-"""Pages of a server that its price is guessed from; many more if there are few servers."""
+"""Sampled pages of a server to estimate its price; many more if there are few servers."""
 BISECTION_STEPS = 30
 PRICE_TOLERANCE_FACTOR = 1.03
-"""How far the guess of a price may be from the truth."""
+"""Factor between the estimated price and the true one, at most."""
 LEAST_RELIABLE_GAIN = 1e-9
-"""Of visits that add less it is not sure that the next adds less still: their difference is lost in rounding."""
+"""Below this gain the next visit may seem to gain more, through rounding."""
 
 
 class HeadStart(NamedTuple):
-    """Where to begin."""
+    """Start of an allocation."""
 
     visits: Ints
-    """Of each page: no more than the best."""
+    """Visits to each page that are surely among the best."""
     dear: float
-    """They are all worth more than that."""
+    """All these visits are worth more than this."""
     cheap: float
-    """A visit that is worth less is not among the best."""
+    """Visits worth less than this are not among the best."""
 
 
 def head_start(starts: Ints, changes: Floats, weights: Floats, budgets: Ints, most: int, steady: bool) -> HeadStart:
-    """Return visits that are among the best of each server, and of all if the guess is good."""
+    """Return visits that are among the best of each server, and of all if the estimated price is good."""
     sample = max(SAMPLED_PAGES, 100_000 // max(len(budgets), 1))
     own = _prices(starts, changes, weights, budgets, sample, steady)
     price = _price(starts, changes, weights, budgets, most, own, sample, steady)
@@ -54,7 +54,7 @@ def head_start(starts: Ints, changes: Floats, weights: Floats, budgets: Ints, mo
 
 @njit(cache=True)
 def _count(price, changes, weight, steady):  # type: ignore[no-untyped-def]
-    """Return about how many visits are worth more than a price."""
+    """Return the approximate number of visits to a page that are worth more than a price."""
     if not (0.0 < changes < np.inf and weight > 0.0 and price > 0.0):
         return 0.0
     share = price * changes / weight
@@ -66,7 +66,7 @@ def _count(price, changes, weight, steady):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _asked(price, first, last, changes, weights, sample, steady):  # type: ignore[no-untyped-def]
-    """Return about how many visits to a server are worth more than a price."""
+    """Return the approximate number of visits to a server that are worth more than a price."""
     stride = max(1, (last - first) // sample)
     total, seen = 0.0, 0
     for page in range(first, last, stride):
@@ -77,7 +77,7 @@ def _asked(price, first, last, changes, weights, sample, steady):  # type: ignor
 
 @njit(cache=True, parallel=True)
 def _prices(starts, changes, weights, budgets, sample, steady):  # type: ignore[no-untyped-def]
-    """Return the price at which each server is asked about as often as it may be; none where that is never."""
+    """Return the price at which the demand for each server is about its budget; 0 where it is always less."""
     prices = np.zeros(len(budgets))
     for server in prange(len(budgets)):
         first, last = starts[server], starts[server + 1]
@@ -98,7 +98,7 @@ def _prices(starts, changes, weights, budgets, sample, steady):  # type: ignore[
 
 @njit(cache=True)
 def _price(starts, changes, weights, budgets, most, own, sample, steady):  # type: ignore[no-untyped-def]
-    """Return the price at which all servers together are asked about as often as they may be, or none."""
+    """Return the price at which the total demand is about the total budget; 0 where it is always less."""
     low, high = 0.0, 0.0
     for server in range(len(budgets)):
         high = max(high, own[server])
@@ -122,9 +122,9 @@ def _price(starts, changes, weights, budgets, most, own, sample, steady):  # typ
 
 @njit(cache=True, parallel=True)
 def _take(starts, changes, weights, budgets, prices, steady, visits):  # type: ignore[no-untyped-def]
-    """Write down for each page the visits that are worth more than its server's price.
+    """Set the visits to each page that are worth more than its server's price.
 
-    They are what taking the best again and again comes to, unless they are too many: then the price was too low.
+    The result equals that of a greedy allocation, unless the visits are too many: then the price is raised.
     """
     for server in prange(len(budgets)):
         price = prices[server]
@@ -141,7 +141,7 @@ def _take(starts, changes, weights, budgets, prices, steady, visits):  # type: i
 
 @njit(cache=True)
 def _exact_count(price, changes, weight, steady, most):  # type: ignore[no-untyped-def]
-    """Return which visit to a page is the first that is not worth more than a price; no matter which after *most*."""
+    """Return the number of visits to a page that are worth more than a price, or a number above *most*."""
     count = int(min(max(_count(price, changes, weight, steady) - 1.0, 0.0), most))
     if count > 0:
         least = visit_gain(count - 1, changes, steady)
@@ -157,7 +157,7 @@ _last: dict[AllocationFunction, tuple[ref[Pages], VisitLimits, ModelReading, Int
 
 
 def cached_allocation(allocation: AllocationFunction, pages: Pages, limits: VisitLimits, reading: ModelReading) -> Ints:
-    """Return how often each page is visited; what was found last is remembered, for policies and bounds share it."""
+    """Return the number of visits to each page; the last result is cached, since policies and bounds share it."""
     if allocation in _last:
         known, *others, visits = _last[allocation]
         if known() is pages and others == [limits, reading]:
@@ -168,13 +168,13 @@ def cached_allocation(allocation: AllocationFunction, pages: Pages, limits: Visi
 
 
 def allocate_politely(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> Ints:
-    """Return how often each page is visited when no server may be visited too often; by Poisson's law unless told."""
+    """Return the optimal number of visits to each page under the limits of servers; by default for Poisson changes."""
     budgets = np.full(len(pages.starts) - 1, min(limits.of_server, limits.visits), dtype=np.int64)
     return _allocate(pages, pages.starts, budgets, limits, reading, laws)
 
 
 def allocate_impolitely(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> Ints:
-    """Return how often each page is visited when only the visits in all are limited."""
+    """Return the optimal number of visits to each page when only the total is limited."""
     everything = np.array([0, len(pages)], dtype=np.int64)
     return _allocate(pages, everything, np.array([limits.visits], dtype=np.int64), limits, reading, laws)
 
@@ -190,7 +190,7 @@ def _allocate(
         visits = _from(start, pages, starts, changes, laws, budgets, limits.visits, steady)
         if visits is not None:
             return visits
-    # There is no guess, or it was wrong: begin at the beginning, and go to the end.
+    # Without a head start, or after a bad one: start from nothing.
     nowhere = HeadStart(np.zeros(len(pages), dtype=np.int64), np.inf, 0.0)
     visits = _from(nowhere, pages, starts, changes, laws, budgets, limits.visits, steady)
     assert visits is not None
@@ -200,7 +200,7 @@ def _allocate(
 def _from(
     start: HeadStart, pages: Pages, starts: Ints, changes: Floats, laws: Laws, budgets: Ints, most: int, steady: bool
 ) -> Ints | None:
-    """Return how often each page is visited, or nothing if it cannot be found from where this starts."""
+    """Return the number of visits to each page; None if it cannot be found from this start."""
     sure = int(start.visits.sum())
     rooms = budgets - np.add.reduceat(np.append(start.visits, 0), starts[:-1]) * (np.diff(starts) > 0)
     chosen = run_starts(rooms)
@@ -216,7 +216,7 @@ def _from(
 
 
 def _best(gains: Floats, taken: Ints, most: int) -> Ints:
-    """Return which visits are among the best of all; of equal ones those of the first server."""
+    """Return the indexes of the best visits; ties go to the first server."""
     if len(taken) <= most:
         return taken
     if most == 0:
@@ -228,9 +228,9 @@ def _best(gains: Floats, taken: Ints, most: int) -> Ints:
 
 @njit(cache=True, parallel=True)
 def _take_the_best(starts, changes, laws, weights, chosen, steady, begun, cheap, gains, takers):  # type: ignore[no-untyped-def]
-    """Write down the best visits of each server after those that are begun with, the best first.
+    """Append the best visits of each server to its head start, in descending order of gain.
 
-    A visit that adds nothing is not made, nor one that is known to be too cheap.
+    Visits that gain nothing, or less than *cheap*, are left out.
     """
     for server in prange(len(starts) - 1):
         first = starts[server]
@@ -256,7 +256,7 @@ def _take_the_best(starts, changes, laws, weights, chosen, steady, begun, cheap,
 
 @njit(cache=True)
 def _sink(heap, value, root, size):  # type: ignore[no-untyped-def]
-    """Let a page find its place below others that are worth more; of equal ones the first comes first."""
+    """Sift a page down the heap of gains; ties go to the first page."""
     page = heap[root]
     while True:
         child = 2 * root + 1

@@ -1,8 +1,8 @@
-"""Phase 3: what a crawler that is free is given.
+"""Phase 3: the next visit for a crawler that is free.
 
-The visits of each server wait in the order in which they are due. Servers rest in a heap by the time at which the next
-of their visits may be made, and wait in another, by the time at which it was due, once that has come. So the visit that
-is latest among those that may be made now is found at once; none is made early, and no server is asked too soon.
+The visits of each server are ordered by due time. Servers rest in one heap until their next visit may be made, then
+wait in another one ordered by due time. The most overdue visit that may be made now is therefore on top; no visit is
+made early, and no server is asked too soon.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from tarantula.revisit.schedule import Schedule
 
 
 class DispatchQueues(NamedTuple):
-    """What is to be visited, server by server."""
+    """Visits to make, by server."""
 
     due: Floats
     starts: Ints
     following: Ints
-    """The next visit of each server."""
+    """Index of the next visit of each server."""
     resting: TimeHeap
     waiting: TimeHeap
 
 
 def dispatch_queues(schedule: Schedule) -> DispatchQueues:
-    """Line up the visits of a schedule; times are rounded up to whole ticks, so that they add up without an error."""
+    """Queue the visits of a schedule; times are rounded up to whole ticks, so that they add up without rounding."""
     servers = len(schedule.starts) - 1
     made = DispatchQueues(
         np.ceil(schedule.times * TICKS_PER_SECOND) / TICKS_PER_SECOND,
@@ -47,7 +47,7 @@ def dispatch_queues(schedule: Schedule) -> DispatchQueues:
 
 @njit(cache=True)
 def take_server(queues, now):  # type: ignore[no-untyped-def]
-    """Return the server of the latest visit that may be made now, or -1; its visit is the one that follows."""
+    """Return the server of the most overdue visit that may be made now, or -1; `following` has its visit."""
     resting, waiting = queues.resting, queues.waiting
     while resting.size[0] > 0 and resting.times[0] <= now:
         server = resting.numbers[0]
@@ -62,7 +62,7 @@ def take_server(queues, now):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def rest_server(queues, server, until):  # type: ignore[no-untyped-def]
-    """Leave a server alone until a time, and until its next visit is due."""
+    """Keep a server resting until a time, and until its next visit is due."""
     visit = queues.following[server]
     if visit < queues.starts[server + 1]:
         heap_push(queues.resting, max(queues.due[visit], until), server)
@@ -70,5 +70,5 @@ def rest_server(queues, server, until):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def next_ready_time(queues):  # type: ignore[no-untyped-def]
-    """Return when a visit may next be made that may not be made yet."""
+    """Return the time at which the next resting server becomes ready."""
     return queues.resting.times[0] if queues.resting.size[0] > 0 else inf

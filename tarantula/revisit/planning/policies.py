@@ -5,7 +5,7 @@ best at even gaps of (age + T)/(x + 1) from the last visit on; a page whose firs
 and evenly from there. Each visit is then moved as little as possible until the pauses of its server hold.
 
 *Lasting* plans a horizon that others follow, so the freshness that a visit buys after the end counts too. A plan for a
-single day has little use for a page that changes every ten days, and with such plans nobody would ever visit it. Here a
+single day has little use for a page that changes every ten days, so a series of such plans would never visit it. Here a
 page is due when its index reaches a price, and the price is the one at which as many visits are due as can be made.
 With known rates and an endless horizon this is optimal (see `tarantula.revisit.optimum`). The visits of a server are
 made at even times, in the order in which they are due.
@@ -36,16 +36,16 @@ from tarantula.revisit.schedule import Schedule, places_in_runs, run_starts
 
 
 def enforce_pauses(times: Floats, takers: Ints, believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
-    """Move visits as little as can be, in all, until no pause is broken; those that a server has no room for fall away.
+    """Move visits by the least total amount until all pauses hold; drop visits beyond a server's budget.
 
-    Times that are too near to each other become a block around their mean: the least sum of squares. Servers that are
-    asked without a rest, or all from the beginning on, would be asked at the same moments: each has a turn of its own.
+    Times that are too close become a block around their mean, which is the least-squares solution. Servers that are
+    asked without a break, or from the start on, would all be asked at the same times: each has its own offset.
     """
     servers = believed.pages.servers[takers]
     order = np.lexsort((times, servers))
     counts = np.bincount(servers, minlength=len(believed.pages.starts) - 1)
     number = places_in_runs(counts)
-    # Of too many visits those are kept that are spread evenly among them.
+    # Of too many visits keep evenly spread ones.
     room = np.repeat(np.minimum(pauses.budgets, counts), counts)
     of_server = np.repeat(counts, counts)
     kept = order[(number + 1) * room // of_server > number * room // of_server]
@@ -87,17 +87,17 @@ def _set_apart(times, pause, turn, horizon, ticks):  # type: ignore[no-untyped-d
 
 
 def allocate_aged(believed: UncertainPages, pauses: PerServerLimits) -> Ints:
-    """Return how often each page is best visited; a visit that adds nothing is not made."""
+    """Return the optimal number of visits to each page; visits without a gain are left out."""
     return allocate_best_visits(believed, pauses, for_good=False).visits
 
 
 def aged(believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
-    """Return when each page is best visited."""
+    """Return the optimal schedule of a single horizon."""
     return spread_visits(allocate_aged(believed, pauses), believed, pauses)
 
 
 def spread_visits(visits: Ints, believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
-    """Make each visit as near as can be to the time that is best for its page alone, never breaking a pause."""
+    """Make each visit as close as possible to the best time of its page, and keep all pauses."""
     takers = np.repeat(np.arange(len(visits)), visits)
     number = places_in_runs(visits)
     even = (believed.ages + pauses.horizon) / (visits + 1)
@@ -110,7 +110,7 @@ LEVEL_BISECTION_STEPS = 100
 
 
 def uniform(believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
-    """Visit the pages of each server in turn, the one that was not visited for longest first, at even intervals."""
+    """Visit the pages of each server in turn at even intervals, the longest unvisited first."""
     pages = believed.pages
     counts = _counts(np.diff(pages.starts), pauses)
     number = places_in_runs(counts)
@@ -121,7 +121,7 @@ def uniform(believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
 
 
 def _counts(sizes: Ints, pauses: PerServerLimits) -> Ints:
-    """Return how often each server is visited, so that its pages are visited as often as all others if they can be."""
+    """Return the number of visits to each server, so that all pages get equal numbers as far as limits allow."""
     budgets = np.where(sizes > 0, pauses.budgets, 0)
     most = min(int(budgets.sum()), pauses.visits)
     low, high = 0.0, float(pauses.visits) + 1.0
@@ -130,7 +130,7 @@ def _counts(sizes: Ints, pauses: PerServerLimits) -> Ints:
         low, high = (middle, high) if np.minimum(middle * sizes, budgets).sum() < most else (low, middle)
     wished = np.minimum(high * sizes, budgets)
     counts: Ints = np.floor(wished + 1e-9).astype(np.int64)
-    # What is left when all are whole numbers goes to those that lost most.
+    # The remainder after rounding down goes to the servers that lost most.
     left = np.argsort(counts - wished, kind="stable")
     left = left[counts[left] < budgets[left]][: most - int(counts.sum())]
     counts[left] += 1
@@ -138,18 +138,18 @@ def _counts(sizes: Ints, pauses: PerServerLimits) -> Ints:
 
 
 GAP_BISECTION_STEPS = 30
-"""Of the bisection of a gap."""
+"""Bisection steps for the gap of a page."""
 
 
 def lasting(believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
-    """Return when each page is best visited, in a horizon of many."""
+    """Return the optimal schedule of one horizon among many."""
     pages, (visits, prices) = believed.pages, allocate_best_visits(believed, pauses, for_good=True)
     gaps: Floats = _gaps(
         visits, prices[pages.servers], believed.shapes, believed.scales, believed.ages, pages.weights, pauses.horizon
     )
     takers = np.repeat(np.arange(len(visits)), visits)
     number = places_in_runs(visits)
-    # What is overdue comes before all that is not, the longest overdue first; what follows it is counted from now.
+    # Overdue visits come first, the longest overdue before the others; visits after them count from now.
     first = (gaps - believed.ages)[takers]
     due = np.where(number > 0, np.maximum(first, 0.0), first) + number * gaps[takers]
     order = np.lexsort((due, pages.servers[takers]))
@@ -159,7 +159,7 @@ def lasting(believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
 
 @njit(cache=True)
 def _gaps(visits, prices, shapes, scales, ages, weights, horizon):  # type: ignore[no-untyped-def]
-    """Return the gap after which each page is due that is visited: when its index is what its server's time costs."""
+    """Return the gap after which each visited page is due: when its index equals the price of its server."""
     gaps = np.zeros(len(visits))
     for page in np.flatnonzero(visits):
         low, high = longest_gap(visits[page] + 1, ages[page], horizon), longest_gap(visits[page], ages[page], horizon)
@@ -178,11 +178,11 @@ PlanningPolicy = Callable[[UncertainPages, PerServerLimits], Schedule]
 PLANNING_POLICIES: dict[str, PlanningPolicy] = {"lasting": lasting, "aged": aged, "uniform": uniform}
 
 DEFAULT_POLICY = "lasting"
-"""What collections use, unless told."""
+"""Policy of collections, unless another is configured."""
 
 
 def planning_policy(name: str) -> PlanningPolicy:
-    """Return what chooses visits by that name: it knows ages, or supposes that all pages were seen just now."""
+    """Return the planning policy of that name; policies for known rates assume that all pages were just visited."""
     if name in PLANNING_POLICIES:
         return PLANNING_POLICIES[name]
     if name not in POLICIES:
@@ -193,7 +193,7 @@ def planning_policy(name: str) -> PlanningPolicy:
 
 
 def policy_for_known_rates(name: str) -> RevisitPolicy:
-    """Return what chooses visits by that name, for pages whose rates are known and that were all seen just now."""
+    """Return the policy of that name for pages with known rates that were all just visited."""
     if name in POLICIES:
         return POLICIES[name]
     choose = planning_policy(name)
@@ -204,7 +204,7 @@ def policy_for_known_rates(name: str) -> RevisitPolicy:
 
 
 def _by_pause(policy: RevisitPolicy, believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
-    """Ask a policy for the servers of each pause by themselves, with as many visits as are best made to them."""
+    """Apply a policy to the servers of each pause separately, with their optimal total of visits."""
     visits, of_page = allocate_aged(believed, pauses), pauses.ticks[believed.pages.servers]
     times, takers = [np.empty(0)], [np.empty(0, dtype=np.int64)]
     for pause in np.unique(of_page[np.isfinite(of_page)]):

@@ -20,26 +20,26 @@ from tarantula.revisit.rates.gamma import gamma_fresh_seconds, gamma_fresh_secon
 from tarantula.revisit.schedule import Schedule
 
 CERTAIN_SHAPE = 1e9
-"""As if so many changes had been seen, where there is no doubt."""
+"""Shape of the Gamma distribution of a known rate."""
 
 
 @dataclass(frozen=True)
 class UncertainPages:
-    """What is believed of pages, in the order of their servers."""
+    """Pages with Gamma distributions of their rates, ordered by server."""
 
     pages: Pages
     shapes: Floats
-    """As if so many changes had been seen."""
+    """Shape of each distribution: the equivalent number of observed changes."""
     scales: Floats
-    """In so many seconds."""
+    """Scale of each distribution: the seconds of their observation."""
     ages: Floats
-    """Seconds since each was last visited."""
+    """Seconds since the last visit to each page."""
 
     @classmethod
     def of(
         cls, shapes: Floats, scales: Floats, ages: Floats, servers: Ints, weights: Floats | None = None
     ) -> UncertainPages:
-        """Take pages in any order."""
+        """Order pages by server."""
         if not (np.all(shapes >= 0) and np.all(scales >= 0) and np.all(ages >= 0)):
             raise TarantulaError("What is believed of a page are numbers from zero on.")
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -49,7 +49,7 @@ class UncertainPages:
 
     @classmethod
     def known(cls, pages: Pages) -> UncertainPages:
-        """Take pages whose rates are known, and that were all seen just now."""
+        """Convert pages with known rates that were all just visited."""
         shapes = np.where(pages.rates > 0, CERTAIN_SHAPE, 0.0)
         with np.errstate(divide="ignore"):
             scales = np.where(pages.rates > 0, CERTAIN_SHAPE / pages.rates, 1.0)
@@ -60,32 +60,32 @@ class UncertainPages:
 
 
 class PerServerLimits(NamedTuple):
-    """How much may be asked, when each server has a pause of its own."""
+    """Limits on visits, with a pause for each server."""
 
     horizon: float
     """Seconds."""
     of_servers: Floats
     """Seconds between two visits to each server."""
     visits: int
-    """To all servers together."""
+    """Most visits to all servers together."""
     most: Floats | float = np.inf
-    """Visits to each server, where that was decided beside its pause."""
+    """Most visits to each server, if limited in addition to its pause."""
 
     @property
     def ticks(self) -> Floats:
-        """The pauses in whole ticks: times that are multiples of them add up without an error."""
+        """Pauses rounded up to whole ticks, so that their multiples add up without rounding."""
         rounded: Floats = np.ceil(self.of_servers * TICKS_PER_SECOND) / TICKS_PER_SECOND
         return rounded
 
     @property
     def budgets(self) -> Ints:
-        """How often each server may be visited."""
+        """Most visits to each server."""
         allowed = np.minimum(np.floor(self.horizon / self.ticks), self.most)
         return np.minimum(allowed, self.visits).astype(np.int64)
 
 
 def expected_freshness(schedule: Schedule, believed: UncertainPages, horizon: float) -> Floats:
-    """Return how fresh each page is believed to be when it is visited at exactly these times."""
+    """Return the expected freshness of each page under a schedule."""
     fresh: Floats = _freshness(
         schedule.times, schedule.pages, schedule.starts, believed.shapes, believed.scales, believed.ages, horizon
     )
@@ -93,7 +93,7 @@ def expected_freshness(schedule: Schedule, believed: UncertainPages, horizon: fl
 
 
 def visit_gaps(schedule: Schedule, believed: UncertainPages) -> Floats:
-    """Return how long before each visit its page was last visited."""
+    """Return the seconds from the previous visit of its page to each visit."""
     order = np.lexsort((schedule.times, schedule.pages))
     pages, times = schedule.pages[order], schedule.times[order]
     first = np.ones(len(pages), dtype=np.bool_)
@@ -125,20 +125,20 @@ def _freshness(times, pages, starts, shapes, scales, ages, horizon):  # type: ig
 
 
 LEAST_GAIN_SHARE = 1e-13
-"""Of the horizon; a gain that is less is the rounding of what it is the difference of."""
+"""Least gain of a visit, as a share of the horizon; smaller gains are rounding errors."""
 
 
 class AllocatedVisits(NamedTuple):
-    """What was chosen."""
+    """Result of a greedy allocation."""
 
     visits: Ints
-    """Of each page."""
+    """Number of visits to each page."""
     prices: Floats
-    """What the best visit to each server is worth of those that are not made."""
+    """Worth of the best visit to each server that is not made."""
 
 
 def allocate_best_visits(believed: UncertainPages, pauses: PerServerLimits, *, for_good: bool) -> AllocatedVisits:
-    """Take the best visits by what they are worth within the horizon, or *for good*: if others like it follow."""
+    """Take the best visits by their worth within the horizon, or *for good*: if equal horizons follow."""
     pages = believed.pages
     taken = _take_the_best(
         empty_heap(len(believed)),
@@ -150,7 +150,7 @@ def allocate_best_visits(believed: UncertainPages, pauses: PerServerLimits, *, f
 
 @njit(cache=True)
 def longest_gap(visits, age, horizon):  # type: ignore[no-untyped-def]
-    """Return the longest gap at which so many visits come within the horizon; one that is overdue comes at once."""
+    """Return the longest gap for which *visits* visits fall within the horizon; an overdue visit falls at its start."""
     if visits * age < age + horizon:
         return (age + horizon) / visits
     return min(age, horizon / (visits - 1))
@@ -158,7 +158,7 @@ def longest_gap(visits, age, horizon):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def fresh_seconds_with_visits(visits, shape, scale, age, horizon):  # type: ignore[no-untyped-def]
-    """Return for how long of the horizon a page is fresh that is visited so often, at the best times."""
+    """Return the expected fresh seconds of a page in the horizon, with visits at the best times."""
     if visits == 0:
         return gamma_fresh_seconds_after(age, horizon, shape, scale)
     even = (age + horizon) / (visits + 1)
@@ -169,7 +169,7 @@ def fresh_seconds_with_visits(visits, shape, scale, age, horizon):  # type: igno
 
 @njit(cache=True)
 def next_visit_gain(visits, shape, scale, age, horizon, for_good):  # type: ignore[no-untyped-def]
-    """Return what one visit more than *visits* is worth to a page."""
+    """Return the gain of one more visit to a page."""
     if for_good:
         return gamma_visit_index(longest_gap(visits + 1, age, horizon), shape, scale)
     return fresh_seconds_with_visits(visits + 1, shape, scale, age, horizon) - fresh_seconds_with_visits(
@@ -179,7 +179,7 @@ def next_visit_gain(visits, shape, scale, age, horizon, for_good):  # type: igno
 
 @njit(cache=True)
 def _take_the_best(heap, shapes, scales, ages, weights, servers, budgets, most, horizon, for_good):  # type: ignore[no-untyped-def]
-    """Take the visit that is worth most, again and again; the heap has them below zero, for the least is on its top."""
+    """Take the most valuable visit again and again; the heap holds negative worths, since its top is the least."""
     visits, left, prices = np.zeros(len(shapes), dtype=np.int64), budgets.copy(), np.zeros(len(budgets))
     for page in range(len(shapes)):
         heap_push(
@@ -200,5 +200,5 @@ def _take_the_best(heap, shapes, scales, ages, weights, servers, budgets, most, 
         visits[page] += 1
         further = next_visit_gain(visits[page], shapes[page], scales[page], ages[page], horizon, for_good)
         heap_replace(heap, -weights[page] * further, page)
-    # Of a server that was not refused anything yet, no visit is worth more than the best of all that are left.
+    # A server that reached no limit has no visit left that is worth more than the best of all left.
     return visits, np.where(prices > 0.0, prices, best if heap.size[0] > 0 else 0.0)

@@ -1,4 +1,4 @@
-"""How often each page is believed to change: by what its own visits found, and before them by what others did."""
+"""Estimated change rate of each page, with its uncertainty and what it is based on."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ from tarantula.revisit.rates.observations import Flags
 from tarantula.revisit.rates.priors import RatePriors, estimate_priors
 
 REGULAR_GAP_TOLERANCE = 0.1
-"""By how much of the longest gap the gaps of regular visits may differ."""
+"""Largest difference of the gaps of regular visits, as a share of the longest gap."""
 FEWEST_REGULAR_VISITS = 10
-"""Regular visits after which a page stands on its own."""
+"""Regular visits from which on Cho's estimator is used without a prior."""
 
 
 class EstimateBasis(IntEnum):
-    """What a belief stands on."""
+    """What an estimate is based on."""
 
     PRIOR = 0
-    """Other pages: it was never visited again."""
+    """Other pages: the page was never visited again."""
     IRREGULAR = 1
-    """Its visits, by the most likely rate, and what was believed before them."""
+    """Its visits, by the most likely rate, and its prior."""
     REGULAR = 2
     """Many visits at even gaps, by Cho's estimator."""
     TOLD = 3
-    """Its visits, and what an honest server said of the times of its changes."""
+    """Its visits, and change times reported by a trusted server."""
 
 
 @dataclass(frozen=True)
 class RateEstimates:
-    """What is believed of each page of `Histories`, in the same order."""
+    """Estimates for each page of `VisitHistories`, in the same order."""
 
     histories: VisitHistories
     priors: RatePriors
     rates: Floats
-    """Changes a second, as they are estimated."""
+    """Estimated changes a second."""
     shapes: Floats
-    """As how many changes all that is known of it counts."""
+    """Shape of the Gamma distribution of the rate: the equivalent number of observed changes."""
     scales: Floats
-    """In how many seconds so many changes would have been seen."""
+    """Scale of the Gamma distribution: the seconds of their observation."""
     grounds: Ints
-    """A `Ground` each."""
+    """An `EstimateBasis` for each page."""
     honest: Flags
-    """Which servers are believed, by their numbers."""
+    """Which servers are trusted, by server number."""
 
 
 def estimate_rates(ledger: HistoryBuilder) -> RateEstimates:
-    """Return what is believed after all that was seen."""
+    """Estimate the rates of all pages of a history."""
     histories, honest = ledger.histories(), ledger.honesty.believed()
     priors = estimate_priors(histories, ledger.tally())
     count, trusted = len(histories), honest[histories.servers]
     told = ~np.isnan(histories.ages) & trusted[histories.changed]
     known = np.bincount(histories.changed[told], minlength=count).astype(np.float64)
     quiet = histories.quiet + np.bincount(histories.changed[told], histories.ages[told], count)
-    # That it is there since then may be its beginning, and no change.
+    # The first Last-Modified may be the creation of the page, which is not a change.
     quiet += np.where(trusted, histories.before, 0.0)
     untold = ~told
     starts = np.searchsorted(histories.changed[untold], np.arange(count + 1)).astype(np.int64)
@@ -76,14 +76,14 @@ def estimate_rates(ledger: HistoryBuilder) -> RateEstimates:
 
 
 def _is_regular(histories: VisitHistories) -> Flags:
-    """Return which pages were visited at even gaps, and often enough, and changed sometimes and sometimes not."""
+    """Return which pages have enough visits at even gaps, some with a change and some without."""
     is_even = histories.longest - histories.shortest <= REGULAR_GAP_TOLERANCE * histories.longest
     some = (histories.changes > 0) & (histories.changes < histories.visits)
     return is_even & (histories.visits >= FEWEST_REGULAR_VISITS) & some
 
 
 def _by_cho(histories: VisitHistories) -> Floats:
-    """Return Cho's estimator for each page, as `tarantula.revisit.rates.estimators.cho_rate` has it for one."""
+    """Return Cho's estimate for each page, as `tarantula.revisit.rates.estimators.cho_rate` computes it for one."""
     unchanged = histories.visits - histories.changes
     gaps = np.maximum((histories.longest + np.minimum(histories.shortest, histories.longest)) / 2, 1e-9)
     return -np.log((unchanged + 0.5) / (histories.visits + 0.5)) / gaps

@@ -16,24 +16,24 @@ from numba import njit
 from tarantula.revisit.model import Floats, Ints
 
 NEWTON_STEPS = 60
-"""Of Newton's way to the root; it takes about six."""
+"""Most steps of Newton's method; about six are needed."""
 RATE_TOLERANCE = 1e-12
 MOST_INFORMATIVE_CHANGES = 500.0
-"""Changes in a gap; with so many expected, finding one says nothing."""
+"""Expected changes in a gap above which finding a change carries no information."""
 
 
 class ObservedVisit(NamedTuple):
-    """What one visit found."""
+    """Result of one visit."""
 
     gap: float
-    """Seconds since the visit before."""
+    """Seconds since the previous visit."""
     changed: bool
     age: float | None = None
-    """Seconds since the last change, if the server tells it and is believed."""
+    """Seconds since the last change, if a trusted server reports it."""
 
 
 class RatePrior(NamedTuple):
-    """What is believed of a page before it is visited again: as if so many changes had been seen in so long a time."""
+    """Prior of a rate, equivalent to *changes* observed in *seconds*."""
 
     changes: float
     seconds: float
@@ -45,15 +45,15 @@ class RatePrior(NamedTuple):
 
 
 def cho_rate(visits: int, unchanged: int, gap: float) -> float:
-    """Return the rate of a page that was visited at even gaps: Cho's estimator, hardly biased and never infinite."""
+    """Return Cho's estimate of the rate after visits at even gaps: nearly unbiased and never infinite."""
     return -log((unchanged + 0.5) / (visits + 0.5)) / gap
 
 
 def rate_of_visits(visits: Sequence[ObservedVisit], prior: RatePrior) -> float:
     """Return the most likely rate after some visits.
 
-    A visit that found no change says that none came in its gap. One that found some says that at least one did; one
-    that also tells when the last came says that none came since. What was believed before counts as a few visits.
+    A visit without a change means that there was none in its gap. A visit with a change means at least one; if the time
+    of the last change is known, there was none after it. The prior counts as a few visits.
     """
     quiet = prior.seconds + sum(_quiet(visit) for visit in visits)
     known = prior.changes + sum(visit.changed and visit.age is not None for visit in visits)
@@ -64,8 +64,8 @@ def rate_of_visits(visits: Sequence[ObservedVisit], prior: RatePrior) -> float:
 def most_likely_rates(known: Floats, quiet: Floats, starts: Ints, gaps: Floats) -> Floats:
     """Return the most likely rates of many pages.
 
-    *known* are changes whose times are known, *quiet* seconds in which there was none, and *gaps*, those of a page from
-    its *start* to that of the next, are times in which there was at least one.
+    *known* counts changes with known times, *quiet* the seconds known to be without a change; *gaps* have at least one
+    change each, and those of a page are between its start in *starts* and the next.
     """
     rates = np.empty(len(known))
     _of_pages(known, quiet, starts, gaps, rates)
@@ -73,7 +73,7 @@ def most_likely_rates(known: Floats, quiet: Floats, starts: Ints, gaps: Floats) 
 
 
 def _quiet(visit: ObservedVisit) -> float:
-    """Return for how long it is known that nothing changed."""
+    """Return the seconds of a visit's gap that are known to be without a change."""
     if not visit.changed:
         return visit.gap
     return min(visit.age, visit.gap) if visit.age is not None else 0.0
@@ -81,10 +81,10 @@ def _quiet(visit: ObservedVisit) -> float:
 
 @njit(cache=True)
 def most_likely_rate(known, quiet, gaps):  # type: ignore[no-untyped-def]
-    """Return the root of known/λ + Σ t/(e^(λt) − 1) = quiet.
+    """Return the root λ of known/λ + Σ t/(e^(λt) − 1) = quiet.
 
-    With λ on both sides the left one is convex and falls, and u/(e^u − 1) is never below 1 − u/2: from the rate at
-    which these would be the same Newton's way leads to the root from below, and never past it.
+    Multiplied by λ, the left side is convex and decreasing, and u/(e^u − 1) is at least 1 − u/2: from the rate at which
+    these are equal, Newton's method converges to the root from below.
     """
     if known + len(gaps) <= 0.0:
         return 0.0
@@ -117,49 +117,49 @@ def _of_pages(known, quiet, starts, gaps, rates):  # type: ignore[no-untyped-def
 
 VISITS_PER_PAGE = 10
 CHANGES_PER_GAP = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0)
-"""Expected in a gap."""
+"""Expected changes in a gap."""
 WRONG_PRIOR_FACTOR = 3.0
-"""How many times too high a prior is that is wrong; either counts as one change."""
+"""Factor by which the wrong prior is too high; either prior counts as one change."""
 
 
 @dataclass(frozen=True, slots=True)
 class EstimatorError:
-    """What an estimator does at one rate."""
+    """Error of an estimator at one rate."""
 
     bias: float
-    """How far its mean is from the rate, as a share of it."""
+    """Relative difference of its mean from the rate."""
     error: float
-    """The root of the mean square of what it misses, as a share of the rate."""
+    """Root of its mean squared error, relative to the rate."""
     infinite: float
-    """How often it knows no bound; the other two are counted without these."""
+    """Probability of an infinite estimate; the other two figures exclude it."""
 
 
 @dataclass(frozen=True, slots=True)
 class EstimatorErrors:
-    """What the estimators do at one rate."""
+    """Errors of all estimators at one rate."""
 
     changes: float
     cho: EstimatorError
     most_likely: EstimatorError
     with_prior: EstimatorError
-    """With what other pages do, and this one does as they."""
+    """With a prior from other pages with the same rate."""
     with_wrong_prior: EstimatorError
-    """The same if this one changes three times less often than they."""
+    """With a prior from other pages that change three times as often."""
 
     @property
     def all(self) -> tuple[EstimatorError, ...]:
-        """The estimators, in this order."""
+        """Errors in the order of the estimators."""
         return self.cho, self.most_likely, self.with_prior, self.with_wrong_prior
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; the keys are an interface."""
+        """Return the errors for JSON; the keys are part of the interface."""
         return asdict(self)
 
 
 def estimator_errors(
     changes: Sequence[float] = CHANGES_PER_GAP, visits: int = VISITS_PER_PAGE
 ) -> list[EstimatorErrors]:
-    """Return what the estimators do after so many visits at even gaps, with so many changes expected in each."""
+    """Return the errors after *visits* visits at even gaps, for each expected number of changes in a gap."""
     return [_misses(rate, visits) for rate in changes]
 
 

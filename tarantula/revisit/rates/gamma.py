@@ -25,7 +25,7 @@ SMALL_POWER = 1e-9
 
 @njit(cache=True)
 def unchanged_probability(seconds: float, shape: float, scale: float) -> float:
-    """Return the chance that nothing changed for so long."""
+    """Return the probability of no change in *seconds*."""
     if seconds <= 0.0 or shape <= 0.0:
         return 1.0
     return exp(-shape * log1p(seconds / scale)) if scale > 0.0 else 0.0
@@ -33,35 +33,35 @@ def unchanged_probability(seconds: float, shape: float, scale: float) -> float:
 
 @njit(cache=True)
 def gamma_fresh_seconds(seconds: float, shape: float, scale: float) -> float:
-    """Return for how long of so many seconds after a visit a page is fresh."""
+    """Return the expected fresh seconds within *seconds* after a visit."""
     if seconds <= 0.0 or shape <= 0.0:
         return max(seconds, 0.0)
     if scale <= 0.0:
         return 0.0
     length = log1p(seconds / scale)
     power = (shape - 1.0) * length
-    # Between shapes of less and of more than one the integral is a logarithm.
+    # At a shape of 1 the integral is a logarithm.
     return scale * length * (-expm1(-power) / power if abs(power) > SMALL_POWER else 1.0)
 
 
 @njit(cache=True)
 def gamma_fresh_seconds_after(age: float, seconds: float, shape: float, scale: float) -> float:
-    """Return for how long of so many seconds a page is fresh that was last visited *age* seconds before them."""
+    """Return the expected fresh seconds within *seconds* that begin *age* seconds after the last visit."""
     return unchanged_probability(age, shape, scale) * gamma_fresh_seconds(seconds, shape, scale + age)
 
 
 @njit(cache=True)
 def gamma_visit_index(seconds: float, shape: float, scale: float) -> float:
-    """Return what a visit so long after the last is worth, in fresh seconds, if all that follow come as late.
+    """Return the worth of a visit in fresh seconds, if all visits have gaps of *seconds*.
 
-    By visiting after g seconds, again and again at a price for each visit, most is won where the price is what a page
-    was fresh for, less g times the chance that it still is. For a known rate that is (1 − (1 + u)e^(−u))/λ, u = λg.
+    With a visit every g seconds at a fixed price, the optimal g is the one at which the price equals the fresh seconds
+    of a gap less g times the probability of no change. For a known rate this is (1 − (1 + u)e^(−u))/λ with u = λg.
     """
     return gamma_fresh_seconds(seconds, shape, scale) - seconds * unchanged_probability(seconds, shape, scale)
 
 
 def change_probabilities(seconds: Floats, shapes: Floats, scales: Floats) -> Floats:
-    """Return the chances that pages changed at least once in so long."""
+    """Return the probabilities of at least one change of each page in *seconds*."""
     with np.errstate(divide="ignore", invalid="ignore"):
         changed = -np.expm1(-shapes * np.log1p(seconds / scales))
     changed = np.where(scales > 0.0, changed, 1.0)
@@ -69,21 +69,21 @@ def change_probabilities(seconds: Floats, shapes: Floats, scales: Floats) -> Flo
 
 
 INTEGRATION_NODES = 64
-"""At which a distribution is looked at."""
+"""Nodes of the numerical integration."""
 SHAPE_NEWTON_STEPS = 5
-"""Of Newton's way to a shape."""
+"""Steps of Newton's method for a shape."""
 NEGLIGIBLE_LOG_DENSITY = 12.0
-"""Powers of e; what is less likely by so much does not count."""
+"""Difference of log density from which on a rate is negligible."""
 LEAST_PRODUCT = 1e-200
 CERTAIN_CHANGES = 40.0
-"""Changes in a gap; that there was one is certain."""
+"""Expected changes in a gap above which a change is certain."""
 
 
 def nearest_gamma(known: Floats, quiet: Floats, starts: Ints, gaps: Floats, rates: Floats) -> tuple[Floats, Floats]:
-    """Return as how many changes in how many seconds all that is known of each page counts.
+    """Return shape and scale of the Gamma distribution nearest to the posterior of each page.
 
-    *known* changes came in *quiet* seconds, and at least one in each of the *gaps* of a page, which begin at its
-    *start*; its most likely rate is near the middle.
+    There were *known* changes in *quiet* seconds, and at least one in each of the *gaps* of a page, which begin at its
+    start in *starts*. The most likely *rates* locate the posteriors.
     """
     shapes, scales = known.copy(), quiet.copy()
     some = np.flatnonzero((np.diff(starts) > 0) & (known > 0) & (quiet > 0))
@@ -95,7 +95,7 @@ def nearest_gamma(known: Floats, quiet: Floats, starts: Ints, gaps: Floats, rate
 
 
 def _shapes(differences: Floats) -> Floats:
-    """Return the shapes of which ln(shape) − ψ(shape) is the logarithm of the mean less the mean logarithm."""
+    """Return the shapes for which ln(shape) − ψ(shape) equals the logarithm of the mean less the mean logarithm."""
     differences = np.maximum(differences, 1e-12)
     shapes = (3.0 - differences + np.sqrt((differences - 3.0) ** 2 + 24.0 * differences)) / (12.0 * differences)
     for _ in range(SHAPE_NEWTON_STEPS):
@@ -124,9 +124,9 @@ def _look(pages, known, quiet, starts, gaps, rates, means, logs):  # type: ignor
 
 @njit(cache=True)
 def _ends(known, quiet, gaps, rate):  # type: ignore[no-untyped-def]
-    """Return the logarithms of rates between which nearly all lies.
+    """Return the logarithms of rates between which nearly all of the posterior lies.
 
-    Where not even the longest gap is likely to have a change, each of them makes a rate the less likely.
+    Below the rate of one change in the longest gap, each gap lowers the density.
     """
     most = known + len(gaps)
     below = min(log(rate), -log(gaps.max())) - NEGLIGIBLE_LOG_DENSITY / most - 3.0 / sqrt(most)
@@ -137,7 +137,7 @@ def _ends(known, quiet, gaps, rate):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _height(power, known, quiet, gaps):  # type: ignore[no-untyped-def]
-    """Return the logarithm of how likely e to the *power* is, among rates that are even in their logarithm."""
+    """Return the log density at the logarithm *power* of a rate, with a uniform measure on logarithms."""
     rate = exp(power)
     height, product = known * power - rate * quiet, 1.0
     for gap in gaps:

@@ -1,5 +1,4 @@
-"""What is kept of each page's visits: so little that a million pages fit into memory, and so much that nothing that
-their rates depend on is lost."""
+"""Visit histories of pages: compact enough for a million pages in memory, and sufficient for all estimates."""
 
 from __future__ import annotations
 
@@ -13,54 +12,54 @@ from tarantula.revisit.rates.last_modified import LastModifiedTrust
 from tarantula.revisit.rates.observations import Flags, Observations, VisitPairs, visit_pairs
 
 GAP_CLASSES_PER_DOUBLING = 4
-"""Gaps are alike, for what is believed of many pages at once, if they differ by less than 2 to the power of 1/4."""
+"""Classes per doubling of gaps; gaps of one class are counted together for priors."""
 LEAST_GAP_CLASS = -1000
-"""Gaps of less than a second have classes below zero."""
+"""Offset of the class numbers, since gaps under a second have negative classes."""
 
 
 class PagesToRevisit(NamedTuple):
-    """Those pages of a part that are to be kept fresh."""
+    """Pages of a batch that are to be revisited."""
 
     pages: Ints
     documents: Ints
-    """The ids of their rows."""
+    """Ids of their rows."""
     depths: Ints
 
 
 @dataclass(frozen=True)
 class VisitHistories:
-    """What visits found of each page that is to be kept fresh."""
+    """Visit histories of the pages to revisit."""
 
     documents: Ints
     depths: Ints
     servers: Ints
     types: Ints
     seen: Floats
-    """When each was last seen, in seconds since 1970."""
+    """Time of the last observation of each page, in seconds since 1970."""
     visits: Ints
-    """How many visits found whether it had changed."""
+    """Number of visits that could detect a change."""
     changes: Ints
-    """How many of them found that it had."""
+    """Number of visits that found a change."""
     shortest: Floats
-    """Seconds between its two nearest visits, and its two farthest."""
+    """Shortest and longest gap between successive visits, in seconds."""
     longest: Floats
     quiet: Floats
-    """Seconds in which nothing changed, by what was seen."""
+    """Seconds without a change, as observed."""
     before: Floats
-    """Seconds before the first visit in which nothing changed, by Last-Modified; none where it said nothing."""
+    """Seconds without a change before the first visit, by Last-Modified; 0 if unknown."""
     changed: Ints
-    """Which page each change is of; they are in the order of the pages."""
+    """Page of each change; ordered by page."""
     gaps: Floats
-    """Seconds between the two visits that each change was found by."""
+    """Seconds between the two visits around each change."""
     ages: Floats
-    """Seconds from the change to the second one, by Last-Modified; not a number where it said nothing."""
+    """Seconds from each change to the later visit, by Last-Modified; NaN if unknown."""
 
     def __len__(self) -> int:
         return len(self.documents)
 
 
 class ChangeCounts(NamedTuple):
-    """How many visits after like gaps found a change or none, by server and type."""
+    """Numbers of visits with and without a change, by server, type and class of gaps."""
 
     servers: Ints
     types: Ints
@@ -70,7 +69,7 @@ class ChangeCounts(NamedTuple):
 
 
 class HistoryBuilder:
-    """Takes what visits saw a part at a time, whole pages each; servers and types are numbered from zero on."""
+    """Builds histories from observations, batch by batch; each batch has whole pages. Servers and types are numbers."""
 
     def __init__(self) -> None:
         self.honesty = LastModifiedTrust()
@@ -79,7 +78,7 @@ class HistoryBuilder:
         self._pages = 0
 
     def add(self, sights: Observations, servers: Ints, types: Ints, wanted: PagesToRevisit) -> None:
-        """Take note of some pages; *servers* and *types* are those of all of them."""
+        """Add a batch of pages; *servers* and *types* are those of all its pages."""
         pairs = visit_pairs(sights)
         self.honesty.hear(sights, pairs, servers)
         self._count(pairs, servers, types)
@@ -88,7 +87,7 @@ class HistoryBuilder:
         self._parts.append(part)
 
     def histories(self) -> VisitHistories:
-        """Return all that was taken note of."""
+        """Return the histories of all batches."""
         fields = VisitHistories.__dataclass_fields__
         parts = self._parts or [
             _part(_NO_SIGHTS, visit_pairs(_NO_SIGHTS), _NONE, _NONE, PagesToRevisit(_NONE, _NONE, _NONE), 0)
@@ -96,7 +95,7 @@ class HistoryBuilder:
         return VisitHistories(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in fields})
 
     def tally(self) -> ChangeCounts:
-        """Return how often each kind of page changed, whether it is to be kept fresh or not."""
+        """Return the change counts of all pages, including those that are not revisited."""
         keys = np.array(list(self._tally), dtype=np.int64)
         sums = np.array(list(self._tally.values()), dtype=np.float64).reshape(-1, 3)
         gaps = sums[:, 2] / (sums[:, 0] + sums[:, 1])
@@ -122,7 +121,7 @@ class HistoryBuilder:
 def _part(
     sights: Observations, pairs: VisitPairs, servers: Ints, types: Ints, wanted: PagesToRevisit, first_page: int
 ) -> VisitHistories:
-    """Return the histories of the wanted pages of one part."""
+    """Return the histories of the pages to revisit of one batch."""
     count = len(servers)
     last = np.full(count, -1, dtype=np.int64)
     last[sights.pages] = np.arange(len(sights))
@@ -162,7 +161,7 @@ def _sum(pairs: VisitPairs, values: Floats | Flags, count: int) -> Floats:
 
 
 def _clipped(ages: Floats, gaps: Floats) -> Floats:
-    """Return ages that lie within their gaps, or are not numbers."""
+    """Clip ages to their gaps; NaN stays NaN."""
     return np.minimum(np.maximum(ages, 0.0), gaps)
 
 

@@ -1,8 +1,8 @@
-"""Which servers are believed when they say when a page was last changed.
+"""Trust in the Last-Modified header of each server, checked against observed changes.
 
-A server is held to what can be checked: between two visits the body stayed or it did not, and the answer came at a
-known time. One that shows often enough that its Last-Modified moves with the body, and hardly ever otherwise, is
-believed; of any other, one sentence says why it is not.
+The header is compared with two facts: whether the body changed between two visits, and the time of the response. A
+server is trusted if its Last-Modified has moved with the body often enough, and hardly ever otherwise; for any other
+server a message gives the reason.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tarantula.revisit.model import Ints
 from tarantula.revisit.rates.observations import FIRST_BODY, Observations, VisitPairs
 
 CLOCK_TOLERANCE_SECONDS = 120.0
-"""Seconds by which the clock of a server may differ from ours: a page that was changed so shortly before it was asked
-for may have been made for the answer."""
+"""Largest difference of a server's clock from ours, in seconds. A Last-Modified so close to the request may be the time
+of the response."""
 PROOFS_NEEDED = 3
-"""How many changes a server has to date rightly."""
+"""Correctly dated changes that a server needs."""
 MOST_ERROR_SHARE = 0.05
-"""Of what could be checked."""
+"""Largest share of errors among checked headers."""
 
 ERROR_KINDS = {
     "future": "lies in the future",
@@ -33,27 +33,27 @@ ERROR_KINDS = {
 
 @dataclass(frozen=True)
 class LastModifiedRecord:
-    """What one server said, and what became of it."""
+    """Statistics of the Last-Modified headers of one server."""
 
     answers: int
-    """With a Last-Modified."""
+    """Responses with a Last-Modified."""
     future: int
     answered: int
     checked: int
-    """Pairs of visits between which its word could be checked."""
+    """Pairs of visits for which the header could be checked."""
     moved: int
     stayed: int
     proofs: int
-    """Changes that it dated between the two visits that found them."""
+    """Changes dated between the two visits that found them."""
 
     @property
     def is_believed(self) -> bool:
-        """Whether it proved honest."""
+        """Whether the server is trusted."""
         return self.why_not is None
 
     @property
     def why_not(self) -> str | None:
-        """Say why it is not believed."""
+        """Reason why the server is not trusted; None if it is."""
         if not self.answers:
             return "It does not say when its pages were last changed."
         shares = {
@@ -75,7 +75,7 @@ class LastModifiedRecord:
 
 
 class LastModifiedTrust:
-    """The witnesses of many servers, heard a part at a time; servers are numbered from zero on."""
+    """Statistics of many servers, collected batch by batch; servers are numbered from 0."""
 
     FIELDS = ("answers", "future", "answered", "checked", "moved", "stayed", "proofs")
 
@@ -83,7 +83,7 @@ class LastModifiedTrust:
         self._counts = np.zeros((len(self.FIELDS), 0), dtype=np.int64)
 
     def hear(self, sights: Observations, pairs: VisitPairs, servers: Ints) -> Self:
-        """Take note of what visits saw; *servers* are those of the pages."""
+        """Add a batch of observations; *servers* are those of the pages."""
         new = int(servers.max(initial=-1)) + 1 - self._counts.shape[1]
         self._counts = np.pad(self._counts, ((0, 0), (0, max(new, 0))))
         with np.errstate(invalid="ignore"):
@@ -96,7 +96,7 @@ class LastModifiedTrust:
             before, after = pairs.later - 1, pairs.later
             both = told[after] & ~np.isnan(sights.modified[before]) & (sights.faces[before] >= FIRST_BODY)
             same = sights.modified[after] == sights.modified[before]
-            # A change that is dated before the visit that did not see it yet was dated wrongly.
+            # A change dated before the visit that did not yet see it has a wrong date.
             dated = ~same & (sights.modified[after] >= sights.times[before] - CLOCK_TOLERANCE_SECONDS)
             of_pairs = servers[pairs.pages]
             self._add("checked", of_pairs[both])
@@ -107,11 +107,11 @@ class LastModifiedTrust:
         return self
 
     def witness(self, server: int) -> LastModifiedRecord:
-        """Return what one server said."""
+        """Return the statistics of one server."""
         return LastModifiedRecord(*(int(number) for number in self._counts[:, server]))
 
     def believed(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Return which servers are believed."""
+        """Return which servers are trusted."""
         return np.array([self.witness(server).is_believed for server in range(self._counts.shape[1])], dtype=np.bool_)
 
     def _add(self, field: str, servers: Ints) -> None:

@@ -1,4 +1,4 @@
-"""What visits saw of pages, and what two visits in a row say of the time between them."""
+"""Observations of pages by visits, and the pairs of successive visits to one page."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tarantula.revisit.model import Floats, Ints
 Flags = NDArray[np.bool_]
 
 NO_OBSERVATION = 0
-"""What a visit saw that ended in an error: it says something of the way to the page, and nothing of the page."""
+"""Face of a visit that ended in an error, which says nothing about the page."""
 REDIRECT = 1
 GONE = 2
 FIRST_BODY = 3
-"""From here on each number is a body, the same for the same bytes."""
+"""Faces from here on are body numbers, equal for equal bytes."""
 TEMPORARY_STATES = (408, 425, 429)
-"""Answers that say to come again, and nothing of the page; what a server refuses otherwise is gone."""
+"""Statuses that ask to try again and say nothing about the page; other client errors mean that it is gone."""
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DATE = len("Sun, 06 Nov 1994 08:49:37 GMT")
@@ -28,20 +28,20 @@ _DATE = len("Sun, 06 Nov 1994 08:49:37 GMT")
 
 @dataclass(frozen=True)
 class Observations:
-    """Visits that saw something, page by page, in the order of their times; each moment once."""
+    """Successful observations, ordered by page and time, without duplicates."""
 
     pages: Ints
     times: Floats
     """Seconds since 1970."""
     faces: Ints
     modified: Floats
-    """What Last-Modified said, in seconds since 1970; not a number where it said nothing."""
+    """Last-Modified in seconds since 1970; NaN if missing."""
     unsent: NDArray[np.bool_]
-    """Where the server sent nothing, for it said that nothing had changed."""
+    """Whether the server sent no body because nothing had changed (304)."""
 
     @classmethod
     def of(cls, pages: Ints, times: Floats, faces: Ints, modified: Floats, unsent: Flags) -> Self:
-        """Take visits in any order. A page that is carried over was seen when it was seen first, and not again."""
+        """Sort and filter visits. A capture that was carried over counts at the time of its first observation only."""
         order = np.lexsort((times, pages))
         order = order[faces[order] != NO_OBSERVATION]
         again = np.zeros(len(order), dtype=np.bool_)
@@ -54,17 +54,17 @@ class Observations:
 
 
 class VisitPairs(NamedTuple):
-    """Two visits in a row to one page each."""
+    """Pairs of successive visits to one page."""
 
     pages: Ints
     gaps: Floats
     changed: Flags
     later: Ints
-    """Which of the sights the second one is; the first is the one before it."""
+    """Index of the later observation of each pair; the earlier one precedes it."""
 
 
 def visit_pairs(sights: Observations) -> VisitPairs:
-    """Return what was seen twice in a row."""
+    """Return all pairs of successive observations."""
     later = np.flatnonzero(np.diff(sights.pages, prepend=-1) == 0)
     return VisitPairs(
         sights.pages[later],
@@ -75,14 +75,14 @@ def visit_pairs(sights: Observations) -> VisitPairs:
 
 
 def observed_faces(states: Ints, bodies: Ints) -> Ints:
-    """Return what visits saw: of a page its body, numbered from `FIRST_BODY`, and where it led or that it was gone."""
+    """Return the face of each visit: its body number, or a code for a redirect or a page that is gone."""
     faces = np.where((states >= 200) & (states < 300), bodies, NO_OBSERVATION)
     faces = np.where((states >= 300) & (states < 400), REDIRECT, faces)
     return np.where((states >= 400) & (states < 500) & ~np.isin(states, TEMPORARY_STATES), GONE, faces)
 
 
 def parse_http_dates(dates: Iterable[str | None]) -> Floats:
-    """Read dates as HTTP writes them, many at a time; what is none becomes not a number."""
+    """Parse HTTP dates in bulk; return seconds since 1970, NaN for invalid dates."""
     usable = (date if date and len(date) == _DATE and date.isascii() else " " * _DATE for date in dates)
     written = np.array(list(usable), dtype=f"S{_DATE}")
     letters = written.view(np.uint8).reshape(-1, _DATE).astype(np.int64)

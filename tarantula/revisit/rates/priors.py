@@ -1,8 +1,8 @@
-"""What is believed of a page before it is visited again, by what other pages did.
+"""Priors of change rates from other pages.
 
-Pages of the same server and type are believed to be alike, then those of the server, then those of the type, then all
-of the publication. Each of these pools has a mean rate, which is that of the pool above it times a factor; how much the
-pages of one pool differ is one number for all of them, the shape of a Gamma distribution.
+Pages are pooled by server and type, by server, by type, and by publication; the most specific pool with data counts.
+The mean rate of a pool is that of the pool above it times a factor. How much the pages of one pool differ is the shape
+of a Gamma distribution, the same for all pools.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from tarantula.revisit.rates.history import ChangeCounts, VisitHistories
 
 SECONDS_PER_DAY = 86_400.0
 DEFAULT_PRIOR = RatePrior(1.0, 30 * SECONDS_PER_DAY)
-"""Of pages of which nothing is known: they change once in thirty days, more or less."""
+"""Prior without any data: about one change in thirty days."""
 POOL_FACTOR = 3.0
-"""By which the mean rate of a pool differs from that of the pool above it, more or less: one standard deviation."""
+"""One standard deviation of the factor between the mean rate of a pool and that of the pool above it."""
 PUBLICATION_FACTOR = 100.0
-"""By which a publication differs from what is believed of pages of which nothing is known."""
+"""One standard deviation of the factor between a publication and the default prior."""
 TRIED_SHAPES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 8.0, 16.0)
-"""From pages that differ very much to pages that are nearly alike."""
+"""From pages that differ much to pages that are nearly alike."""
 PRIOR_LEVELS = ("default", "publication", "type", "server", "server and type")
 SAMPLED_PAGES = 20_000
-"""Pages that say how much pages differ, at most."""
+"""Most pages used to estimate the shape."""
 QUADRATURE_NODES = 32
 _STEPS = np.linspace(-6.0, 6.0, 121)
-"""Powers of ten by which a pool may differ from the one above it, at most."""
+"""Exponents of ten that are tried for the factor of a pool."""
 
 
 @dataclass(frozen=True)
 class RatePriors:
-    """What is believed of each page before its own visits."""
+    """Priors of all pages."""
 
     shape: float
-    """As how many changes it counts."""
+    """Shape of all priors: the equivalent number of observed changes."""
     rates: Floats
-    """Changes a second."""
+    """Mean rates, in changes a second."""
     levels: Ints
-    """By which of `LEVELS`."""
+    """Index into `PRIOR_LEVELS` of the pool of each page."""
 
     @property
     def seconds(self) -> Floats:
-        """In how many seconds those changes would have been seen."""
+        """Equivalent seconds of observation."""
         seconds: Floats = self.shape / self.rates
         return seconds
 
 
 def estimate_priors(histories: VisitHistories, tally: ChangeCounts) -> RatePriors:
-    """Return what is believed of pages by what was seen of all of them, with the shape that makes it most likely."""
+    """Return the priors of all pages, with the shape that maximises the likelihood."""
     chosen = np.flatnonzero(histories.visits >= 2)
     chosen = chosen[:: len(chosen) // SAMPLED_PAGES + 1]
     place = TRIED_SHAPES.index(DEFAULT_PRIOR.changes)
@@ -94,13 +94,13 @@ def _pooled(histories: VisitHistories, tally: ChangeCounts, shape: float) -> Rat
 
 @dataclass(frozen=True)
 class _Pool:
-    """Things that are alike, by their names in order."""
+    """Sorted distinct keys, and the index of the key of each row."""
 
     names: Ints
     places: Ints
 
     def number_of(self, names: Ints) -> Ints:
-        """Return the numbers of names; −1 where there is none."""
+        """Return the indexes of keys; -1 for unknown keys."""
         if not len(self.names):
             return np.full(len(names), -1)
         number = np.minimum(np.searchsorted(self.names, names), len(self.names) - 1)
@@ -114,12 +114,12 @@ def _pool(names: Ints) -> _Pool:
 def _most_likely(
     tally: ChangeCounts, places: Ints, parents: Floats, shape: float, factor: float = POOL_FACTOR
 ) -> Floats:
-    """Return the mean rate of each pool, which differs from that of its parent by some factor.
+    """Return the most likely mean rate of each pool, given that of its parent.
 
-    A page of the pool did not change for t seconds with the chance (1 + rt/shape)^−shape.
+    The probability that a page of the pool has no change in t seconds is (1 + rt/shape)^−shape.
     """
     best, found = np.full(len(parents), -np.inf), parents.copy()
-    # First in steps of a tenth of a power of ten, then within the best of them.
+    # First in steps of a tenth of a power of ten, then within the best step.
     for width in (1.0, 1 / 60):
         middle = found.copy()
         for power in _STEPS * width:
@@ -134,7 +134,7 @@ def _most_likely(
 
 
 def _likelihood(histories: VisitHistories, chosen: Ints, priors: RatePriors) -> float:
-    """Return the logarithm of the chance of what was seen of some pages, over all rates that each may have."""
+    """Return the log likelihood of the histories of some pages, integrated over their rates."""
     nodes, weights = roots_genlaguerre(QUADRATURE_NODES, priors.shape - 1.0)
     places = np.minimum(np.searchsorted(chosen, histories.changed), len(chosen) - 1)
     own = chosen[places] == histories.changed

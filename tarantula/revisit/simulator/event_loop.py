@@ -17,50 +17,50 @@ from tarantula.revisit.phases.dispatch import DispatchQueues, next_ready_time, r
 
 
 class SimulationEvent(IntEnum):
-    """What happens. Of events at the same moment the one with the lower number comes first."""
+    """Kinds of events. At equal times the lower number comes first."""
 
     MODIFIED = 0
     """*Documento Modificado*: a document changes."""
     FREE = 1
-    """*Crawler Livre*: a crawler is done, and takes what is latest; or waits if nothing is due."""
+    """*Crawler Livre*: a crawler has finished, and takes the most overdue visit or becomes idle."""
     READY = 2
-    """*Escalonador Pronto*: a visit is due, and a crawler waits for it."""
+    """*Escalonador Pronto*: a visit is due and a crawler is idle."""
     STATISTICS = 3
-    """*Estatística*: it is said how fresh everything is."""
+    """*Estatística*: statistics are due."""
     END = 4
-    """*Fim de Simulação*."""
+    """*Fim de Simulação*: the end."""
 
 
 MODIFIED, FREE, READY, STATISTICS, END = (int(event) for event in SimulationEvent)
 EVENT_KIND_SHIFT = 40
-"""A number on the line is the kind of an event and, below so many bits, whose it is."""
+"""Events are encoded as kind << this, plus the document or crawler."""
 EVENT_SUBJECT_MASK = (1 << EVENT_KIND_SHIFT) - 1
 
 
 @njit(cache=True)
 def add_event(line, time, event, whose):  # type: ignore[no-untyped-def]
-    """Put an event on the line."""
+    """Add an event to the queue."""
     heap_push(line, time, (event << EVENT_KIND_SHIFT) | whose)
 
 
 NEVER_FRESH = inf
-"""Since when a copy is fresh that is not."""
+"""Value of `fresh_since` for a stale copy."""
 
 
 class SimulatedDocuments(NamedTuple):
-    """What is known of each document while time passes."""
+    """Documents and the state of their copies."""
 
     rates: Floats
     laws: Laws
     draws: GeneratorStates
     fresh_since: Floats
     fresh_for: Floats
-    """Seconds of the horizon, up to when it was last seen to change."""
+    """Fresh seconds up to the last change."""
 
 
 @njit(cache=True)
 def start_documents(documents, visited, line, horizon):  # type: ignore[no-untyped-def]
-    """Put the first change of each document on the line; its copy is of the time *visited*, or there is none (nan)."""
+    """Queue the first change of each document; its copy dates from *visited*, or does not exist (NaN)."""
     for document in range(len(documents.rates)):
         rate, law = documents.rates[document], documents.laws[document]
         documents.fresh_since[document] = NEVER_FRESH
@@ -79,7 +79,7 @@ def start_documents(documents, visited, line, horizon):  # type: ignore[no-untyp
 
 @njit(cache=True)
 def modify_document(documents, document, now, line, horizon):  # type: ignore[no-untyped-def]
-    """Let the document on top of the line change, and put its next change in its place."""
+    """Apply the change on top of the queue, and queue the next change of the document."""
     if documents.fresh_since[document] != NEVER_FRESH:
         documents.fresh_for[document] += now - documents.fresh_since[document]
         documents.fresh_since[document] = NEVER_FRESH
@@ -92,10 +92,10 @@ def modify_document(documents, document, now, line, horizon):  # type: ignore[no
 
 @njit(cache=True)
 def visit_document(documents, document, now):  # type: ignore[no-untyped-def]
-    """Make the copy of a document anew; whether it was stale."""
+    """Refresh the copy of a document; return whether it was stale."""
     if documents.fresh_since[document] != NEVER_FRESH:
         return False
-    # What changes all the time has changed before anybody looks at the copy.
+    # A document that changes all the time is stale again at once.
     if documents.rates[document] != inf:
         documents.fresh_since[document] = now
     return True
@@ -103,7 +103,7 @@ def visit_document(documents, document, now):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def document_freshness(documents, now):  # type: ignore[no-untyped-def]
-    """Return the share of the time up to now in which each copy was fresh."""
+    """Return the share of the time until now in which each copy was fresh."""
     fresh = np.empty(len(documents.rates))
     for document in range(len(fresh)):
         seconds = documents.fresh_for[document]
@@ -114,36 +114,36 @@ def document_freshness(documents, now):  # type: ignore[no-untyped-def]
 
 
 def new_documents(rates: Floats, laws: Laws, draws: GeneratorStates) -> SimulatedDocuments:
-    """Return documents of which nothing has been seen yet."""
+    """Return documents without any visit."""
     return SimulatedDocuments(rates, laws, draws, np.full(len(rates), NEVER_FRESH), np.zeros(len(rates)))
 
 
 EVENTS, VISITS, CHANGED, BREACHES, SEEN, IDLE, ALARMS, COUNTS = 0, 5, 6, 7, 8, 9, 10, 11
-"""Where counts are: the five events, visits, those that found a change, breaches of politeness, events written down,
-crawlers that wait, times at which the scheduler will be ready; and how many counts there are."""
+"""Indexes of `counts`: five kinds of events, visits, visits that found a change, politeness breaches, recorded events,
+idle crawlers, pending alarms; and the number of indexes."""
 
 
 class CrawlerPool(NamedTuple):
-    """Crawlers that are free."""
+    """Idle crawlers."""
 
     idle: Ints
-    """Those that wait for a visit to be due; the last is the next."""
+    """Idle crawlers as a stack; the last is used next."""
     alarms: Floats
-    """When the scheduler will be ready for them; the last comes first."""
+    """Times of pending READY events, descending."""
 
 
 class VisitLog(NamedTuple):
-    """What is to be visited, and what was."""
+    """Planned visits, and when they were made."""
 
     documents: Ints
     made: Floats
-    """When each visit was made; nan until then."""
+    """Time of each visit; NaN until it is made."""
     asked: Floats
-    """When each server was last asked."""
+    """Time of the last visit to each server."""
 
 
 class SimulationState(NamedTuple):
-    """Everything that a simulation changes."""
+    """Mutable state of a simulation."""
 
     line: TimeHeap
     queues: DispatchQueues
@@ -152,11 +152,11 @@ class SimulationState(NamedTuple):
     crew: CrawlerPool
     counts: Ints
     diary: Floats
-    """The first events, as rows of time, kind and whose; as many as it has rows."""
+    """First events as rows of time, kind and subject; its length is the number of recorded events."""
 
 
 class SimulationSpeeds(NamedTuple):
-    """What stays as it is."""
+    """Constants of a simulation."""
 
     crawlers: Floats
     servers: Floats
@@ -168,8 +168,8 @@ class SimulationSpeeds(NamedTuple):
 
 @njit(cache=True)
 def run_until_statistics(state, speeds):  # type: ignore[no-untyped-def]
-    """Let time pass until the next statistics or the end; return when that is, and which."""
-    # Taken apart once: what is inside is not counted again and again.
+    """Process events until the next statistics or the end; return the time and the kind of event."""
+    # Unpacked once: compiled code would count references at each access.
     line, queues, documents, visits, crew, counts, diary = state
     while True:
         now, event, whose = line.times[0], line.numbers[0] >> EVENT_KIND_SHIFT, line.numbers[0] & EVENT_SUBJECT_MASK
@@ -200,10 +200,10 @@ def run_until_statistics(state, speeds):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _visit(line, queues, documents, visits, counts, speeds, now, crawler, server):  # type: ignore[no-untyped-def]
-    """Let a crawler ask a server for the document whose turn it is."""
+    """Let a crawler visit the next document of a server."""
     number = queues.following[server]
     document = visits.documents[number]
-    # Whoever decides who is asked does not also say whether that was polite.
+    # Checked independently of the dispatch code.
     if now - visits.asked[server] < speeds.politeness:
         counts[BREACHES] += 1
     visits.asked[server] = now
@@ -220,7 +220,7 @@ def _visit(line, queues, documents, visits, counts, speeds, now, crawler, server
 
 @njit(cache=True)
 def _set_alarm(line, crew, counts, due, horizon):  # type: ignore[no-untyped-def]
-    """Be ready for crawlers that are free when the next visit is due, unless that is known already."""
+    """Queue a READY event for the next due visit, unless one is pending."""
     alarms = counts[ALARMS]
     if due <= horizon and (alarms == 0 or due < crew.alarms[alarms - 1]):
         crew.alarms[alarms] = due

@@ -19,26 +19,26 @@ from tarantula.revisit.simulator import event_loop
 from tarantula.revisit.simulator.event_loop import SimulationEvent, add_event
 
 MOST_CHANGES = 1_000_000_000
-"""Changes that are simulated at most: it takes some minutes."""
+"""Most changes to simulate; it takes some minutes."""
 
 
 @dataclass(frozen=True)
 class SimulatedWeb:
-    """Documents with their importance and rate, on servers, and what else is known of both."""
+    """Pages with laws of change and sizes, on servers with speeds."""
 
     pages: Pages
     laws: Laws
-    """By which each document changes."""
+    """Law of change of each document."""
     sizes: Floats
-    """Of each document."""
+    """Size of each document."""
     speeds: Floats
-    """Of each server, in sizes a second."""
+    """Speed of each server, in sizes a second."""
 
     @classmethod
     def of(
         cls, pages: Pages, laws: Laws | None = None, sizes: Floats | None = None, speeds: Floats | None = None
     ) -> Self:
-        """Take pages; unless told, Poisson's law holds, all are of size 1, and servers are as fast as any crawler."""
+        """Build a web; by default with Poisson changes, sizes of 1 and unlimited server speeds."""
         count, servers = len(pages), len(pages.starts) - 1
         web = cls(
             pages,
@@ -56,7 +56,7 @@ class SimulatedWeb:
         return web
 
     def check_changes(self, limits: VisitLimits) -> None:
-        """Refuse what would change so often that no end could be seen."""
+        """Raise an error if there would be too many changes to simulate."""
         often = self.pages.rates[np.isfinite(self.pages.rates)] * limits.horizon
         if not often.sum() <= MOST_CHANGES:
             raise TarantulaError(
@@ -66,24 +66,24 @@ class SimulatedWeb:
 
 
 def check_speeds(speeds: Floats, whose: str) -> None:
-    """Refuse speeds that are none."""
+    """Raise an error if a speed is not positive."""
     if not np.all(speeds > 0):
         raise TarantulaError(f"The speed of a {whose} is a number above zero.")
 
 
 class SimulationSnapshot(NamedTuple):
-    """How things are at a moment."""
+    """Statistics at a point of time."""
 
     seconds: float
     staleness: float
-    """Since the beginning, by weights."""
+    """Mean staleness by weight, since the start."""
     stale_now: float
     visits: int
     changes: int
 
     @classmethod
     def of(cls, state: event_loop.SimulationState, web: SimulatedWeb, now: float) -> Self:
-        """Look."""
+        """Compute the statistics now."""
         weights = web.pages.weights
         is_stale = (state.documents.fresh_since == event_loop.NEVER_FRESH).astype(np.float64)
         return cls(
@@ -97,13 +97,13 @@ class SimulationSnapshot(NamedTuple):
 
 @dataclass(frozen=True)
 class SimulationOutcome:
-    """How stale everything was, and how stale it was to be expected."""
+    """Simulated and expected staleness, with statistics of the visits."""
 
     staleness: float
     expected: float
-    """Of the visits as they were made, by the law of changes."""
+    """Expected staleness of the visits as they were made."""
     error: float
-    """The standard error of the staleness that was found."""
+    """Standard error of the simulated staleness."""
     planned: int
     visits: int
     changed: int
@@ -111,7 +111,7 @@ class SimulationOutcome:
     breaches: int
     """Visits that came too soon after another to the same server."""
     late: float
-    """Seconds, on average, that a visit was made after it was due."""
+    """Mean delay of visits after their due time, in seconds."""
     latest: float
     events: dict[SimulationEvent, int]
     moments: tuple[SimulationSnapshot, ...]
@@ -120,13 +120,13 @@ class SimulationOutcome:
 
     @property
     def closest(self) -> float | None:
-        """Seconds between the two nearest visits to one server, if any server was visited twice."""
+        """Least seconds between two visits to one server; None if no server was visited twice."""
         seconds = self.made.closest()
         return seconds if seconds < np.inf else None
 
     @property
     def errors(self) -> float:
-        """By how many standard errors what was found is off what was expected."""
+        """Difference of simulated and expected staleness, in standard errors."""
         return (self.staleness - self.expected) / self.error if self.error else 0.0
 
     @classmethod
@@ -139,7 +139,7 @@ class SimulationOutcome:
         reading: ModelReading,
         along: list[SimulationSnapshot],
     ) -> Self:
-        """Look back at the end."""
+        """Compute the outcome at the end."""
         made = schedule.at(state.visits.made)
         weights = web.pages.weights
         found = event_loop.document_freshness(state.documents, limits.horizon)
@@ -175,15 +175,15 @@ def _seen(state: event_loop.SimulationState) -> int:
 
 
 def _standard_error(found: Floats, expected: Floats, weights: Floats) -> float:
-    """Documents change without regard to each other, so their deviations add up as squares."""
+    """Documents change independently, so their variances add up."""
     return float(np.sqrt(((weights * (found - expected)) ** 2).sum()) / weights.sum())
 
 
 SNAPSHOTS = 24
-"""How often statistics are made."""
+"""Number of statistics in a horizon."""
 
 SnapshotCallback = Callable[[SimulationSnapshot], None]
-"""Is told how things are, along the way."""
+"""Receives the statistics on the way."""
 
 
 def simulate(
@@ -198,7 +198,7 @@ def simulate(
     watch: SnapshotCallback = lambda moment: None,
     diary: int = 0,
 ) -> SimulationOutcome:
-    """Visit documents as crawlers find the time, from the beginning of the horizon to its end, while they change."""
+    """Simulate the visits of a schedule by crawlers over the horizon, while documents change."""
     web.check_changes(limits)
     visited = np.zeros(len(web.pages))
     if reading is ModelReading.STEADY:
@@ -213,7 +213,7 @@ def simulate(
 
 
 def dispatched_schedule(schedule: Schedule, web: SimulatedWeb, crawlers: Floats, limits: VisitLimits) -> Schedule:
-    """Return when the visits of a schedule are made by crawlers: phase 3 alone, for nothing changes meanwhile."""
+    """Return the schedule as crawlers execute it: phase 3 alone, without changes."""
     still = replace(web.pages, rates=np.zeros(len(web.pages)))
     state = _begin(schedule, replace(web, pages=still, laws=all_poisson(len(still))), crawlers, others=1)
     add_event(state.line, limits.horizon, int(SimulationEvent.END), 0)
@@ -224,7 +224,7 @@ def dispatched_schedule(schedule: Schedule, web: SimulatedWeb, crawlers: Floats,
 def _begin(
     schedule: Schedule, web: SimulatedWeb, crawlers: Floats, others: int, diary: int = 0, seed: int = 0
 ) -> event_loop.SimulationState:
-    """Line up the visits, and let every crawler be free; the line has room for so many *others* beside its changes."""
+    """Queue the visits and free all crawlers; *others* is the room in the event queue for other events."""
     if not len(crawlers):
         raise TarantulaError("At least one crawler is needed.")
     check_speeds(crawlers, "crawler")
@@ -246,7 +246,7 @@ def _begin(
 def _moments(
     state: event_loop.SimulationState, web: SimulatedWeb, crawlers: Floats, limits: VisitLimits, moments: int
 ) -> Iterator[SimulationSnapshot]:
-    """Let time pass, and say how things are now and then and at the end."""
+    """Run the simulation; yield statistics on the way and at the end."""
     speeds = _speeds(web, crawlers, limits)
     for number in range(1, moments):
         add_event(state.line, limits.horizon * number / moments, int(SimulationEvent.STATISTICS), number)
@@ -263,8 +263,8 @@ def _speeds(web: SimulatedWeb, crawlers: Floats, limits: VisitLimits) -> event_l
 
 
 def _the_day_before(schedule: Schedule, pages: Pages, limits: VisitLimits) -> Floats:
-    """Return when each page was last visited before the horizon, if the one before was like it; nan for never."""
+    """Return the time of each page's last visit in a preceding equal horizon; NaN if it has none."""
     last = np.full(len(pages), np.nan)
-    # A page has all its visits at one server, in their order: the last one stays.
+    # A page is on one server, whose visits are in time order: the last assignment remains.
     last[schedule.pages] = schedule.times - limits.horizon
     return last

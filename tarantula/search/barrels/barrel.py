@@ -49,19 +49,19 @@ from tarantula.store.journal import last_visible_id
 from tarantula.store.liveness import BarrelHeartbeat, BarrelStatus
 
 HEARTBEAT_SECONDS = 1.0
-"""Seconds between two signs of life."""
+"""Seconds between two heartbeats."""
 JOURNAL_POLL_SECONDS = 0.2
-"""Seconds between two looks at the journal while nothing happens."""
+"""Seconds between two reads of the journal while it has nothing new."""
 
 logger = logging.getLogger(__name__)
 
 
 class BarrelNotReady(Exception):
-    """It cannot be asked yet."""
+    """The barrel has not caught up yet."""
 
 
 class BarrelService:
-    """Follows, tells where it is, and answers."""
+    """Follows the journal, publishes its position, and answers."""
 
     def __init__(self, database: Database, index: SearchIndex, address: str) -> None:
         self._database = database
@@ -76,33 +76,33 @@ class BarrelService:
 
     @property
     def folder(self) -> Path:
-        """Where its index is."""
+        """Folder of the index."""
         return self._index.folder
 
     @property
     def schema(self) -> Schema:
-        """The fields of its index."""
+        """Schema of the index."""
         return self._index.schema
 
     def seen(self) -> IndexSnapshot:
-        """Return what it answers from, if it is ready."""
+        """Return the published snapshot of the index; raise `BarrelNotReady` before the first."""
         if self._seen is None:
             raise BarrelNotReady
         return self._seen
 
     def find(self, request: SearchRequest) -> SearchResults:
-        """Answer, if it is ready."""
+        """Answer a search from the published snapshot."""
         began = monotonic()
         results = self._finder.find(request)
         self._answered.add(monotonic() - began)
         return results
 
     def complete(self, wish: CompletionRequest) -> Completions:
-        """Return how a query may go on, if it is ready."""
+        """Complete a query from the published snapshot."""
         return complete_query(self, wish.prefix)
 
     def follow(self, ending: Event) -> None:
-        """Follow the journal until *ending*; what the database refuses is tried again."""
+        """Follow the journal until *ending*; retry while the database is unreachable."""
         behind, complaint = -1, ""
         while not ending.is_set():
             is_hurrying = False
@@ -119,7 +119,7 @@ class BarrelService:
                 ending.wait(JOURNAL_POLL_SECONDS)
 
     def beat(self, ending: Event) -> None:
-        """Give signs of life until *ending*, then leave."""
+        """Write heartbeats until *ending*, then remove the barrel's row."""
         complaint = ""
         while not ending.is_set():
             try:
@@ -145,7 +145,7 @@ class BarrelService:
             ) from error
 
     def _publish(self, place: int) -> None:
-        """Tell the place, then answer from there."""
+        """Write the position to the database, then answer from there."""
         seen = IndexSnapshot(self._index.searcher(), place)
         self._tell(seen)
         if self._seen is None:
@@ -153,7 +153,7 @@ class BarrelService:
         self._seen = seen
 
     def _tell(self, new: IndexSnapshot | None = None) -> None:
-        # One at a time: a sign of life does not take back what was told meanwhile.
+        # One writer at a time: a heartbeat must not overwrite a newer position.
         with self._telling:
             self._told_of = new or self._told_of
             with self._database.session() as session:
@@ -167,7 +167,7 @@ class BarrelService:
 
 
 class AnswerStatistics:
-    """How many questions were answered, and in how many seconds."""
+    """Number of answers, and their total seconds."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -175,13 +175,13 @@ class AnswerStatistics:
         self._seconds = 0.0
 
     def add(self, seconds: float) -> None:
-        """Count one."""
+        """Count an answer."""
         with self._lock:
             self._number += 1
             self._seconds += seconds
 
     def both(self) -> tuple[int, float]:
-        """Return the number and the seconds."""
+        """Return the number of answers and their total seconds."""
         with self._lock:
             return self._number, self._seconds
 
@@ -196,7 +196,7 @@ AnswerWork = Callable[[bytes], bytes]
 
 
 class AnswerThreads:
-    """Answers questions in the order in which they come, so many at a time; belongs to the loop it is made on."""
+    """Threads that run blocking work for an event loop, in order of arrival. Belongs to the loop that creates it."""
 
     def __init__(self, threads: int) -> None:
         self._loop = asyncio.get_running_loop()
@@ -206,20 +206,20 @@ class AnswerThreads:
             thread.start()
 
     async def answer(self, work: AnswerWork, body: bytes) -> bytes:
-        """Return what comes of work, or raise what it raises."""
+        """Run work on a body in a thread; return or raise its result."""
         answered: asyncio.Future[bytes] = self._loop.create_future()
         self._waiting.put((work, body, answered))
         return await answered
 
     def end(self) -> None:
-        """Answer nothing more; what is under way is not waited for."""
+        """Stop the threads; running work is not awaited."""
         for _ in self.threads:
             self._waiting.put(None)
 
     def _work(self) -> None:
         while (asked := self._waiting.get()) is not None:
             work, body, answered = asked
-            # Whoever has gone meanwhile needs none.
+            # The client has disconnected.
             if answered.cancelled():
                 continue
             told: Callable[[Any], None] = answered.set_result
@@ -239,12 +239,12 @@ def _tell(answered: asyncio.Future[bytes], told: Callable[[Any], None], value: o
 
 
 THREAD_SWITCH_SECONDS = 0.001
-"""Seconds for which a thread may have the interpreter while others wait: an answer takes a dozen turns."""
+"""Seconds before a thread must release the interpreter if others wait; an answer takes about a dozen."""
 NOT_READY_MESSAGE = "This barrel is catching up with the journal. Ask another."
 
 
 def open_barrel_index(folder: Path, rebuild: bool) -> SearchIndex:
-    """Open a barrel's index for itself alone, or say why it cannot be; *rebuild* begins anew."""
+    """Open a barrel's index exclusively, or raise an error with the remedy; *rebuild* starts from an empty one."""
     if rebuild:
         remove_barrel_index(folder)
     try:
@@ -260,7 +260,7 @@ def open_barrel_index(folder: Path, rebuild: bool) -> SearchIndex:
 
 
 def remove_barrel_index(folder: Path) -> None:
-    """Remove an index, if it is one and nobody is at work on it."""
+    """Remove an index folder; raise an error if it holds other files or is in use."""
     if not folder.exists():
         return
     names = {path.name for path in folder.iterdir()}
@@ -270,15 +270,15 @@ def remove_barrel_index(folder: Path) -> None:
 
 
 async def run_barrel(barrel: BarrelService, taken: socket.socket) -> None:
-    """Be a barrel until Ctrl-C."""
+    """Run a barrel until Ctrl-C or SIGTERM."""
     sys.setswitchinterval(THREAD_SWITCH_SECONDS)
-    # What is there now stays: nobody need look for waste in it again and again.
+    # Objects that exist now live for good: exclude them from garbage collection.
     gc.freeze()
     await serve_barrel(barrel, taken, shutdown_event())
 
 
 async def serve_barrel(barrel: BarrelService, taken: socket.socket, told: asyncio.Event) -> None:
-    """Be a barrel until *told*, or until it cannot follow any more."""
+    """Run a barrel until *told* is set, or until it can no longer follow the journal."""
     loop, stopping, ending = asyncio.get_running_loop(), Event(), asyncio.Event()
     answering = AnswerThreads(max(2, os.cpu_count() or 2))
 
@@ -293,7 +293,7 @@ async def serve_barrel(barrel: BarrelService, taken: socket.socket, told: asynci
             job.add_done_callback(lambda _: told.set())
         await told.wait()
         stopping.set()
-        # First nobody is told of it any more, then it answers nobody.
+        # First remove the barrel from the database, then stop answering.
         await asyncio.wait(work)
         ending.set()
         await serving

@@ -1,4 +1,4 @@
-"""Finds documents through a gateway, for whoever has no index at hand."""
+"""Client of a gateway, for processes without an index of their own."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.search.results import CompletionRequest, Completions, SearchRequest, SearchResults
 
 ANSWER_TIMEOUT_SECONDS = 20.0
-"""Seconds for an answer: more than a gateway takes to say that there is none."""
+"""Seconds to wait for an answer; longer than a gateway tries its barrels."""
 MOST_IDLE_CONNECTIONS = 8
 LONGEST_PREFIX = 1_000
-"""Letters of what somebody types that are sent."""
+"""Longest prefix that is sent for completion, in characters."""
 
 Answer = TypeVar("Answer", SearchResults, Completions)
 
 
 class GatewayClient:
-    """Answers requests as a `Finder` does; any number of threads may ask."""
+    """Searches through a gateway; same interface as `SearchFinder`, and thread-safe."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -44,17 +44,17 @@ class GatewayClient:
         self._idle: list[HTTPConnection] = []
 
     def find(self, request: SearchRequest) -> SearchResults:
-        """Return a page of what was found."""
+        """Return a page of search results."""
         return self._answer("/find", request, SearchResults)
 
     def complete(self, prefix: str) -> list[str]:
-        """Return how a query may go on."""
+        """Return completions of a query."""
         return self._answer("/complete", CompletionRequest(prefix=prefix[:LONGEST_PREFIX]), Completions).completions
 
     __call__ = find
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the idle connections."""
         with self._lock:
             while self._idle:
                 self._idle.pop().close()
@@ -71,7 +71,7 @@ class GatewayClient:
 
     def _post(self, path: str, body: bytes) -> tuple[int, bytes]:
         try:
-            # One that has rested may be closed by now: asking again does no harm.
+            # An idle connection may have been closed by the gateway; repeating the request is safe.
             while (rested := self._rested()) is not None:
                 with suppress(ConnectionError, HTTPException):
                     return self._exchange(rested, path, body)

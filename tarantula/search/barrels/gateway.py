@@ -40,29 +40,29 @@ from tarantula.search.results import CompletionRequest, SearchRequest
 from tarantula.store.liveness import BarrelMonitor, LiveBarrel
 
 LOOKUP_TIMEOUT_SECONDS = 2.0
-"""Seconds for a look; then what was seen last must do."""
+"""Seconds to read the barrels from the database; after that the last read is used."""
 
 logger = logging.getLogger(__name__)
 
 
 class LiveBarrels(NamedTuple):
-    """The barrels that live."""
+    """Barrels that are alive."""
 
     barrels: list[LiveBarrel]
 
     @property
     def place(self) -> int:
-        """The furthest place that any of them may have answered from."""
+        """The furthest position that any of them may have answered from."""
         return max((barrel.place for barrel in self.barrels if barrel.is_ready), default=0)
 
     @property
     def ready(self) -> list[LiveBarrel]:
-        """Those that are there: all of them hold the same documents."""
+        """Barrels at the furthest position; all of them hold the same documents."""
         return [barrel for barrel in self.barrels if barrel.is_ready and barrel.place >= self.place]
 
 
 class BarrelDirectory:
-    """Looks once for all who wait."""
+    """Reads the live barrels from the database, once for all waiting queries."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -76,7 +76,7 @@ class BarrelDirectory:
         self._complaint = ""
 
     async def look(self) -> LiveBarrels:
-        """Return what a look shows that begins now, or as soon as the one that is under way has ended."""
+        """Return the live barrels, from a read that starts after this call."""
         if self._waited_for is None:
             self._waited_for = asyncio.get_running_loop().create_future()
         if self._looking is None or self._looking.done():
@@ -84,7 +84,7 @@ class BarrelDirectory:
         return await asyncio.shield(self._waited_for)
 
     async def close(self) -> None:
-        """Let go of the database, if it lets go."""
+        """Close the database connection, within the time limit."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOKUP_TIMEOUT_SECONDS):
                 await asyncio.get_running_loop().run_in_executor(self._thread, self._let_go)
@@ -109,7 +109,7 @@ class BarrelDirectory:
         return self._last
 
     async def _read(self) -> LiveBarrels:
-        """Read the table, unless an earlier reading is still not over."""
+        """Read the table, unless an earlier read is still running."""
         if self._reading is not None and not self._reading.done():
             raise TimeoutError
         self._reading = asyncio.get_running_loop().run_in_executor(self._thread, self._living)
@@ -117,7 +117,7 @@ class BarrelDirectory:
             return await asyncio.shield(self._reading)
 
     def _living(self) -> LiveBarrels:
-        """Look; in the one thread that has the connection, which stays until something is wrong with it."""
+        """Read the table, in the one thread that owns the connection; drop the connection on any error."""
         try:
             with translate_errors(self._database.engine.url):
                 self._connection = self._connection or self._database.autocommit_connection()
@@ -138,21 +138,21 @@ class BarrelDirectory:
 
 
 BARREL_TIMEOUT_SECONDS = 5.0
-"""Seconds that one barrel has for its answer."""
+"""Seconds that one barrel has to answer."""
 QUESTION_TIMEOUT_SECONDS = 15.0
-"""Seconds for which barrels are tried."""
+"""Seconds that barrels are tried for one query."""
 SECOND_BARREL_AFTER_SECONDS = 1.0
-"""Seconds after which another is asked as well."""
+"""Seconds after which a second barrel is asked in parallel."""
 FAILURE_PENALTY_SECONDS = 5.0
-"""Seconds for which one that failed is asked only if there is no other."""
+"""Seconds that a failed barrel is asked only if there is no other."""
 RETRY_PAUSE_SECONDS = 0.05
-"""Seconds before those are tried again that failed."""
+"""Seconds before failed barrels are tried again."""
 LARGEST_ANSWER_BYTES = 10_000_000
-"""Bytes of an answer."""
+"""Largest answer of a barrel."""
 
 _PLACE = re.compile(rb'[{,]"place":(\d+)\}$')
 PLACE_SUFFIX_BYTES = 40
-"""Bytes at the end of an answer that tell it."""
+"""Bytes at the end of an answer that hold its position."""
 
 NO_BARREL_MESSAGE = "There is no barrel that can be asked. Start one with `tarantula barrel`."
 CATCHING_UP_MESSAGE = "The barrels are catching up with what was collected. Ask again in a moment."
@@ -160,7 +160,7 @@ NO_ANSWER_MESSAGE = "The barrels do not answer. See what they say, or start anot
 
 
 class BarrelQuestion(NamedTuple):
-    """What a barrel is asked."""
+    """Request to a barrel."""
 
     path: str
     query: str
@@ -168,7 +168,7 @@ class BarrelQuestion(NamedTuple):
 
 
 class Gateway:
-    """Finds a barrel for every question."""
+    """Forwards queries to barrels."""
 
     def __init__(self, lookout: BarrelDirectory, counts: QueryCounter) -> None:
         self._lookout = lookout
@@ -178,18 +178,18 @@ class Gateway:
         self._doubtful: dict[int, float] = {}
 
     async def find(self, body: bytes) -> bytes:
-        """Return the answer of a barrel, or say that there is none."""
+        """Forward a search to a barrel; raise an error if none answers."""
         request = parse_body(SearchRequest, body)
         self._counts.note(request)
         return await self._answer(BarrelQuestion("/find", request.query, request.model_dump_json().encode()))
 
     async def complete(self, body: bytes) -> bytes:
-        """Return how a query may go on, as a barrel says, or say that there is none."""
+        """Forward a completion request to a barrel; raise an error if none answers."""
         wish = parse_body(CompletionRequest, body)
         return await self._answer(BarrelQuestion("/complete", wish.prefix, wish.model_dump_json().encode()))
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close all connections."""
         await self._client.close()
         await self._lookout.close()
 
@@ -201,7 +201,7 @@ class Gateway:
             raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, NO_ANSWER_MESSAGE) from None
 
     async def _asked(self, question: BarrelQuestion) -> bytes:
-        """Ask one barrel after the other; one that takes long is not given up while others are asked."""
+        """Ask one barrel after the other; a slow barrel may still answer while others are asked."""
         tried: set[int] = set()
         under_way: set[asyncio.Task[bytes | None]] = set()
         try:
@@ -225,7 +225,7 @@ class Gateway:
                 task.cancel()
 
     def _chosen(self, look: LiveBarrels, tried: set[int], question: BarrelQuestion) -> LiveBarrel | None:
-        """Return who has least to do and did not fail lately; among equals, the pages of one query come from one."""
+        """Return the untried barrel with the least load and no recent failure; ties are broken by query."""
         if not look.ready:
             raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, CATCHING_UP_MESSAGE if look.barrels else NO_BARREL_MESSAGE)
         untried = [barrel for barrel in look.ready if barrel.id not in tried]
@@ -233,7 +233,7 @@ class Gateway:
 
     def _reluctance(self, barrel: LiveBarrel, question: BarrelQuestion) -> tuple[bool, int, int]:
         is_doubtful = monotonic() < self._doubtful.get(barrel.id, 0.0)
-        # The same in every gateway, as a hash is not.
+        # CRC instead of hash(), so that all gateways choose the same barrel for a query.
         return is_doubtful, self._under_way[barrel.id], crc32(f"{barrel.id} {question.query}".encode())
 
     def _begun(self, barrel: LiveBarrel, question: BarrelQuestion, place: int) -> asyncio.Task[bytes | None]:
@@ -244,12 +244,12 @@ class Gateway:
 
     def _leave(self, barrel: LiveBarrel) -> None:
         self._under_way[barrel.id] -= 1
-        # Barrels come and go for years.
+        # Barrel ids are never reused: without this the counter would grow for years.
         if not self._under_way[barrel.id]:
             del self._under_way[barrel.id]
 
     async def _ask(self, barrel: LiveBarrel, question: BarrelQuestion, place: int) -> bytes | None:
-        """Return a barrel's answer, from a place or a later one; nothing if none came."""
+        """Return a barrel's answer from a position of at least *place*, or None."""
         ask = FetchRequest(
             f"{barrel.address}{question.path}",
             headers=[(b"Content-Type", JSON_TYPE.encode())],
@@ -267,7 +267,7 @@ class Gateway:
         except DownloadError:
             pass
         except asyncio.CancelledError:
-            # Another was quicker, or whoever asked has gone.
+            # Another barrel was faster, or the client has disconnected.
             if monotonic() - began > SECOND_BARREL_AFTER_SECONDS:
                 self._doubt(barrel)
             raise
@@ -281,14 +281,14 @@ class Gateway:
 
 
 def answer_place(answer: bytes) -> int:
-    """Return the place that an answer comes from, which barrels tell last; none if it is no barrel's."""
+    """Return the position at the end of a barrel's answer; -1 if there is none."""
     told = _PLACE.search(answer[-PLACE_SUFFIX_BYTES:])
     return int(told[1]) if told else -1
 
 
 async def run_gateway(database: Database, taken: socket.socket) -> None:
-    """Be a gateway until Ctrl-C."""
-    # What is there now stays: nobody need look for waste in it again and again.
+    """Run a gateway until Ctrl-C or SIGTERM."""
+    # Objects that exist now live for good: exclude them from garbage collection.
     gc.freeze()
     counts = QueryCounter(database)
     gateway = Gateway(BarrelDirectory(database), counts)

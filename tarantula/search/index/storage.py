@@ -27,24 +27,24 @@ from tarantula.store.errors import write_errors
 
 
 class JournalPosition(NamedTuple):
-    """A file with a place, for what was made by a version of the program."""
+    """File with a journal position and the version of the data that it belongs to."""
 
     path: Path
     version: int
 
     def read(self) -> int:
-        """Return the place; 0 if it was never written."""
+        """Return the position; 0 if there is none."""
         return int(self._state().get("place", 0))
 
     def write(self, place: int) -> None:
-        """Note the place."""
+        """Write the position atomically."""
         with write_errors(self.path):
             new = self.path.with_suffix(".new")
             new.write_text(json.dumps({"version": self.version, "place": place}))
             new.replace(self.path)
 
     def is_of_another_version(self) -> bool:
-        """Whether what it is the place of must be made anew."""
+        """Return whether the data must be rebuilt for this version."""
         return self._state().get("version", self.version) != self.version
 
     def _state(self) -> dict[str, int]:
@@ -56,16 +56,16 @@ class JournalPosition(NamedTuple):
 
 
 WRITER_HEAP_BYTES = 64_000_000
-"""Bytes that are gathered before they are written."""
+"""Bytes that the writer buffers in memory."""
 MOST_ADDRESSES = 1_000_000
 META_FILE = "meta.json"
-"""The file that says which others belong to an index."""
+"""File that lists the segments of an index."""
 LOCK_FILE = ".tantivy-writer.lock"
-"""The file that whoever writes has locked."""
+"""File that the writing process holds locked."""
 
 
 class DamagedIndex(UnusableError):
-    """An index that cannot be read."""
+    """The index cannot be read."""
 
     def __init__(self, folder: Path, error: object) -> None:
         super().__init__(
@@ -75,7 +75,7 @@ class DamagedIndex(UnusableError):
 
 
 class OutdatedIndex(UnusableError):
-    """An index that another version of the program made."""
+    """The index was made by another version of the program."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
@@ -85,40 +85,40 @@ class OutdatedIndex(UnusableError):
 
 
 class BusyIndex(TarantulaError):
-    """An index that another process keeps up to date."""
+    """Another process is writing the index."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(f"Another process is at work on the index in {folder}: let it go on, or end it first.")
 
 
 class IndexSnapshot(NamedTuple):
-    """An index at a moment."""
+    """Committed state of an index."""
 
     searcher: Searcher
     place: int
-    """Up to here the journal is in it, at least."""
+    """Position up to which the journal is in the index, at least."""
 
 
 @contextmanager
 def reporting_damage(folder: Path) -> Iterator[None]:
-    """Say that an index is damaged, whatever is met in its files."""
+    """Convert errors from reading index files into `DamagedIndex`."""
     try:
         yield
     except ValueError as error:
         raise DamagedIndex(folder, error) from error
     except BaseException as error:
-        # Where Rust gives up, there is no Exception.
+        # A Rust panic is raised as a BaseException without an importable type.
         if type(error).__name__ != "PanicException":
             raise
         raise DamagedIndex(folder, error) from None
 
 
 def remove_index(folder: Path) -> None:
-    """Remove an index, of any version, unless somebody is at work on it."""
+    """Remove an index of any version; raise `BusyIndex` if a process is writing it."""
     try:
         found = tantivy.Index.open(str(folder))
     except ValueError:
-        # One that is damaged nobody can be at work on.
+        # No process can be writing a damaged index.
         found = None
     if found is not None:
         try:
@@ -129,10 +129,10 @@ def remove_index(folder: Path) -> None:
 
 
 class SearchIndex:
-    """What can be found, and up to where the journal was followed."""
+    """Index in a folder, with its journal position."""
 
     def __init__(self, folder: Path, *, is_for_writing: bool = False) -> None:
-        """Open it; one of another version is removed by whoever will write, and nobody else."""
+        """Open an index; an outdated one is removed if it is opened for writing, and refused otherwise."""
         self.folder = folder
         self._place = JournalPosition(folder / "place.json", SCHEMA_VERSION)
         self._schema = build_schema()
@@ -147,27 +147,27 @@ class SearchIndex:
 
     @property
     def schema(self) -> tantivy.Schema:
-        """Its fields."""
+        """Schema of the index."""
         return self._schema
 
     @property
     def place(self) -> int:
-        """Up to where the journal was followed."""
+        """Journal position of the last commit."""
         return self._place.read()
 
     def searcher(self) -> Searcher:
-        """Return the index as it was committed last."""
+        """Return a searcher for the last commit."""
         self._index.reload()
         return self._index.searcher()
 
     def seen(self) -> IndexSnapshot:
-        """Return it as it was committed last, with its place."""
-        # First: what is committed in between is in the index, and not the other way round.
+        """Return a snapshot of the last commit."""
+        # Read before the searcher, so that a concurrent commit can only add to what the position promises.
         place = self.place
         return IndexSnapshot(self.searcher(), place)
 
     def put(self, entries: Iterable[IndexEntry]) -> None:
-        """Add entries, or put them in the place of those with the same numbers."""
+        """Add entries; replace those with the same document id."""
         new = list(entries)
         if new:
             self.remove(self.terms(IndexField.NUMBER, [entry.number for entry in new]))
@@ -179,38 +179,38 @@ class SearchIndex:
         self.writer.delete_documents_by_query(query)
 
     def flush(self) -> None:
-        """Let everything be seen."""
+        """Commit without a journal position."""
         if self._writer is not None:
             self._writer.commit()
 
     def commit(self, place: int) -> None:
-        """Let everything be seen, then note the place: what is done twice after a crash comes to the same."""
+        """Commit, then write the journal position; applying entries twice after a crash is harmless."""
         self.flush()
         self._place.write(place)
 
     def addresses(self, searcher: Searcher, query: Query) -> list[DocAddress]:
-        """Return where everything is that a query finds."""
+        """Return the addresses of all documents that a query finds."""
         return [address for _, address in searcher.search(query, limit=MOST_ADDRESSES, count=False).hits]
 
     def term(self, field: IndexField, value: str | int) -> Query:
-        """Return a query for a value."""
+        """Return a query for a field value."""
         return Query.term_query(self._schema, field, value, "basic")
 
     def terms(self, field: IndexField, values: Iterable[str | int]) -> Query:
-        """Return a query for any of some values."""
+        """Return a query for any of some field values."""
         return Query.term_set_query(self._schema, field, list(values))
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all documents."""
         self.writer.delete_all_documents()
 
     def hold(self) -> None:
-        """Keep others from changing it, or say that somebody else does."""
+        """Acquire the writer lock; raise `BusyIndex` if another process has it."""
         self.writer.commit()
 
     @property
     def is_kept(self) -> bool:
-        """Whether a process is at work on it."""
+        """Whether a process is writing the index."""
         try:
             with (self.folder / LOCK_FILE).open("rb") as lock:
                 flock(lock, LOCK_EX | LOCK_NB)
@@ -221,14 +221,14 @@ class SearchIndex:
         return False
 
     def close(self) -> None:
-        """Let others change it."""
+        """Release the writer lock."""
         if self._writer is not None:
             self._writer.wait_merging_threads()
             self._writer = None
 
     @property
     def writer(self) -> IndexWriter:
-        """What changes it; only one process at a time has it."""
+        """The writer, which only one process can hold."""
         if self._writer is None:
             try:
                 self._writer = self._index.writer(WRITER_HEAP_BYTES, 1)
@@ -239,7 +239,7 @@ class SearchIndex:
     def _opened(self) -> tantivy.Index:
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.place and not (self.folder / META_FILE).exists():
-            # An empty one would be made, and taken for one that has everything up to the place.
+            # Tantivy would create an empty index, which would seem complete up to the position.
             raise DamagedIndex(self.folder, f"{META_FILE} is missing")
         try:
             return tantivy.Index(self._schema, str(self.folder))
@@ -248,13 +248,13 @@ class SearchIndex:
 
 
 _TAIL = Struct("<II")
-"""At the end of every file: how long the footer before it is, and a number by which it is known."""
+"""End of every file: length of the footer before it, and a magic number."""
 _KNOWN_BY = 1337
 _PIECE = 1 << 20
 
 
 def check_index_files(folder: Path) -> None:
-    """Compare every file of an index with its checksum, and say which does not have it."""
+    """Verify the checksum of every file; raise `DamagedIndex` for the first that fails."""
     for path in sorted(_files(folder)):
         try:
             is_whole = _is_whole(path)
@@ -265,7 +265,7 @@ def check_index_files(folder: Path) -> None:
 
 
 def _files(folder: Path) -> set[Path]:
-    """Return the files that were committed; others are left of what was not."""
+    """Return the committed files; others are leftovers."""
     try:
         meta = json.loads((folder / "meta.json").read_bytes())
         segments = {str(segment["segment_id"]).replace("-", "") for segment in meta["segments"]}
@@ -277,7 +277,7 @@ def _files(folder: Path) -> set[Path]:
 
 
 def _is_whole(path: Path) -> bool:
-    # Not mapped: what is only looked at once would count as the memory of this process.
+    # Read instead of mapped, since mapped pages would count as memory of this process.
     with path.open("rb") as file:
         size = file.seek(0, SEEK_END)
         file.seek(max(size - _TAIL.size, 0))

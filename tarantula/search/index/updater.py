@@ -1,4 +1,4 @@
-"""One look at what happened since the last: documents are read, items ranked, the index brought up to date."""
+"""Update the index of an installation: read texts, rank items, index documents."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from tarantula.search.texts.reader import TextReader
 from tarantula.store.journal import JournalFollower, JournalKind, append_to_journal, last_assigned_id, last_visible_id
 
 ENTRIES_PER_STEP = 50
-"""Of the journal, whose documents are read, or whose items are ranked, at a time."""
+"""Journal entries whose documents are read, or whose items are ranked, in one step."""
 
 
 class UpdateStep(NamedTuple):
-    """What a look came to."""
+    """Result of one step."""
 
     read: int
     indexed: int
     place: int
     head: int
-    """The last entry of the journal: how far there is to go."""
+    """Last entry of the journal."""
     is_everything: bool
-    """Whether nothing was left to do; the place may lag behind, while others write."""
+    """Whether nothing was left to do; the position may still lag behind open transactions."""
 
 
 class IndexUpdater:
-    """Keeps the index of an installation up to date; only one process at a time can."""
+    """Keeps the index of an installation up to date; only one process can do so at a time."""
 
     def __init__(self, installation: Config, database: Database) -> None:
         self.index = SearchIndex(index_folder(installation), is_for_writing=True)
-        # Whoever has it, does everything: two that read the same documents would do it twice.
+        # The holder of the index also reads texts, so that no document is read twice.
         self.index.hold()
         self._database = database
         self._place = JournalPosition(index_folder(installation).parent / "reader.json", 1)
@@ -47,17 +47,17 @@ class IndexUpdater:
         self._indexer = Indexer(database, self.index)
         with database.reading() as session:
             self._indexer.check(session.connection())
-            # A database that was put back is read from the beginning.
+            # After a database restore, start from the beginning.
             place = self._place.read() if self._place.read() <= last_assigned_id(session.connection()) else 0
         self._to_read = JournalFollower(place, [JournalKind.COLLECTED, JournalKind.ENDED])
 
     def step(self) -> UpdateStep:
-        """Do the next part."""
+        """Process the next journal entries."""
         with self._database.reading() as session:
             entries = self._to_read.next(session.connection(), ENTRIES_PER_STEP)
             last = last_visible_id(session.connection())
         read = self._reader.read(entry for entry in entries if entry.kind is JournalKind.COLLECTED)
-        # Behind what was read: the names of links are in it.
+        # After the texts were read, since they hold the anchor texts.
         rank_items(self._database, (entry for entry in entries if entry.kind is JournalKind.ENDED))
         if self._to_read.place != self._place.read():
             self._place.write(self._to_read.place)
@@ -67,17 +67,17 @@ class IndexUpdater:
 
 
 def index_folder(installation: Config) -> Path:
-    """Return where the index of an installation is."""
+    """Return the folder of an installation's index."""
     return installation.home / "search" / "index"
 
 
 def discard_index(installation: Config) -> None:
-    """Remove the index; it is built anew from the journal's beginning."""
+    """Remove the index; the next update rebuilds it from the start of the journal."""
     shutil.rmtree(index_folder(installation), ignore_errors=True)
 
 
 def request_rereading(database: Database) -> None:
-    """Ask for every item to be read again by whoever has its bytes, and ranked again by what was read."""
+    """Add journal entries to read and rank every item again."""
     with database.session() as session:
         items = session.execute(select(Item.id, Item.finished_at).order_by(Item.id)).all()
         for number, _ in items:
@@ -88,7 +88,7 @@ def request_rereading(database: Database) -> None:
 
 
 def updated_index(installation: Config, database: Database, show: Callable[[int, int], None]) -> SearchIndex:
-    """Return the index of an installation, brought up to date unless another process does that."""
+    """Return the index of an installation, updated unless another process does so."""
     try:
         following = IndexUpdater(installation, database)
     except BusyIndex:

@@ -19,18 +19,18 @@ from tarantula.search.texts.words import exact_analyzer, stems_of_word
 
 
 def form_frequencies(searcher: Searcher, field: str, forms: Iterable[str]) -> dict[str, int]:
-    """Return in how many documents each form of a word is; those that are in none are left out."""
+    """Return the number of documents with each form of a word, without forms in no document."""
     return {form: number for form in forms if (number := searcher.doc_freq(field, form))}
 
 
 def word_frequency(searcher: Searcher, known: dict[str, int]) -> int:
-    """Return in how many documents a word is, in any form, about: those with several forms of it count for several."""
+    """Return the approximate number of documents with a word in any form; several forms in one document count twice."""
     return min(sum(known.values()), searcher.num_docs)
 
 
 def bm25_idf(searcher: Searcher, number: int) -> float:
-    """Return what a word counts for that so many documents have, as BM25 has it."""
-    # Documents that were removed are counted until the index is merged.
+    """Return the inverse document frequency of BM25."""
+    # Removed documents are counted until segments are merged, so this could be negative.
     missing = max(searcher.num_docs - number, 0)
     return log(1.0 + (missing + 0.5) / (number + 0.5))
 
@@ -44,7 +44,7 @@ FIELD_WEIGHTS: dict[str, float] = {
     stems_field(IndexField.REST): 0.3,
     IndexField.ADDRESS: 0.2,
 }
-"""What a word counts for, by where it stands: its stem, or the word as it was typed."""
+"""Weights of a word by field, for its stems or for the word as typed."""
 PHRASE_WEIGHTS: dict[str, float] = {
     IndexField.TITLE: 0.1,
     IndexField.MAIN: 0.2,
@@ -54,17 +54,17 @@ PHRASE_WEIGHTS: dict[str, float] = {
     IndexField.REST: 0.1,
     IndexField.ADDRESS: 0.2,
 }
-"""The same of phrases."""
+"""Weights of a phrase by field."""
 STOPWORD_WEIGHTS = PHRASE_WEIGHTS | {IndexField.MAIN: 0.05}
-"""The same of the commonest words: they may be part of a name, and in a long text they say nothing."""
+"""Weights of a stop word by field; it may be part of a name, but says nothing in a long text."""
 PHRASE_FACTOR = 5.0
-"""How many times as much words count that stand together as they were typed."""
+"""Factor for words that stand together as typed."""
 ADJACENCY_WEIGHT = 1.0
-"""What it counts for that all words stand in the main text as they were typed, though nobody asked for that."""
+"""Weight of all query words standing together in the main text, without quotes in the query."""
 MOST_ADJACENT_WORDS = 8
-"""Words of which that is looked at; more are a sentence, which nobody else has written."""
+"""Most words for which adjacency counts; longer queries are sentences, which no other text repeats."""
 MOST_ADJACENCY_DOCUMENTS = 2_000
-"""Documents that are looked at for it: where more have every one of the words, it would take too long."""
+"""Most documents with the rarest word for which adjacency is checked; more would take too long."""
 
 _EXACT: dict[str, tuple[str, ...]] = {
     "": (*TEXT_FIELDS, IndexField.ADDRESS),
@@ -81,30 +81,30 @@ _ENOUGH: dict[str, tuple[str, ...]] = {
     "title": (stems_field(IndexField.TITLE),),
     "url": (IndexField.ADDRESS,),
 }
-"""The fields that are needed to find every document."""
+"""Fields that are sufficient to find every matching document."""
 _TYPED = frozenset({IndexField.MAIN, IndexField.TITLE, IndexField.HEADINGS, IndexField.ADDRESS})
-"""Fields that have words as they are written, and no stems."""
+"""Fields with words as written, not stems."""
 
 
 class WordForms(NamedTuple):
-    """What a word may be in an index."""
+    """Forms of a word in an index."""
 
     typed: str
     stems: Sequence[str]
 
 
 class WordQueryBuilder:
-    """Makes queries for words, for an index as it is at a moment."""
+    """Builds index queries for words, for one snapshot of an index."""
 
     def __init__(self, schema: Schema, searcher: Searcher) -> None:
         self._schema = schema
         self._searcher = searcher
 
     def scored(self, words: QueryWords) -> Query:
-        """Return a query for words wherever they stand."""
+        """Return a scored query for words in all fields."""
         parts = exact_analyzer().analyze(words.text)
         if not parts:
-            # It is longer than any word of an index.
+            # Longer than any word of an index.
             return Query.empty_query()
         if forms := _forms(words, parts):
             found = [(weight, self._best(field, forms)) for field, weight in _FORMS[words.field].items()]
@@ -114,7 +114,7 @@ class WordQueryBuilder:
         return sum_of([Query.boost_query(query, weight) for weight, query in found if query is not None])
 
     def matched(self, words: QueryWords) -> Query:
-        """Return a query for the same words, which need not tell one place from another."""
+        """Return an unscored query with the same matches."""
         parts = exact_analyzer().analyze(words.text)
         if not parts:
             return Query.empty_query()
@@ -123,26 +123,27 @@ class WordQueryBuilder:
         return sum_of([self._together(field, parts) for field in _EXACT[words.field]])
 
     def side_by_side(self, asked: ParsedQuery) -> Query | None:
-        """Return a query for the words of a question as they stand in it, if it is nothing but words."""
+        """Return a query for all words together in the main text, if the query has only plain words."""
         wanted = [group[0] for group in asked.wanted if len(group) == 1]
         if len(wanted) < len(asked.wanted) or any(words.is_phrase or words.field for words in wanted):
             return None
         parts = exact_analyzer().analyze(" ".join(words.text for words in wanted))
         if not 1 < len(parts) <= MOST_ADJACENT_WORDS:
             return None
-        # Whoever has the rarest of the words is looked at.
+        # The documents with the rarest word are checked.
         if min(self._searcher.doc_freq(IndexField.MAIN, part) for part in parts) > MOST_ADJACENCY_DOCUMENTS:
             return None
         return Query.boost_query(Query.phrase_query(self._schema, IndexField.MAIN, list(parts)), ADJACENCY_WEIGHT)
 
     def term(self, field: str, value: str | int) -> Query:
-        """Return a query for a value of a field."""
+        """Return a query for a field value."""
         return Query.term_query(self._schema, field, value, "freq")
 
     def _best(self, field: str, forms: WordForms) -> Query | None:
-        """Return a query for the form that a document has most of; nothing if no document has any.
+        """Return a query for the best matching form of a word; None if no document has any.
 
-        Forms that few documents have, as those of another language, would else count more than the word itself.
+        Forms share one rarity; otherwise a form that few documents have, as of another language, would outweigh the
+        word itself.
         """
         if field in _TYPED:
             return self.term(field, forms.typed)
@@ -164,7 +165,7 @@ class WordQueryBuilder:
 
 
 def _forms(words: QueryWords, parts: list[str]) -> WordForms | None:
-    """Return the forms in which a word is sought; none of a phrase and of the commonest, which are as written."""
+    """Return the forms of a word; None for phrases and stop words, which are searched as written."""
     stems = stems_of_word(words.text) if len(parts) == 1 and not words.is_phrase else ()
     return WordForms(parts[0], stems) if stems else None
 
@@ -174,12 +175,12 @@ def _of(field: str, forms: WordForms) -> Sequence[str]:
 
 
 def best_of(queries: list[Query]) -> Query:
-    """Return a query for what finds it best."""
+    """Return a query with the score of the best match."""
     return queries[0] if len(queries) == 1 else Query.disjunction_max_query(queries)
 
 
 def sum_of(queries: list[Query]) -> Query:
-    """Return a query for whatever finds it, each adding to the score."""
+    """Return a query that adds the scores of all matches."""
     return Query.boolean_query([(Occur.Should, query) for query in queries])
 
 
@@ -201,21 +202,21 @@ class MatchMode(StrEnum):
 
 
 class QueryBuilder:
-    """Makes queries for an index as it is at a moment."""
+    """Builds index queries from parsed queries, for one snapshot of an index."""
 
     def __init__(self, schema: Schema, searcher: Searcher) -> None:
         self._schema = schema
         self._wording = WordQueryBuilder(schema, searcher)
 
     def query(self, asked: ParsedQuery, needed: MatchMode = MatchMode.ALL) -> Query:
-        """Return a query that finds what is asked for, and tells by its scores how well."""
+        """Return a scored query."""
         parts = self._made(asked, needed, self._wording.scored)
         if together := self._wording.side_by_side(asked):
             parts.append((Occur.Should, together))
         return Query.boolean_query(parts)
 
     def matching(self, asked: ParsedQuery, needed: MatchMode = MatchMode.ALL) -> Query:
-        """Return a query that finds the same, with less to do, and does not tell how well."""
+        """Return an unscored query with the same matches, which is faster."""
         return Query.boolean_query(self._made(asked, needed, self._wording.matched))
 
     def _made(self, asked: ParsedQuery, needed: MatchMode, find: WordQueryFunction) -> list[tuple[Occur, Query]]:
@@ -242,13 +243,13 @@ class QueryBuilder:
         if asked.wants_the_past:
             yield Occur.Must, _unscored(self._time(asked))
         else:
-            # Hardly any document is not, so leaving those out costs less than asking each.
+            # Few documents are not the latest, so excluding them is faster than requiring the flag.
             yield Occur.MustNot, self._wording.term(IndexField.LATEST, 0)
 
     def _among(self, name: str, values: Sequence[str]) -> Query:
         if name == "type":
             values = [_TYPES.get(value, value) for value in values]
-        # Hardly anybody names more than one: a set of them is made anew for every question.
+        # Usually there is one value; a term set query would be slower.
         terms = [self._wording.term(_FILTERS[name], value) for value in dict.fromkeys(values)]
         return terms[0] if len(terms) == 1 else sum_of(terms)
 

@@ -1,6 +1,6 @@
-"""What somebody typed, understood: words, phrases, alternatives, what is not wanted, and filters.
+"""Parser of search queries: words, phrases, alternatives, exclusions and filters.
 
-Every text means something: what is not of the language is searched as words.
+Every text is a valid query: unknown syntax is searched as words.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from unicodedata import normalize
 from tarantula.core.urls import canonical
 
 MOST_WORDS = 64
-"""Words of a query that are looked for; it says so when there were more."""
+"""Most words of a query; further words are dropped with a note."""
 LONGEST_QUERY = 200_000
-"""Letters of a query that are looked at."""
+"""Most characters of a query that are parsed."""
 
 _TOKEN = re.compile(r'(?P<minus>-?)(?:(?P<filter>[a-z]+):(?=\S))?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -27,49 +27,49 @@ TIME_FILTERS = frozenset({"before", "after"})
 
 @dataclass(frozen=True, slots=True)
 class QueryWords:
-    """Words that stand next to each other: one, or those of a phrase."""
+    """A word, or the words of a phrase."""
 
     text: str
     is_phrase: bool = False
     field: str = ""
-    """``title`` or ``url``; any, unless told."""
+    """``title`` or ``url``; empty for all fields."""
 
 
 @dataclass(slots=True)
 class ParsedQuery:
-    """A query."""
+    """A parsed query."""
 
     wanted: list[list[QueryWords]] = field(default_factory=list)
-    """Of each of these, at least one."""
+    """Groups of alternatives; each group must match."""
     unwanted: list[QueryWords] = field(default_factory=list)
     values: dict[str, list[str]] = field(default_factory=dict)
-    """By filter: any of the values."""
+    """Values by filter; one of them must match."""
     without: dict[str, list[str]] = field(default_factory=dict)
-    """By filter: none of the values."""
+    """Excluded values by filter."""
     links_to: list[str] = field(default_factory=list)
     since: datetime | None = None
     until: datetime | None = None
-    """Not itself."""
+    """Exclusive."""
     notes: list[str] = field(default_factory=list)
-    """What was not understood as it may have been meant."""
+    """Notes for the user on parts that were ignored or reinterpreted."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is asked for."""
+        """Whether the query matches nothing in particular."""
         return not (self.wanted or self.values or self.links_to or self.since or self.until)
 
     @property
     def wants_the_past(self) -> bool:
-        """Whether earlier captures are asked for as well."""
+        """Whether earlier captures are searched as well."""
         return self.since is not None or self.until is not None
 
 
 def parse_query(text: str) -> ParsedQuery:
-    """Return what a text asks for."""
+    """Parse the text of a query."""
     asked = ParsedQuery()
     is_alternative = False
     number = 0
-    # Letters and their accents may have been typed one after the other.
+    # Compose accents that were typed as separate characters.
     for token in _TOKEN.finditer(_CONTROL.sub(" ", normalize("NFC", text[:LONGEST_QUERY]))):
         if token["word"] == "OR" and not token["minus"] and not token["filter"]:
             is_alternative = bool(asked.wanted)
@@ -86,7 +86,7 @@ def parse_query(text: str) -> ParsedQuery:
 def _take(asked: ParsedQuery, token: re.Match[str], is_alternative: bool) -> None:
     name, is_phrase = token["filter"] or "", token["phrase"] is not None
     text = (token["phrase"] if is_phrase else token["word"]).strip()
-    # Signs are in no index.
+    # Punctuation is not indexed.
     if not any(map(str.isalnum, text)):
         return
     if name and _filter(asked, name, text, bool(token["minus"])):
@@ -103,7 +103,7 @@ def _take(asked: ParsedQuery, token: re.Match[str], is_alternative: bool) -> Non
 
 
 def _filter(asked: ParsedQuery, name: str, value: str, is_unwanted: bool) -> bool:
-    """Take a filter; return whether it was one."""
+    """Apply a filter; return whether it was a valid one."""
     if name in VALUE_FILTERS:
         (asked.without if is_unwanted else asked.values).setdefault(name, []).append(value.lower())
         return True
@@ -128,7 +128,7 @@ def _time(asked: ParsedQuery, name: str, value: str) -> bool:
 
 
 def date_span(text: str) -> tuple[datetime, datetime] | None:
-    """Return when a year, a month or a day begins and ends; nothing if there is no such."""
+    """Return the start and end of a year, month or day; None if it is not a valid date."""
     found = _DATE.fullmatch(text)
     if found is None:
         return None

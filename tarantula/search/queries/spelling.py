@@ -16,11 +16,11 @@ from tarantula.search.queries.parser import ParsedQuery
 from tarantula.search.texts.words import ACCENTED_WORD, exact_analyzer
 
 SEARCHED_LENGTH = 20_000
-"""Letters of a text in which a word is looked for."""
+"""Characters of a text that are searched for a word."""
 
 
 def accented_form(schema: Schema, searcher: Searcher, word: str) -> str:
-    """Return a word with the accents that the document has that answers best to it."""
+    """Return a word with the accents that the best matching document writes."""
     for field in (IndexField.TITLE, IndexField.MAIN):
         query = Query.term_query(schema, field, word)
         for _, address in searcher.search(query, limit=1, count=False).hits:
@@ -31,17 +31,17 @@ def accented_form(schema: Schema, searcher: Searcher, word: str) -> str:
 
 
 FIXED_PREFIX_LENGTH = 2
-"""Letters that are taken to be right."""
+"""Leading letters that are assumed to be right."""
 SHORTEST_WORD = 4
-"""Letters of a word whose first may be wrong: that many are compared of its beginning."""
+"""Shortest word whose first letter may be wrong; as many leading letters are compared."""
 MOST_CANDIDATES = 2_000
-"""Words with the same beginning that are compared."""
+"""Most words with the same prefix that are compared."""
 LEAST_SIMILARITY = 0.75
-"""How like a word one has to be that may have been meant, from 0 to 1."""
+"""Least similarity of a suggestion, from 0 to 1."""
 
 
 def spelling_suggestion(schema: Schema, searcher: Searcher, asked: ParsedQuery, query: str) -> str | None:
-    """Return a query in which words that no document has are replaced by those that were perhaps meant."""
+    """Return the query with words that no document has replaced by similar ones; None if there are none."""
     meant = query
     for group in asked.wanted:
         for words in group:
@@ -52,7 +52,7 @@ def spelling_suggestion(schema: Schema, searcher: Searcher, asked: ParsedQuery, 
 
 
 def _nearest(searcher: Searcher, word: str) -> str | None:
-    """Return the word of the index that is most like one that it does not have; of equal ones the most frequent."""
+    """Return the most similar word of the index for a word that it lacks; ties go to the most frequent."""
     if any(searcher.doc_freq(field, word) for field in (IndexField.MAIN, IndexField.TITLE, IndexField.REST)):
         return None
     return _best(searcher, word, [word[:FIXED_PREFIX_LENGTH]]) or _best(searcher, word, _other_beginnings(word))
@@ -63,14 +63,14 @@ def _best(searcher: Searcher, word: str, beginnings: Iterable[str]) -> str | Non
     for begun in beginnings:
         for other, number in searcher.terms_with_prefix(IndexField.MAIN, begun, limit=MOST_CANDIDATES):
             matcher.set_seq1(other)
-            # The first two are quick, and never below the third.
+            # The first two are fast upper bounds of the third.
             if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= LEAST_SIMILARITY:
                 best = max(best, (matcher.ratio(), number, other))
     return best[2] if best[0] >= LEAST_SIMILARITY else None
 
 
 def _other_beginnings(word: str) -> Iterator[str]:
-    """Yield how a word may begin whose first letter is wrong: it is another, there is one before it, or it goes."""
+    """Yield prefixes of a word whose first letter is wrong: replaced, missing, superfluous or swapped."""
     if len(word) < SHORTEST_WORD:
         return
     for letter in ascii_lowercase:

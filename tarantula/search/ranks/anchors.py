@@ -1,4 +1,4 @@
-"""What pages call the pages that they lead to, counted with little memory however many there are."""
+"""Anchor texts of links to each page, counted in bounded memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Self
 from tarantula.core.errors import TarantulaError
 
 LONGEST_ANCHOR_TEXT = 400
-"""Letters of all that a page is called."""
+"""Most characters of all anchor texts of a page."""
 MOST_IN_MEMORY = 200_000
-"""Names that are counted in memory before they are put aside."""
+"""Most counts held in memory before they are written to the temporary file."""
 MOST_NAMED_PAGES = 20
-"""What more pages are called, and more than one in a hundred, says nothing of any of them."""
+"""A text on links to more pages than this, and to more than one in a hundred, is ignored."""
 
 GENERIC_ANCHORS = frozenset(
     {
@@ -30,7 +30,7 @@ GENERIC_ANCHORS = frozenset(
         *("back to top", "link", "this link", "this page", "esta página", "este link", "permalink", "www", "http"),
     }
 )
-"""What people write on a link to anything."""
+"""Link texts that say nothing about their targets."""
 
 _WORDS = re.compile(r"[^\W_]+")
 _TABLES = """
@@ -51,10 +51,10 @@ _NAMES = """
 
 
 class AnchorTexts:
-    """Gathers names, then tells those of each page; what does not fit into memory is in a file without a name."""
+    """Collects anchor texts, then returns those of each page; uses an unnamed temporary file."""
 
     def __init__(self) -> None:
-        # SQLite removes such a file as soon as it is open: nothing is left of it, whatever happens to the process.
+        # SQLite deletes a temporary database when it opens it, so nothing remains after a crash.
         self._file = sqlite3.connect("", isolation_level=None)
         self._file.executescript(_TABLES)
         self._held = Counter[tuple[int, str]]()
@@ -71,20 +71,20 @@ class AnchorTexts:
             ) from error
 
     def add(self, named: Iterable[tuple[int, str]]) -> None:
-        """Count what one page calls others: each name once."""
+        """Count the anchor texts of one page's links, each once per target."""
         self._held.update({(target, words) for target, text in named if (words := anchor_words(text))})
         if len(self._held) > MOST_IN_MEMORY:
             self._put_aside()
 
     def count(self, pages: int) -> None:
-        """Count all of it; say first of how many pages there may be names."""
+        """Aggregate all counts; *pages* is the number of possible targets."""
         self._put_aside()
         self._file.execute(_COUNT)
         self._file.execute("DROP TABLE said")
         self._file.execute(_FIND_GENERIC, (max(MOST_NAMED_PAGES, pages // 100),))
 
     def names(self, begin: int, end: int) -> dict[int, str]:
-        """Return what the pages from one number to another are called, the most usual first."""
+        """Return the anchor texts of pages from *begin* to *end*, the most frequent first."""
         rows: Iterator[tuple[int, str]] = self._file.execute(_NAMES, (begin, end))
         return {target: _lines(words for _, words in group) for target, group in groupby(rows, itemgetter(0))}
 
@@ -98,7 +98,7 @@ class AnchorTexts:
 
 @lru_cache(100_000)
 def anchor_words(text: str) -> str:
-    """Return the words of a link; none if they are only numbers, or what is written on links to anything."""
+    """Return the words of a link text; empty for numbers and generic texts."""
     words = " ".join(_WORDS.findall(text.lower()))
     return "" if words in GENERIC_ANCHORS or words.replace(" ", "").isdigit() else words
 

@@ -20,15 +20,15 @@ from tarantula.search.texts.reader import IS_SEARCHABLE
 from tarantula.store.listings import IS_REDIRECT
 
 ROWS_PER_PARTITION = 50_000
-"""Rows that are held as they come."""
+"""Rows fetched at a time."""
 PAGES_PER_QUERY = 2_000
-"""Whose links are asked for at a time."""
+"""Pages per query for links."""
 
 Numbers = NDArray[Any]
 
 
 class PageRows(NamedTuple):
-    """The documents of an item that can be found, by their ids."""
+    """Searchable documents of an item, ordered by id."""
 
     ids: Numbers
     keys: Numbers
@@ -36,15 +36,15 @@ class PageRows(NamedTuple):
 
 
 class PageLinks(NamedTuple):
-    """Some links: where in the list of those that were asked for they begin, and the keys that they lead to."""
+    """Links: index of the source in the list of requested documents, and key of the target."""
 
     sources: Numbers
     targets: Numbers
 
 
 def read_pages(session: Session, item_id: int) -> PageRows:
-    """Return the pages of an item. What is no page (a feed, a list of a site's URLs) says nothing by its links."""
-    # With the condition of the index by which they are found.
+    """Return the pages of an item, without feeds and sitemaps, whose links say nothing about single pages."""
+    # Repeats the condition of the partial index, so that it is used.
     rows = select(Document.id, Document.key, Document.server_id).where(
         Document.item_id == item_id, IS_SEARCHABLE, text(TRIED)
     )
@@ -60,7 +60,7 @@ def read_pages(session: Session, item_id: int) -> PageRows:
 
 
 def read_redirects(session: Session, item_id: int) -> tuple[Numbers, Numbers]:
-    """Return the keys of an item's redirects, and those that they lead to."""
+    """Return the keys of an item's redirects and of their targets."""
     rows = (
         select(Document.key, LinkRow.target)
         .join(LinkRow, LinkRow.document_id == Document.id)
@@ -71,7 +71,7 @@ def read_redirects(session: Session, item_id: int) -> tuple[Numbers, Numbers]:
 
 
 def read_links(session: Session, ids: Numbers) -> Iterator[PageLinks]:
-    """Yield the links of some documents, by which a reader goes on, some at a time; the ids are sorted."""
+    """Yield the navigation links of documents in batches; the ids must be sorted."""
     for start in range(0, len(ids), PAGES_PER_QUERY):
         asked = ids[start : start + PAGES_PER_QUERY]
         rows = select(LinkRow.document_id, LinkRow.target).where(
@@ -82,7 +82,7 @@ def read_links(session: Session, ids: Numbers) -> Iterator[PageLinks]:
 
 
 def half_keys(keys: bytes) -> Numbers:
-    """Return the first half of each of many keys as a number: with ten million pages, no two have the same."""
+    """Return the first half of each key as a number; among ten million pages collisions are improbable."""
     return numpy.frombuffer(keys, ">u8")[::2].astype(numpy.uint64)
 
 
@@ -100,18 +100,18 @@ def _joined(parts: Sequence[Numbers], kind: Any) -> Numbers:
 
 
 REDIRECT_DOUBLINGS = 6
-"""Redirects in a row are followed to the sixty-fourth, for each round doubles the step."""
+"""Redirect chains of up to 2^6 steps are followed, since each round doubles the step."""
 NO_PAGE = -1
 DOCUMENTS_PER_CHUNK = 500
-"""That are named at a time."""
+"""Documents per batch."""
 
 
 class RedirectMap:
-    """Tells which page a key stands for: its own, or the one that its redirects lead to."""
+    """Maps keys to pages: to the page itself, or to the target of its redirects."""
 
     def __init__(self, pages: Numbers, redirects: Numbers, targets: Numbers) -> None:
         self._pages = pages
-        # What is a page in one publication and a redirect in another is a page.
+        # A key that is a page in one publication and a redirect in another counts as a page.
         is_other = _places(pages, redirects) == NO_PAGE
         self._redirects, first = numpy.unique(redirects[is_other], return_index=True)
         self._onward = self._numbers(targets[is_other][first])
@@ -121,14 +121,14 @@ class RedirectMap:
         self._onward[self._onward >= len(pages)] = NO_PAGE
 
     def pages(self, keys: Numbers) -> Numbers:
-        """Return the numbers of the pages that keys stand for, -1 for what was not collected."""
+        """Return the pages of keys, -1 for keys that were not collected."""
         numbers = self._numbers(keys)
         is_redirect = numbers >= len(self._pages)
         numbers[is_redirect] = self._onward[numbers[is_redirect] - len(self._pages)]
         return numbers
 
     def _numbers(self, keys: Numbers) -> Numbers:
-        """Return the numbers of pages, and of redirects behind them."""
+        """Return the numbers of pages, followed by the numbers of redirects."""
         numbers = _places(self._pages, keys)
         redirects = _places(self._redirects, keys)
         return numpy.where((numbers == NO_PAGE) & (redirects != NO_PAGE), redirects + len(self._pages), numbers)
@@ -136,38 +136,38 @@ class RedirectMap:
 
 @dataclass
 class LinkGraph:
-    """Pages, numbered from zero, and the links between them. A page of two publications is one."""
+    """Link graph of pages, numbered from 0. A page in two publications is one page."""
 
     documents: Numbers
-    """The ids of all documents."""
+    """Ids of all documents."""
     pages: Numbers
-    """Which page each of them is."""
+    """Page of each document."""
     keys: Numbers
-    """The key of each page."""
+    """Key of each page."""
     servers: Numbers
-    """The server of each page."""
+    """Server of each page."""
     ways: RedirectMap
     matrix: csr_array
 
     @cached_property
     def ranks(self) -> Numbers:
-        """How much each page counts for, together 1."""
+        """PageRank of each page; the sum is 1."""
         return ranks_of(self.matrix)
 
     @cached_property
     def inlinks(self) -> Numbers:
-        """How many others lead to each page."""
+        """Number of pages that link to each page."""
         return numpy.diff(self.matrix.indptr)
 
     @cached_property
     def inlinks_of_others(self) -> Numbers:
-        """How many pages of other servers lead to each."""
+        """Number of pages on other servers that link to each page."""
         targets = numpy.repeat(numpy.arange(len(self.keys), dtype=numpy.int32), self.inlinks)
         is_other = self.servers[targets] != self.servers[self.matrix.indices]
         return numpy.bincount(targets[is_other], minlength=len(self.keys))
 
     def leading_to(self, pages: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
-        """Yield the documents that lead to some pages, and which page each is, some at a time."""
+        """Yield the documents that link to some pages, and their pages, in batches."""
         is_leading = numpy.zeros(len(self.keys), numpy.bool_)
         is_leading[self.matrix[pages].indices] = True
         chosen = numpy.flatnonzero(is_leading[self.pages])
@@ -177,7 +177,7 @@ class LinkGraph:
 
 
 def read_graph(session: Session, items: Sequence[int]) -> LinkGraph:
-    """Return the graph of what is in some items."""
+    """Read the link graph of some items."""
     found = [read_pages(session, item) for item in items]
     keys, first = numpy.unique(numpy.concatenate([pages.keys for pages in found]), return_index=True)
     servers = numpy.concatenate([pages.servers for pages in found])[first]
@@ -202,7 +202,7 @@ def read_graph(session: Session, items: Sequence[int]) -> LinkGraph:
 def _links(
     session: Session, found: Sequence[PageRows], numbers: Sequence[Numbers], ways: RedirectMap
 ) -> tuple[Numbers, Numbers]:
-    """Return the links between pages; what leads elsewhere is let go of as it is read."""
+    """Return the links between pages; links to other targets are dropped while reading."""
     sources, targets = [numpy.zeros(0, numpy.int32)], [numpy.zeros(0, numpy.int32)]
     for pages, their in zip(found, numbers, strict=True):
         for links in read_links(session, pages.ids):
@@ -214,7 +214,7 @@ def _links(
 
 
 def _places(known: Numbers, keys: Numbers) -> Numbers:
-    """Return where keys are in a sorted list, -1 for those that are not."""
+    """Return the indexes of keys in a sorted array, -1 for missing ones."""
     if len(known) == 0:
         return numpy.full(len(keys), NO_PAGE, numpy.int32)
     places = numpy.minimum(numpy.searchsorted(known, keys), len(known) - 1)

@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 DAMPING = 0.85
-"""How likely a reader follows a link, and does not go on anywhere."""
+"""Probability that a reader follows a link instead of jumping to a random page."""
 TOLERANCE = 1e-8
-"""What all ranks together may still change when they are taken as found."""
+"""Iteration stops when the total change of all ranks is below this."""
 MOST_ITERATIONS = 300
-"""The damping alone brings any graph below the tolerance in 120."""
+"""Most iterations; damping alone brings any graph below the tolerance in 120."""
 
 Numbers = NDArray[Any]
 
 
 def link_matrix(sources: Numbers, targets: Numbers, pages: int) -> csr_array:
-    """Return 1 where the page of a column leads to that of a row: once for several links, not at all to itself."""
+    """Return a matrix with 1 where the page of the column links to that of the row, without self-links."""
     apart = sources != targets
     rows, columns = targets[apart], sources[apart]
     matrix = csr_array((numpy.ones(len(rows)), (rows, columns)), shape=(pages, pages))
@@ -31,12 +31,12 @@ def link_matrix(sources: Numbers, targets: Numbers, pages: int) -> csr_array:
 def pagerank(
     sources: Numbers, targets: Numbers, pages: int, damping: float = DAMPING, tolerance: float = TOLERANCE
 ) -> Numbers:
-    """Return the rank of each page, numbered from zero, from its links; the ranks of all pages together are 1."""
+    """Return the PageRank of each page, numbered from 0; the sum is 1."""
     return ranks_of(link_matrix(sources, targets, pages), damping, tolerance)
 
 
 def ranks_of(matrix: csr_array, damping: float = DAMPING, tolerance: float = TOLERANCE) -> Numbers:
-    """Return the rank of each page of a matrix of links. From a page without links a reader goes on anywhere."""
+    """Return the PageRank of a link matrix; a page without links leads to a random page."""
     pages = matrix.shape[0]
     if pages == 0:
         return numpy.zeros(0)
@@ -55,19 +55,19 @@ def ranks_of(matrix: csr_array, damping: float = DAMPING, tolerance: float = TOL
 
 
 BEST_PAGE_FACTOR = 2.5
-"""How many times as much as an ordinary page the best one weighs."""
+"""Score factor of the best page."""
 LEAST_RANK_RATIO = 10.0
-"""How many times the rank of an ordinary page the best one must have to weigh that much."""
+"""Rank ratio of the best page to the median from which on it has the full factor."""
 
 
 def score_weights(ranks: Numbers) -> Numbers:
-    """Return for each page the number that an index is given as its rank.
+    """Return the value of the index's rank field for each page.
 
-    The index multiplies the score of the words by log2(2 + number): 0 leaves a score as it is. An ordinary page (the
-    median) gets 0, as does one whose links are not counted yet; the best gets 2 ** 2.5 - 2, and so two and a half times
-    its score. That lets it pass pages whose words answer somewhat better, and not those that are about the matter.
-    Ranks are spread over powers of ten, so between the two the factor grows with the logarithm of the rank. Where all
-    ranks are much the same, links tell little, and the best page gets less than that.
+    The index multiplies the score of the words by log2(2 + value), so 0 leaves a score unchanged. The median page gets
+    0, as does a page that is not ranked yet; the best page gets 2 ** 2.5 - 2, which multiplies its score by 2.5. It can
+    thus pass pages whose words match somewhat better, but not pages on the subject. Ranks span powers of ten, so in
+    between the factor grows with the logarithm of the rank. Where all ranks are similar, links say little, and the best
+    page gets a smaller factor.
     """
     if len(ranks) == 0:
         return numpy.zeros(0)

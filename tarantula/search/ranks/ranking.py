@@ -1,4 +1,4 @@
-"""After an item has ended: what its links make of its documents, stored and told in the journal."""
+"""Rank the documents of an item after it has ended, and store their link weights."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tarantula.store.journal import JournalKind, JournalRecord, append_to_journa
 logger = logging.getLogger(__name__)
 
 DOCUMENTS_PER_TRANSACTION = 500
-"""Documents that are stored in one transaction, and told in one entry."""
+"""Documents stored in one transaction, with one journal entry."""
 
 
 def rank_items(database: Database, entries: Iterable[JournalRecord]) -> int:
-    """Weigh the documents of items that have ended, each anew; return how many documents that were.
+    """Rank the documents of items that have ended; return the number of documents.
 
-    What the items say must have been read before: the names of links are in it.
+    The texts of the items must have been read before, since they hold the anchor texts.
     """
     ended = dict.fromkeys(entry.item_id for entry in entries if entry.kind is JournalKind.ENDED)
     ranking = ItemRanking(database)
@@ -36,7 +36,7 @@ def rank_items(database: Database, entries: Iterable[JournalRecord]) -> int:
 
 
 class ItemRanking:
-    """Weighs items one after the other, and reads the links of all publications again only if they changed."""
+    """Ranks items; reads the graph of all publications again only if it has changed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -44,7 +44,7 @@ class ItemRanking:
         self._graph: LinkGraph | None = None
 
     def rank(self, item_id: int) -> int:
-        """Weigh the documents of an item; return how many. One that was removed, or goes on, is passed over."""
+        """Rank the documents of an item; return their number, 0 if the item was removed or is still running."""
         with self._database.reading() as session:
             item = session.get(Item, item_id)
             if item is None or item.state in ACTIVE_ITEM_STATES:
@@ -53,7 +53,7 @@ class ItemRanking:
             graph = self._graph_of_all(session, item, own)
         order = numpy.argsort(own.documents)
         documents, places = own.documents[order], own.pages[order]
-        # All of them are pages of the larger graph as well.
+        # The larger graph contains all of them.
         pages = graph.ways.pages(own.keys[places])
         with AnchorTexts() as anchors:
             self._gather(anchors, graph, pages)
@@ -64,7 +64,7 @@ class ItemRanking:
         return len(documents)
 
     def _graph_of_all(self, session: Session, item: Item, own: LinkGraph) -> LinkGraph:
-        """Return the graph of an item and the last ones of the other publications."""
+        """Return the graph of an item and the latest items of the other publications."""
         ended = select(func.max(Item.id)).where(Item.finished_at.is_not(None))
         others = ended.where(Item.publication_id != item.publication_id).group_by(Item.publication_id)
         items = sorted([item.id, *session.scalars(others)])
@@ -76,8 +76,8 @@ class ItemRanking:
         return self._graph
 
     def _gather(self, anchors: AnchorTexts, graph: LinkGraph, pages: Numbers) -> None:
-        """Count what documents call these pages."""
-        # One more, so that -1 stays -1.
+        """Collect the anchor texts of links to these pages."""
+        # One more element, so that index -1 maps to -1.
         place_of = numpy.full(len(graph.keys) + 1, NO_PAGE, numpy.int32)
         place_of[pages] = numpy.arange(len(pages))
         for documents, their_pages in graph.leading_to(pages):
@@ -118,7 +118,7 @@ def _columns(own: LinkGraph, places: Numbers, graph: LinkGraph, pages: Numbers) 
 
 
 def _replace(connection: Connection, item_id: int, rows: list[dict[str, Any]]) -> bool:
-    """Put rows in the place of earlier ones, and tell it; return whether their item is still there."""
+    """Replace the weights of documents and add a journal entry; return whether their item still exists."""
     held = select(Item.id).where(Item.id == item_id).with_for_update(key_share=True)
     if connection.scalar(held) is None:
         return False

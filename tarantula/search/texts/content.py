@@ -25,24 +25,24 @@ from tarantula.search.texts.words import STEMMERS
 
 @dataclass(slots=True)
 class ExtractedText:
-    """The words of a document, by what they are there for."""
+    """Text of a document, by kind."""
 
     title: str = ""
     headings: str = ""
     description: str = ""
     main: str = ""
-    """What the page is about."""
+    """Main text of the page."""
     rest: str = ""
-    """What else is on it: menus, side notes."""
+    """Other text: menus, side notes."""
     language: str = ""
-    """As ``pt``; nothing if it cannot be told."""
+    """Language code such as ``pt``; empty if unknown."""
     anchors: list[tuple[str, str]] = field(default_factory=list)
-    """The documents that it leads to: the key of each in hexadecimal, and what it calls it."""
+    """Links: the key of each target in hexadecimal, and the anchor text."""
     likeness: str = ""
-    """By which nearly equal documents are told, as `tarantula.search.texts.similarity` has it, in hexadecimal."""
+    """Similarity signature (see `tarantula.search.texts.similarity`) in hexadecimal."""
 
     def packed(self) -> bytes:
-        """Return it as bytes."""
+        """Serialise to compressed bytes."""
         values = [getattr(self, name) for name in PACKED_FIELDS]
         return zlib.compress(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"), 1)
 
@@ -51,29 +51,29 @@ PACKED_FIELDS = [each.name for each in fields(ExtractedText)]
 
 
 def unpack_text(packed: bytes) -> ExtractedText:
-    """Return what `Content.packed` made bytes of."""
+    """Restore what `ExtractedText.packed` serialised."""
     content = ExtractedText(*json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass")))
     content.anchors = [(key, words) for key, words in content.anchors]
     return content
 
 
 SAMPLE_LENGTH = 300
-"""Letters that are looked at: enough to tell, and quick."""
+"""Characters used for language detection."""
 SHORTEST_SAMPLE = 40
-"""Letters of a text that tells its language by itself; of a shorter one its markup is believed."""
+"""Shortest text with a detected language, in characters; for shorter ones the declared language is used."""
 CANDIDATE_LANGUAGES = 10
-"""Languages among which is chosen: the nearest to the text."""
+"""Number of most likely languages to choose from."""
 DECLARED_LOG_ODDS = 8.0
-"""What speaks for a language that the page declares, and for one whose stems are known, in logarithms of chances: a
-few words tell Portuguese from English, and not from Galician."""
+"""Bonus in log odds for the declared language, and for a language with a stemmer: a few words distinguish Portuguese
+from English, but not from Galician."""
 
 
 def language_of(text: str, declared: str | None = None) -> str:
-    """Return the language of a text as ``pt``; what it declares of itself decides only where the text does not."""
+    """Return the language code of a text; the declared language decides only if the text is not conclusive."""
     code = _code(declared)
     if len(text) < SHORTEST_SAMPLE:
         return code
-    # The middle says more than the beginning, where names and dates are.
+    # The middle is more typical than the beginning, which has names and dates.
     start = max(0, (len(text) - SAMPLE_LENGTH) // 2)
     nearest = rank(text[start : start + SAMPLE_LENGTH])[:CANDIDATE_LANGUAGES]
     return str(max(nearest, key=lambda one: one[1] + DECLARED_LOG_ODDS * ((one[0] == code) + (one[0] in STEMMERS)))[0])
@@ -85,17 +85,17 @@ def _code(declared: str | None) -> str:
 
 
 LONGEST_ANCHOR = 200
-"""Letters of what a page calls another; more is no name."""
+"""Most characters of an anchor text."""
 MOST_ANCHORS = 2_000
-"""Links of a page whose words count."""
+"""Most links of a page with anchor texts."""
 HEADING_TAGS = re.compile("h[123]")
 BOILERPLATE_SELECTOR = "nav, aside, footer, [role=navigation], [role=complementary], [role=contentinfo], [role=search]"
-"""What a page itself says is not what it is about; a guess would sometimes take it for that."""
+"""Elements that a page marks as boilerplate, which the article detection may miss."""
 
 
 def extract_html(body: bytes, url: str, charset: str | None) -> ExtractedText:
-    """Return what a page says, and what it calls the pages that it leads to."""
-    # Menus are often written without a space between their links.
+    """Extract the text and links of an HTML page."""
+    # Menus often lack spaces between their links.
     document = parse_html(body.replace(b"</a><a", b"</a> <a"), encoding_by_label(charset), positions=False)
     for unseen in document.find_all("noscript"):
         unseen.decompose()
@@ -146,7 +146,7 @@ def _body_text(document: Document) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    # The stars of lists are of whoever made a text of the page.
+    # The stars of list items are added by the text conversion.
     return [line for line in (_words(line).removeprefix("* ") for line in text.splitlines()) if line]
 
 
@@ -155,11 +155,11 @@ def _words(text: str) -> str:
 
 
 MOST_PDF_PAGES = 1_000
-"""Pages of a file that are read."""
+"""Most pages of a PDF that are read."""
 
 
 def extract_pdf(body: bytes, url: str, charset: str | None) -> ExtractedText:
-    """Return the text of a PDF, page after page."""
+    """Extract the text of a PDF."""
     with closing(pypdfium2.PdfDocument(body)) as document:
         title = " ".join(str(document.get_metadata_value("Title")).split())
         text = "\n".join(_pages(document))
@@ -175,13 +175,13 @@ def _pages(document: pypdfium2.PdfDocument) -> Iterator[str]:
 logger = logging.getLogger(__name__)
 
 LONGEST_TEXT = 1_000_000
-"""Letters of a document that are read."""
+"""Most characters of a text field."""
 LARGEST_BODY_BYTES = 50_000_000
-"""Bytes of a document that is read at all."""
+"""Largest document that is read."""
 
 
 def extract_plain(body: bytes, url: str, charset: str | None) -> ExtractedText:
-    """Return what a file of plain text says; it has no title but its name."""
+    """Extract plain text, which has no title."""
     text = decode_text(body, charset)[0]
     return ExtractedText(main=text, language=language_of(text))
 
@@ -195,18 +195,18 @@ EXTRACTORS: dict[str, Callable[[bytes, str, str | None], ExtractedText]] = {
 
 
 def extract_text(body: bytes, media_type: str | None, url: str, charset: str | None) -> ExtractedText | None:
-    """Return what a document says; nothing if it is of a type that is not read, or cannot be."""
+    """Extract the text of a document; None if its type is not supported or its parser fails."""
     reader = EXTRACTORS.get(media_type or "")
     if reader is None or len(body) > LARGEST_BODY_BYTES:
         return None
     try:
         content = reader(body, url, charset)
     except Exception as error:
-        # Whatever a hostile file does to its parser, the next one is read.
+        # A hostile file may raise anything in its parser; other documents must still be read.
         logger.warning("%s cannot be read (%s: %s): only its address is found.", url, type(error).__name__, error)
         return None
     for name in ("title", "headings", "description", "main", "rest"):
-        # An accent that stands behind its letter would part a word.
+        # Compose accents: a separate combining character would split a word.
         setattr(content, name, normalize("NFC", getattr(content, name)[:LONGEST_TEXT]))
     content.likeness = signature_of(content.main).hex()
     return content

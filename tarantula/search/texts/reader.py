@@ -1,4 +1,4 @@
-"""Reads what documents say, once for all indexes, where their bytes are."""
+"""Read and store the texts of collected documents, once for all indexes; runs where the WARC files are."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from tarantula.store.warc_reader import WarcRecordReader, decode_payload
 
 RENDERED_TYPE = "text/html"
 DOCUMENTS_PER_TRANSACTION = 200
-"""Documents that are read before they are stored."""
+"""Documents read before they are stored."""
 
 IS_SEARCHABLE = IS_COLLECTED & Document.type.in_(EXTRACTORS)
-"""Of documents that can be found by what they say."""
+"""Condition for documents with searchable text."""
 
 
 class TextReader:
-    """Follows what is collected, and stores what it says."""
+    """Extracts and stores the texts of documents in journal entries."""
 
     def __init__(self, installation: Config, database: Database) -> None:
         self._items = installation.items
         self._database = database
 
     def read(self, entries: Iterable[JournalRecord]) -> int:
-        """Read the documents of some entries of the journal; return how many could be."""
+        """Read the documents of journal entries; return how many had a text."""
         return sum(self._read(entry.item_id, chunk) for entry in entries for chunk in self._documents(entry))
 
     def _documents(self, entry: JournalRecord) -> Iterator[list[int]]:
-        """Yield the documents of an entry, some at a time; those of the whole item if it names none."""
+        """Yield the documents of an entry in batches; all documents of the item if the entry names none."""
         yield from chunks(entry.documents, DOCUMENTS_PER_TRANSACTION)
         after = 0 if not entry.documents else None
         while after is not None:
@@ -82,7 +82,7 @@ def _content(records: WarcRecordReader, document: Document, capture: Capture) ->
 
 
 def _gone(numbers: list[int]) -> Select[int]:
-    """Select the documents that were read once and have nothing to read any more."""
+    """Select documents with a stored text that no longer have one."""
     known = select(ReadText.document_id).join(Document, Document.id == ReadText.document_id)
     return known.where(Document.id.in_(numbers), not_(IS_SEARCHABLE))
 
@@ -90,7 +90,7 @@ def _gone(numbers: list[int]) -> Select[int]:
 def store_texts(
     connection: Connection, item_id: int, texts: dict[int, ExtractedText], gone: Collection[int] = frozenset()
 ) -> None:
-    """Store texts and forget others, unless their item was removed meanwhile."""
+    """Store texts and delete outdated ones, unless the item was removed in the meantime."""
     if connection.scalar(select(Item.id).where(Item.id == item_id).with_for_update(read=True)) is None:
         return
     connection.execute(delete(ReadText).where(ReadText.document_id.in_([*texts, *gone])))

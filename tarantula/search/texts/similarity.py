@@ -1,14 +1,14 @@
-"""How much two texts have in common, from a few bytes of each (MinHash, Broder 1997).
+"""Near-duplicate detection of texts (MinHash, Broder 1997).
 
-A text is the set of its runs of five words. Each run has a number, as if drawn by lot; the runs fall into bins by their
-numbers, and the least of each bin is kept, in one byte (one permutation hashing, Li, Owen and Zhang 2012). The share of
-bins in which two texts agree tells how large a part of their runs they share.
+A text is the set of its shingles (runs of five words). Each shingle is hashed; the hashes fall into bins by their
+highest bits, and one byte of the least hash of each bin is kept (one permutation hashing, Li, Owen and Zhang 2012). The
+share of equal bytes of two signatures estimates the share of common shingles.
 
-Eight bins together are a band, one number of 64 bits. Texts that share six sevenths of their runs agree in some band
-in 99 cases of 100, and texts that share half of them in 6: so only texts that agree in a band are compared.
+Eight bytes form a band, a number of 64 bits. Texts that share six sevenths of their shingles have an equal band with a
+probability of 99 %, texts that share half of them with 6 %: so only texts with an equal band are compared.
 
-One bit of each of the first 64 bins is a sketch, one number too. Of two texts that agree in four fifths of the bins
-about 6 bits differ, and of two that have nothing in common about 32: what is far from all others is like none.
+One bit of each of the first 64 bytes forms a sketch. Two texts with four fifths of equal bytes differ in about 6 bits,
+unrelated texts in about 32: a text whose sketch is far from all others has no near duplicate.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ import numpy
 from numpy.typing import NDArray
 
 SHINGLE_WORDS = 5
-"""Words of a run."""
+"""Words of a shingle."""
 SIGNATURE_BYTES = 128
-"""Bytes that are kept of a text."""
+"""Bytes of a signature; also the number of bins."""
 FEWEST_SHINGLES = 16
-"""Runs of a text that is compared at all: shorter ones are alike by chance."""
+"""Fewest shingles of a text that is compared; shorter texts are similar by chance."""
 LONGEST_TEXT_BYTES = 100_000
-"""Bytes of a text that are looked at."""
+"""Bytes of a text that are hashed."""
 NEAR_DUPLICATE_SHARE = 0.8
-"""The share of bins from which on two texts are nearly equal."""
+"""Share of equal signature bytes from which on texts are near duplicates."""
 SIGNATURE_BANDS = SIGNATURE_BYTES // 8
 SKETCH_BITS = 64
 """Bits of a sketch."""
 MOST_DIFFERING_BITS = 14
-"""Bits in which the sketches of texts differ, at most, that are nearly equal, in 999 cases of 1,000."""
+"""Most differing bits in sketches of near duplicates, in 999 of 1,000 cases."""
 
 Numbers = NDArray[Any]
 
 _BASE = 0x9E37_79B9_7F4A_7C15
 _FACTOR = numpy.uint64(0xD6E8_FEB8_6659_FD93)
-# In UTF-8, Á and á differ in the same bit as A and a. What else loses it makes no word of another, or very seldom.
+# In UTF-8, Á and á differ in the same bit as A and a. Clearing it elsewhere hardly ever makes two words equal.
 _WITH_CASE = {*range(ord("A"), ord("Z") + 1), *range(0x80, 0xA0)}
 _WITHOUT_CASE = bytes(letter | 32 if letter in _WITH_CASE else letter for letter in range(256))
 _IN_WORDS = bytes(letter > 127 or chr(letter).isalnum() for letter in range(256))
@@ -51,50 +51,50 @@ _EDGES = numpy.arange(SIGNATURE_BYTES, dtype=numpy.uint64) << numpy.uint64(57)
 
 
 def signature_of(text: str) -> bytes:
-    """Return what is kept of a text; nothing if it is too short."""
+    """Return the signature of a text; empty if the text is too short."""
     runs = _runs(text[:LONGEST_TEXT_BYTES].encode("utf-8", "replace")[:LONGEST_TEXT_BYTES].translate(_WITHOUT_CASE))
     return _least(runs) if len(runs) >= FEWEST_SHINGLES else b""
 
 
 def signature_bands(likeness: bytes) -> tuple[int, ...]:
-    """Return the bands of what is kept of a text; none if nothing is."""
+    """Return the bands of a signature."""
     return unpack(f"<{len(likeness) // 8}Q", likeness)
 
 
 def signature_from_bands(bands: Sequence[int]) -> bytes:
-    """Return what has these bands."""
+    """Return the signature with these bands."""
     return pack(f"<{len(bands)}Q", *bands)
 
 
 def sketch_of(likeness: bytes) -> int:
-    """Return the sketch of what is kept of a text."""
+    """Return the sketch of a signature."""
     return int.from_bytes(numpy.packbits(numpy.frombuffer(likeness[:SKETCH_BITS], numpy.uint8) & 1).tobytes(), "big")
 
 
 def near_duplicate_candidates(sketches: Sequence[int]) -> list[int]:
-    """Return the places of those sketches that are near some other one."""
+    """Return the indexes of sketches that are near another one."""
     numbers = numpy.array(sketches, numpy.uint64)
     are_near = numpy.bitwise_count(numbers[:, None] ^ numbers) <= MOST_DIFFERING_BITS
-    # Each is near itself.
+    # Each sketch is near itself.
     places: list[int] = numpy.flatnonzero(are_near.sum(axis=1) > 1).tolist()
     return places
 
 
 def are_near_duplicates(one: bytes, other: bytes) -> bool:
-    """Whether two texts are nearly equal, as far as can be told from what is kept of them."""
+    """Return whether two signatures are of near duplicates."""
     agreeing = numpy.frombuffer(one, numpy.uint8) == numpy.frombuffer(other, numpy.uint8)
     return bool(agreeing.mean() >= NEAR_DUPLICATE_SHARE)
 
 
 def _runs(text: bytes) -> Numbers:
-    """Return a number for each run of words, whatever stands between them."""
+    """Return the hash of each shingle, ignoring punctuation and white space."""
     letters = numpy.frombuffer(text, numpy.uint8)
     is_word = numpy.frombuffer(b" ".join((b"", text, b"")).translate(_IN_WORDS), numpy.bool_)
     edges = numpy.flatnonzero(is_word[1:] != is_word[:-1])
     begins, ends = edges[::2], edges[1::2]
     if len(begins) < SHINGLE_WORDS:
         return numpy.zeros(0, numpy.uint64)
-    # The value of a polynomial over any part is the difference of two sums, moved back to its beginning.
+    # The polynomial hash of a slice is the difference of two prefix sums, shifted to its start.
     forth, back = _powers()
     sums = numpy.zeros(len(letters) + 1, numpy.uint64)
     numpy.cumsum(letters * forth[: len(letters)], out=sums[1:])
@@ -107,12 +107,12 @@ def _runs(text: bytes) -> Numbers:
 
 
 def _least(runs: Numbers) -> bytes:
-    """Return the least run of each bin, a byte of each; an empty bin has what one has that the lot gives it."""
+    """Return the signature of hashed shingles; an empty bin takes the byte of another bin in a fixed random order."""
     ordered = numpy.sort(runs)
     at = numpy.full(SIGNATURE_BYTES + 1, len(ordered))
     at[:-1] = numpy.searchsorted(ordered, _EDGES)
     is_empty = at[1:] == at[:-1]
-    # The lowest byte: the highest bits are those of the bin, and the least of many has zeros behind them.
+    # The lowest byte: the highest bits are the number of the bin, and the least of many hashes has zeros after them.
     least = ordered[numpy.minimum(at[:-1], len(ordered) - 1)].astype(numpy.uint8)
     if is_empty.any():
         filled = ~is_empty
@@ -130,7 +130,7 @@ def _mixed(numbers: Numbers) -> Numbers:
 
 @cache
 def _powers() -> tuple[Numbers, Numbers]:
-    """Return the powers of a base and of its inverse, modulo 2 ** 64."""
+    """Return the powers of a base and of its inverse, modulo 2^64."""
     inverse = pow(_BASE, -1, 1 << 64)
     both = []
     for base in (_BASE, inverse):
@@ -142,7 +142,7 @@ def _powers() -> tuple[Numbers, Numbers]:
 
 @cache
 def _lots() -> Numbers:
-    """Return for each bin the others in the order in which it looks to them; the same for all texts, for good."""
+    """Return for each bin a random order of the other bins; it must never change, since signatures are stored."""
     return numpy.argsort(
         _mixed(numpy.arange(1, SIGNATURE_BYTES * SIGNATURE_BYTES + 1, dtype=numpy.uint64)).reshape(
             SIGNATURE_BYTES, SIGNATURE_BYTES

@@ -12,7 +12,7 @@ from functools import cache, lru_cache, reduce
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 _LIKE_ONE = re.compile(r"s(?!\w)(?:(?<=ns)|(?<=[õoã]es)|(?<=[aeéóu]is)|(?<=[^\Waeiouáéíóú]is))")
-"""The end of what may be one; an s is soon found."""
+"""Ending of a possible plural; starts with the s, which is fast to find."""
 _RULES = [
     (re.compile(f"({begin})(?:{ending})"), singular)
     for begin, ending, singular in (
@@ -20,7 +20,7 @@ _RULES = [
         (r"\w{2,}", "ns", "m"),
         (r"\w+", "ões", "ão"),
         (r"\w+", "oes", "ao"),
-        # A mother is no hand.
+        # Mães is not a plural of mão.
         (r"(?!mães)\w+", "ães", "ão"),
         (r"\w{2,}", "ais", "al"),
         # Fáceis, úteis, frageis; but níveis, túneis, papeis.
@@ -34,7 +34,7 @@ _RULES = [
 
 
 def singulars(text: str) -> str:
-    """Return a text in small letters with the singulars of such plurals in their place."""
+    """Return a lower-case text with these plurals replaced by their singulars."""
     pieces, at = [], 0
     for found in _LIKE_ONE.finditer(text):
         end = start = found.end()
@@ -47,7 +47,7 @@ def singulars(text: str) -> str:
 
 @lru_cache(10_000)
 def singular(word: str) -> str:
-    """Return the singular of a word in small letters, if it is such a plural; else the word."""
+    """Return the singular of a lower-case word, or the word itself."""
     for plural, ending in _RULES:
         if found := plural.fullmatch(word):
             return found[1] + ending
@@ -66,41 +66,41 @@ ENGLISH_STOPWORDS = tuple(
     all any both each few more most other some such no nor not only own same so than too very
     """.split()
 )
-"""The list of Snowball, as its Portuguese one is that of the index; the index itself has a shorter one of English."""
+"""Snowball's list of English stop words; tantivy has its Portuguese list, but a shorter one for English."""
 
 
 LONGEST_WORD = 80
-"""Bytes of a word; what is longer is none."""
+"""Longest word that is indexed, in bytes."""
 EXACT_TOKENIZER = "exact"
 WHITESPACE_TOKENIZER = "parted"
 STEMMERS = {"pt": "portuguese", "en": "english"}
-"""Languages whose words are also found by their stems."""
+"""Languages whose words are stemmed."""
 ACCENTED_WORD = re.compile(r"\w*[^\W\x00-\x7f]\w*")
-"""A word with an accent, or of other letters."""
+"""A word with a non-ASCII letter."""
 
 
 @cache
 def exact_analyzer() -> TextAnalyzer:
-    """Return what makes words of a text: without case and accents."""
+    """Return the analyzer for words without case and accents."""
     return _built(Filter.ascii_fold())
 
 
 @cache
 def whitespace_analyzer() -> TextAnalyzer:
-    """Return what takes words as they are, with spaces between them."""
+    """Return the analyzer for words separated by spaces."""
     return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
 def stemmed_text(text: str, language: str) -> str:
-    """Return the stems of a text of a language, with spaces between them.
+    """Return the stems of a text, separated by spaces.
 
-    Those that its words would have without accents follow, where they are others: many type none.
+    Words with accents also get the stems that they have without accents, where they differ: many users type none.
     """
     return " ".join(stems_of_text(text, language))
 
 
 def stems_of_text(text: str, language: str) -> list[str]:
-    """Return the stems of a text of a language, without its commonest words; words if it is another."""
+    """Return the stems of a text without stop words; its words if the language has no stemmer."""
     if language not in STEMMERS:
         return exact_analyzer().analyze(text)
     stems = _stems(text, language)
@@ -116,13 +116,13 @@ def _stems(text: str, language: str) -> list[str]:
 
 
 def _careless(text: str, language: str) -> list[str]:
-    """Return the stems that a text would have if nobody had typed its accents."""
+    """Return the stems of a text as typed without accents."""
     return _stems(" ".join(exact_analyzer().analyze(text)), language)
 
 
 @lru_cache(10_000)
 def stems_of_word(word: str) -> tuple[str, ...]:
-    """Return what a word may have become in the index, whatever the language; nothing if it is among the commonest."""
+    """Return all stems of a word in any language; none if it is a stop word."""
     finders = (_stems,) if word.isascii() else (_stems, _careless)
     stems = [find(word, language) for find in finders for language in STEMMERS]
     if not all(stems):
@@ -132,7 +132,7 @@ def stems_of_word(word: str) -> tuple[str, ...]:
 
 @cache
 def _stemming(language: str) -> TextAnalyzer:
-    # Accents tell a stemmer what is an ending: they go last.
+    # Accents are removed last, since the stemmer needs them to recognise endings.
     return _built(_without_commonest(language), Filter.stemmer(STEMMERS[language]), Filter.ascii_fold())
 
 
