@@ -116,7 +116,7 @@ def swap_neighbours(takers, times, rates, weights, horizon, steady):  # type: ig
 
 @njit(cache=True)
 def _neighbours(takers, pages, steady):  # type: ignore[no-untyped-def]
-    """Return the previous and next visit of the same page for each visit, or -1; in the steady state they wrap around."""
+    """Return the previous and next visit of the same page for each visit, or -1; they wrap around if *steady*."""
     visits = len(takers)
     earlier, later = np.full(visits, -1), np.full(visits, -1)
     first, last = np.full(pages, -1), np.full(pages, -1)

@@ -128,7 +128,10 @@ def test_other_paths_and_methods_and_bugs_leave_the_connection_open(caplog: pyte
     assert "JSONDecodeError" in caplog.text
 
 
-@pytest.mark.parametrize(("limit", "sent"), [("IDLE", b""), ("IDLE", b"POST"), ("PATIENCE", posted()[:-1])])
+@pytest.mark.parametrize(
+    ("limit", "sent"),
+    [("IDLE_TIMEOUT_SECONDS", b""), ("IDLE_TIMEOUT_SECONDS", b"POST"), ("TRANSFER_TIMEOUT_SECONDS", posted()[:-1])],
+)
 def test_whoever_is_slow_is_left(limit: str, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_server, limit, 0.1)
 
