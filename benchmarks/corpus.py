@@ -102,7 +102,7 @@ def _write(session: Any, item: int, contents: dict[str, ExtractedText]) -> None:
     found = [
         DiscoveredUrl(key_of(url), url, urlsplit(url).netloc, 1, 0, 0, 0, 1, waiting, None, None) for url in contents
     ]
-    table.insert_found(connection, found)
+    table.insert_urls(connection, found)
     ids = dict(connection.execute(select(Document.url, Document.id).where(Document.url.in_(contents))).all())
     outcomes = [
         DocumentOutcome(ids[url], 200, type="text/html", digest=f"sha1:{url}", collected_at=now) for url in contents

@@ -58,7 +58,7 @@ def _median(database: Database, question: Callable[[Connection], object]) -> flo
 
 def _ask_for_work(leases: ItemLeases, servers: int) -> Callable[[Connection], object]:
     chance = Random(1)
-    return lambda connection: leases._with_work(connection, chance.randrange(servers))
+    return lambda connection: leases._servers_with_work(connection, chance.randrange(servers))
 
 
 def _lease(leases: ItemLeases) -> Callable[[Connection], object]:

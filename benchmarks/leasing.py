@@ -165,7 +165,7 @@ class _Collector:
             self._taken.pop(server, None)
         surplus = self._leases.surplus(connection)
         self._let_go(surplus)
-        self._leases.give_back(connection, dict.fromkeys(surplus, 0.0), shy=True)
+        self._leases.give_back(connection, dict.fromkeys(surplus, 0.0), yielding=True)
 
     def _exchange(self, connection: Connection) -> None:
         """Give some servers back, and take others."""

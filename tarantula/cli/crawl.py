@@ -104,7 +104,7 @@ def _count(database: Database, urn: str, progress: TerminalProgress, tally: Pend
         item = find_item(session, urn)
         counted = make_report(session, item, servers=5)
         if item.refreshes_id is not None:
-            tally.standing = VisitTable(item.id, item.planned_at).standing(session.connection())
+            tally.standing = VisitTable(item.id, item.planned_at).progress(session.connection())
     states = {row.state: row.documents for row in counted.states}
     tally.waiting = states.get(DocumentState.WAITING, 0)
     tally.in_flight = states.get(DocumentState.COLLECTING, 0)

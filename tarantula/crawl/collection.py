@@ -170,10 +170,10 @@ class Collection:
         earlier = PreviousCaptures(self.installation.items, self.config)
         unusual = self.politeness.unusual
         rows = RowWriter(
-            self._table, self._leases, ways, WINDOW_SIZE, self._wishes.read, earlier.recall, unusual, self._visited
+            self._table, self._leases, ways, WINDOW_SIZE, self._wishes.read, earlier.attach, unusual, self._visited
         )
         with self.database.session() as session:
-            earlier.begin(session.connection(), self._item_id)
+            earlier.load_items(session.connection(), self._item_id)
             news = rows.open_first(session.connection())
             self._wishes.read(session.connection())
         self._open(news)
@@ -205,10 +205,10 @@ class Collection:
         """Give back the servers that have nothing left, and those that others wait for."""
         idle = self.frontier.idle(self._loop.time())
         wanted_by_others = {name for name in idle if self.frontier.servers[name].retiring}
-        for shy in (False, True):
-            waits = {name: wait for name, wait in idle.items() if (name in wanted_by_others) is shy}
+        for yielding in (False, True):
+            waits = {name: wait for name, wait in idle.items() if (name in wanted_by_others) is yielding}
             if waits:
-                self.writer.give_back(waits, shy)
+                self.writer.give_back(waits, yielding)
         for name in idle:
             self.frontier.close(name)
 
@@ -230,13 +230,13 @@ class Collection:
     @property
     def standing(self) -> VisitProgress | None:
         """How far the visits of a refresh item are."""
-        return self._visited.standing if self._visited is not None else None
+        return self._visited.progress if self._visited is not None else None
 
     def _is_long_to_next_visit(self) -> bool:
         """Whether a process that others will start again had better end until then."""
-        if self._visited is None or not (self._may_leave and self._visited.nothing_waits):
+        if self._visited is None or not (self._may_leave and self._visited.only_future_visits):
             return False
-        due = self._visited.standing.next_due
+        due = self._visited.progress.next_due
         return due is not None and due > datetime.now(UTC) + MAX_IDLE_WAIT
 
     def holds(self, entry: FrontierEntry) -> bool:
@@ -310,11 +310,11 @@ class Collection:
 
     def others(self, connection: Connection) -> bool:
         """Whether the item has other collectors."""
-        return self._leases.others(connection)
+        return self._leases.has_others(connection)
 
     def work_left(self, connection: Connection) -> bool:
         """Whether some document of the item waits or is being collected, or is to be visited again."""
-        to_come = self.visits is not None and self.visits.are_to_come(connection)
+        to_come = self.visits is not None and self.visits.has_unreleased(connection)
         return to_come or self._leases.work_left(connection)
 
     def _warcinfo(self) -> dict[str, str]:

@@ -299,7 +299,7 @@ def _check_can_collect(session: Session, item: Item) -> None:
 
 def _work_left(session: Session, item: Item) -> bool:
     connection = session.connection()
-    to_come = item.refreshes_id is not None and VisitTable(item.id, item.planned_at).are_to_come(connection)
+    to_come = item.refreshes_id is not None and VisitTable(item.id, item.planned_at).has_unreleased(connection)
     return to_come or ItemLeases(item.id).work_left(connection)
 
 

@@ -209,7 +209,7 @@ def _add(session: Session, item: Item, url: str) -> int:
         reason=None,
     )
     session.flush()
-    (entry,) = DocumentTable(item.id).insert_found(session.connection(), [found]).waiting
+    (entry,) = DocumentTable(item.id).insert_urls(session.connection(), [found]).waiting
     return entry.id
 
 

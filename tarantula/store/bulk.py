@@ -1,7 +1,7 @@
-"""Many rows in one statement, in the way that each database takes fastest.
+"""Many rows in one statement, in the fastest form for each database.
 
-SQLite gets a list of VALUES. PostgreSQL gets a COPY, or one array a column: a statement with ten
-thousand values takes longer to write and to parse than the rows take to store.
+SQLite gets a list of VALUES. PostgreSQL gets a COPY, or one array per column: writing and parsing a statement with ten
+thousand values takes longer than storing the rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 T = TypeVar("T")
 
 MAX_SQLITE_VALUES = 32_766
-"""How many values SQLite takes in one statement."""
+"""Maximum number of bound values in one SQLite statement."""
 BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 BINARY_END = b"\xff\xff"
 COPY_CHUNK_BYTES = 1 << 16
@@ -28,9 +28,9 @@ NULL = b"\xff\xff\xff\xff"
 
 
 def execute_rows(connection: Connection, statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str]) -> int:
-    """Run a statement in which ``{rows}`` stands for rows with the columns ``column1``, ``column2`` and so on.
+    """Execute a statement in which ``{rows}`` stands for *rows*, with columns named ``column1``, ``column2`` and so on.
 
-    Return how many rows it changed.
+    *types* are the PostgreSQL types of the columns. Return the number of changed rows.
     """
     return sum(max(result.rowcount, 0) for result in _results(connection, statement, rows, types))
 
@@ -38,14 +38,14 @@ def execute_rows(connection: Connection, statement: str, rows: Sequence[Sequence
 def query_rows(
     connection: Connection, statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str]
 ) -> Iterator[Any]:
-    """Do the same with a statement that asks, and yield what it finds; its order is kept within each 32,766 values."""
+    """Execute a SELECT as in `execute_rows` and yield its rows, ordered only within each 32,766 bound values."""
     for result in _results(connection, statement, rows, types):
         yield from result
 
 
 def execute_returning(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> Iterator[Any]:
-    """Do the same on SQLite, and yield what the statement returns."""
-    for result in _on_sqlite(connection, statement, rows):
+    """Execute a statement as in `execute_rows`, on SQLite only, and yield the rows of its RETURNING clause."""
+    for result in _run_sqlite(connection, statement, rows):
         if result.returns_rows:
             yield from result
 
@@ -59,39 +59,39 @@ def _results(
         arrays = tuple(_array(column) for column in zip(*rows, strict=True))
         yield connection.exec_driver_sql(statement.format(rows=_unnest(types)), arrays)
     else:
-        yield from _on_sqlite(connection, statement, rows)
+        yield from _run_sqlite(connection, statement, rows)
 
 
-def _on_sqlite(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> Iterator[CursorResult[Any]]:
+def _run_sqlite(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> Iterator[CursorResult[Any]]:
     places = f"({', '.join('?' * len(rows[0]))})"
     for chunk in chunks(rows, MAX_SQLITE_VALUES // len(rows[0])):
-        flat = tuple(_for_sqlite(value) for row in chunk for value in row)
+        flat = tuple(_sqlite_value(value) for row in chunk for value in row)
         yield connection.exec_driver_sql(statement.format(rows=f"VALUES {', '.join([places] * len(chunk))}"), flat)
 
 
 @contextmanager
 def raw_cursor(connection: Connection) -> Iterator[Any]:
-    """Give a cursor of PostgreSQL's driver, for what only the driver can do; its errors come as SQLAlchemy's."""
+    """Yield a psycopg2 cursor; its errors are raised as SQLAlchemy errors, and invalidate a lost connection."""
     driver: Any = connection.connection
     with driver.cursor() as cursor:
         try:
             yield cursor
         except psycopg2.Error as error:
-            told: Any = error
-            is_gone = connection.dialect.is_disconnect(told, driver.dbapi_connection, cursor)
+            driver_error: Any = error
+            is_gone = connection.dialect.is_disconnect(driver_error, driver.dbapi_connection, cursor)
             if is_gone:
                 connection.invalidate(error)
             raise DBAPIError.instance(None, None, error, psycopg2.Error, connection_invalidated=is_gone) from error
 
 
 def copy_binary(cursor: Any, table: str, rows: Iterable[bytes]) -> None:
-    """Send rows in the binary format of PostgreSQL's COPY."""
+    """Insert packed rows with PostgreSQL's binary COPY."""
     packed = BytesIO(b"".join((BINARY_HEADER, *rows, BINARY_END)))
     cursor.copy_expert(f"COPY {table} FROM STDIN (FORMAT binary)", packed, COPY_CHUNK_BYTES)
 
 
 def packed_text(text: str | None) -> bytes:
-    """Write a text for `copy_binary`."""
+    """Encode a text column for `copy_binary`."""
     if text is None:
         return NULL
     encoded = text.encode()
@@ -99,7 +99,7 @@ def packed_text(text: str | None) -> bytes:
 
 
 def chunks(rows: Iterable[T], size: int = 1000) -> Iterator[list[T]]:
-    """Cut rows into lists of at most *size*."""
+    """Yield lists of at most *size* rows."""
     iterator = iter(rows)
     while chunk := list(islice(iterator, size)):
         yield chunk
@@ -112,7 +112,7 @@ def _unnest(types: Sequence[str]) -> str:
 
 
 def _array(column: Iterable[Any]) -> str:
-    """Write an array as PostgreSQL reads it, section 8.15.6 of its manual."""
+    """Return a PostgreSQL array literal (manual, section 8.15.6)."""
     return "{" + ",".join(map(_element, column)) + "}"
 
 
@@ -130,11 +130,11 @@ def _element(value: object) -> str:
             return f'"{value.isoformat()}"'
         case None:
             return "NULL"
-    raise TypeError(f"{value!r} cannot travel in an array")
+    raise TypeError(f"{value!r} cannot be written to a PostgreSQL array")
 
 
-def _for_sqlite(value: Any) -> Any:
-    """Write a moment as `tarantula.tables.publications.UtcDateTime` is kept there."""
+def _sqlite_value(value: Any) -> Any:
+    """Format a datetime as `tarantula.core.columns.UtcDateTime` stores it in SQLite."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
     return value

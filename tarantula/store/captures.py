@@ -1,4 +1,4 @@
-"""Where the bytes of a document are."""
+"""Locations of stored bodies: the WARC file and offset of a document, also when an earlier item holds the body."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from tarantula.core.errors import TarantulaError
 from tarantula.models import Document, InheritedRecord, Item
 
 HAS_CAPTURE: ColumnElement[bool] = or_(Document.warc.is_not(None), Document.refers_to_id.is_not(None))
-"""Of documents whose bytes were kept: by their own record, or carried over from an item before."""
+"""Condition for documents with a stored body: in their own record, or in one of an earlier item."""
 
 
 class Capture(NamedTuple):
-    """The records of one document."""
+    """Location of the WARC records of one document."""
 
     path: Path
     offset: int
-    """Where the record of the answer begins."""
+    """Offset of the response record."""
     rendered_offset: int | None
-    """Where the record of the browser's version begins, if there is one."""
+    """Offset of the record of the rendered page, if there is one."""
 
 
 class MissingCapture(TarantulaError):
-    """A document refers to an earlier one that is not there."""
+    """A document refers to a body in an earlier item that no longer exists."""
 
     def __init__(self, document: Document) -> None:
         super().__init__(
-            f"The body of {document.url} was kept once, in an earlier item that is not there any more, "
-            "and was not handed over before that item went. Collect the publication again."
+            f"The body of {document.url} was stored in an earlier item that was removed "
+            "without handing it over. Collect the publication again."
         )
 
 
 def capture_of(session: Session, items: Path, document: Document) -> Capture | None:
-    """Return where the bytes of a document are, below the folder of all items; nothing if none were kept.
+    """Return the location of a document's body below the folder *items*; None if no body was stored.
 
-    A revisit leads to the record that has its body, in whatever item that is; so does a document that was carried over.
+    A revisit, or a document carried over from an earlier item, leads to the record that holds the body, in any item.
     """
     if not has_capture(document):
         return None
@@ -51,12 +51,12 @@ def capture_of(session: Session, items: Path, document: Document) -> Capture | N
 
 
 def has_capture(document: Document) -> bool:
-    """Whether bytes of a document were kept."""
+    """Whether a body of the document is stored."""
     return document.warc is not None or document.refers_to_id is not None
 
 
 def record_of(session: Session, items: Path, document: Document) -> tuple[Path, int] | None:
-    """Return the file and the place of the record of a document: its own, or that from which it was carried over."""
+    """Return file and offset of a document's own record, or of the one that it was carried over from."""
     if document.warc is not None and document.warc_offset is not None:
         return warc_folder(session, items, document.item_id) / document.warc, document.warc_offset
     capture = capture_of(session, items, document)
@@ -69,7 +69,7 @@ def warc_folder(session: Session, items: Path, item_id: int) -> Path:
 
 
 def body_row(session: Session, document: Document) -> Document | InheritedRecord:
-    """Return the row whose record has the body of a document: its own, an earlier one's, or an inherited one."""
+    """Return the row whose record holds the body of a document: its own, an earlier document's, or an inherited one."""
     kept = document
     passed: set[int] = set()
     while kept.refers_to_id is not None:
@@ -91,7 +91,7 @@ def _inherited(session: Session, identity: int, document: Document) -> Inherited
 
 
 def documents_without_body(session: Session, item: Item) -> Iterator[Document]:
-    """Yield the documents of an item that refer to an earlier one that is not there."""
+    """Yield the documents of an item that refer to a body that no longer exists."""
     root = aliased(Document)
     return iter(
         session.scalars(

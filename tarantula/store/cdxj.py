@@ -23,14 +23,14 @@ SORT_RUN_LINES = 200_000
 
 
 class IndexRow(NamedTuple):
-    """An answer, and where its record is."""
+    """A response and the location of its record."""
 
     url: str
     collected_at: datetime
-    """What its record says in WARC-Date."""
+    """The record's WARC-Date."""
     mime: str | None
     status: int
-    """An HTTP code, or a state of our own, of which replay tools know nothing."""
+    """An HTTP status, or one of our own negative states, which is not written to the index."""
     digest: str
     length: int
     offset: int
@@ -38,9 +38,9 @@ class IndexRow(NamedTuple):
 
 
 def write_cdxj(rows: Iterable[IndexRow], path: Path, run: int = SORT_RUN_LINES) -> int:
-    """Write the index of *rows* to *path* in the place of an older one, and return how many lines it has.
+    """Write the index of *rows* to *path*, replacing an older one, and return its number of lines.
 
-    No more than *run* lines are in memory at a time.
+    At most *run* lines are in memory at a time.
     """
     lines = map(cdxj_line, rows)
     with write_errors(path):
@@ -56,7 +56,7 @@ def write_cdxj(rows: Iterable[IndexRow], path: Path, run: int = SORT_RUN_LINES) 
 
 
 def cdxj_line(row: IndexRow) -> bytes:
-    """Return the line of an answer."""
+    """Return the index line of a response."""
     fields = {
         "url": row.url,
         "mime": row.mime,
@@ -68,7 +68,7 @@ def cdxj_line(row: IndexRow) -> bytes:
     }
     timestamp = row.collected_at.astimezone(UTC).strftime("%Y%m%d%H%M%S")
     content = json.dumps({name: value for name, value in fields.items() if value})
-    # It brings half of what starting a collector would otherwise import, and is wanted at the end.
+    # Imported here because it is half of a collector's import time, and needed only at the end.
     from surt import surt
 
     return f"{surt(row.url)} {timestamp} {content}\n".encode()
@@ -94,30 +94,29 @@ def _write_lines(lines: Iterable[bytes], path: Path) -> int:
 
 REVISIT_TYPE = "warc/revisit"
 ROWS_PER_FETCH = 5000
-"""How many rows are read at a time."""
 REFERRING_TABLES: tuple[Any, ...] = (Document, Visit)
-"""Whose records may be revisits."""
+"""Tables whose records may be revisits."""
 
 _FIELDS = ("url", "collected_at", "type", "state", "digest", "warc_length", "warc_offset", "warc")
 
 
 class ReferredRecord(NamedTuple):
-    """A record of another item that has the body of a document."""
+    """A record of another item that holds the body of a document."""
 
     urn: str
-    """Of the item that has it."""
+    """The item that has the record."""
     row: IndexRow
     rendered_offset: int | None
-    """Where the record of the browser's version begins, if there is one."""
+    """Offset of the record of the rendered page, if there is one."""
 
 
 def write_item_indexes(session: Session, item: Item, directory: Path) -> int:
-    """Write the indexes below the item's directory; return how many lines that of its own records has.
+    """Write both indexes of an item below its directory; return the number of lines of ``index.cdxj``.
 
-    ``index.cdxj`` has the records in its own files. ``referred.cdxj`` has those of other items that its revisits
-    refer to, by their way from the item's files, so that the item can be replayed without a thought of the others.
+    ``index.cdxj`` lists the records in the item's own files. ``referred.cdxj`` lists the records of other items that
+    its revisits refer to, with relative paths, so that the item can be replayed without the others' indexes.
     """
-    # The way to others' files begins there, also for an item that has none of its own.
+    # The relative paths start in this folder, so it must exist even if the item has no file of its own.
     (directory / "archive").mkdir(parents=True, exist_ok=True)
     referred = directory / "indexes" / "referred.cdxj"
     if not write_cdxj(_relative(referred_records(session, item)), referred):
@@ -126,7 +125,7 @@ def write_item_indexes(session: Session, item: Item, directory: Path) -> int:
 
 
 def own_records(session: Session, item: Item) -> Iterator[IndexRow]:
-    """Yield the records in an item's own files, those that it inherited among them."""
+    """Yield the records in an item's own files, including inherited ones."""
     documents = (
         select(*_columns(Document), Document.refers_to_id, Document.unmodified)
         .where(Document.item_id == item.id, Document.warc.is_not(None))
@@ -143,13 +142,13 @@ def own_records(session: Session, item: Item) -> Iterator[IndexRow]:
 
 
 def _visited_records(session: Session, item: Item) -> Iterator[IndexRow]:
-    """Yield the records of visits beside those of which the documents tell."""
-    found = ("type", "state", "digest", "warc_length", "warc_offset", "warc", "refers_to_id", "unmodified")
-    is_told_of = and_(Document.warc == Visit.warc, Document.warc_offset == Visit.warc_offset)
+    """Yield the records of visits that no document row refers to."""
+    names = ("type", "state", "digest", "warc_length", "warc_offset", "warc", "refers_to_id", "unmodified")
+    is_in_document_row = and_(Document.warc == Visit.warc, Document.warc_offset == Visit.warc_offset)
     visits = (
-        select(Document.url, Visit.made_at.label("collected_at"), *(getattr(Visit, name) for name in found))
+        select(Document.url, Visit.made_at.label("collected_at"), *(getattr(Visit, name) for name in names))
         .join(Document, Document.id == Visit.document_id)
-        .where(Visit.item_id == item.id, Visit.warc.is_not(None), or_(Document.warc.is_(None), ~is_told_of))
+        .where(Visit.item_id == item.id, Visit.warc.is_not(None), or_(Document.warc.is_(None), ~is_in_document_row))
     )
     for row in session.execute(visits.execution_options(yield_per=ROWS_PER_FETCH)):
         yield _as_revisit(row) if row.refers_to_id is not None else _index_row(row)
@@ -160,9 +159,9 @@ def _as_revisit(row: Any) -> IndexRow:
 
 
 def referred_records(session: Session, item: Item) -> Iterator[ReferredRecord]:
-    """Yield the records of other items that have the bodies of this one, in their order."""
+    """Yield the records of other items that hold bodies of this one, in file order."""
     earlier = aliased(Document)
-    # What was handed over is not where it was, though its document may still be there for a moment.
+    # A record that was handed over is no longer at its old place, though its document row may exist for a moment.
     given = select(InheritedRecord.id).where(InheritedRecord.id == earlier.id)
     for chosen in (_referred(earlier, item).where(~given.exists()), _referred(InheritedRecord, item)):
         for row in session.execute(chosen.execution_options(yield_per=ROWS_PER_FETCH)):

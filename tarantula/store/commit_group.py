@@ -31,21 +31,21 @@ from tarantula.store.leases import HEARTBEAT_SECONDS, LEASE_SAFE_SECONDS, Lease
 logger = logging.getLogger(__name__)
 
 DATABASE_RETRY_SECONDS = 1.0
-"""Seconds between two tries at a database that is away."""
+"""Interval of attempts to reach a database that is away."""
 MAX_RACE_RETRIES = 20
-"""How often a group is tried again because another process wrote the same rows."""
+"""How often a group is retried because another process wrote the same rows."""
 
 
 class GroupProtocol(Protocol):
-    """Everything that arrived while the last group was being written."""
+    """Work that is committed together."""
 
     last: bool
 
     def add(self, work: Any) -> None:
-        """Sort a piece of work into its place; ``None`` says that it is the last."""
+        """Add one piece of work; None marks the last group."""
 
     def waiters(self) -> list[Future[Any]]:
-        """Return everyone who waits for this group."""
+        """Return the futures that wait for this group."""
 
 
 G = TypeVar("G", bound=GroupProtocol)
@@ -53,7 +53,7 @@ N = TypeVar("N")
 
 
 class GroupCommitThread(ABC, Generic[G, N]):
-    """Takes work from the event loop, and answers there."""
+    """Writer thread: takes work from the event loop, commits it in groups and resolves futures on the loop."""
 
     def __init__(self, engine: Engine, loop: AbstractEventLoop, name: str) -> None:
         self._engine = engine
@@ -61,7 +61,7 @@ class GroupCommitThread(ABC, Generic[G, N]):
         self._work: SimpleQueue[Any] = SimpleQueue()
         self._thread = Thread(target=self._run, name=name, daemon=True)
         self._closing = Event()
-        self._beaten = monotonic()
+        self._last_heartbeat = monotonic()
         self.failure: TarantulaError | None = None
         self.groups = 0
 
@@ -71,33 +71,33 @@ class GroupCommitThread(ABC, Generic[G, N]):
 
     @abstractmethod
     def _write_rows(self, connection: Connection, group: G, beat: bool) -> N:
-        """Write a group's rows in a transaction; return what that brought about."""
+        """Write a group's rows within a transaction and return the result for `_deliver`."""
 
     @abstractmethod
-    def _deliver(self, group: G, news: N) -> None:
-        """Tell those who wait, on the event loop."""
+    def _deliver(self, group: G, result: N) -> None:
+        """Resolve the group's futures; called on the event loop."""
 
     def _prepare(self, group: G) -> None:
-        """Do what comes before the transaction."""
+        """Do the work that precedes the transaction."""
 
     @abstractmethod
-    def _undoing(self) -> AbstractContextManager[None]:
-        """Forget what was learned in a transaction that failed, its commit among it."""
+    def _restoring(self) -> AbstractContextManager[None]:
+        """Return a context that restores in-memory state if the transaction or its commit fails."""
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """Write what is left, and end."""
+        """Write the remaining work and join the thread."""
         self._closing.set()
         self._work.put(None)
         self._thread.join()
 
     @property
     def has_leases(self) -> bool:
-        """Whether others surely know that this collector is alive: if not, its servers may be theirs already."""
-        return monotonic() - self._beaten < LEASE_SAFE_SECONDS
+        """Whether the last heartbeat is recent enough that no other collector can have taken over the leases."""
+        return monotonic() - self._last_heartbeat < LEASE_SAFE_SECONDS
 
     def _ask(self, work: object) -> Future[Any]:
         future: Future[Any] = self._loop.create_future()
@@ -126,27 +126,27 @@ class GroupCommitThread(ABC, Generic[G, N]):
             if self.failure is not None:
                 raise self.failure
             self._prepare(group)
-            news = self._commit(group)
+            result = self._commit(group)
         except Exception as error:
-            # Whatever it is, those who wait must hear of it: a writer that died in silence would stop everything.
+            # Any error must reach the waiting futures: a writer that died silently would block the collector.
             if self.failure is None:
                 self.failure = storage_error(error)
                 logger.error("%s", self.failure)
             self._call(_fail, group.waiters(), self.failure)
         else:
             self.groups += 1
-            self._call(self._deliver, group, news)
+            self._call(self._deliver, group, result)
 
     def _commit(self, group: G) -> N:
-        """Write a group's rows in one transaction, however long the database is away."""
+        """Write a group's rows in one transaction; wait as long as the database is away."""
         was_away = False
         races = 0
         while True:
             began = monotonic()
-            beat = began - self._beaten >= HEARTBEAT_SECONDS
+            beat = began - self._last_heartbeat >= HEARTBEAT_SECONDS
             try:
-                with self._undoing(), self._engine.begin() as connection:
-                    news = self._write_rows(connection, group, beat)
+                with self._restoring(), self._engine.begin() as connection:
+                    result = self._write_rows(connection, group, beat)
             except SQLAlchemyError as error:
                 if is_lost_race(error) and races < MAX_RACE_RETRIES:
                     races += 1
@@ -154,14 +154,14 @@ class GroupCommitThread(ABC, Generic[G, N]):
                 if not is_database_away(error) or self._closing.wait(DATABASE_RETRY_SECONDS):
                     raise
                 if not was_away:
-                    logger.warning("The database is away (%s); waiting for it.", storage_error(error))
+                    logger.warning("The database is unavailable (%s); waiting for it.", storage_error(error))
                 was_away = True
                 continue
             if was_away:
-                logger.warning("The database is back; going on.")
+                logger.warning("The database is available again; continuing.")
             if beat:
-                self._beaten = began
-            return news
+                self._last_heartbeat = began
+            return result
 
     def _call(self, function: Callable[..., None], *arguments: object) -> None:
         if not self._loop.is_closed():
@@ -169,7 +169,7 @@ class GroupCommitThread(ABC, Generic[G, N]):
 
 
 def resolve_future(future: Future[Any], value: object) -> None:
-    """Answer somebody who waits, unless that one has gone."""
+    """Resolve a future unless it is already done or cancelled."""
     if not future.done():
         future.set_result(value)
 
@@ -182,24 +182,24 @@ def _fail(futures: list[Future[Any]], failure: TarantulaError) -> None:
 
 @dataclass(slots=True)
 class FinishedDocument:
-    """A document that is done with, or to be tried again."""
+    """A document that is finished, or to be retried, with its response."""
 
     outcome: DocumentOutcome
     depth: int = 0
-    """The depth from which its links were judged."""
+    """The depth with which its links were judged."""
     exchange: Exchange | None = None
     rendered: bytes | None = None
     found: Sequence[DiscoveredUrl] = ()
     links: Mapping[bytes, int] = field(default_factory=dict)
-    """The keys of the URLs that it names, with the kinds of the links."""
+    """Keys of the linked URLs, with the link kinds."""
     server: str = ""
     wait: float = 0.0
-    """Seconds for which its server must then be left alone."""
+    """Seconds for which no request may be sent to its server."""
     earlier: PreviousCapture | None = None
-    """What an earlier item kept of it, if its body may be left there."""
+    """The previous capture, if its body need not be stored again."""
 
-    def kept_before(self, digest: str) -> PreviousCapture | None:
-        """Return the earlier capture whose body has this digest and means the same, if there is one."""
+    def reusable_capture(self, digest: str) -> PreviousCapture | None:
+        """Return the previous capture if its body equals this one in digest, size, type and charset."""
         earlier, outcome = self.earlier, self.outcome
         if earlier is None or self.rendered is not None or digest != earlier.digest:
             return None
@@ -207,13 +207,13 @@ class FinishedDocument:
             return earlier
         if not outcome.size:
             return None
-        # The same bytes may be unpacked or read differently now.
+        # The same bytes may be decoded or interpreted differently now.
         now = (outcome.size, outcome.type, outcome.charset)
         return earlier if now == (earlier.size, earlier.type, earlier.charset) else None
 
 
 class RefillRequest(NamedTuple):
-    """A wish for the next waiting documents of a server."""
+    """Request for the next waiting documents of a server."""
 
     server: str
     held: Set[int]
@@ -221,20 +221,20 @@ class RefillRequest(NamedTuple):
 
 
 class LeaseReturn(NamedTuple):
-    """Servers to let go of, with the seconds for which each must still be left alone."""
+    """Servers to release, with the seconds for which each must not be visited."""
 
     waits: dict[str, float]
-    shy: bool
-    """Whether others come first."""
+    yielding: bool
+    """Whether other collectors get the server first."""
 
 
 class LeaseRequest(NamedTuple):
-    """A wish for servers that have work."""
+    """Request for servers that have waiting documents."""
 
 
 @dataclass(slots=True)
 class CommitGroup:
-    """Everything that arrived while the last group was being written."""
+    """Work that a collector's writer commits together."""
 
     started: list[int] = field(default_factory=list)
     finished: list[FinishedDocument] = field(default_factory=list)
@@ -246,7 +246,7 @@ class CommitGroup:
     last: bool = False
 
     def add(self, work: Any) -> None:
-        """Sort a piece of work into its place."""
+        """Sort one piece of work into its list."""
         match work:
             case int():
                 self.started.append(work)
@@ -266,12 +266,12 @@ class CommitGroup:
                 self.last = True
 
     def waiters(self) -> list[Future[Any]]:
-        """Return everyone who waits for this group."""
+        """Return the futures that wait for this group."""
         return [*self.futures, *(future for _, future in self.refills), *self.seeks]
 
 
 class LeasedServer(NamedTuple):
-    """A server that was taken on lease, with the first of its waiting documents."""
+    """A newly leased server with the first of its waiting documents."""
 
     lease: Lease
     entries: list[FrontierEntry]
@@ -279,22 +279,22 @@ class LeasedServer(NamedTuple):
 
 @dataclass(slots=True)
 class CommitResult:
-    """What a group brought about."""
+    """Result of a committed group."""
 
     waiting: list[FrontierEntry] = field(default_factory=list)
-    """Documents that wait now, at servers that were on lease before."""
+    """Documents that now wait, at servers that were already leased."""
     nearer: list[FrontierEntry] = field(default_factory=list)
-    """Documents that wait nearer than before."""
+    """Waiting documents whose depth decreased."""
     opened: list[LeasedServer] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
-    """Servers that others have taken."""
+    """Servers whose lease was lost to another collector."""
     contested: list[str] = field(default_factory=list)
-    """Servers that others wait for, or that are more than a fair share."""
+    """Servers that other collectors or the stream reader need, or that exceed the fair share."""
     refilled: list[list[FrontierEntry]] = field(default_factory=list)
-    """For each refill that was asked for, in that order."""
+    """One list per refill request, in the same order."""
     work_left: bool = True
-    """Whether some document of the item waits or is under way, anywhere."""
+    """Whether any document of the item waits or is being collected, by any collector."""
 
     def entries(self) -> Iterator[FrontierEntry]:
-        """Yield every document that may be handed out because of it."""
+        """Yield every document that may now be handed out."""
         return chain(self.waiting, *(opened.entries for opened in self.opened), *self.refilled)

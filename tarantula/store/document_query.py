@@ -1,8 +1,8 @@
-"""Documents of an item that somebody looks for, some at a time, however many there are.
+"""Queries for documents of an item by state, type, server, depth and words of the URL, in time-limited pages.
 
-A search goes along the documents in the order in which they became known, a stretch at a time, and stops when it has
-enough or has taken long enough: then it says where it goes on. States that documents get when their turn came, and
-types, have indexes; whatever else is looked for is compared row by row, so that rows cost no more to store.
+A query scans the documents in id order, one id range at a time, and stops when it has enough rows or has used its time;
+then it returns where to continue. Only the states of tried documents and the types have indexes; everything else is
+compared row by row, so that storing a row stays cheap.
 """
 
 from __future__ import annotations
@@ -20,86 +20,86 @@ from tarantula.models import TRIED, Document, Item, LinkRow, Server
 from tarantula.publications.config import PublicationConfig
 
 IDS_PER_STEP = 8_000
-"""Ids among which is looked before the clock is looked at; more if that was quick."""
+"""Ids scanned before the elapsed time is checked; doubled while scanning is fast."""
 QUERY_TIME_LIMIT_SECONDS = 0.15
-"""Seconds after which a search stops to say how far it is."""
+"""Seconds after which a query returns an incomplete page."""
 UNINDEXED_STATES = (
     DocumentState.COLLECTING,
     DocumentState.SERVER_NOT_ACCEPTED,
     DocumentState.WAITING,
     DocumentState.OVER_LIMIT,
 )
-"""States that documents may have before their turn comes: no index has them."""
+"""States that a document may have before it is tried: no index covers them."""
 
 
 class DocumentFilter(NamedTuple):
-    """What is looked for; what is not told may be anything."""
+    """Conditions on documents; None and an empty text match everything."""
 
     state: int | None = None
     type: str | None = None
     server: str | None = None
     depth: int | None = None
     words: str = ""
-    """All of them are in its URL, in any case."""
+    """All of them occur in the URL, in upper or lower case."""
 
 
 class DocumentMatches(NamedTuple):
-    """The ids of some documents."""
+    """One page of matching document ids."""
 
     ids: list[int]
     next: int | None
-    """After which id the search goes on; nothing if it is at its end."""
+    """The id after which the next page starts; None at the end."""
     searched: float
-    """How far it is, from 0 to 1."""
+    """Scanned share of the id range, from 0 to 1."""
 
 
-def find_documents(session: Session, item: Item, wanted: DocumentFilter, limit: int, after: int = 0) -> DocumentMatches:
-    """Return the next documents of an item that are wanted, in the order in which they became known."""
-    conditions = [_of(item, wanted), *(_has(session, word) for word in wanted.words.split())]
-    if wanted.server is not None:
-        server_id = session.scalar(select(Server.id).where(Server.name == wanted.server))
+def find_documents(session: Session, item: Item, where: DocumentFilter, limit: int, after: int = 0) -> DocumentMatches:
+    """Return the next page of documents of an item that match a filter, in order of discovery."""
+    conditions = [_item_condition(item, where), *(_url_contains(session, word) for word in where.words.split())]
+    if where.server is not None:
+        server_id = session.scalar(select(Server.id).where(Server.name == where.server))
         if server_id is None:
             return DocumentMatches([], None, 1.0)
         conditions.append(Document.server_id == server_id)
-    if wanted.depth is not None:
-        conditions.append(Document.depth == wanted.depth)
-    return _walk(session, item, lambda ids: ids.where(*conditions), limit, after)
+    if where.depth is not None:
+        conditions.append(Document.depth == where.depth)
+    return _scan(session, item, lambda ids: ids.where(*conditions), limit, after)
 
 
 def find_linking_documents(session: Session, item: Item, target: bytes, limit: int, after: int = 0) -> DocumentMatches:
-    """Return the next documents of an item that have a link to a URL, by its key."""
-    # Links are looked up by those who have them: an index by target would cost more than all others together.
-    named = (LinkRow.document_id == Document.id) & (LinkRow.target == target)
-    having = (_of(item, DocumentFilter()), Document.links > 0)
-    return _walk(session, item, lambda ids: ids.join(LinkRow, named).where(*having), limit, after)
+    """Return the next page of documents that link to a URL, given by its key."""
+    # Scan from the linking documents: an index by target would cost more than all other indexes together.
+    links_to_target = (LinkRow.document_id == Document.id) & (LinkRow.target == target)
+    has_links = (_item_condition(item, DocumentFilter()), Document.links > 0)
+    return _scan(session, item, lambda ids: ids.join(LinkRow, links_to_target).where(*has_links), limit, after)
 
 
 def last_document_id(session: Session, item_id: int) -> int | None:
-    """Return the id of the last document of an item."""
+    """Return the highest document id of an item."""
     return session.scalar(select(func.max(Document.id)).where(Document.item_id == item_id))
 
 
-def _walk(
-    session: Session, item: Item, narrowed: Callable[[Select[tuple[int]]], Select[tuple[int]]], limit: int, after: int
+def _scan(
+    session: Session, item: Item, narrow: Callable[[Select[tuple[int]]], Select[tuple[int]]], limit: int, after: int
 ) -> DocumentMatches:
     first, last = document_id_range(session, item)
-    began, stretch = monotonic(), IDS_PER_STEP
+    began, step = monotonic(), IDS_PER_STEP
     found: list[int] = []
     after = max(after, first - 1)
     while after < last:
-        looked, end = monotonic(), min(after + stretch, last)
-        ids = narrowed(select(Document.id)).where(Document.id > after, Document.id <= end)
+        step_began, end = monotonic(), min(after + step, last)
+        ids = narrow(select(Document.id)).where(Document.id > after, Document.id <= end)
         found += session.scalars(ids.order_by(Document.id).limit(limit + 1 - len(found)))
         after = found[limit - 1] if len(found) > limit else end
         if len(found) > limit or (monotonic() - began > QUERY_TIME_LIMIT_SECONDS and after < last):
             return DocumentMatches(found[:limit], after, round((after - first + 1) / (last - first + 1), 4))
-        if monotonic() - looked < QUERY_TIME_LIMIT_SECONDS / 8:
-            stretch *= 2
+        if monotonic() - step_began < QUERY_TIME_LIMIT_SECONDS / 8:
+            step *= 2
     return DocumentMatches(found, None, 1.0)
 
 
 def document_id_range(session: Session, item: Item) -> tuple[int, int]:
-    """Return the ids between which an item's documents are: the base document is the first of them."""
+    """Return the lowest and highest document id of an item; the base document has the lowest."""
     base = PublicationConfig.model_validate(item.configuration).base_url
     of_item = Document.item_id == item.id
     first = session.scalar(select(Document.id).where(of_item, Document.key == key_of(base)))
@@ -110,21 +110,21 @@ def document_id_range(session: Session, item: Item) -> tuple[int, int]:
     return first, item.last_document_id or last_document_id(session, item.id) or 0
 
 
-def _of(item: Item, wanted: DocumentFilter) -> ColumnElement[bool]:
-    """Return what an index has, or else a condition that no index must be used for: the ids lead to the rows."""
-    if wanted.state is not None and wanted.state not in UNINDEXED_STATES:
-        # SQLite wants the condition of the index in the same words.
-        tried = (Document.item_id == item.id) & (Document.state == wanted.state) & text(TRIED)
-        return tried if wanted.type is None else tried & (Document.type == wanted.type)
+def _item_condition(item: Item, where: DocumentFilter) -> ColumnElement[bool]:
+    """Return an indexed condition, or one that prevents use of an index, so that rows are scanned by id."""
+    if where.state is not None and where.state not in UNINDEXED_STATES:
+        # SQLite uses a partial index only if its condition is repeated literally.
+        tried = (Document.item_id == item.id) & (Document.state == where.state) & text(TRIED)
+        return tried if where.type is None else tried & (Document.type == where.type)
     known = Document.item_id + 0 == item.id
-    if wanted.type is not None:
-        known = (Document.item_id == item.id) & (Document.type == wanted.type) & Document.type.is_not(None)
-    return known if wanted.state is None else known & (Document.state == wanted.state)
+    if where.type is not None:
+        known = (Document.item_id == item.id) & (Document.type == where.type) & Document.type.is_not(None)
+    return known if where.state is None else known & (Document.state == where.state)
 
 
-def _has(session: Session, word: str) -> ColumnElement[bool]:
+def _url_contains(session: Session, word: str) -> ColumnElement[bool]:
     escaped = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    # URLs are in ASCII. PostgreSQL need not know of other letters, and to SQLite large and small ones are alike anyway.
+    # URLs are ASCII: collation C suffices for PostgreSQL, and LIKE is case-insensitive in SQLite.
     if session.get_bind().dialect.name == "postgresql":
         return collate(Document.url, "C").ilike(f"%{escaped}%", escape="\\")
     return Document.url.like(f"%{escaped}%", escape="\\")

@@ -24,7 +24,7 @@ from tarantula.store.bulk import chunks, copy_binary, execute_returning, execute
 
 
 class DiscoveredUrl(NamedTuple):
-    """A URL that some document named, with what scope said of it."""
+    """A URL found in a document, with the decision of the scope rules."""
 
     key: bytes
     url: str
@@ -40,12 +40,12 @@ class DiscoveredUrl(NamedTuple):
 
 
 class InsertedUrls(NamedTuple):
-    """What came of it."""
+    """Result of inserting discovered URLs."""
 
     waiting: list[FrontierEntry]
-    """Documents that are new, and wait."""
+    """New documents that wait."""
     nearer: list[tuple[FrontierEntry, int]]
-    """Documents that were known and lie nearer than was believed, with their states."""
+    """Known documents whose depth decreased, with their states."""
 
 
 _COLUMNS = "key, url, server_id, depth, kind, redirects, rank, via_id, state, rule, reason"
@@ -53,7 +53,7 @@ _INSERT = (
     f"INSERT INTO document (item_id, tries, id, {_COLUMNS}) {{rows}}"
     " ON CONFLICT (item_id, key) DO UPDATE SET depth = excluded.depth, kind = excluded.kind,"
     " redirects = excluded.redirects, via_id = excluded.via_id,"
-    # A shorter way to a document that was too deep makes it wanted after all.
+    # A shorter path to a document that was refused as too deep makes it wanted after all.
     " state = CASE WHEN document.rule IS NULL THEN document.state ELSE excluded.state END,"
     " reason = CASE WHEN document.rule IS NULL THEN document.reason END, rule = NULL"
     " WHERE excluded.state = -6 AND ((document.rule IS NULL AND document.depth > excluded.depth)"
@@ -67,12 +67,12 @@ _STAGE = (
 )
 _FROM_STAGE = _INSERT.format(
     rows=f"SELECT %s, 0, id, {_COLUMNS} FROM found",
-    # A row that was only inserted has no xmax; its id says which one it is.
+    # xmax is 0 for an inserted row, which is identified by its id; an updated row returns its key.
     known_key="CASE WHEN xmax <> 0 THEN key END",
 )
 _BEGINNING = Struct("!hiqi16si")
 _MIDDLE = Struct("!iiiiihihiiiqih")
-"""A row of that table in PostgreSQL's binary COPY: the number of columns, then each with its length before it."""
+"""A row of that table in PostgreSQL's binary COPY: the number of columns, then each value after its length."""
 _NEW_IDS = "SELECT string_agg(nextval('document_id_seq')::text, ' ') FROM generate_series(1, %s)"
 _LAST_ID = "SELECT coalesce(max(id), 0) FROM document"
 
@@ -80,29 +80,29 @@ _LAST_ID = "SELECT coalesce(max(id), 0) FROM document"
 def insert_discovered(
     connection: Connection, item_id: int, found: Iterable[DiscoveredUrl], servers: Mapping[str, int]
 ) -> InsertedUrls:
-    """Store what is new, and what is nearer; *servers* are the ids of their servers."""
+    """Insert new URLs, and lower the depth of known ones; *servers* maps server names to ids."""
     best = _best_by_key(found)
     if connection.dialect.name == "postgresql":
-        new, known = _add_on_postgresql(connection, item_id, best, servers)
+        new, known = _insert_on_postgresql(connection, item_id, best, servers)
     else:
-        new, known = _add_on_sqlite(connection, item_id, best, servers)
+        new, known = _insert_on_sqlite(connection, item_id, best, servers)
     waiting = [_entry(identity, row) for identity, row in new if row.state == DocumentState.WAITING]
     waiting.sort(key=lambda entry: entry.id)
     return InsertedUrls(waiting, [(_entry(identity, best[key], tries), state) for identity, key, state, tries in known])
 
 
-_Added = tuple[list[tuple[int, DiscoveredUrl]], list[tuple[int, bytes, int, int]]]
-"""The ids and rows of what is new; id, key, state and tries of what was known."""
+_InsertedRows = tuple[list[tuple[int, DiscoveredUrl]], list[tuple[int, bytes, int, int]]]
+"""Ids and rows of new documents; id, key, state and tries of known ones."""
 
 
-def _add_on_postgresql(
+def _insert_on_postgresql(
     connection: Connection, item_id: int, best: Mapping[bytes, DiscoveredUrl], servers: Mapping[str, int]
-) -> _Added:
+) -> _InsertedRows:
     with raw_cursor(connection) as cursor:
         cursor.execute(_NEW_IDS, (len(best),))
         ids = map(int, cursor.fetchone()[0].split())
         numbered = dict(zip(ids, best.values(), strict=True))
-        # Two collectors that inserted the same rows in different orders would wait for each other.
+        # Sorted, because two collectors that insert the same rows in different orders would deadlock.
         by_key = sorted(numbered.items(), key=lambda numbered: numbered[1].key)
         cursor.execute(_STAGE)
         copy_binary(cursor, "found", [_packed(identity, row, servers[row.server]) for identity, row in by_key])
@@ -128,9 +128,9 @@ def _packed(identity: int, row: DiscoveredUrl, server_id: int) -> bytes:
     )
 
 
-def _add_on_sqlite(
+def _insert_on_sqlite(
     connection: Connection, item_id: int, best: Mapping[bytes, DiscoveredUrl], servers: Mapping[str, int]
-) -> _Added:
+) -> _InsertedRows:
     last: int = connection.exec_driver_sql(_LAST_ID).scalar_one()
     new, known = [], []
     rows = [_row(item_id, row, servers[row.server]) for row in best.values()]
@@ -152,22 +152,22 @@ def _entry(identity: int, row: DiscoveredUrl, tries: int = 0) -> FrontierEntry:
 
 
 def _best_by_key(found: Iterable[DiscoveredUrl]) -> dict[bytes, DiscoveredUrl]:
-    """Return one row a URL: a waiting one before a refused one, then the shallowest."""
+    """Return one row per URL: a waiting one before a refused one, then the one with the lowest depth."""
     best: dict[bytes, DiscoveredUrl] = {}
     for row in found:
         other = best.get(row.key)
-        if other is None or _worth(row) < _worth(other):
+        if other is None or _preference(row) < _preference(other):
             best[row.key] = row
     return best
 
 
-def _worth(row: DiscoveredUrl) -> tuple[bool, int]:
+def _preference(row: DiscoveredUrl) -> tuple[bool, int]:
     return row.state != DocumentState.WAITING, row.depth
 
 
 @dataclass(slots=True)
 class DocumentOutcome:
-    """What became of a document."""
+    """New values of a document row."""
 
     id: int
     state: int
@@ -193,7 +193,7 @@ class DocumentOutcome:
 _INSERT_SERVERS = "INSERT INTO server (name) {rows} ON CONFLICT (name) DO NOTHING"
 _INSERT_LINKS = "INSERT INTO link (document_id, target, kind) {rows}"
 _LINK = Struct("!hiqi16sih")
-"""A row of links in PostgreSQL's binary COPY: the number of columns, then each with its length before it."""
+"""A link row in PostgreSQL's binary COPY: the number of columns, then each value after its length."""
 
 _OUTCOME_COLUMNS = tuple(name for name in DocumentOutcome.__dataclass_fields__ if name != "id")
 _FINISH = (
@@ -214,21 +214,21 @@ _ENTRY_COLUMNS = (
 
 
 class DocumentTable:
-    """The rows of one item."""
+    """Document rows of one item."""
 
     def __init__(self, item_id: int) -> None:
         self.item_id = item_id
         self._servers: dict[str, int] = {}
 
-    def insert_found(self, connection: Connection, found: Sequence[DiscoveredUrl]) -> InsertedUrls:
-        """Store what is new; return what now waits, and what was known and lies nearer now."""
+    def insert_urls(self, connection: Connection, found: Sequence[DiscoveredUrl]) -> InsertedUrls:
+        """Insert discovered URLs; return the documents that now wait and those whose depth decreased."""
         if not found:
             return InsertedUrls([], [])
-        self._learn_servers(connection, {row.server for row in found})
+        self._load_server_ids(connection, {row.server for row in found})
         return insert_discovered(connection, self.item_id, found, self._servers)
 
     def links_of(self, connection: Connection, document: int) -> list[Link]:
-        """Return the links that a collected document names, as far as their targets have rows."""
+        """Return the links of a collected document whose targets have rows."""
         rows = connection.execute(
             select(Document.url, LinkRow.kind)
             .join(Document, (Document.item_id == self.item_id) & (Document.key == LinkRow.target))
@@ -237,10 +237,10 @@ class DocumentTable:
         return [Link(url, LinkKind(kind)) for url, kind in rows]
 
     def insert_links(self, connection: Connection, links: Mapping[int, Mapping[bytes, int]]) -> None:
-        """Store for each document all that it names: keys of URLs, with the kinds of the links."""
+        """Replace the links of each document: target keys with link kinds."""
         for chunk in chunks(sorted(links)):
             connection.execute(delete(LinkRow).where(LinkRow.document_id.in_(chunk)))
-        rows = [(document, target, kind) for document, named in links.items() for target, kind in named.items()]
+        rows = [(document, target, kind) for document, targets in links.items() for target, kind in targets.items()]
         if not rows:
             return
         if connection.dialect.name == "postgresql":
@@ -251,29 +251,29 @@ class DocumentTable:
             execute_rows(connection, _INSERT_LINKS, rows, ())
 
     def finish(self, connection: Connection, outcomes: Sequence[DocumentOutcome]) -> None:
-        """Write what became of documents."""
+        """Write the outcomes of documents."""
         if outcomes:
             execute_rows(
                 connection, _FINISH, list(map(_outcome_values, outcomes)), _outcome_types(connection.dialect.name)
             )
 
     def mark_collecting(self, connection: Connection, ids: Sequence[int]) -> None:
-        """Say that these documents are being collected."""
+        """Set the state of documents to "being collected"."""
         if ids:
             execute_rows(connection, _MARK_COLLECTING, [(identity,) for identity in ids], ("bigint",))
 
     def forget_servers(self) -> None:
-        """Ask again which server has which id: the rows may have been undone."""
+        """Clear the cache of server ids, after a rollback."""
         self._servers.clear()
 
     def server_ids(self, connection: Connection, names: set[str]) -> list[int]:
-        """Return the ids of servers."""
-        self._learn_servers(connection, names)
+        """Return the ids of servers, inserting missing rows."""
+        self._load_server_ids(connection, names)
         return [self._servers[name] for name in names]
 
     def next_waiting(self, connection: Connection, server: str, held: Set[int], limit: int) -> list[FrontierEntry]:
-        """Return the next waiting documents of a server beside those that are *held* in memory."""
-        self._learn_servers(connection, {server})
+        """Return the next waiting documents of a server, without those already *held* in memory."""
+        self._load_server_ids(connection, {server})
         rows = connection.execute(
             select(*_ENTRY_COLUMNS)
             .where(
@@ -290,7 +290,7 @@ class DocumentTable:
             for row in islice(fresh, limit)
         ]
 
-    def _learn_servers(self, connection: Connection, names: set[str]) -> None:
+    def _load_server_ids(self, connection: Connection, names: set[str]) -> None:
         unknown = sorted(names - self._servers.keys())
         for chunk in chunks(unknown):
             execute_rows(connection, _INSERT_SERVERS, [(name,) for name in chunk], ("text",))
@@ -302,7 +302,7 @@ class DocumentTable:
 def _outcome_types(database: str) -> list[str]:
     if database != "postgresql":
         return []
-    # The dialect's module is long to import, and of no use to SQLite.
+    # Imported here because the module is slow to import and SQLite does not need it.
     from sqlalchemy.dialects import postgresql
 
     dialect = postgresql.dialect()  # type: ignore[no-untyped-call]

@@ -1,6 +1,7 @@
 """Server leases: each server belongs to one collector at a time, across items and machines.
 
-`ItemLeases` are for a collector of an item, `ReaderLeases` for the process that reads streams.
+`ItemLeases` are for a collector of an item, `ReaderLeases` for the process that reads streams. Of several stream
+readers the first one alive reads; the others stand by.
 """
 
 from __future__ import annotations
@@ -29,57 +30,56 @@ from tarantula.store.liveness import (
 )
 
 HEARTBEAT_SECONDS = 1.0
-"""Seconds between two signs of life."""
 LEASE_SAFE_SECONDS = HEARTBEAT_TIMEOUT_SECONDS - HEARTBEAT_SECONDS
-"""Seconds after a sign of life for which nobody can take a collector for dead; then it visits nobody until the next."""
+"""Seconds after a heartbeat in which no other collector can consider this one dead; later it makes no requests."""
 MAX_LEASED_SERVERS = 256
-"""Servers that one collector has on lease at a time."""
+"""Maximum number of servers leased by one collector."""
 MAX_LEASE_WAIT_SECONDS = 30.0
-"""Seconds; a server that must be left alone for longer is not taken."""
+"""A server that may not be visited for longer than this is not leased."""
 YIELD_SECONDS = 2.0
-"""Seconds during which a server that was given up for others is not taken again."""
+"""Time during which a server released in favour of others is not leased again."""
 WISH_LIFETIME_SECONDS = 10.0
-"""Seconds for which a wish to visit a server is heard, unless it is made again."""
+"""Time for which a request for a leased server is valid, unless repeated."""
 
 
 class Lease(NamedTuple):
-    """A server that may be visited, and in how many seconds."""
+    """A server that may be visited, after *wait* seconds."""
 
     server: str
     wait: float
     read_ago: float = inf
-    """Seconds since a stream was read there: whoever wants longer pauses than those who read waits for the rest."""
+    """Seconds since a stream was read there, to be counted against a collector's longer pause."""
 
 
 class ServerLeases:
-    """What one collector has on lease, for an item or for nothing in particular."""
+    """Servers leased by one collector, for an item or for reading streams."""
 
     def __init__(self, item_id: int | None, most: int = MAX_LEASED_SERVERS) -> None:
         self._collects = item_id
-        self._me = 0
+        self._collector_id = 0
         self._share = most
-        self._avoided: dict[int, float] = {}
+        self._yielded: dict[int, float] = {}
         self.held: dict[str, int] = {}
-        """The servers on lease, with their ids."""
-        self.noted: dict[str, ServerPause] = {}
-        """Their pauses, as far as they are unusual and others can see them."""
+        """Leased servers, with their ids."""
+        self.stored_pauses: dict[str, ServerPause] = {}
+        """Pauses that differ from the publication's, as last written to the database."""
 
     def join(self, connection: Connection) -> None:
-        """Become known as a collector."""
-        self._bury(connection)
+        """Insert the collector's row."""
+        self._remove_gone(connection)
         now = database_time(connection)
-        self._me = connection.execute(
+        self._collector_id = connection.execute(
             insert(Collector)
             .values(item_id=self._collects, host=machine_id(), pid=os.getpid(), started_at=now, heartbeat_at=now)
             .returning(Collector.id)
         ).scalar_one()
 
     def beat(self, connection: Connection) -> list[str]:
-        """Give a sign of life; return the servers that were lost to others meanwhile."""
+        """Write a heartbeat; return the servers that were lost to other collectors."""
         alive = connection.execute(
-            update(Collector).where(Collector.id == self._me).values(heartbeat_at=database_time(connection))
+            update(Collector).where(Collector.id == self._collector_id).values(heartbeat_at=database_time(connection))
         ).rowcount
-        rows = connection.execute(select(Server.name).where(Server.collector_id == self._me)) if alive else ()
+        rows = connection.execute(select(Server.name).where(Server.collector_id == self._collector_id)) if alive else ()
         lost = self.held.keys() - {name for (name,) in rows}
         for name in lost:
             del self.held[name]
@@ -88,10 +88,10 @@ class ServerLeases:
         return sorted(lost)
 
     def take(self, connection: Connection, ids: Collection[int]) -> list[Lease]:
-        """Take those of some servers that nobody has."""
+        """Lease those of some servers that are free."""
         room = self._share - len(self.held)
-        wanted = [identity for identity in ids if not self._is_avoided(identity)]
-        if room <= 0 or not wanted or not lock_collector(connection, self._me):
+        wanted = [identity for identity in ids if not self._is_yielded(identity)]
+        if room <= 0 or not wanted or not lock_collector(connection, self._collector_id):
             return []
         remove_collectors(connection, ~is_alive(connection))
         now = database_time(connection)
@@ -108,75 +108,76 @@ class ServerLeases:
         ).all()
         if rows:
             taken = [row.id for row in rows]
-            mine = update(Server).where(Server.id.in_(taken)).values(collector_id=self._me, wished_at=None)
+            mine = update(Server).where(Server.id.in_(taken)).values(collector_id=self._collector_id, wished_at=None)
             connection.execute(mine)
-            self._wait_again(connection, taken)
+            self._reset_unfinished(connection, taken)
             self.held.update((row.name, row.id) for row in rows)
         return [Lease(row.name, _seconds(now, row.not_before), _seconds(row.read_at, now, inf)) for row in rows]
 
-    def give_back(self, connection: Connection, waits: dict[str, float], shy: bool = False) -> None:
-        """Let go of servers, each to be left alone for some more seconds; a *shy* collector lets others come first."""
+    def give_back(self, connection: Connection, waits: dict[str, float], yielding: bool = False) -> None:
+        """Release servers that must not be visited for some seconds; with *yielding*, let other collectors take them
+        first."""
         given = {self.held.pop(name): wait for name, wait in waits.items() if name in self.held}
-        if not given or not lock_collector(connection, self._me):
+        if not given or not lock_collector(connection, self._collector_id):
             return
-        if shy:
-            self._avoided.update(dict.fromkeys(given, time.monotonic() + YIELD_SECONDS))
-        self._wait_again(connection, given)
+        if yielding:
+            self._yielded.update(dict.fromkeys(given, time.monotonic() + YIELD_SECONDS))
+        self._reset_unfinished(connection, given)
         now = database_time(connection)
         connection.execute(
             update(Server)
-            .where(Server.id == bindparam("server"), Server.collector_id == self._me)
+            .where(Server.id == bindparam("server"), Server.collector_id == self._collector_id)
             .values(collector_id=None, not_before=bindparam("until"), pause=None, backoff=None),
             [{"server": identity, "until": now + timedelta(seconds=given[identity])} for identity in sorted(given)],
         )
 
-    def note_visits(self, connection: Connection, waits: dict[str, float]) -> None:
-        """Write down until when servers must be left alone, should this collector die."""
+    def store_waits(self, connection: Connection, waits: dict[str, float]) -> None:
+        """Store until when servers must not be visited, in case this collector dies."""
         noted = {name: wait for name, wait in sorted(waits.items()) if name in self.held}
-        if not noted or not lock_collector(connection, self._me):
+        if not noted or not lock_collector(connection, self._collector_id):
             return
         now = database_time(connection)
         for name, wait in noted.items():
             until = now + timedelta(seconds=wait)
             connection.execute(update(Server).where(Server.id == self.held[name]).values(not_before=until))
 
-    def note_pauses(self, connection: Connection, unusual: Callable[[str], ServerPause | None]) -> None:
-        """Let others see whose pauses are not those of the publication; only what is new is written."""
+    def store_pauses(self, connection: Connection, unusual: Callable[[str], ServerPause | None]) -> None:
+        """Write pauses that differ from the publication's, for display; only changes are written."""
         now = {name: pause for name in self.held if (pause := unusual(name)) is not None}
-        changed = [name for name in self.held if now.get(name) != self.noted.get(name)]
-        if changed and lock_collector(connection, self._me):
+        changed = [name for name in self.held if now.get(name) != self.stored_pauses.get(name)]
+        if changed and lock_collector(connection, self._collector_id):
             values = {self.held[name]: now.get(name) or (None, None) for name in changed}
             connection.execute(
                 update(Server)
-                .where(Server.id == bindparam("server"), Server.collector_id == self._me)
+                .where(Server.id == bindparam("server"), Server.collector_id == self._collector_id)
                 .values(pause=bindparam("seconds"), backoff=bindparam("trouble")),
                 [{"server": server, "seconds": one[0], "trouble": one[1]} for server, one in sorted(values.items())],
             )
-        self.noted = now
+        self.stored_pauses = now
 
     def leave(self, connection: Connection) -> None:
-        """Give back everything, and be no collector any more."""
-        self._wait_again(connection, list(self.held.values()))
-        nobody = {"collector_id": None, "pause": None, "backoff": None}
-        connection.execute(update(Server).where(Server.collector_id == self._me).values(nobody))
+        """Release all servers and delete the collector's row."""
+        self._reset_unfinished(connection, list(self.held.values()))
+        unleased = {"collector_id": None, "pause": None, "backoff": None}
+        connection.execute(update(Server).where(Server.collector_id == self._collector_id).values(unleased))
         self.held.clear()
-        connection.execute(delete(Collector).where(Collector.id == self._me))
-        self._bury(connection)
+        connection.execute(delete(Collector).where(Collector.id == self._collector_id))
+        self._remove_gone(connection)
 
-    def _bury(self, connection: Connection) -> None:
-        """Remove collectors of this machine whose processes are gone: nobody need wait until they are missed."""
+    def _remove_gone(self, connection: Connection) -> None:
+        """Remove collectors of this machine whose processes are gone, without waiting for the heartbeat timeout."""
         rows = connection.execute(select(Collector.id, Collector.pid).where(Collector.host == machine_id()))
         remove_collectors(connection, Collector.id.in_([identity for identity, pid in rows if not is_running(pid)]))
 
-    def _wait_again(self, connection: Connection, servers: Iterable[int]) -> None:
-        """Undo what whoever had these servers did not finish; of whoever only visits, that is nothing."""
+    def _reset_unfinished(self, connection: Connection, servers: Iterable[int]) -> None:
+        """Undo unfinished work at servers; a stream reader has none."""
 
-    def _is_avoided(self, identity: int) -> bool:
-        until = self._avoided.get(identity)
+    def _is_yielded(self, identity: int) -> bool:
+        until = self._yielded.get(identity)
         if until is None:
             return False
         if until <= time.monotonic():
-            del self._avoided[identity]
+            del self._yielded[identity]
             return False
         return True
 
@@ -186,10 +187,10 @@ def _seconds(earlier: datetime | None, later: datetime | None, unknown: float = 
 
 
 SHARE_CHECKS_PER_SECOND = 10
-"""How often in a second the collectors of an item, all together, look for their fair share."""
+"""How often per second all collectors of an item together recompute their fair share."""
 
-# A skip scan: one probe of the index for each server, however many rows wait there.
-_WITH_WORK = text(
+# A skip scan: one index probe per server, however many documents wait there.
+_SERVERS_WITH_WORK = text(
     "WITH RECURSIVE working (id) AS ("
     " SELECT (SELECT min(server_id) FROM document WHERE item_id = :item AND state = -6 AND server_id > :after)"
     " UNION ALL"
@@ -200,77 +201,77 @@ _WITH_WORK = text(
 
 
 class ItemLeases(ServerLeases):
-    """What one collector has on lease for one item."""
+    """Servers leased by one collector of an item."""
 
     def __init__(self, item_id: int) -> None:
         super().__init__(item_id, MAX_LEASED_SERVERS)
         self._item_id = item_id
         self._after = 0
-        self._look_again = 0.0
+        self._next_share_check = 0.0
 
     def surplus(self, connection: Connection) -> list[str]:
-        """Return the servers on lease that are more than a fair share among the item's collectors."""
+        """Return the leased servers that exceed a fair share among the item's collectors."""
         mine = select(Collector.id).where(Collector.item_id == self._item_id, is_alive(connection))
         living = len(connection.execute(mine).all())
         if living <= 1:
             self._share = MAX_LEASED_SERVERS
-        elif self._look_again <= time.monotonic():
-            # Many collectors look less often each, so that together they do not look more often.
-            self._look_again = time.monotonic() + HEARTBEAT_SECONDS * living / SHARE_CHECKS_PER_SECOND
-            working = len(self._with_work(connection, 0))
+        elif self._next_share_check <= time.monotonic():
+            # With more collectors each checks less often, so that the total stays the same.
+            self._next_share_check = time.monotonic() + HEARTBEAT_SECONDS * living / SHARE_CHECKS_PER_SECOND
+            working = len(self._servers_with_work(connection, 0))
             if working == 2 * MAX_LEASED_SERVERS:
-                # There may be many more than one look finds: at least those on lease.
+                # The query is limited and there may be many more servers with work: add at least the leased ones.
                 leased = select(func.count()).select_from(Server).where(Server.collector_id.in_(mine))
                 working += connection.execute(leased).scalar_one()
             self._share = min(MAX_LEASED_SERVERS, max(1, -(-working // living)))
         return list(self.held)[self._share :]
 
     def seek(self, connection: Connection) -> list[Lease]:
-        """Take servers that have work and that nobody has, going on from where the last search ended."""
+        """Lease free servers that have waiting documents, continuing where the last search ended."""
         if len(self.held) >= self._share:
             return []
-        ids = self._with_work(connection, self._after)
+        ids = self._servers_with_work(connection, self._after)
         self._after = ids[-1] if len(ids) == 2 * MAX_LEASED_SERVERS else 0
-        return self.take(connection, {*ids, *self._under_way(connection)})
+        return self.take(connection, {*ids, *self._servers_in_progress(connection)})
 
     def contested(self, connection: Connection) -> list[str]:
-        """Return the servers on lease at which another item's documents wait, or a stream is to be read."""
+        """Return the leased servers at which documents of another item wait, or that the stream reader needs."""
         other = select(Item.id).where(Item.state == ItemState.COLLECTING, Item.id != self._item_id).subquery()
         waiting = exists().where(
             Document.item_id == other.c.id,
             Document.server_id == Server.id,
             Document.state == DocumentState.WAITING,
         )
-        mine = select(Server.name).where(Server.collector_id == self._me)
+        mine = select(Server.name).where(Server.collector_id == self._collector_id)
         rows = connection.execute(mine.join(other, text("1 = 1")).where(waiting).distinct())
-        wished = mine.where(Server.wished_at > database_time(connection) - timedelta(seconds=WISH_LIFETIME_SECONDS))
-        return list({*rows.scalars(), *connection.execute(wished).scalars()})
+        requested = mine.where(Server.wished_at > database_time(connection) - timedelta(seconds=WISH_LIFETIME_SECONDS))
+        return list({*rows.scalars(), *connection.execute(requested).scalars()})
 
     def work_left(self, connection: Connection) -> bool:
-        """Whether some document of the item waits or is being collected, by anybody."""
+        """Whether any document of the item waits or is being collected, by any collector."""
         return is_unfinished(connection, self._item_id)
 
     def leave(self, connection: Connection) -> None:
-        """Give back everything, and be no collector any more."""
+        """Release all servers, delete the collector's row and those of dead collectors of the item."""
         super().leave(connection)
         remove_collectors(connection, (Collector.item_id == self._item_id) & ~is_alive(connection))
 
-    def are_of_others(self, connection: Connection) -> ColumnElement[bool]:
-        """Return the condition that a server is on lease to another collector of the item that is alive."""
-        other = select(Collector.id).where(Collector.item_id == self._item_id, Collector.id != self._me)
+    def leased_to_others(self, connection: Connection) -> ColumnElement[bool]:
+        """Return the condition that a server is leased to another live collector of the item."""
+        other = select(Collector.id).where(Collector.item_id == self._item_id, Collector.id != self._collector_id)
         return exists(other.where(Collector.id == Server.collector_id, is_alive(connection)))
 
-    def others(self, connection: Connection) -> bool:
-        """Whether somebody else collects the item, as far as is known."""
-        other = exists().where(Collector.item_id == self._item_id, Collector.id != self._me)
+    def has_others(self, connection: Connection) -> bool:
+        """Whether another collector works on the item, dead ones included."""
+        other = exists().where(Collector.item_id == self._item_id, Collector.id != self._collector_id)
         return bool(connection.execute(select(other)).scalar_one())
 
-    def _with_work(self, connection: Connection, after: int) -> list[int]:
+    def _servers_with_work(self, connection: Connection, after: int) -> list[int]:
         parameters = {"item": self._item_id, "after": after, "most": 2 * MAX_LEASED_SERVERS}
-        return list(connection.execute(_WITH_WORK, parameters).scalars())
+        return list(connection.execute(_SERVERS_WITH_WORK, parameters).scalars())
 
-    def _under_way(self, connection: Connection) -> set[int]:
-        """Return the servers at which documents are being collected: a dead collector may have left only such."""
+    def _servers_in_progress(self, connection: Connection) -> set[int]:
+        """Return the servers with documents being collected: a dead collector may have left only those."""
         rows = connection.execute(
             select(Document.server_id)
             .where(Document.item_id == self._item_id, Document.state == DocumentState.COLLECTING)
@@ -278,8 +279,8 @@ class ItemLeases(ServerLeases):
         )
         return set(rows.scalars()) - set(self.held.values())
 
-    def _wait_again(self, connection: Connection, servers: Iterable[int]) -> None:
-        """Make waiting again what whoever had these servers did not finish."""
+    def _reset_unfinished(self, connection: Connection, servers: Iterable[int]) -> None:
+        """Set documents that were being collected at these servers back to waiting."""
         connection.execute(
             update(Document)
             .where(
@@ -292,7 +293,7 @@ class ItemLeases(ServerLeases):
 
 
 def is_unfinished(connection: Connection, item_id: int) -> bool:
-    """Whether some document of an item waits or is being collected, by anybody."""
+    """Whether any document of an item waits or is being collected, by any collector."""
     states = (DocumentState.WAITING, DocumentState.COLLECTING)
     return any(
         connection.execute(select(exists().where(Document.item_id == item_id, Document.state == state))).scalar_one()
@@ -301,32 +302,32 @@ def is_unfinished(connection: Connection, item_id: int) -> bool:
 
 
 MAX_READER_SERVERS = 5000
-"""Servers that whoever reads has on lease at a time."""
+"""Maximum number of servers leased by a stream reader."""
 _INSERT_SERVERS = "INSERT INTO server (name) {rows} ON CONFLICT (name) DO NOTHING"
 
 
 class ReaderLeases(ServerLeases):
-    """What whoever reads streams has on lease."""
+    """Servers leased by a process that reads streams: each for one visit, released to collections in between."""
 
     def __init__(self) -> None:
         super().__init__(None, MAX_READER_SERVERS)
-        self._given: dict[str, datetime] = {}
-        """Until when servers were to be left alone that were given back, as it was written."""
+        self._released_until: dict[str, datetime] = {}
+        """`not_before` of released servers, as written by this reader."""
 
     def is_reading(self, connection: Connection) -> bool:
-        """Whether it is this one that reads."""
-        self._bury(connection)
+        """Whether this reader is the active one."""
+        self._remove_gone(connection)
         remove_collectors(connection, Collector.item_id.is_(None) & ~is_alive(connection))
         first = select(func.min(Collector.id)).where(Collector.item_id.is_(None))
-        return connection.execute(first).scalar_one() == self._me
+        return connection.execute(first).scalar_one() == self._collector_id
 
     @property
-    def me(self) -> int:
-        """Its number among collectors."""
-        return self._me
+    def collector_id(self) -> int:
+        """The id of its collector row."""
+        return self._collector_id
 
     def take_named(self, connection: Connection, pauses: dict[str, float]) -> list[Lease]:
-        """Take those of some servers that nobody has; a pause is kept from what others did there, too."""
+        """Lease those of some servers that are free; *pauses* also count from the visits of other collectors."""
         names = sorted(pauses)
         for some in bulk.chunks(names):
             bulk.execute_rows(connection, _INSERT_SERVERS, [(name,) for name in some], ("text",))
@@ -338,12 +339,12 @@ class ReaderLeases(ServerLeases):
         now = database_time(connection)
         before = {row.name: row.not_before for row in found}
         return [
-            lease._replace(wait=max(lease.wait, self._rest(before[lease.server], lease.server, pauses, now)))
+            lease._replace(wait=max(lease.wait, self._remaining_pause(before[lease.server], lease.server, pauses, now)))
             for lease in self.take(connection, [row.id for row in found])
         ]
 
     def give_back_read(self, connection: Connection, waits: dict[str, float], ago: dict[str, float]) -> None:
-        """Let go of servers, and say how long ago a stream was read there."""
+        """Release servers, and store how many seconds *ago* a stream was read there."""
         ids = {name: self.held[name] for name in waits if name in self.held}
         now = database_time(connection)
         self.give_back(connection, waits)
@@ -355,23 +356,23 @@ class ReaderLeases(ServerLeases):
                 update(Server).where(Server.id == bindparam("server")).values(read_at=bindparam("moment")), read
             )
         rows = connection.execute(select(Server.name, Server.not_before).where(Server.id.in_(ids.values())))
-        self._given.update((name, moment) for name, moment in rows if moment is not None)
+        self._released_until.update((name, moment) for name, moment in rows if moment is not None)
 
-    def wish(self, connection: Connection, names: Collection[str]) -> None:
-        """Ask whoever has some servers to leave them for a moment."""
+    def request_release(self, connection: Connection, names: Collection[str]) -> None:
+        """Ask the collectors that hold some servers to release them for a moment."""
         connection.execute(
             update(Server)
-            .where(Server.name.in_(names), Server.collector_id.is_not(None), Server.collector_id != self._me)
+            .where(Server.name.in_(names), Server.collector_id.is_not(None), Server.collector_id != self._collector_id)
             .values(wished_at=database_time(connection))
         )
 
     def contested(self, connection: Connection) -> list[str]:
-        """Return the servers on lease at which an item's documents wait, or somebody else wants to read."""
+        """Return the leased servers at which documents of an item wait, or that another collector needs."""
         if not self.held:
             return []
-        mine = select(Server.name).where(Server.collector_id == self._me)
-        wished = mine.where(Server.wished_at > database_time(connection) - timedelta(seconds=WISH_LIFETIME_SECONDS))
-        found = list(connection.execute(wished).scalars())
+        mine = select(Server.name).where(Server.collector_id == self._collector_id)
+        requested = mine.where(Server.wished_at > database_time(connection) - timedelta(seconds=WISH_LIFETIME_SECONDS))
+        found = list(connection.execute(requested).scalars())
         items = connection.execute(select(Item.id).where(Item.state == ItemState.COLLECTING)).scalars().all()
         if not items:
             return found
@@ -380,8 +381,8 @@ class ReaderLeases(ServerLeases):
         )
         return [*found, *connection.execute(mine.where(waiting)).scalars()]
 
-    def _rest(self, before: datetime | None, name: str, pauses: dict[str, float], now: datetime) -> float:
-        """Return the seconds to wait because of others, who may have been there as late as it was to be left alone."""
-        if before is None or self._given.pop(name, None) == before:
+    def _remaining_pause(self, before: datetime | None, name: str, pauses: dict[str, float], now: datetime) -> float:
+        """Return the seconds to wait because of others, whose last visit may have been as late as `not_before`."""
+        if before is None or self._released_until.pop(name, None) == before:
             return 0.0
         return (before - now).total_seconds() + pauses.get(name, 0.0)

@@ -1,4 +1,4 @@
-"""Items and documents, one row each, as the commands show them."""
+"""Listings of items and documents, one row each."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from tarantula.models import Document, Item, Publication, Server
 from tarantula.publications.attention import attention_reasons, fired_effects, is_complete
 
 ROWS_PER_FETCH = 1000
-"""How many documents are held at a time."""
 
 IS_COLLECTED = Document.state.between(COLLECTED_STATES.start, COLLECTED_STATES.stop - 1)
 IS_REDIRECT = Document.state.between(300, 399)
 
 
 class DocumentCounts(BaseModel):
-    """How many documents, and how large."""
+    """Number and total size of an item's documents."""
 
     documents: int = 0
     collected: int = 0
@@ -33,7 +32,7 @@ class DocumentCounts(BaseModel):
 
 
 class ItemRow(BaseModel):
-    """An item and how far it is."""
+    """An item with its progress."""
 
     urn: str
     publication: str
@@ -53,12 +52,12 @@ class ItemRow(BaseModel):
     attention: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; the keys are an interface."""
+        """Return the row for JSON; the keys are a stable interface."""
         return {key: _plain(value) for key, value in self}
 
 
 class DocumentRow(NamedTuple):
-    """A document, and the URL of the one that first named it."""
+    """A document, with the URL of the document that first linked to it."""
 
     url: str
     server: str
@@ -73,12 +72,12 @@ class DocumentRow(NamedTuple):
     collected_at: datetime | None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; the keys are an interface."""
+        """Return the row for JSON; the keys are a stable interface."""
         return {key: _plain(value) for key, value in self._asdict().items()}
 
 
 def find_item(session: Session, urn: str) -> Item:
-    """Return the item of that name, or say that there is none."""
+    """Return the item named *urn*; raise NotFoundError if there is none."""
     item = session.scalar(select(Item).where(Item.urn == urn)) if urn.isascii() else None
     if item is None:
         near = did_you_mean(urn, session.scalars(select(Item.urn)))
@@ -87,7 +86,7 @@ def find_item(session: Session, urn: str) -> Item:
 
 
 def list_items(session: Session, publication: Publication | None = None) -> list[ItemRow]:
-    """Return the items of a publication, or of all, oldest first."""
+    """Return the items of one publication or of all, oldest first."""
     chosen = select(Item.id)
     if publication is not None:
         chosen = chosen.where(Item.publication_id == publication.id)
@@ -110,7 +109,6 @@ def list_items(session: Session, publication: Publication | None = None) -> list
 
 
 def item_row(item: Item, counts: DocumentCounts) -> ItemRow:
-    """Return the row of an item."""
     return ItemRow(
         urn=item.urn,
         publication=item.publication.name,
@@ -129,7 +127,7 @@ def item_row(item: Item, counts: DocumentCounts) -> ItemRow:
 
 
 def list_documents(session: Session, item: Item) -> Iterator[DocumentRow]:
-    """Yield an item's documents in the order in which they became known; millions take no more memory than a few."""
+    """Yield an item's documents in order of discovery, with constant memory."""
     via = aliased(Document)
     rows = session.execute(
         select(

@@ -17,11 +17,11 @@ from tarantula.core.columns import UtcDateTime
 from tarantula.models import Barrel, Collector, Server
 
 HEARTBEAT_TIMEOUT_SECONDS = 5.0
-"""Seconds without a sign of life after which a collector is dead."""
+"""Seconds without a heartbeat after which a collector or barrel is considered dead."""
 
 
 def database_time(connection: Connection) -> datetime:
-    """Return the database's time."""
+    """Return the current time of the database server; of this machine for SQLite."""
     if connection.dialect.name == "postgresql":
         now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
         return now
@@ -29,26 +29,26 @@ def database_time(connection: Connection) -> datetime:
 
 
 def is_alive(connection: Connection) -> ColumnElement[bool]:
-    """Return the condition that a collector was heard of lately."""
+    """Return the condition that a collector's heartbeat is recent."""
     return Collector.heartbeat_at > database_time(connection) - timedelta(seconds=HEARTBEAT_TIMEOUT_SECONDS)
 
 
 def remove_collectors(connection: Connection, dead: ColumnElement[bool]) -> None:
-    """Remove collectors, and free what they have on lease; one that gives a sign of life at this moment stays.
+    """Remove collectors and free their leases; one that writes a heartbeat at the same moment is skipped.
 
-    Whoever was only late finds itself removed at its next sign of life, and never that it has what another took.
+    A collector that was only late notices its removal at its next heartbeat, and loses its leases at the same time.
     """
     rows = connection.execute(select(Collector.id).where(dead).with_for_update(skip_locked=True))
     if found := list(rows.scalars()):
-        nobody = {"collector_id": None, "pause": None, "backoff": None}
-        connection.execute(update(Server).where(Server.collector_id.in_(found)).values(nobody))
+        unleased = {"collector_id": None, "pause": None, "backoff": None}
+        connection.execute(update(Server).where(Server.collector_id.in_(found)).values(unleased))
         connection.execute(delete(Collector).where(Collector.id.in_(found)))
 
 
 def lock_collector(connection: Connection, collector: int) -> bool:
-    """Keep others from removing a collector until the transaction ends; say whether it still is one.
+    """Prevent the removal of a collector until the transaction ends; return whether it exists.
 
-    To be called before its servers are touched: who removes a collector locks them in the same order.
+    Call it before changing its servers: `remove_collectors` takes the locks in the same order.
     """
     mine = select(Collector.id).where(Collector.id == collector)
     return connection.execute(mine.with_for_update(read=True)).first() is not None
@@ -56,17 +56,17 @@ def lock_collector(connection: Connection, collector: int) -> bool:
 
 @cache
 def machine_id() -> str:
-    """Return a name that two processes share only if each can see whether the other is alive."""
+    """Return host, boot and PID namespace: equal only for processes that can check whether the other is alive."""
     try:
         booted = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        world = os.stat("/proc/self/ns/pid").st_ino
+        namespace = os.stat("/proc/self/ns/pid").st_ino
     except OSError:
         return socket.gethostname()
-    return f"{socket.gethostname()}/{booted}/{world}"
+    return f"{socket.gethostname()}/{booted}/{namespace}"
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process of this machine is there."""
+    """Whether a process of this machine exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -77,11 +77,11 @@ def is_running(pid: int) -> bool:
 
 
 DEAD_BARREL_KEPT_SECONDS = 60.0
-"""Seconds after which nobody need be told of a barrel that is dead."""
+"""Time after which the row of a dead barrel is deleted."""
 
 
 class BarrelStatus(NamedTuple):
-    """What a barrel tells of itself."""
+    """Values that a barrel reports with its heartbeat."""
 
     is_ready: bool = False
     place: int = 0
@@ -91,7 +91,7 @@ class BarrelStatus(NamedTuple):
 
 
 class LiveBarrel(NamedTuple):
-    """A barrel that was heard of lately."""
+    """A barrel with a recent heartbeat."""
 
     id: int
     address: str
@@ -100,77 +100,78 @@ class LiveBarrel(NamedTuple):
 
 
 class BarrelHeartbeat:
-    """A barrel's row, as long as it lives."""
+    """Maintains the row of one barrel."""
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._me = 0
+        self._id = 0
 
-    def tell(self, connection: Connection, figures: BarrelStatus) -> None:
-        """Give a sign of life; whoever was late, and was removed, comes back."""
+    def beat(self, connection: Connection, status: BarrelStatus) -> None:
+        """Write a heartbeat; insert the row again if it was removed."""
         now = database_time(connection)
-        told = update(Barrel).where(Barrel.id == self._me).values(heartbeat_at=now, **figures._asdict())
-        if not connection.execute(told).rowcount:
-            self._join(connection, figures)
+        row = update(Barrel).where(Barrel.id == self._id).values(heartbeat_at=now, **status._asdict())
+        if not connection.execute(row).rowcount:
+            self._join(connection, status)
 
     def leave(self, connection: Connection) -> None:
-        """Be no barrel any more."""
-        connection.execute(delete(Barrel).where(Barrel.id == self._me))
+        """Delete the barrel's row."""
+        connection.execute(delete(Barrel).where(Barrel.id == self._id))
 
-    def _join(self, connection: Connection, figures: BarrelStatus) -> None:
+    def _join(self, connection: Connection, status: BarrelStatus) -> None:
         now = database_time(connection)
         connection.execute(
             delete(Barrel).where(Barrel.heartbeat_at < now - timedelta(seconds=DEAD_BARREL_KEPT_SECONDS))
         )
         values = {"address": self._address, "host": machine_id(), "pid": os.getpid(), "started_at": now}
-        row = insert(Barrel).values(**values, heartbeat_at=now, **figures._asdict())
-        self._me = connection.execute(row.returning(Barrel.id)).scalar_one()
+        row = insert(Barrel).values(**values, heartbeat_at=now, **status._asdict())
+        self._id = connection.execute(row.returning(Barrel.id)).scalar_one()
 
 
 class BarrelMonitor:
-    """When barrels were heard of, by the clock of whoever looks: it does not jump, as the database's may.
+    """Tracks heartbeats of barrels by the local monotonic clock, which does not jump as the database's may.
 
-    The database's clock decides only of those that were not looked at lately.
+    The database's clock counts only for barrels that this monitor has not looked at recently.
     """
 
     def __init__(self) -> None:
-        self._heard: dict[int, tuple[datetime, float]] = {}
-        self._looked_at = -HEARTBEAT_TIMEOUT_SECONDS
+        self._heartbeats: dict[int, tuple[datetime, float]] = {}
+        self._checked_at = -HEARTBEAT_TIMEOUT_SECONDS
 
-    def living(self, connection: Connection) -> list[LiveBarrel]:
-        """Return the barrels that were heard of lately, without those whose processes are known to be gone."""
+    def live(self, connection: Connection) -> list[LiveBarrel]:
+        """Return the barrels with a recent heartbeat, except those whose local process is gone."""
         rows, now, here = _rows(connection), monotonic(), machine_id()
-        if now - self._looked_at > HEARTBEAT_TIMEOUT_SECONDS:
-            self._heard.clear()
-        self._looked_at = now
-        self._heard = {row.id: (row.heartbeat_at, self._heard_at(row, now)) for row in rows}
+        if now - self._checked_at > HEARTBEAT_TIMEOUT_SECONDS:
+            self._heartbeats.clear()
+        self._checked_at = now
+        self._heartbeats = {row.id: (row.heartbeat_at, self._heard_at(row, now)) for row in rows}
         return [
             LiveBarrel(row.id, row.address, row.is_ready, row.place)
             for row in rows
-            if now - self._heard[row.id][1] < HEARTBEAT_TIMEOUT_SECONDS and (row.host != here or is_running(row.pid))
+            if now - self._heartbeats[row.id][1] < HEARTBEAT_TIMEOUT_SECONDS
+            and (row.host != here or is_running(row.pid))
         ]
 
     def _heard_at(self, row: Any, now: float) -> float:
-        told, at = self._heard.get(row.id, (None, 0.0))
-        if told is not None and row.heartbeat_at >= told:
-            return at if row.heartbeat_at == told else now
+        heartbeat_at, seen = self._heartbeats.get(row.id, (None, 0.0))
+        if heartbeat_at is not None and row.heartbeat_at >= heartbeat_at:
+            return seen if row.heartbeat_at == heartbeat_at else now
         age: timedelta = row.now - row.heartbeat_at
         return now - max(age.total_seconds(), 0.0)
 
 
-# Made once: gateways ask for every question.
+# Built once, because gateways run it for every query.
 _TABLE = Barrel.__table__.c
-_ASKED = [_TABLE[name] for name in ("id", "address", "is_ready", "place", "host", "pid", "heartbeat_at")]
-_BY_ITS_CLOCK = select(*_ASKED, func.clock_timestamp().label("now")).order_by(_TABLE.id)
-_BY_OURS = select(*_ASKED, bindparam("now", type_=UtcDateTime).label("now")).order_by(_TABLE.id)
+_COLUMNS = [_TABLE[name] for name in ("id", "address", "is_ready", "place", "host", "pid", "heartbeat_at")]
+_BY_DATABASE_CLOCK = select(*_COLUMNS, func.clock_timestamp().label("now")).order_by(_TABLE.id)
+_BY_LOCAL_CLOCK = select(*_COLUMNS, bindparam("now", type_=UtcDateTime).label("now")).order_by(_TABLE.id)
 
 
 def live_barrels(connection: Connection) -> list[LiveBarrel]:
-    """Return the barrels that live, for whoever looks but once."""
-    return BarrelMonitor().living(connection)
+    """Return the live barrels, for a single check."""
+    return BarrelMonitor().live(connection)
 
 
 def _rows(connection: Connection) -> Sequence[Any]:
     if connection.dialect.name == "postgresql":
-        return connection.execute(_BY_ITS_CLOCK).all()
-    return connection.execute(_BY_OURS, {"now": database_time(connection)}).all()
+        return connection.execute(_BY_DATABASE_CLOCK).all()
+    return connection.execute(_BY_LOCAL_CLOCK, {"now": database_time(connection)}).all()

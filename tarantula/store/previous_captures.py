@@ -55,7 +55,7 @@ _CAPTURES = (
 
 
 class PreviousCaptures:
-    """Tells entries what the earlier items of their publication have of them. Without such items it does nothing."""
+    """Finds the previous capture of URLs in earlier items of the publication."""
 
     def __init__(self, items: Path, config: PublicationConfig) -> None:
         self._items = items
@@ -64,21 +64,22 @@ class PreviousCaptures:
         self._newest_first: list[int] = []
         self._sizes: dict[Path, int] = {}
 
-    def begin(self, connection: Connection, item_id: int) -> None:
-        """Find out which items came before."""
+    def load_items(self, connection: Connection, item_id: int) -> None:
+        """Load the list of earlier items."""
         if not self._config.keep_once:
             return
         publication = select(Item.publication_id).where(Item.id == item_id).scalar_subquery()
         items = select(Item.id, Item.urn, Item.state, Item.refreshes_id).where(Item.publication_id == publication)
         rows = connection.execute(items).all()
         self._urns = {row.id: row.urn for row in rows}
-        # What an item has that is being refreshed may be something else before long; its own it may ask about.
-        moving = {row.id for row in rows if row.refreshes_id is not None and row.state in ACTIVE_ITEM_STATES}
-        earlier = {row.id for row in rows if row.id < item_id} - moving
-        self._newest_first = sorted(earlier | (moving & {item_id}), reverse=True)
+        # The content of another item that is still being refreshed may change soon; the refreshed item itself may be
+        # used.
+        refreshing = {row.id for row in rows if row.refreshes_id is not None and row.state in ACTIVE_ITEM_STATES}
+        earlier = {row.id for row in rows if row.id < item_id} - refreshing
+        self._newest_first = sorted(earlier | (refreshing & {item_id}), reverse=True)
 
-    def recall(self, connection: Connection, entries: Iterable[FrontierEntry]) -> None:
-        """Tell entries what there is of them: the newest item is asked first, and most know nothing beyond it."""
+    def attach(self, connection: Connection, entries: Iterable[FrontierEntry]) -> None:
+        """Set `entry.earlier` to the newest previous capture of each URL."""
         if not self._newest_first:
             return
         wanted: defaultdict[bytes, list[FrontierEntry]] = defaultdict(list)
@@ -86,7 +87,7 @@ class PreviousCaptures:
             wanted[key_of(entry.url)].append(entry)
         for items in (self._newest_first[:1], self._newest_first[1:]):
             for row in self._rows(connection, items, wanted):
-                if (earlier := self._earlier(row)) is not None:
+                if (earlier := self._capture_of_row(row)) is not None:
                     for entry in wanted[bytes(row.key)]:
                         entry.earlier = earlier
             wanted = defaultdict(list, {key: found for key, found in wanted.items() if found[0].earlier is None})
@@ -95,7 +96,7 @@ class PreviousCaptures:
         for chunk in chunks(wanted if items else ()):
             yield from connection.execute(_CAPTURES.where(Document.item_id.in_(items), Document.key.in_(chunk)))
 
-    def _earlier(self, row: Row[Any]) -> PreviousCapture | None:
+    def _capture_of_row(self, row: Row[Any]) -> PreviousCapture | None:
         fields = row._mapping
         prefix = "own"
         if row.refers_to_id is not None:
@@ -103,21 +104,25 @@ class PreviousCaptures:
         place = {name: fields[f"{prefix}_{name}"] for name in ("id", "url", "collected_at", "warc")}
         urn = self._urns.get(fields[f"{prefix}_item_id"])
         offset, length = fields[f"{prefix}_warc_offset"], fields[f"{prefix}_warc_length"]
-        if urn is None or not self._is_there(urn, place["warc"], offset + length):
+        if urn is None or not self._file_has(urn, place["warc"], offset + length):
             return None
         found = PreviousCapture(
             **place, urn=urn, offset=offset, digest=row.digest, size=row.size, type=row.type, charset=row.charset
         )
-        return replace(found, etag=row.etag, last_modified=row.last_modified) if self._may_ask(row) else found
+        return (
+            replace(found, etag=row.etag, last_modified=row.last_modified)
+            if self._allows_conditional_request(row)
+            else found
+        )
 
-    def _may_ask(self, row: Row[Any]) -> bool:
-        """Whether nothing but its body is wanted of a document: what it is now, it was then."""
+    def _allows_conditional_request(self, row: Row[Any]) -> bool:
+        """Whether a conditional request suffices: the type needs no rendering and the size is still allowed."""
         needs_browser = self._config.render and row.type in HTML_TYPES
-        # Only what was 200 has validators, also if it is to be visited again.
+        # Only documents with status 200 have validators; a document that waits for another visit was one.
         was_whole = row.state in (200, DocumentState.WAITING, DocumentState.COLLECTING)
         return was_whole and not needs_browser and (row.size or 0) <= self._config.max_size
 
-    def _is_there(self, urn: str, warc: str, end: int) -> bool:
+    def _file_has(self, urn: str, warc: str, end: int) -> bool:
         path = self._items / urn / "archive" / warc
         if self._sizes.get(path, 0) < end:
             try:
@@ -125,21 +130,23 @@ class PreviousCaptures:
             except OSError as error:
                 if path not in self._sizes:
                     logger.warning(
-                        "%s is gone (%s): what only it has is collected and kept anew.", path, error.strerror
+                        "%s is missing (%s): documents stored only there are collected and stored again.",
+                        path,
+                        error.strerror,
                     )
                 self._sizes[path] = 0
         return self._sizes[path] >= end
 
 
 VALIDATORS = frozenset({b"etag", b"last-modified"})
-LONGEST_CHARSET = 40
-# RFC 9110, 8.8.3: what is not written like this is not sent back.
+MAX_CHARSET_LENGTH = 40
+# RFC 9110, 8.8.3: a malformed ETag is not sent back.
 ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,190}"')
 HTTP_DATE = re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
 
 
 class KeptHeaders(NamedTuple):
-    """What a later item needs to know of an answer's headers."""
+    """Headers of a response that a later item needs for conditional requests."""
 
     charset: str | None
     etag: str | None
@@ -150,8 +157,8 @@ NO_KEPT_HEADERS = KeptHeaders(None, None, None)
 
 
 def headers_to_keep(exchange: Exchange) -> KeptHeaders:
-    """Return those of an answer, as far as they can be sent back."""
-    charset = (charset_of(exchange.get(b"content-type")) or "")[:LONGEST_CHARSET].encode("ascii", "replace").decode()
+    """Return the charset and the well-formed validators of a response."""
+    charset = (charset_of(exchange.get(b"content-type")) or "")[:MAX_CHARSET_LENGTH].encode("ascii", "replace").decode()
     if exchange.status != 200:
         return KeptHeaders(charset or None, None, None)
     found = _validators(exchange)
@@ -170,20 +177,20 @@ def _validators(exchange: Exchange) -> dict[bytes, str]:
 
 
 def restore_or_forget(items: Path, entry: FrontierEntry, answer: Exchange) -> Exchange | None:
-    """Return the exchange to which a server's *answer* 304 points; if it cannot be read, say so, and forget it."""
+    """Return the stored exchange that a 304 *answer* refers to, or None, with a warning, if it cannot be read."""
     assert entry.earlier is not None
     try:
         return restore_unmodified(items, entry.earlier, answer)
     except DamagedRecord as error:
-        logger.warning("%s has not changed, but is asked for once more: %s", entry.url, error)
+        logger.warning("%s has not changed, but is requested again: %s", entry.url, error)
         entry.earlier = None
         return None
 
 
 def restore_unmodified(items: Path, earlier: PreviousCapture, answer: Exchange) -> Exchange:
-    """Return the earlier exchange to which a server's *answer* 304 points, or say why it cannot be read."""
+    """Return the stored exchange that a 304 *answer* refers to; raise DamagedRecord if it cannot be read."""
     path = items / earlier.urn / "archive" / earlier.warc
     whole = replace(answer, **read_response(path, earlier.offset)._asdict(), not_modified=answer)
     if payload_digest(whole) != earlier.digest:
-        raise DamagedRecord(f"{path} has another body at {earlier.offset} than the one that was collected.")
+        raise DamagedRecord(f"{path} has a different body at offset {earlier.offset} than the one collected.")
     return whole

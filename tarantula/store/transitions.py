@@ -1,4 +1,4 @@
-"""From one state to another: one piece of code for every move, under the item's lock."""
+"""State transitions of items, made under the item's row lock."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEADLINE_REASON = "Its longest duration was over."
 
 
 class ItemNotice(StrEnum):
-    """What is told of an item."""
+    """Kind of notification about an item."""
 
     ENDED = "ended"
     INTERRUPTED = "interrupted"
@@ -29,14 +29,14 @@ class ItemNotice(StrEnum):
 
 
 def lock_item(session: Session, urn: str) -> Item:
-    """Return an item as it is now, and keep others from changing it until the end of the transaction."""
+    """Return an item with its current values, locked until the end of the transaction."""
     item = find_item(session, urn)
     session.refresh(item, with_for_update=True)
     return item
 
 
 def change_state(item: Item, new: ItemState, now: datetime) -> None:
-    """Bring an item to another state, if that is legal."""
+    """Change the state of an item; raise an error if the transition is not allowed."""
     check_transition(item.urn, ItemState(item.state), new)
     item.state = new
     item.reason = None
@@ -52,7 +52,7 @@ def change_state(item: Item, new: ItemState, now: datetime) -> None:
 
 
 def interrupt_item(item: Item, reason: str, now: datetime) -> None:
-    """Interrupt an item, with the reason; any but the usual ones needs attention."""
+    """Interrupt an item with a reason; every reason but a stop or the deadline needs attention."""
     change_state(item, ItemState.INTERRUPTED, now)
     if item.refreshes_id is not None and (session := object_session(item)) is not None:
         reset_released_visits(session.connection(), item.id)
@@ -64,5 +64,5 @@ def interrupt_item(item: Item, reason: str, now: datetime) -> None:
 
 
 def queue_notice(item: Item, news: ItemNotice, why: str = "") -> None:
-    """Leave something to be told of an item, once it is committed."""
+    """Store a notification about an item, to be sent after the commit."""
     item.news = {"kind": news, "why": why}

@@ -20,9 +20,9 @@ from tarantula.store.documents import DocumentOutcome
 from tarantula.store.liveness import database_time
 
 MAX_RELEASED_VISITS = 1000
-"""Visits that are released at a time."""
+"""Maximum number of visits released at a time."""
 
-_UNDONE = (DocumentState.WAITING, DocumentState.COLLECTING)
+_PENDING_STATES = (DocumentState.WAITING, DocumentState.COLLECTING)
 _RELEASE_VISITS = (
     "UPDATE visit SET released_at = done.column2, before = done.column3 FROM ({rows}) AS done"
     " WHERE visit.id = done.column1"
@@ -30,7 +30,7 @@ _RELEASE_VISITS = (
 _RELEASE_DOCUMENTS = (
     "UPDATE document SET state = -6, tries = 0, rank = due.column2 FROM ({rows}) AS due WHERE document.id = due.column1"
 )
-_PUT_BACK = text(
+_RESTORE_DOCUMENTS = text(
     "UPDATE document SET state = visit.before FROM visit"
     f" WHERE visit.item_id = :item AND {UNDER_WAY.replace('released_at', 'visit.released_at')}"
     " AND document.id = visit.document_id AND document.state IN (0, -6)"
@@ -38,33 +38,33 @@ _PUT_BACK = text(
 
 
 class VisitProgress(NamedTuple):
-    """How far the visits of an item are."""
+    """Progress of the visits of an item."""
 
     planned: int
     made: int
     next_due: datetime | None
-    """When the next one is due that is not released; nothing if none is to come."""
+    """When the next unreleased visit is due; None if there is none."""
 
 
 class VisitTable:
-    """The visits of one item."""
+    """Visits of one item."""
 
     def __init__(self, item_id: int, since: datetime) -> None:
         self._item_id = item_id
         self._since = since
-        """What ranks are counted from: the visit that is due first comes first."""
+        """Origin of ranks: the visit that is due first has the lowest rank."""
 
-    def release(self, connection: Connection, left_out: ColumnElement[bool] | None = None) -> list[FrontierEntry]:
-        """Let the documents wait whose visits are due, but those of servers that are *left_out*; return them."""
+    def release(self, connection: Connection, excluded: ColumnElement[bool] | None = None) -> list[FrontierEntry]:
+        """Set documents whose visits are due to waiting, except at servers that match *excluded*; return them."""
         now = database_time(connection)
         chosen = select(Visit.id, Visit.document_id, Visit.due_at).where(
             Visit.item_id == self._item_id, Visit.released_at.is_(None), Visit.due_at <= now
         )
-        if left_out is not None:
+        if excluded is not None:
             servers = chosen.join(Document, Document.id == Visit.document_id).join(
                 Server, Server.id == Document.server_id
             )
-            chosen = servers.where(~left_out)
+            chosen = servers.where(~excluded)
         first = chosen.order_by(Visit.due_at, Visit.id).limit(MAX_RELEASED_VISITS)
         due = connection.execute(first.with_for_update(of=Visit, skip_locked=True)).all()
         if not due:
@@ -74,10 +74,10 @@ class VisitTable:
         done: list[tuple[int, datetime, int | None]] = []
         for visit in due:
             document = documents[visit.document_id]
-            # One whose document waits already has nothing to find that the other visit does not.
-            falls_away = document.state in _UNDONE or document.id in released
-            done.append((visit.id, now, None if falls_away else document.state))
-            if not falls_away:
+            # A visit to a document that waits already is dropped: it would find nothing that the other does not.
+            is_dropped = document.state in _PENDING_STATES or document.id in released
+            done.append((visit.id, now, None if is_dropped else document.state))
+            if not is_dropped:
                 released[document.id] = _entry(document, self._rank(visit.due_at))
         execute_rows(connection, _RELEASE_VISITS, done, ("bigint", "timestamptz", "smallint"))
         rows = [(entry.id, entry.rank) for entry in released.values()]
@@ -85,8 +85,8 @@ class VisitTable:
             execute_rows(connection, _RELEASE_DOCUMENTS, rows, ("bigint", "integer"))
         return list(released.values())
 
-    def under_way(self, connection: Connection, documents: Iterable[int]) -> dict[int, Row[Any]]:
-        """Return the visits because of which some documents wait or are being collected, with what these were."""
+    def unmade(self, connection: Connection, documents: Iterable[int]) -> dict[int, Row[Any]]:
+        """Return the released, unmade visits of documents, with the documents' previous values."""
         found: dict[int, Row[Any]] = {}
         for chunk in chunks(documents):
             rows = connection.execute(
@@ -106,22 +106,22 @@ class VisitTable:
             found |= {row.document_id: row for row in rows}
         return found
 
-    def are_to_come(self, connection: Connection) -> bool:
-        """Whether a visit is still to be released."""
-        to_come = exists().where(Visit.item_id == self._item_id, Visit.released_at.is_(None))
-        return bool(connection.execute(select(to_come)).scalar_one())
+    def has_unreleased(self, connection: Connection) -> bool:
+        """Whether unreleased visits remain."""
+        unreleased = exists().where(Visit.item_id == self._item_id, Visit.released_at.is_(None))
+        return bool(connection.execute(select(unreleased)).scalar_one())
 
-    def standing(self, connection: Connection) -> VisitProgress:
-        """Count them."""
+    def progress(self, connection: Connection) -> VisitProgress:
+        """Return the number of planned and made visits."""
         planned, made = connection.execute(
             select(func.count(), func.count(Visit.made_at)).where(Visit.item_id == self._item_id)
         ).one()
         return VisitProgress(planned, made, self.next_due(connection))
 
     def next_due(self, connection: Connection) -> datetime | None:
-        """Return when the next one is due, of those that are to come."""
-        to_come = select(func.min(Visit.due_at)).where(Visit.item_id == self._item_id, Visit.released_at.is_(None))
-        return connection.execute(to_come).scalar_one()
+        """Return when the next unreleased visit is due."""
+        unreleased = select(func.min(Visit.due_at)).where(Visit.item_id == self._item_id, Visit.released_at.is_(None))
+        return connection.execute(unreleased).scalar_one()
 
     def _documents(self, connection: Connection, ids: Sequence[int]) -> dict[int, Any]:
         rows = connection.execute(
@@ -136,7 +136,7 @@ class VisitTable:
             )
             .join(Server, Server.id == Document.server_id)
             .where(Document.id.in_(ids))
-            # Always in the same order: two that release must not wait for each other.
+            # Always in the same order, so that two collectors do not deadlock.
             .order_by(Document.id)
             .with_for_update(of=Document)
         )
@@ -147,15 +147,15 @@ class VisitTable:
 
 
 def reset_released_visits(connection: Connection, item_id: int) -> None:
-    """Let documents whose visits are not made be again what they were; the visits are to come."""
-    connection.execute(_PUT_BACK, {"item": item_id})
+    """Restore documents whose released visits were not made, and make these visits unreleased."""
+    connection.execute(_RESTORE_DOCUMENTS, {"item": item_id})
     connection.execute(
         update(Visit).where(Visit.item_id == item_id, text(UNDER_WAY)).values(released_at=None, before=None)
     )
 
 
 def _last_made() -> Any:
-    """Select when a document was last found to be as its row says, if that was later than the row's own capture."""
+    """Select when a document was last found unchanged, if later than its own capture."""
     other = Visit.__table__.alias("other")
     return (
         select(func.max(other.c.made_at))
@@ -172,9 +172,9 @@ def _entry(document: Any, rank: int) -> FrontierEntry:
 
 
 RELEASE_INTERVAL_SECONDS = 0.25
-"""Seconds between two looks for visits that are due."""
+"""Interval of checks for visits that are due."""
 COUNT_INTERVAL_SECONDS = 5.0
-"""Seconds between two counts of how many visits were made."""
+"""Interval of counting the visits made."""
 REDIRECT_STATES = range(300, 400)
 UNINFORMATIVE_STATES = UNREACHED_STATES | {
     DocumentState.INVALID_RESPONSE,
@@ -182,56 +182,56 @@ UNINFORMATIVE_STATES = UNREACHED_STATES | {
     DocumentState.EXCLUDED_BY_ROBOTS,
     DocumentState.OVER_LIMIT,
 }
-"""The states that say nothing of a document that was collected before: what was collected stays."""
+"""States that say nothing about a document that was collected before: the earlier capture stays."""
 
 
 @dataclass(slots=True)
 class _Rows:
-    """What is written of some documents and visits."""
+    """Updates to be written for a group of visits."""
 
     whole: list[DocumentOutcome] = field(default_factory=list)
-    """Documents of which everything is written."""
+    """Documents whose whole row is written."""
     kept: list[dict[str, Any]] = field(default_factory=list)
-    """Documents that stay what they were."""
+    """Documents that keep their earlier capture."""
     waiting: list[dict[str, Any]] = field(default_factory=list)
-    """Documents that are to be tried again."""
+    """Documents to be tried again."""
     visits: list[dict[str, Any]] = field(default_factory=list)
 
 
 class VisitSettlement:
-    """Settles the visits of one item."""
+    """Writes the results of an item's visits."""
 
     def __init__(self, visits: VisitTable) -> None:
         self._visits = visits
-        self._look_again = self._count_again = 0.0
-        self.standing = VisitProgress(0, 0, None)
-        """How far they are, for those who watch."""
-        self.nothing_waits = False
-        """Whether nothing was left but visits that are to come, when somebody last looked."""
+        self._next_release = self._next_count = 0.0
+        self.progress = VisitProgress(0, 0, None)
+        """Progress of the visits, for display."""
+        self.only_future_visits = False
+        """Whether only unreleased visits were left at the last check."""
 
-    def release(self, connection: Connection, left_out: Callable[[], ColumnElement[bool]]) -> list[FrontierEntry]:
-        """Let the documents wait whose visits are due, unless one looked just now; return them."""
+    def release(self, connection: Connection, excluded: Callable[[], ColumnElement[bool]]) -> list[FrontierEntry]:
+        """Release the visits that are due, at most every RELEASE_INTERVAL_SECONDS; return the documents."""
         now = monotonic()
-        if now < self._look_again:
+        if now < self._next_release:
             return []
-        self._look_again = now + RELEASE_INTERVAL_SECONDS
-        released = self._visits.release(connection, left_out())
-        if self._count_again <= now:
-            self._count_again = now + COUNT_INTERVAL_SECONDS
-            self.standing = self._visits.standing(connection)
+        self._next_release = now + RELEASE_INTERVAL_SECONDS
+        released = self._visits.release(connection, excluded())
+        if self._next_count <= now:
+            self._next_count = now + COUNT_INTERVAL_SECONDS
+            self.progress = self._visits.progress(connection)
         else:
-            self.standing = self.standing._replace(next_due=self._visits.next_due(connection))
+            self.progress = self.progress._replace(next_due=self._visits.next_due(connection))
         return released
 
     def work_left(self, connection: Connection, documents_wait: bool) -> bool:
-        """Whether a document waits or is being collected, or a visit is still to be released."""
-        self.nothing_waits = not documents_wait
-        return documents_wait or self._visits.are_to_come(connection)
+        """Whether a document waits or is being collected, or a visit is unreleased."""
+        self.only_future_visits = not documents_wait
+        return documents_wait or self._visits.has_unreleased(connection)
 
     def settle(self, connection: Connection, finished: Iterable[FinishedDocument]) -> list[DocumentOutcome]:
-        """Write what visits found; return the documents of which everything is to be written, as of any other."""
+        """Write the results of visits; return the outcomes whose whole document row is to be written."""
         by_id = {one.outcome.id: one for one in finished}
-        visits = self._visits.under_way(connection, by_id)
+        visits = self._visits.unmade(connection, by_id)
         rows = _Rows()
         for identity, one in by_id.items():
             visit, outcome = visits.get(identity), one.outcome
@@ -240,21 +240,21 @@ class VisitSettlement:
             elif outcome.state == DocumentState.WAITING:
                 rows.waiting.append({"document": identity, "again": outcome.tries})
             else:
-                changed = _changed(visit, outcome)
+                changed = _has_changed(visit, outcome)
                 if changed is False and outcome.state in REDIRECT_STATES:
-                    changed = _leads_elsewhere(connection, one)
-                _settle(visit, outcome, changed, rows)
+                    changed = _has_new_target(connection, one)
+                _sort_outcome(visit, outcome, changed, rows)
         _write(connection, rows)
         return rows.whole
 
 
-def _settle(visit: Row[Any], outcome: DocumentOutcome, changed: bool | None, rows: _Rows) -> None:
-    rows.visits.append(_found(visit, outcome, changed))
+def _sort_outcome(visit: Row[Any], outcome: DocumentOutcome, changed: bool | None, rows: _Rows) -> None:
+    rows.visits.append(_visit_values(visit, outcome, changed))
     if outcome.state in UNINFORMATIVE_STATES:
-        words = f"It could not be visited again, and is kept as it was collected before: {outcome.reason}"
-        rows.kept.append({"document": visit.document_id, "back": visit.before, "why": words, "again": outcome.tries})
+        reason = f"The visit failed, and the earlier capture is kept: {outcome.reason}"
+        rows.kept.append({"document": visit.document_id, "back": visit.before, "why": reason, "again": outcome.tries})
     elif outcome.refers_to_id is not None and visit.warc is not None:
-        # The item has a record of this body, of which its row tells; this one is told of by the visit.
+        # The document row refers to the record of this body in this item; the visit refers to the new revisit record.
         rows.kept.append(
             {"document": visit.document_id, "back": visit.before, "why": outcome.reason, "again": outcome.tries}
         )
@@ -262,7 +262,7 @@ def _settle(visit: Row[Any], outcome: DocumentOutcome, changed: bool | None, row
         rows.whole.append(outcome)
 
 
-def _found(visit: Row[Any], outcome: DocumentOutcome, changed: bool | None) -> dict[str, Any]:
+def _visit_values(visit: Row[Any], outcome: DocumentOutcome, changed: bool | None) -> dict[str, Any]:
     at: Any = outcome.collected_at
     before = max((moment for moment in (visit.collected_at, visit.last_made) if moment is not None), default=at)
     gap = max((at - before).total_seconds(), 0.0)
@@ -284,15 +284,15 @@ def _found(visit: Row[Any], outcome: DocumentOutcome, changed: bool | None) -> d
     }
 
 
-def _changed(visit: Row[Any], outcome: DocumentOutcome) -> bool | None:
-    """Whether a document is another one now; a server in trouble says nothing of it."""
+def _has_changed(visit: Row[Any], outcome: DocumentOutcome) -> bool | None:
+    """Whether a document has changed; None if the server had an error."""
     if outcome.state in UNINFORMATIVE_STATES or outcome.state >= 500 or outcome.state in (408, 429):
         return None
     return bool((outcome.state, outcome.digest) != (visit.before, visit.digest))
 
 
-def _leads_elsewhere(connection: Connection, redirect: FinishedDocument) -> bool:
-    """Whether a redirect leads to another address than before; it has no body that would tell."""
+def _has_new_target(connection: Connection, redirect: FinishedDocument) -> bool:
+    """Whether a redirect has another target than before: it has no body to compare."""
     before = connection.execute(select(LinkRow.target).where(LinkRow.document_id == redirect.outcome.id))
     return {bytes(target) for (target,) in before} != set(redirect.links)
 

@@ -18,116 +18,116 @@ from tarantula.fetch.exchange import RawHeaders
 from tarantula.fetch.response import END_OF_HEAD, ChunkedBody, framing_fields, parse_head
 
 GZIP_WBITS = 31
-# Its types do not say that it is an exception.
+# The type stubs do not declare it as an exception.
 IsalError: type[Exception] = isal_zlib.error  # type: ignore[assignment]
 READ_CHUNK_BYTES = 1 << 16
 FIRST_READ_BYTES = 1 << 13
 HTTP_CONTENT_TYPE = b"\r\nContent-Type: application/http"
-"""What the records of answers have among their fields."""
+"""Field of the records that contain an HTTP head."""
 MAX_OPEN_FILES = 16
-"""Files that `Records` has open at a time."""
+"""Files that `WarcRecordReader` keeps open."""
 
 
 class DamagedRecord(TarantulaError):
-    """There is no whole record at a place; the sentence names the file and the place."""
+    """There is no complete record at a position; the message has the file and the offset."""
 
 
 class ByteSink(Protocol):
-    """What bytes are copied to."""
+    """Target of copied bytes."""
 
     def write(self, data: bytes, /) -> object:
-        """Take some bytes."""
+        """Append bytes."""
 
 
 class WarcRecord(NamedTuple):
-    """One record: its WARC fields, an HTTP head if it has one, and what follows it."""
+    """One WARC record: its WARC fields, an HTTP head if it has one, and the rest of the block."""
 
-    named: bytes
-    """The fields as they are written; few want to know what they say."""
+    raw_fields: bytes
+    """The WARC fields as written, unparsed: most callers do not need them."""
     head: bytes
-    """Status line and headers of an answer, up to and with the empty line; empty for a rendered page."""
+    """Status line and headers of a response, including the empty line; empty for a rendered page."""
     raw_body: bytes
-    """As it was on the wire: chunked framing and compression are still there."""
+    """The body as sent, with chunked framing and compression."""
 
     @property
     def fields(self) -> dict[str, str]:
-        """What the fields say."""
-        return dict([line.split(": ", 1) for line in self.named.decode().split("\r\n")[1:]])
+        """The WARC fields by name."""
+        return dict([line.split(": ", 1) for line in self.raw_fields.decode().split("\r\n")[1:]])
 
 
 def read_record(path: Path, offset: int) -> WarcRecord:
-    """Read the record that begins at *offset* of a file; say which file and where, if there is none."""
+    """Return the record that begins at *offset*; raise DamagedRecord if there is none."""
     with open_record(path, offset) as file:
-        return _record(file, offset)
+        return _read_record(file, offset)
 
 
 class WarcRecordReader:
-    """Reads records of a few files, which stay open: for whoever reads many, one after the other."""
+    """Reads many records and keeps a few files open."""
 
     def __init__(self) -> None:
         self._open: dict[str, BinaryIO] = {}
 
     def read(self, path: str, offset: int, length: int | None = None) -> WarcRecord:
-        """Do what `read_record` does, at once if the length of the record is known."""
+        """Read a record as `read_record` does, with a single read if its length is known."""
         file = self._open.get(path)
         if file is None:
             if len(self._open) == MAX_OPEN_FILES:
                 self.close()
             file = self._open[path] = open_record(Path(path), offset)
         if length:
-            # Whatever is wrong with it is told by the longer way.
+            # On any error, the slower path below raises it with details.
             with suppress(IsalError, DamagedRecord, OSError):
-                return _taken_apart(
+                return _parse_record(
                     file, offset, isal_zlib.decompress(pread(file.fileno(), length, offset), GZIP_WBITS)
                 )
         file.seek(offset)
-        return _record(file, offset)
+        return _read_record(file, offset)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for file in self._open.values():
             file.close()
         self._open.clear()
 
 
-def _record(file: BinaryIO, offset: int) -> WarcRecord:
+def _read_record(file: BinaryIO, offset: int) -> WarcRecord:
     try:
-        content = b"".join(_member(file))
+        content = b"".join(_read_member(file))
     except (EOFError, IsalError) as error:
-        raise DamagedRecord(f"{file.name} has no whole record at {offset}: {error}.") from error
-    return _taken_apart(file, offset, content)
+        raise DamagedRecord(f"{file.name} has no complete record at offset {offset}: {error}.") from error
+    return _parse_record(file, offset, content)
 
 
-def _taken_apart(file: BinaryIO, offset: int, content: bytes) -> WarcRecord:
-    named, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
-    if HTTP_CONTENT_TYPE not in named:
-        return _without_head(file, offset, WarcRecord(named, b"", block))
+def _parse_record(file: BinaryIO, offset: int, content: bytes) -> WarcRecord:
+    raw_fields, _, block = content.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
+    if HTTP_CONTENT_TYPE not in raw_fields:
+        return _checked_headless(file, offset, WarcRecord(raw_fields, b"", block))
     head = END_OF_HEAD.search(block)
     end = head.end() if head else len(block)
-    return WarcRecord(named, block[:end], block[end:])
+    return WarcRecord(raw_fields, block[:end], block[end:])
 
 
-def _without_head(file: BinaryIO, offset: int, record: WarcRecord) -> WarcRecord:
+def _checked_headless(file: BinaryIO, offset: int, record: WarcRecord) -> WarcRecord:
     try:
         record.fields["Content-Type"]
     except (ValueError, KeyError) as error:
-        raise DamagedRecord(f"{file.name} has something else than a record at {offset}.") from error
+        raise DamagedRecord(f"{file.name} has no WARC record at offset {offset}.") from error
     return record
 
 
 def read_http_head(path: Path, offset: int) -> bytes:
-    """Read only the HTTP head of the record that begins at *offset*; a record without one has none."""
+    """Return only the HTTP head of the record that begins at *offset*; empty if it has none."""
     content = b""
     try:
         with open_record(path, offset) as file:
-            for piece in _member(file):
+            for piece in _read_member(file):
                 content += piece
                 fields, blank, block = content.partition(b"\r\n\r\n")
                 head = END_OF_HEAD.search(block)
                 if blank and (head or HTTP_CONTENT_TYPE not in fields):
                     return block[: head.end()] if head else b""
     except (EOFError, IsalError) as error:
-        raise DamagedRecord(f"{path} has no whole record at {offset}: {error}.") from error
+        raise DamagedRecord(f"{path} has no complete record at offset {offset}: {error}.") from error
     return b""
 
 
@@ -136,35 +136,35 @@ def open_record(path: Path, offset: int) -> BinaryIO:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise DamagedRecord(f"{path} cannot be read at {offset}: {error.strerror}.") from error
+        raise DamagedRecord(f"{path} cannot be read at offset {offset}: {error.strerror}.") from error
     file.seek(offset)
     return file
 
 
 def end_of_record(file: BinaryIO, offset: int) -> int:
-    """Return where the record that begins at *offset* of an open file ends."""
+    """Return the end offset of the record that begins at *offset*."""
     file.seek(offset)
     try:
-        for _ in _member(file):
+        for _ in _read_member(file):
             pass
     except (EOFError, IsalError) as error:
-        raise DamagedRecord(f"{file.name} has no whole record at {offset}: {error}.") from error
+        raise DamagedRecord(f"{file.name} has no complete record at offset {offset}: {error}.") from error
     return file.tell()
 
 
 def copy_bytes(source: BinaryIO, start: int, end: int, target: ByteSink) -> None:
-    """Append a stretch of one file to another."""
+    """Append a byte range of one file to another."""
     source.seek(start)
     while start < end:
         piece = source.read(min(READ_CHUNK_BYTES, end - start))
         if not piece:
-            raise DamagedRecord(f"{source.name} has no whole record at {start}: the file ends there.")
+            raise DamagedRecord(f"{source.name} has no complete record at offset {start}: the file ends there.")
         target.write(piece)
         start += len(piece)
 
 
 def unchunk(framed: bytes) -> bytes:
-    """Return a chunked body without its framing; one that is not in chunks, as it is."""
+    """Return a chunked body without its framing; a body that is not chunked unchanged."""
     body = ChunkedBody()
     try:
         body.feed(framed)
@@ -175,9 +175,9 @@ def unchunk(framed: bytes) -> bytes:
 
 
 def truncate_damaged_end(path: Path, good: int = 0) -> int:
-    """Cut a file after its last whole record, looking from *good* on, and return how many bytes went.
+    """Cut a file after its last complete record, checking from *good* on, and return the number of bytes removed.
 
-    A file that a collector is still writing is left alone.
+    A file that a collector is still writing is not touched.
     """
     with path.open("r+b") as file:
         try:
@@ -185,27 +185,27 @@ def truncate_damaged_end(path: Path, good: int = 0) -> int:
         except BlockingIOError:
             return 0
         size = file.seek(0, 2)
-        end = _end_of_whole_records(file, good if good <= size else 0)
+        end = _end_of_complete_records(file, good if good <= size else 0)
         file.truncate(end)
     return size - end
 
 
-def _end_of_whole_records(file: BinaryIO, start: int) -> int:
+def _end_of_complete_records(file: BinaryIO, start: int) -> int:
     end = start
     while True:
         file.seek(end)
         try:
-            for _ in _member(file):
+            for _ in _read_member(file):
                 pass
         except (EOFError, IsalError):
             return end
         end = file.tell()
 
 
-def _member(file: BinaryIO) -> Iterator[bytes]:
-    """Yield what the gzip member at the file's position holds, and leave the file at the member's end."""
+def _read_member(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the decompressed gzip member at the file's position, and leave the file at the member's end."""
     unpacker = isal_zlib.decompressobj(GZIP_WBITS)
-    # Most records are small, and what is read beyond the end of one is read again.
+    # Most records are small, and bytes read past the end of one are read again.
     size = FIRST_READ_BYTES
     while not unpacker.eof:
         piece, size = file.read(size), READ_CHUNK_BYTES
@@ -216,12 +216,12 @@ def _member(file: BinaryIO) -> Iterator[bytes]:
 
 
 class Payload(NamedTuple):
-    """What a server gave, or what a browser made of it."""
+    """Headers and decoded body of a response or of a rendered page."""
 
     headers: RawHeaders
     body: bytes
     note: str = ""
-    """What was odd about unpacking it."""
+    """Problem found while decoding."""
 
     def get(self, name: bytes) -> str | None:
         """Return the first header of that (lower-case) name, decoded as latin-1."""
@@ -232,7 +232,7 @@ class Payload(NamedTuple):
 
 
 def decode_payload(record: WarcRecord) -> Payload:
-    """Return what a record holds; what cannot be unpacked is as it was sent."""
+    """Return the payload of a record, without chunked framing and compression; undecodable bytes stay as sent."""
     if not record.head:
         return Payload([(b"Content-Type", record.fields["Content-Type"].encode("latin-1"))], record.raw_body)
     try:
@@ -247,7 +247,7 @@ def decode_payload(record: WarcRecord) -> Payload:
 
 
 class StoredResponse(NamedTuple):
-    """What a server sent, named as in `tarantula.fetch.exchange.Exchange`."""
+    """A stored response, with the field names of `tarantula.fetch.exchange.Exchange`."""
 
     head: bytes
     raw_body: bytes
@@ -258,11 +258,11 @@ class StoredResponse(NamedTuple):
 
 
 def read_response(path: Path, offset: int) -> StoredResponse:
-    """Read the answer whose record begins at *offset* of a file; say which file and where, if there is none."""
+    """Return the response whose record begins at *offset*; raise DamagedRecord if there is none."""
     record = read_record(path, offset)
     try:
         status = parse_head(record.head).status
         payload = decode_payload(record)
     except DownloadError as error:
-        raise DamagedRecord(f"{path} has no answer at {offset}: {error.reason}") from error
+        raise DamagedRecord(f"{path} has no response at offset {offset}: {error.reason}") from error
     return StoredResponse(record.head, record.raw_body, payload.body, status, payload.headers, payload.note)

@@ -1,4 +1,4 @@
-"""What one WARC record says (ISO 28500:2017, WARC 1.1), as a gzip member."""
+"""Serialization of single WARC records (ISO 28500:2017, WARC 1.1), each a gzip member."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WARC_FORMAT = {
 
 
 def warc_digest(*pieces: bytes) -> str:
-    """Return the digest of *pieces* laid end to end, as WARC files write it."""
+    """Return the SHA-1 digest of the concatenated *pieces*, in the notation of WARC."""
     sha = sha1(usedforsecurity=False)
     for piece in pieces:
         sha.update(piece)
@@ -37,7 +37,7 @@ def warc_digest(*pieces: bytes) -> str:
 
 
 def payload_digest(exchange: Exchange) -> str:
-    """Return the digest of what the server has at this URL, however it was cut into chunks on its way."""
+    """Return the digest of a response body without its chunked framing."""
     chunked = _transfer_coding(exchange).endswith(b"chunked")
     return warc_digest(unchunk(exchange.raw_body) if chunked else exchange.raw_body)
 
@@ -48,60 +48,60 @@ def warc_date(moment: datetime) -> str:
 
 
 def warcinfo_record(record_id: str, date: str, filename: str, info: Mapping[str, str]) -> bytes:
-    """Return the record with which a file begins."""
+    """Return the first record of a file."""
     lines = (f"{name}: {' '.join(value.split())}\r\n" for name, value in {**WARC_FORMAT, **info}.items())
     fields = (("WARC-Filename", filename), ("Content-Type", "application/warc-fields"))
-    return _member("warcinfo", record_id, date, fields, "".join(lines).encode())
+    return _serialize("warcinfo", record_id, date, fields, "".join(lines).encode())
 
 
 def response_record(record_id: str, exchange: Exchange, warcinfo_id: str, payload: str) -> bytes:
-    """Return the record of an answer, with the bytes as they were sent."""
+    """Return the record of a response, with the bytes as sent."""
     fields = (
-        *_capture(exchange, warcinfo_id),
-        *_encryption(exchange.tls),
+        *_common_fields(exchange, warcinfo_id),
+        *_tls_fields(exchange.tls),
         ("WARC-Payload-Digest", payload if _has_plain_payload(exchange) else ""),
         ("Content-Type", "application/http; msgtype=response"),
     )
-    return _member("response", record_id, warc_date(exchange.started_at), fields, exchange.head, exchange.raw_body)
+    return _serialize("response", record_id, warc_date(exchange.started_at), fields, exchange.head, exchange.raw_body)
 
 
 def revisit_record(record_id: str, exchange: Exchange, payload: str, earlier: PreviousCapture) -> bytes:
-    """Return the record of an answer whose body an earlier record has; it is all that a later item pays for it."""
+    """Return the record of a response whose body is in an earlier record."""
     unmodified = exchange.not_modified is not None
     fields = (
         ("WARC-Target-URI", exchange.url),
         ("WARC-IP-Address", exchange.address),
-        *_encryption(exchange.tls),
+        *_tls_fields(exchange.tls),
         ("WARC-Profile", NOT_MODIFIED_PROFILE if unmodified else IDENTICAL_PROFILE),
         ("WARC-Refers-To-Target-URI", earlier.url),
         ("WARC-Refers-To-Date", warc_date(earlier.collected_at)),
         ("WARC-Payload-Digest", payload),
         ("Content-Type", "application/http; msgtype=response"),
     )
-    # Replay tools would show the head of an answer 304 to their readers; without one they show the earlier head.
+    # Replay tools would show the head of a 304 response; without one they show the earlier head.
     block = b"" if unmodified else exchange.head
-    return _member("revisit", record_id, warc_date(exchange.started_at), fields, block)
+    return _serialize("revisit", record_id, warc_date(exchange.started_at), fields, block)
 
 
 def request_record(record_id: str, exchange: Exchange, warcinfo_id: str, response_id: str) -> bytes:
-    """Return the record of what was asked."""
+    """Return the record of a request."""
     fields = (
-        *_capture(exchange, warcinfo_id),
+        *_common_fields(exchange, warcinfo_id),
         ("WARC-Concurrent-To", response_id),
         ("Content-Type", "application/http; msgtype=request"),
     )
-    return _member("request", record_id, warc_date(exchange.started_at), fields, exchange.request)
+    return _serialize("request", record_id, warc_date(exchange.started_at), fields, exchange.request)
 
 
 def conversion_record(record_id: str, exchange: Exchange, warcinfo_id: str, response_id: str, rendered: bytes) -> bytes:
-    """Return the record of what a browser made of an answer."""
+    """Return the record of a rendered page."""
     fields = (
         ("WARC-Target-URI", exchange.url),
         ("WARC-Warcinfo-ID", warcinfo_id),
         ("WARC-Refers-To", response_id),
         ("Content-Type", "text/html; charset=utf-8"),
     )
-    return _member("conversion", record_id, warc_date(exchange.started_at), fields, rendered)
+    return _serialize("conversion", record_id, warc_date(exchange.started_at), fields, rendered)
 
 
 def _base32(sha: bytes) -> str:
@@ -115,12 +115,12 @@ def _transfer_coding(exchange: Exchange) -> bytes:
 
 
 def _has_plain_payload(exchange: Exchange) -> bool:
-    # 6.3.2: the payload has no transfer coding, yet `warcio check` hashes the chunks, and takes a blank line of
-    # spaces for the end of the head. Where readers differ, no digest is better than one that some call wrong.
+    # 6.3.2: the payload has no transfer coding, but `warcio check` hashes the chunks, and takes a line of spaces for
+    # the end of the head. Where readers disagree, no digest is better than one that some consider wrong.
     return not _transfer_coding(exchange) and not BLANK_LINE_WITHIN.search(exchange.head)
 
 
-def _capture(exchange: Exchange, warcinfo_id: str) -> WarcFields:
+def _common_fields(exchange: Exchange, warcinfo_id: str) -> WarcFields:
     return (
         ("WARC-Target-URI", exchange.url),
         ("WARC-IP-Address", exchange.address),
@@ -128,12 +128,12 @@ def _capture(exchange: Exchange, warcinfo_id: str) -> WarcFields:
     )
 
 
-def _encryption(tls: str) -> WarcFields:
+def _tls_fields(tls: str) -> WarcFields:
     version, _, cipher = tls.partition(" ")
     return (("WARC-Protocol", version.lower().replace("v", "/")), ("WARC-Cipher-Suite", cipher))
 
 
-def _member(kind: str, record_id: str, date: str, fields: WarcFields, *block: bytes) -> bytes:
+def _serialize(kind: str, record_id: str, date: str, fields: WarcFields, *block: bytes) -> bytes:
     named = (
         ("WARC-Type", kind),
         ("WARC-Record-ID", record_id),

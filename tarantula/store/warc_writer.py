@@ -1,4 +1,4 @@
-"""WARC files: every exchange appended, a new file when one is full."""
+"""WARC file writer: appends exchanges, and starts a new file when one is full."""
 
 from __future__ import annotations
 
@@ -26,34 +26,33 @@ WRITE_BUFFER_BYTES = 1 << 20
 
 @dataclass(slots=True, frozen=True)
 class StoredRecord:
-    """Where an exchange is."""
+    """Location of a stored exchange."""
 
     file: str
     offset: int
-    """Where the record of the answer begins."""
+    """Offset of the response record."""
     length: int
     digest: str
-    """Of the payload: equal contents have equal digests, however they were cut into chunks."""
+    """Payload digest, independent of chunked framing."""
     rendered_offset: int | None = None
     refers_to_id: int | None = None
-    """The document that has the body, if this is a revisit."""
+    """The document whose record has the body, if this is a revisit."""
 
 
 def new_record_id() -> str:
-    """Return a name that no other record has."""
+    """Return a unique record id."""
     return f"<urn:uuid:{uuid4()}>"
 
 
 def utc_now() -> datetime:
-    """Return the time."""
     return datetime.now(UTC)
 
 
 class WarcWriter:
-    """Writes files of its own, whose names no other collector takes; the first one when there is something to write.
+    """Writes WARC files with unique names; the first file is created with the first record.
 
-    A file is closed by the first exchange that finds it at *max_size* or past it. After a failure to write,
-    the file ends with the last record that was flushed, and the writer takes nothing more.
+    An exchange that finds the file at *max_size* or above starts a new one. After a write error, the file is cut after
+    the last flushed record, and the writer accepts nothing more.
     """
 
     def __init__(
@@ -88,8 +87,8 @@ class WarcWriter:
         self.close()
 
     def write(self, exchange: Exchange, rendered: bytes | None = None, digest: str = "") -> StoredRecord:
-        """Append an answer, its request, and what a browser made of it; `flush` before you tell anyone where."""
-        self._make_room()
+        """Append a response, its request and the rendered page; call `flush` before publishing the location."""
+        self._prepare_file()
         digest = digest or warc_records.payload_digest(exchange)
         name, answer_id = self._path.name, self._new_id()
         answer = warc_records.response_record(answer_id, exchange, self._info_id, digest)
@@ -101,13 +100,13 @@ class WarcWriter:
         return StoredRecord(name, offset, len(answer), digest, self._append(page))
 
     def write_revisit(self, exchange: Exchange, digest: str, earlier: PreviousCapture) -> StoredRecord:
-        """Append the record of an answer whose body an earlier one has; what was asked is what was asked then."""
-        self._make_room()
+        """Append a revisit record for a response whose body an earlier record has. It has no request record."""
+        self._prepare_file()
         record = warc_records.revisit_record(self._new_id(), exchange, digest, earlier)
         return StoredRecord(self._path.name, self._append(record), len(record), digest, refers_to_id=earlier.id)
 
     def flush(self) -> None:
-        """Hand every record to the operating system."""
+        """Write all records to the operating system."""
         if self._failure is not None:
             raise self._failure
         if self._file is None or not self._pending:
@@ -116,20 +115,20 @@ class WarcWriter:
             with write_errors(self._path):
                 _write_at(self._file, self._flushed, b"".join(self._pending))
         except TarantulaError as error:
-            self._give_up(error)
+            self._fail(error)
             raise
         self._flushed = self._end
         self._pending.clear()
 
     def sync(self) -> None:
-        """Hand every record to the disk itself."""
+        """Flush, and sync the file to disk."""
         self.flush()
         if self._file is not None:
             with write_errors(self._path):
                 os.fsync(self._file)
 
     def close(self) -> None:
-        """Write what is left and end the file; a later exchange begins another."""
+        """Flush and close the file; a later exchange starts another one."""
         if self._file is None:
             return
         try:
@@ -138,7 +137,7 @@ class WarcWriter:
         finally:
             self._file = None
 
-    def _make_room(self) -> None:
+    def _prepare_file(self) -> None:
         if self._end - self._flushed >= WRITE_BUFFER_BYTES:
             self.flush()
         if self._end >= self._max_size:
@@ -152,7 +151,7 @@ class WarcWriter:
         with write_errors(self._directory):
             self._directory.mkdir(parents=True, exist_ok=True)
             self._file = self._create()
-            # Whoever mends files after a crash must know that this one is in use.
+            # The lock tells `truncate_damaged_end` that the file is in use.
             fcntl.flock(self._file, fcntl.LOCK_EX)
         self._flushed = self._end = 0
         self._info_id = self._new_id()
@@ -172,7 +171,7 @@ class WarcWriter:
         self._end += len(record)
         return offset
 
-    def _give_up(self, failure: TarantulaError) -> None:
+    def _fail(self, failure: TarantulaError) -> None:
         self._failure = failure
         self._pending.clear()
         if self._file is not None:

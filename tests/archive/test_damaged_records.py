@@ -46,7 +46,7 @@ def test_one_record_is_left_out_wherever_it_is_broken(tmp_path: Path, number: in
     content, gaps, problems = copied(path)
     assert content == whole[: broken.offset] + whole[broken.offset + broken.length :]
     (problem,) = problems
-    assert problem.startswith(f"{path} has no whole record at {broken.offset}: ")
+    assert problem.startswith(f"{path} has no complete record at offset {broken.offset}: ")
     (tmp_path / "copy").write_bytes(content)
     for name, one in zip(NAMES, stored, strict=True):
         place = gaps.place(one.offset)
@@ -64,7 +64,7 @@ def test_a_file_that_breaks_off_loses_its_last_record(tmp_path: Path) -> None:
     content, gaps, problems = copied(path)
     assert content == whole[: stored[-1].offset]
     assert problems == [
-        f"{path} has no whole record at {stored[-1].offset}: the file ends there. That record is left out."
+        f"{path} has no complete record at offset {stored[-1].offset}: the file ends there. That record is left out."
     ]
     assert gaps.place(stored[-1].offset) is None
     assert gaps.place(stored[-1].offset + 1_000_000) is None

@@ -141,7 +141,7 @@ def test_a_broken_record_is_said_and_left_out(sqlite: Database, config: Config, 
     path.write_bytes(content)
     written = exported(sqlite, config, urn, form)
     assert written.contents["records"] == len(SENT) - 1
-    assert written.problems[0].startswith(f"{path} has no whole record at {offset}: ")
+    assert written.problems[0].startswith(f"{path} has no complete record at offset {offset}: ")
     if form == ExportFormat.BAGIT:
         assert bagit.Bag(written.path).validate()
     else:
@@ -158,7 +158,7 @@ def test_missing_files_and_missing_bodies_are_said(sqlite: Database, config: Con
         )
     gone.rename(gone.with_suffix(".away"))
     told = exported(sqlite, config, second).problems
-    assert any(problem.startswith(f"The body of {BASE} was kept once, in an earlier item") for problem in told)
+    assert any(problem.startswith(f"The body of {BASE} was stored in an earlier item") for problem in told)
     assert sum(f"{gone} cannot be read at " in problem and "which is left out" in problem for problem in told) == 3
     assert exported(sqlite, config, first).problems[0] == f"{gone} is not there: what only it has is left out."
 

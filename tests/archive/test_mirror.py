@@ -169,9 +169,9 @@ def test_a_damaged_record_is_skipped_alone_and_named(sqlite: Database, config: C
     made = convert_item(config, sqlite, urn)
     assert made.documents == 2
     assert [one.url for one in made.skipped] == [f"{BASE}b", f"{BASE}moved"]
-    assert f"{path} has no whole record at {offset}: " in made.skipped[0].reason
+    assert f"{path} has no complete record at offset {offset}: " in made.skipped[0].reason
     assert copy_of(made.path, "a").decode() == "<a href=http://fc.ul.pt/b>a"
-    assert f"{BASE}b</td><td>{path} has no whole record" in (made.path / "index.html").read_text()
+    assert f"{BASE}b</td><td>{path} has no complete record" in (made.path / "index.html").read_text()
     path.unlink()
     assert f"{path} cannot be read at" in convert_item(config, sqlite, urn).skipped[0].reason
 

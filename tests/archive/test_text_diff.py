@@ -183,7 +183,7 @@ def test_a_damaged_file_is_named_with_the_place(sqlite: Database, config: Config
         assert before.warc_offset is not None
         path.write_bytes(content[: before.warc_offset + 20])
         note = compare_documents(session, config.items, before, after).note
-        assert note == f"{path} has no whole record at {before.warc_offset}: the file ends there."
+        assert note == f"{path} has no complete record at offset {before.warc_offset}: the file ends there."
         path.unlink()
         note = compare_documents(session, config.items, before, after).note
         assert str(path) in note

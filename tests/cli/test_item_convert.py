@@ -31,7 +31,7 @@ def test_json_is_an_interface(tarantula: Tarantula, sqlite: Database, config: Co
     made = json.loads(tarantula("item", "convert", urn, "--json").out)
     assert list(made) == KEYS
     assert (made["documents"], made["bytes"], [one["url"] for one in made["skipped"]]) == (1, 1, [f"{BASE}lost"])
-    assert "has no whole record at" in tarantula("item", "convert", urn).err
+    assert "has no complete record at offset" in tarantula("item", "convert", urn).err
 
 
 def test_an_unknown_item_is_refused(tarantula: Tarantula) -> None:

@@ -69,8 +69,8 @@ def test_what_changed_or_cannot_be_read_is_kept_anew(postgresql_database: Databa
     whole = bodies(database, config, second)
     assert whole[changed].endswith("<p>Uma notícia.".encode())
     assert len(whole) == 2 * PAGES
-    assert f"{damaged} has not changed, but is asked for once more: {config.items}" in log
-    assert f"has no whole record at {earlier[damaged].warc_offset}" in log
+    assert f"{damaged} has not changed, but is requested again: {config.items}" in log
+    assert f"has no complete record at offset {earlier[damaged].warc_offset}" in log
 
 
 def check_the_later_item(database: Database, config: Config, first: str, second: str) -> None:

@@ -99,8 +99,8 @@ def test_a_database_that_goes_away_is_waited_for(
             server.ensure_postgres_running()
             _, log = process.communicate(timeout=TIMEOUT_SECONDS)
             assert process.returncode == 0, log
-            assert "The database is away" in log
-            assert "The database is back; going on." in log
+            assert "The database is unavailable" in log
+            assert "The database is available again; continuing." in log
             assert "Traceback" not in log, log
             assert list(states(database).values()) == [200] * web.pages
             assert len(web.visits) == web.pages

@@ -112,9 +112,7 @@ def check_documents(database: Database, web: LivelyWeb, first: str, second: str)
     states = {url.removeprefix(web.url("")): row.state for url, row in after.items()}
     slow = after[web.url("/slow.html", SLOW)]
     assert (slow.state, slow.refers_to_id) == (200, before[slow.url].id)
-    assert (slow.reason or "").startswith(
-        "It could not be visited again, and is kept as it was collected before: It took"
-    )
+    assert (slow.reason or "").startswith("The visit failed, and the earlier capture is kept: It took")
     assert states.pop(slow.url) == 200
     assert states == {
         **dict.fromkeys(("/", "/twice.html", "/same.html", "/plain.html", "/kept.html", "/new.html"), 200),

@@ -133,8 +133,8 @@ def test_visits_are_released_when_they_are_due_and_the_first_comes_first(
     assert [after[page].state for page in ("301", "200", "404")] == [-6, -6, 404]
     assert [visit.before for visit in visits_of(database, urn)[url("200")]] == [200, None]
     with database.session() as session:
-        assert visits.are_to_come(session.connection())
-        assert visits.standing(session.connection())[:2] == (4, 0)
+        assert visits.has_unreleased(session.connection())
+        assert visits.progress(session.connection())[:2] == (4, 0)
 
 
 def test_a_visit_falls_away_while_an_earlier_one_is_not_made(database: Database, database_config: Config) -> None:
@@ -184,7 +184,7 @@ def test_what_a_visit_found_is_written(
     if is_kept:
         after = rows(sqlite, urn)["200"]
         assert (after.state, after.digest, after.refers_to_id) == (state, before.digest, before.refers_to_id)
-        assert after.reason == "It could not be visited again, and is kept as it was collected before: So it is."
+        assert after.reason == "The visit failed, and the earlier capture is kept: So it is."
 
 
 def test_a_visit_that_is_to_be_tried_again_forgets_nothing(sqlite: Database, config: Config) -> None:
@@ -310,7 +310,7 @@ def test_visits_to_a_server_are_released_by_whoever_has_it(database: Database, d
         session.execute(update(Server).values(collector_id=other.id))
     with database.session() as session:
         connection = session.connection()
-        assert visits.release(connection, leases.are_of_others(connection)) == []
+        assert visits.release(connection, leases.leased_to_others(connection)) == []
         # Nobody waits for the dead.
         session.execute(update(Collector).values(heartbeat_at=DAY_AGO))
-        assert [entry.url for entry in visits.release(connection, leases.are_of_others(connection))] == [url("200")]
+        assert [entry.url for entry in visits.release(connection, leases.leased_to_others(connection))] == [url("200")]

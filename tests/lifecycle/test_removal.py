@@ -70,8 +70,8 @@ def test_a_record_that_is_broken_is_said_and_the_others_are_handed_over(sqlite: 
     path.write_bytes(content)
     handover = remove(sqlite, config, first)
     assert list(handover.lost) == [broken.id]
-    assert f"{path} has no whole record at {broken.warc_offset}: " in handover.lost[broken.id]
-    with pytest.raises(TarantulaError, match=f"The body of {BASE} was kept once"):
+    assert f"{path} has no complete record at offset {broken.warc_offset}: " in handover.lost[broken.id]
+    with pytest.raises(TarantulaError, match=f"The body of {BASE} was stored in an earlier item"):
         bodies(sqlite, config, second)
 
 

@@ -32,7 +32,7 @@ def urn(database: Database, database_config: Config) -> str:
         item = find_item(session, urn)
         item.state = "collecting"
         rows = [found(f"http://s{number % 2}/{number}") for number in range(12)]
-        DocumentTable(item.id).insert_found(session.connection(), rows)
+        DocumentTable(item.id).insert_urls(session.connection(), rows)
     return urn
 
 
@@ -99,7 +99,9 @@ def test_back_offs_of_collectors_are_seen(database: Database, database_config: C
     with database.session() as session:
         item = find_item(session, urn).id
     table, leases = DocumentTable(item), ItemLeases(item)
-    rows = RowWriter(table, leases, DepthUpdater(table, lambda _entry, _links: []), 10, unusual=politeness.unusual)
+    rows = RowWriter(
+        table, leases, DepthUpdater(table, lambda _entry, _links: []), 10, unusual_pause=politeness.unusual
+    )
     with database.engine.begin() as connection:
         leases.join(connection)
         rows.open_first(connection)

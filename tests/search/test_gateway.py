@@ -65,7 +65,7 @@ class LoopbackBarrel:
     def tell(self, place: int, is_ready: bool = True) -> None:
         """Tell a place."""
         with self._database.session() as session:
-            self._presence.tell(session.connection(), BarrelStatus(is_ready, place))
+            self._presence.beat(session.connection(), BarrelStatus(is_ready, place))
 
     async def __aenter__(self) -> LoopbackBarrel:
         self._server = await asyncio.start_server(self._answer, sock=self._taken)
@@ -221,14 +221,14 @@ def test_a_clock_that_jumps_kills_nobody(sqlite: Database, hours: int, monkeypat
 def test_one_that_died_before_a_clock_was_put_back_is_dead(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(liveness, "HEARTBEAT_TIMEOUT_SECONDS", 0.3)
     with sqlite.session() as session:
-        BarrelHeartbeat("http://127.0.0.1:1").tell(session.connection(), BarrelStatus(True, 7))
+        BarrelHeartbeat("http://127.0.0.1:1").beat(session.connection(), BarrelStatus(True, 7))
         session.execute(update(Barrel).values(heartbeat_at=datetime.now(UTC) + timedelta(hours=1)))
     signs = liveness.BarrelMonitor()
     with sqlite.reading() as session:
-        assert len(signs.living(session.connection())) == 1
+        assert len(signs.live(session.connection())) == 1
         for _ in range(5):
             sleep(0.1)
-            alive = signs.living(session.connection())
+            alive = signs.live(session.connection())
     assert alive == []
 
 

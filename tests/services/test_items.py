@@ -172,7 +172,7 @@ def test_a_document_is_shown_with_all_that_is_known_of_it(sqlite: Database, conf
         path.write_bytes(b"")
     damaged = documents.get_document(desk, earlier, base.id)
     assert damaged.headers == []
-    assert "has no whole record" in (damaged.headers_missing or "")
+    assert "has no complete record" in (damaged.headers_missing or "")
     with pytest.raises(TarantulaError, match="has no document"):
         documents.get_document(desk, later, base.id)
     filters = DocumentFilters(type=" TEXT/HTML ", words="\0")

@@ -46,9 +46,9 @@ def test_searches_barrels_and_the_backlog_are_seen(database: Database, config: C
     tell(database, first)
     with database.session() as session:
         figures = BarrelStatus(is_ready=True, place=seen.journal, documents=12, answered=4, seconds=0.01)
-        BarrelHeartbeat("http://10.0.0.7:7701").tell(session.connection(), figures)
-        BarrelHeartbeat("http://10.0.0.8:7701").tell(session.connection(), BarrelStatus())
-        BarrelHeartbeat("http://10.0.0.9:7701").tell(session.connection(), figures)
+        BarrelHeartbeat("http://10.0.0.7:7701").beat(session.connection(), figures)
+        BarrelHeartbeat("http://10.0.0.8:7701").beat(session.connection(), BarrelStatus())
+        BarrelHeartbeat("http://10.0.0.9:7701").beat(session.connection(), figures)
         long_ago = datetime(2026, 1, 1, tzinfo=UTC)
         session.execute(update(Barrel).where(Barrel.address.contains("10.0.0.9")).values(heartbeat_at=long_ago))
     behind = search_panel(desk)

@@ -46,7 +46,7 @@ def test_a_missing_earlier_capture_is_said(sqlite: Database, config: Config, to:
         session.execute(update(Document).where(Document.url == BASE).values(refers_to_id=to or Document.id))
     with sqlite.reading() as session:
         document = session.scalars(select(Document).where(Document.url == BASE)).one()
-        with pytest.raises(MissingCapture, match=f"The body of {BASE} was kept once, in an earlier item that is not"):
+        with pytest.raises(MissingCapture, match=f"The body of {BASE} was stored in an earlier item that"):
             capture_of(session, config.items, document)
         missing = [row.url for row in documents_without_body(session, find_item(session, urn))]
         assert missing == ([BASE] if to else [])

@@ -73,9 +73,9 @@ def collect_in_disorder(database: Database, graph: Graph, dice: random.Random) -
             found, named = discovery.discover(done, links)
             table.insert_links(connection, {done.id: named})
             table.finish(connection, [DocumentOutcome(done.id, 302 if links[:1] and links[0].kind == 3 else 200)])
-            new, lowered = table.insert_found(connection, found)
-            late, also_lowered = ways.missed(connection, [(done.id, done.depth)])
-            more, nearer = ways.follow(connection, lowered + also_lowered)
+            new, lowered = table.insert_urls(connection, found)
+            late, also_lowered = ways.recheck(connection, [(done.id, done.depth)])
+            more, nearer = ways.propagate(connection, lowered + also_lowered)
             waiting |= {entry.id: entry for entry in new + late + more}
             for entry in nearer:
                 held = [known for known in [*waiting.values(), *under_way] if known.id == entry.id]

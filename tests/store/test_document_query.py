@@ -45,7 +45,7 @@ def fill(database: Database, urn: str, numbers: range) -> None:
             for n in numbers
             for url in [url_of(n)]
         ]
-        table.insert_found(connection, found)
+        table.insert_urls(connection, found)
         rows = session.execute(select(Document.url, Document.id).where(Document.item_id == item))
         ids: dict[str, int] = dict(rows.all())
         now = datetime.now(UTC)

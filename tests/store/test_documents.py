@@ -43,10 +43,8 @@ def state_of(database: Database, url: str) -> int:
 
 def test_what_is_new_waits_and_what_is_known_does_not_come_back(database: Database, table: DocumentTable) -> None:
     with database.engine.begin() as connection:
-        first, _ = table.insert_found(connection, [found("http://h/a/b"), found("http://g/"), found("http://h/a/b")])
-        second, nearer = table.insert_found(
-            connection, [found("http://h/a/b"), found("http://h/"), found("http://h/c")]
-        )
+        first, _ = table.insert_urls(connection, [found("http://h/a/b"), found("http://g/"), found("http://h/a/b")])
+        second, nearer = table.insert_urls(connection, [found("http://h/a/b"), found("http://h/"), found("http://h/c")])
     assert sorted((entry.url, entry.server, entry.rank) for entry in first) == [
         ("http://g/", "g", 0),
         ("http://h/a/b", "h", 2),
@@ -58,7 +56,7 @@ def test_what_is_new_waits_and_what_is_known_does_not_come_back(database: Databa
 def test_many_rows_travel_in_a_few_statements(database: Database, table: DocumentTable) -> None:
     urls = [f"http://s{number % 7}/p/{number}" for number in range(5_000)]
     with database.engine.begin() as connection:
-        entries, _ = table.insert_found(connection, [found(url) for url in urls])
+        entries, _ = table.insert_urls(connection, [found(url) for url in urls])
         counts = []
         for named in (urls, urls[:10]):
             table.insert_links(connection, {entries[0].id: {key_of(url): 0 for url in named}})
@@ -71,7 +69,7 @@ def test_many_rows_travel_in_a_few_statements(database: Database, table: Documen
 def test_a_refused_url_keeps_its_row_and_its_reason(database: Database, table: DocumentTable) -> None:
     refused = found("http://x/", state=DocumentState.SERVER_NOT_ACCEPTED, rule="ServerNotAccepted")
     with database.engine.begin() as connection:
-        assert table.insert_found(connection, [refused]) == ([], [])
+        assert table.insert_urls(connection, [refused]) == ([], [])
         row = connection.execute(select(Document.state, Document.reason).where(Document.url == "http://x/")).one()
     assert tuple(row) == (-5, "Because.")
 
@@ -81,8 +79,8 @@ def test_a_shorter_way_makes_a_document_wanted_that_was_too_deep(
     database: Database, table: DocumentTable, rule: str, comes_back: bool
 ) -> None:
     with database.engine.begin() as connection:
-        table.insert_found(connection, [found("http://h/far", 6, DocumentState.OVER_LIMIT, rule)])
-        new, nearer = table.insert_found(connection, [found("http://h/far", 2)])
+        table.insert_urls(connection, [found("http://h/far", 6, DocumentState.OVER_LIMIT, rule)])
+        new, nearer = table.insert_urls(connection, [found("http://h/far", 2)])
     assert new == []
     assert [(entry.depth, state) for entry, state in nearer] == ([(2, -6)] if comes_back else [])
     assert state_of(database, "http://h/far") == (-6 if comes_back else -9)
@@ -91,10 +89,10 @@ def test_a_shorter_way_makes_a_document_wanted_that_was_too_deep(
 @pytest.mark.parametrize("state", [-6, 0, 200])
 def test_a_shorter_way_to_what_is_wanted_already_is_noted(database: Database, table: DocumentTable, state: int) -> None:
     with database.engine.begin() as connection:
-        (entry,), _ = table.insert_found(connection, [found("http://h/far", 6)])
+        (entry,), _ = table.insert_urls(connection, [found("http://h/far", 6)])
         table.finish(connection, [DocumentOutcome(entry.id, state, reason="Said.", tries=2)])
-        (_, [(nearer, told)]) = table.insert_found(connection, [found("http://h/far", 2)])
-        again = table.insert_found(connection, [found("http://h/far", 2)])
+        (_, [(nearer, told)]) = table.insert_urls(connection, [found("http://h/far", 2)])
+        again = table.insert_urls(connection, [found("http://h/far", 2)])
         row = connection.execute(select(Document.depth, Document.reason).where(Document.id == entry.id)).one()
     assert (nearer.id, nearer.depth, nearer.tries, told) == (entry.id, 2, 2, state)
     assert again == ([], [])
@@ -105,7 +103,7 @@ def test_what_is_odd_in_a_row_arrives_as_it_is(database: Database, table: Docume
     odd = "http://h/?a=\\b\\N&c='\""
     reason = "Tab\tnew\nline\r\\."
     with database.engine.begin() as connection:
-        table.insert_found(connection, [found(odd)._replace(state=-5, rule="R", reason=reason)])
+        table.insert_urls(connection, [found(odd)._replace(state=-5, rule="R", reason=reason)])
         row = connection.execute(select(Document.url, Document.reason).where(Document.key == key_of(odd))).one()
     assert tuple(row) == (odd, reason)
 
@@ -113,13 +111,13 @@ def test_what_is_odd_in_a_row_arrives_as_it_is(database: Database, table: Docume
 def test_of_two_ways_on_one_page_the_better_counts(database: Database, table: DocumentTable) -> None:
     both = [found("http://h/x", 6, DocumentState.OVER_LIMIT, "TooDeep"), found("http://h/x", 3), found("http://h/x", 4)]
     with database.engine.begin() as connection:
-        ((entry,), _) = table.insert_found(connection, both)
+        ((entry,), _) = table.insert_urls(connection, both)
     assert entry.depth == 3
 
 
 def test_what_became_of_a_document_is_written(database: Database, table: DocumentTable) -> None:
     with database.engine.begin() as connection:
-        (first, second), _ = table.insert_found(connection, [found("http://h/1"), found("http://h/2")])
+        (first, second), _ = table.insert_urls(connection, [found("http://h/1"), found("http://h/2")])
         table.finish(
             connection,
             [
@@ -139,7 +137,7 @@ def test_what_became_of_a_document_is_written(database: Database, table: Documen
 def test_the_window_is_refilled_nearest_to_the_root_first(database: Database, table: DocumentTable) -> None:
     urls = ["http://h/a/b/c", "http://h/a", "http://h/a/b", "http://h/z", "http://other/"]
     with database.engine.begin() as connection:
-        found_now, _ = table.insert_found(connection, [found(url) for url in urls])
+        found_now, _ = table.insert_urls(connection, [found(url) for url in urls])
         held = {entry.id for entry in found_now if entry.url == "http://h/z"}
         entries = table.next_waiting(connection, "h", held, 3)
     assert [entry.url for entry in entries] == ["http://h/", "http://h/a", "http://h/a/b"]
@@ -148,6 +146,6 @@ def test_the_window_is_refilled_nearest_to_the_root_first(database: Database, ta
 def test_a_server_has_one_row(database: Database, table: DocumentTable) -> None:
     again = DocumentTable(1)
     with database.engine.begin() as connection:
-        table.insert_found(connection, [found("http://h:81/1")])
-        again.insert_found(connection, [found("http://h:81/2")])
+        table.insert_urls(connection, [found("http://h:81/1")])
+        again.insert_urls(connection, [found("http://h:81/2")])
         assert connection.execute(select(func.count()).where(Server.name == "h:81")).scalar_one() == 1

@@ -21,7 +21,7 @@ SERVERS = [f"s{number}" for number in range(5)]
 
 def fill(database: Database, item: int, servers: list[str] = SERVERS) -> None:
     with database.engine.begin() as connection:
-        DocumentTable(item).insert_found(connection, [found(f"http://{s}/") for s in servers])
+        DocumentTable(item).insert_urls(connection, [found(f"http://{s}/") for s in servers])
 
 
 def collector(database: Database, item: int) -> ItemLeases:
@@ -39,7 +39,7 @@ def seek(database: Database, leases: ItemLeases) -> list[str]:
 def kill(database: Database, leases: ItemLeases) -> None:
     with database.engine.begin() as connection:
         silent = database_time(connection) - timedelta(seconds=HEARTBEAT_TIMEOUT_SECONDS + 1)
-        connection.execute(update(Collector).where(Collector.id == leases._me).values(heartbeat_at=silent))
+        connection.execute(update(Collector).where(Collector.id == leases._collector_id).values(heartbeat_at=silent))
 
 
 @pytest.fixture
@@ -78,9 +78,9 @@ def test_a_shy_collector_lets_others_come_first(database: Database, item: int) -
     leases = collector(database, item)
     seek(database, leases)
     with database.engine.begin() as connection:
-        leases.give_back(connection, {"s0": 0.0}, shy=True)
+        leases.give_back(connection, {"s0": 0.0}, yielding=True)
         assert leases.seek(connection) == []
-        leases._avoided = dict.fromkeys(leases._avoided, 0.0)
+        leases._yielded = dict.fromkeys(leases._yielded, 0.0)
         assert leases.seek(connection) == [Lease("s0", 0.0)]
 
 
@@ -169,7 +169,7 @@ def test_the_last_to_leave_knows_it(database: Database, item: int) -> None:
         seek(database, leases)
         with database.engine.begin() as connection:
             leases.leave(connection)
-            others.append(leases.others(connection))
+            others.append(leases.has_others(connection))
     assert others == [True, False]
     assert len(seek(database, collector(database, item))) == 6
 
@@ -188,7 +188,7 @@ def test_collectors_share_fairly(database: Database, item: int) -> None:
     with database.engine.begin() as connection:
         surplus = first.surplus(connection)
         assert len(surplus) == 3
-        first.give_back(connection, dict.fromkeys(surplus, 0.0), shy=True)
+        first.give_back(connection, dict.fromkeys(surplus, 0.0), yielding=True)
         assert second.surplus(connection) == []
         assert sorted(lease.server for lease in second.seek(connection)) == sorted(surplus)
         assert first.seek(connection) == second.seek(connection) == []

@@ -56,8 +56,8 @@ def recall(
     """Return what is known of entries of an item."""
     with database.reading() as session:
         captures = PreviousCaptures(config.items, chosen or publication())
-        captures.begin(session.connection(), find_item(session, urn).id)
-        captures.recall(session.connection(), found)
+        captures.load_items(session.connection(), find_item(session, urn).id)
+        captures.attach(session.connection(), found)
     return [entry.earlier for entry in found]
 
 
@@ -65,9 +65,9 @@ def test_a_first_item_asks_nothing(database: Database, database_config: Config) 
     urn = archive(database, database_config)
     with database.reading() as session:
         captures = PreviousCaptures(database_config.items, publication())
-        captures.begin(session.connection(), find_item(session, urn).id)
+        captures.load_items(session.connection(), find_item(session, urn).id)
         with statements(database) as seen:
-            captures.recall(session.connection(), entries(*(sent.url for sent in SENT)))
+            captures.attach(session.connection(), entries(*(sent.url for sent in SENT)))
     assert seen == []
 
 
@@ -78,9 +78,9 @@ def test_many_documents_take_two_statements(database: Database, database_config:
     found = entries(*(sent.url for sent in SENT), *(f"{BASE}{number}" for number in range(900)))
     with database.reading() as session:
         captures = PreviousCaptures(database_config.items, publication())
-        captures.begin(session.connection(), find_item(session, urn).id)
+        captures.load_items(session.connection(), find_item(session, urn).id)
         with statements(database) as seen:
-            captures.recall(session.connection(), found)
+            captures.attach(session.connection(), found)
     assert len(seen) == 2
     assert [entry.url for entry in found if entry.earlier] == [sent.url for sent in SENT]
 
@@ -123,7 +123,7 @@ def test_a_file_that_is_gone_has_nothing(sqlite: Database, config: Config, caplo
     with caplog.at_level(logging.WARNING):
         assert recall(sqlite, config, urn, entries(BASE, GZIP)) == [None, None]
     assert caplog.messages == [
-        f"{gone} is gone (No such file or directory): what only it has is collected and kept anew."
+        f"{gone} is missing (No such file or directory): documents stored only there are collected and stored again."
     ]
 
 
@@ -175,16 +175,16 @@ def test_a_body_that_means_the_same_is_kept_once(
     for name, value in now.items():
         setattr(outcome, name, value)
     finished = FinishedDocument(outcome, rendered=rendered, earlier=EARLIER)
-    assert finished.kept_before(digest) == (EARLIER if kept else None)
-    assert replace(finished, earlier=None).kept_before(digest) is None
+    assert finished.reusable_capture(digest) == (EARLIER if kept else None)
+    assert replace(finished, earlier=None).reusable_capture(digest) is None
 
 
 def test_what_a_server_says_is_unchanged_is_kept_once_whatever_we_make_of_it_now() -> None:
     said = exchange(BASE, answer(HTML), b"")
     finished = FinishedDocument(DocumentOutcome(2, 200, size=0, type="text/plain"), exchange=said, earlier=EARLIER)
-    assert finished.kept_before("sha1:A") is None
+    assert finished.reusable_capture("sha1:A") is None
     finished.exchange = replace(said, not_modified=NOT_MODIFIED)
-    assert finished.kept_before("sha1:A") is EARLIER
+    assert finished.reusable_capture("sha1:A") is EARLIER
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_another_body_is_not_given(sqlite: Database, config: Config) -> None:
     one, other = recall(sqlite, config, urn, entries(BASE, SENT[3].url))
     assert one is not None
     assert other is not None
-    with pytest.raises(DamagedRecord, match=f"has another body at {other.offset} than the one that was collected"):
+    with pytest.raises(DamagedRecord, match=f"has a different body at offset {other.offset} than the one collected"):
         restore_unmodified(config.items, replace(one, offset=other.offset), NOT_MODIFIED)
-    with pytest.raises(DamagedRecord, match="has no whole record at 3"):
+    with pytest.raises(DamagedRecord, match="has no complete record at offset 3"):
         restore_unmodified(config.items, replace(one, offset=3), NOT_MODIFIED)

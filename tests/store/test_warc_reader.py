@@ -33,11 +33,11 @@ def test_an_answer_comes_back_as_it_was_sent(tmp_path: Path, name: str) -> None:
 
 def test_a_place_without_a_record(tmp_path: Path) -> None:
     path, (stored,) = written(tmp_path, "identity")
-    with pytest.raises(TarantulaError, match="has no whole record at 7"):
+    with pytest.raises(TarantulaError, match="has no complete record at offset 7"):
         read_record(path, 7)
     path.write_bytes(path.read_bytes()[:-1])
     assert stored.rendered_offset is not None
-    with pytest.raises(TarantulaError, match=rf"has no whole record at {stored.rendered_offset}: the file ends there"):
+    with pytest.raises(TarantulaError, match=rf"at offset {stored.rendered_offset}: the file ends there"):
         read_record(path, stored.rendered_offset)
 
 

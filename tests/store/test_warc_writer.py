@@ -113,7 +113,7 @@ def test_a_closed_writer_begins_another_file(tmp_path: Path, writer: WarcWriter)
 def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "archive").write_text("in the way")
     writer = WarcWriter(tmp_path / "archive", "fcul", {})
-    with pytest.raises(TarantulaError, match=r"archive cannot be written \(File exists\)\. Make room"):
+    with pytest.raises(TarantulaError, match=r"archive cannot be written \(File exists\)\. Free disk space"):
         writer.write(ANSWERS["identity"])
 
 
@@ -180,8 +180,8 @@ def test_a_full_disk_leaves_a_valid_file_and_a_sentence(tmp_path: Path) -> None:
     sentence, *again, flushed = run_script(FULL_DISK, tmp_path / "archive")
     (path,) = (tmp_path / "archive").iterdir()
     assert sentence == (
-        f"{path} cannot be written (File too large). Make room on its disk or mend its permissions, "
-        "then resume: what was stored before is whole."
+        f"{path} cannot be written (File too large). Free disk space or fix its permissions, "
+        "then resume: everything stored before is intact."
     )
     assert again == ["still full"] * 3
     code, said = warcio_check(path)

@@ -119,7 +119,7 @@ def test_a_database_that_fails_stops_the_writer_with_a_sentence(
     async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
         rename("link", "taken_away")
         for _ in range(2):
-            with pytest.raises(TarantulaError, match=r"The database does not take what was collected \(.*link.*\)"):
+            with pytest.raises(TarantulaError, match=r"The database rejected the collected data \(.*link.*\)"):
                 await writer.finish(finished(urls=("http://h/a",)))
 
     assert run(scenario).failure is not None

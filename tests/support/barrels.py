@@ -45,7 +45,7 @@ def arrive(database: Database, urn: str, texts: dict[str, str], hesitating: floa
         table, connection = DocumentTable(item.id), session.connection()
         waiting = int(DocumentState.WAITING)
         found = [DiscoveredUrl(key_of(url), url, "one.example", 1, 0, 0, 0, 1, waiting, None, None) for url in urls]
-        table.insert_found(connection, found)
+        table.insert_urls(connection, found)
         rows = select(Document.url, Document.id).where(Document.item_id == item.id, Document.url.in_(urls))
         ids: dict[str, int] = dict(session.execute(rows).all())
         now = datetime.now(UTC)

@@ -157,7 +157,7 @@ class BarrelService:
         with self._telling:
             self._told_of = new or self._told_of
             with self._database.session() as session:
-                self._presence.tell(session.connection(), self._figures())
+                self._presence.beat(session.connection(), self._figures())
 
     def _figures(self) -> BarrelStatus:
         seen = self._told_of

@@ -121,7 +121,7 @@ class BarrelDirectory:
         try:
             with translate_errors(self._database.engine.url):
                 self._connection = self._connection or self._database.autocommit_connection()
-                return LiveBarrels(self._signs.living(self._connection))
+                return LiveBarrels(self._signs.live(self._connection))
         except BaseException:
             self._let_go()
             raise

@@ -136,7 +136,7 @@ class ReadingWriter(GroupCommitThread[ReadingGroup, ReadingGroupResult]):
             self._sources.forget()
             raise
 
-    def _undoing(self) -> AbstractContextManager[None]:
+    def _restoring(self) -> AbstractContextManager[None]:
         return self._undo()
 
     def _write_rows(self, connection: Connection, group: ReadingGroup, beat: bool) -> ReadingGroupResult:
@@ -145,13 +145,13 @@ class ReadingWriter(GroupCommitThread[ReadingGroup, ReadingGroupResult]):
             if beat:
                 self._beat(session, news)
             # Fewer than those who wait would hear of it: nothing is kept by one that others take for dead.
-            is_known = not group.made or lock_collector(connection, self._leases.me)
+            is_known = not group.made or lock_collector(connection, self._leases.collector_id)
             news.kept = self._keep(session, [made for made, _ in group.made]) if is_known else [None] * len(group.made)
             session.flush()
         for given in group.given_back:
             self._leases.give_back_read(connection, given.waits, given.ago)
         for wish in group.wishes:
-            self._leases.wish(connection, wish.names)
+            self._leases.request_release(connection, wish.names)
         news.taken = [self._leases.take_named(connection, take.pauses) for take, _ in group.takes]
         return news
 
