@@ -70,6 +70,9 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._components)
 
+    def __len__(self) -> int:
+        return len(self._components)
+
     def __contains__(self, name: object) -> bool:
         return name in self._components
 

@@ -20,7 +20,6 @@ from tarantula.core.states import DocumentState
 from tarantula.crawl.discovery import Discovery
 from tarantula.fetch.errors import RefusedByRule
 from tarantula.fetch.exchange import Exchange, ResponseHead
-from tarantula.fetch.media_types import media_type
 from tarantula.fetch.politeness import Politeness
 from tarantula.frontier.frontier import Frontier
 from tarantula.frontier.queues import WINDOW_SIZE
@@ -290,7 +289,7 @@ class Collection:
 
     def check_head(self, head: ResponseHead) -> None:
         """Refuse a document by its headers, before its body is read."""
-        verdict = self.scope.judge_head(head.url, media_type(head.get(b"content-type")), head.length, head.status)
+        verdict = self.scope.judge_head(head)
         if not verdict.accepted:
             raise RefusedByRule(verdict.state or DocumentState.TYPE_NOT_WANTED, verdict.reason, verdict.rule)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tarantula.core.states import DocumentState, state_meaning
 from tarantula.core.urls import is_web, redirect_target
 from tarantula.fetch.errors import DownloadError, RefusedByRule
-from tarantula.fetch.exchange import Exchange
+from tarantula.fetch.exchange import Exchange, ResponseHead
 from tarantula.fetch.media_types import charset_of
 from tarantula.fetch.politeness import Politeness
 from tarantula.items import CollectedDocument, FrontierEntry, PreviousCapture
@@ -40,7 +40,7 @@ def document_of(entry: FrontierEntry, exchange: Exchange, scope: Scope) -> Colle
     if exchange.status in REDIRECT_CODES:
         document.links = _redirect(exchange)
     elif 200 <= exchange.status < 300:
-        verdict = scope.judge_type(entry.url, media_type)
+        verdict = scope.judge_body(ResponseHead(entry.url, exchange.status, exchange.headers), media_type)
         if exchange.body and not verdict.accepted:
             assert verdict.state is not None
             return failed_document(

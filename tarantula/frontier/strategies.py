@@ -1,7 +1,6 @@
-"""In which order servers are served, among those that may be visited now.
+"""Strategies: the order of the servers that may be visited now.
 
-Within a server the order is always the same: documents nearer to the root first, then
-those known first.
+Within a server the order is always the same: smaller path depth first, then the document that was known first.
 """
 
 from __future__ import annotations
@@ -13,26 +12,25 @@ from typing import Any, Generic, Protocol
 
 from typing_extensions import TypeVar
 
-from tarantula.core.errors import TarantulaError
-from tarantula.core.registry import load_object
+from tarantula.core.registry import Registry
 from tarantula.frontier.queues import ServerQueue
 
-SPARE_PLACES = 16
-"""How many outdated places a short list of servers may hold."""
+SPARE_ENTRIES = 16
+"""Outdated heap entries beyond twice the number of servers before the heap is rebuilt."""
 
 
 class StrategyServer(Protocol):
-    """What a strategy sees of a server."""
+    """Attributes of a server that a strategy may use."""
 
     name: str
     known: int
-    """Its place in the order in which servers became known; no other has the same."""
+    """Unique position in the order in which servers became known."""
     on_growth: Callable[[Any], object] | None
-    """Called by the server when more waits than before."""
+    """Called by the server when its number of waiting documents grows."""
 
     @property
     def waiting(self) -> int:
-        """How many documents wait."""
+        """Number of waiting documents."""
 
     def __len__(self) -> int:
         """Return how many of them are in memory."""
@@ -42,19 +40,19 @@ Q = TypeVar("Q", bound=StrategyServer, default=ServerQueue)
 
 
 class Strategy(ABC, Generic[Q]):
-    """Holds the servers that were offered, and says which one is next."""
+    """Collection of servers that may be visited; returns the one to visit next."""
 
     @abstractmethod
     def offer(self, queue: Q) -> None:
-        """Hear that this server has work and may be visited. It is offered once, until it is taken."""
+        """Add a server with waiting documents that may be visited. It is not offered again before it is taken."""
 
     @abstractmethod
     def take(self) -> Q | None:
-        """Give up the server to be visited next."""
+        """Remove and return the server to visit next, or ``None``."""
 
 
 class DepthFirst(Strategy[Q]):
-    """All documents of a server before the next one; servers known first come first."""
+    """All documents of a server before the next server; servers known first come first."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, Q]] = []
@@ -67,7 +65,7 @@ class DepthFirst(Strategy[Q]):
 
 
 class BreadthFirst(Strategy[Q]):
-    """One document of each server in turn, in the order in which they became known, on from the last one served."""
+    """One document of each server in turn, in the order in which they became known, continuing after the last one."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Q]] = []
@@ -82,70 +80,66 @@ class BreadthFirst(Strategy[Q]):
         if not self._heap:
             return None
         its_round, known, queue = heappop(self._heap)
-        # A server whose documents went elsewhere meanwhile is not served, and the round does not move.
+        # A server whose documents were taken out of turn is skipped, and the round does not advance.
         if queue.waiting:
             self._round, self._last = its_round, known
         return queue
 
 
 class BestFirst(Strategy[Q]):
-    """One document of the server that has most waiting; ties go to the server known first.
+    """One document of the server with most waiting documents; ties go to the server known first.
 
-    Places are not moved when a number changes. One that promises too much is put right
-    when it is drawn; a server that grew gets a better one, and the old one is passed over.
+    Heap entries are not moved when a count changes. An entry with too high a count is corrected when it is popped; a
+    server that grew gets a second entry, and the outdated one is skipped.
     """
 
     def __init__(self) -> None:
         self._offered: dict[int, Q] = {}
         self._grown: set[Q] = set()
-        self._places: list[tuple[int, int]] = []
+        self._heap: list[tuple[int, int]] = []
 
     def offer(self, queue: Q) -> None:
         self._offered[queue.known] = queue
         queue.on_growth = self._grown.add
-        self._place(queue)
+        self._push(queue)
 
     def take(self) -> Q | None:
         if self._grown:
-            self._place_those_that_grew()
-        while self._places:
-            promised, known = heappop(self._places)
+            self._add_grown()
+        while self._heap:
+            count, known = heappop(self._heap)
             queue = self._offered.get(known)
             if queue is None:
                 continue
-            if queue.waiting == -promised:
-                return self._give_up(queue)
-            self._place(queue)
+            if queue.waiting == -count:
+                return self._remove(queue)
+            self._push(queue)
         return None
 
-    def _place(self, queue: Q) -> None:
-        heappush(self._places, (-queue.waiting, queue.known))
+    def _push(self, queue: Q) -> None:
+        heappush(self._heap, (-queue.waiting, queue.known))
 
-    def _place_those_that_grew(self) -> None:
+    def _add_grown(self) -> None:
         for queue in self._grown:
-            self._place(queue)
+            self._push(queue)
         self._grown.clear()
-        if len(self._places) > 2 * len(self._offered) + SPARE_PLACES:
-            self._places = [(-queue.waiting, known) for known, queue in self._offered.items()]
-            heapify(self._places)
+        if len(self._heap) > 2 * len(self._offered) + SPARE_ENTRIES:
+            self._heap = [(-queue.waiting, known) for known, queue in self._offered.items()]
+            heapify(self._heap)
 
-    def _give_up(self, queue: Q) -> Q:
+    def _remove(self, queue: Q) -> Q:
         queue.on_growth = None
         return self._offered.pop(queue.known)
 
 
-STRATEGIES: dict[str, type[Strategy[Any]]] = {
-    "depth-first": DepthFirst,
-    "breadth-first": BreadthFirst,
-    "best-first": BestFirst,
-}
+STRATEGIES: Registry[type[Strategy[Any]]] = Registry(
+    "strategy",
+    {"depth-first": DepthFirst, "breadth-first": BreadthFirst, "best-first": BestFirst},
+    base=Strategy,
+)
 
 
 def load_strategy(name: str) -> Strategy[Any]:
-    """Return a new strategy by its name, or by the import path of a class of one's own."""
-    if name in STRATEGIES:
-        return STRATEGIES[name]()
-    found = load_object(name, "strategy")
-    if not (isinstance(found, type) and issubclass(found, Strategy)):
-        raise TarantulaError(f"{name} is not a subclass of tarantula.frontier.strategies.Strategy.")
-    return found()
+    """Return a new strategy by its name or import path."""
+    created: Strategy[Any] = STRATEGIES.create(name)
+    return created

@@ -26,9 +26,9 @@ from tarantula.lifecycle.processes import ItemProcessStarter, completion_lock
 from tarantula.lifecycle.schedule import ItemPlanner, create_item
 from tarantula.lifecycle.supervisor import STARTUP_TIMEOUT, ItemSupervisor, Launcher
 from tarantula.models import Collector, Document, Item
-from tarantula.publications import document_types, registry
+from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.scope.scope import Scope
+from tarantula.publications.scope import build_scope
 from tarantula.store.cdxj import write_item_indexes
 from tarantula.store.document_query import last_document_id
 from tarantula.store.leases import ItemLeases, is_unfinished
@@ -188,9 +188,7 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
         _start(session, installation, item, config, by_hand)
         if is_new_refresh:
             begin_refresh(session, installation, item, foreseen)
-        scope = Scope.of(
-            config, document_types.extensions_by_type(session), document_types.wanted_types(session, config)
-        )
+        scope = build_scope(session, config)
         visits = VisitTable(item.id, item.planned_at) if item.refreshes_id is not None else None
         collection = Collection(
             installation, database, config, scope, item.urn, item.id, item.deadline, visits, may_leave=not by_hand

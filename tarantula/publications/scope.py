@@ -4,31 +4,45 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from tarantula.core.config import Config
+from tarantula.core.registry import component_paths
 from tarantula.core.urls import host_of
 from tarantula.fetch.resolver import is_public, look_up
-from tarantula.publications import document_types
 from tarantula.publications.config import PublicationConfig
+from tarantula.publications.document_types import extensions_by_type, wanted_types
 from tarantula.publications.servers import effective_server_settings
 from tarantula.scope.scope import Scope
 
 UNSTORED_PUBLICATION_ID = 0
-"""What stands for the id of a publication that has none."""
+"""Id of a publication that is not stored; no server settings belong to it."""
+
+
+def build_scope(session: Session, config: PublicationConfig) -> Scope:
+    """Build the scope of a publication with the additional rules of the installation, without per-server settings."""
+    installation = Config()
+    return Scope.of(
+        config,
+        extensions_by_type(session),
+        wanted_types(session, config),
+        component_paths(installation.scope_rules),
+        component_paths(installation.header_checks),
+    )
 
 
 def scope_of(session: Session, config: PublicationConfig, publication_id: int | None = None) -> Scope:
-    """Return the rules that decide for a publication, stored or only described."""
-    scope = Scope.of(config, document_types.extensions_by_type(session), document_types.wanted_types(session, config))
+    """Return the scope of a publication, stored or not, with its per-server settings."""
+    scope = build_scope(session, config)
     scope.adapt(config, effective_server_settings(session.connection(), publication_id or UNSTORED_PUBLICATION_ID))
     return scope
 
 
 def may_visit_private(config: PublicationConfig) -> bool:
-    """Whether private addresses may be visited: not from a public base document, unless it says so."""
+    """Whether the collector may connect to private addresses: if configured, or if the base server is at one."""
     return config.allow_private or any(not is_public(address) for address in look_up(host_of(config.base_server)))
 
 
 def private_address(server: str) -> str | None:
-    """Return the private address of a server that has no public one."""
+    """Return the private address of a server without a public one, else ``None``."""
     addresses = look_up(host_of(server))
     if not addresses or any(map(is_public, addresses)):
         return None

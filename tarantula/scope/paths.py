@@ -8,38 +8,47 @@ from tarantula.core.states import DocumentState
 from tarantula.core.urls import host_of, is_web, path_depth, path_of
 from tarantula.scope.rule import Candidate, Verdict, refuse
 
+MAX_URL_LENGTH = 8192
+"""Characters. Servers commonly refuse longer request lines."""
+MAX_HOST_LENGTH = 253
+"""Characters. RFC 1035 2.3.4: 255 octets on the wire are 253 characters in text."""
+MAX_SERVER_LENGTH = MAX_HOST_LENGTH + len(":65535")
+MAX_SEGMENTS = 30
+"""Segments of a path. Source trees that git shows on the web, the deepest ordinary paths, have about twenty."""
+MAX_GROUP_REPEATS = 2
+"""How often a group of two or more segments may occur in a row: /a/b/a/b is accepted, /a/b/a/b/a/b is not."""
+MAX_SEGMENT_REPEATS = 5
+"""How often one segment may occur in a path, in a row or not."""
+SCHEME_SLASHES = 2
+"""Slashes of ``http://``."""
+
+# Lower bounds that let PathRepeats skip most URLs without taking their path apart.
+_MIN_SLASHES = 2 * (MAX_GROUP_REPEATS + 1) + SCHEME_SLASHES
+_MIN_DUPLICATES = min(2 * MAX_GROUP_REPEATS, MAX_SEGMENT_REPEATS)
+
 
 class SchemeNotWeb:
-    """Refuses what is neither http nor https. That is no document, so it has no state."""
+    """Refuse schemes other than http and https. Such a link does not become a document, so it has no state."""
 
     def judge(self, candidate: Candidate) -> Verdict | None:
-        """Refuse it, or have no opinion."""
         if is_web(candidate.url):
             return None
         scheme = candidate.url.partition(":")[0][:40]
         return refuse(self, None, f"A collector asks for http and https only, and this is {scheme}.")
 
 
-MAX_URL_LENGTH = 8192
-"""Characters. Servers commonly refuse request lines longer than this."""
-MAX_HOST_LENGTH = 253
-"""Letters. RFC 1035 2.3.4: 255 octets on the wire leave this many to write."""
-MAX_SERVER_LENGTH = MAX_HOST_LENGTH + len(":65535")
-
-
 class UrlNotSane:
-    """Refuses what is too long, in all or in its host, carries a user name, or holds what a canonical URL cannot."""
+    """Refuse URLs that are too long, have too long a host, a user name, or unescaped characters."""
 
     def __init__(self, max_length: int = MAX_URL_LENGTH) -> None:
         self._max_length = max_length
 
     def judge(self, candidate: Candidate) -> Verdict | None:
-        """Refuse it, or have no opinion."""
         url = candidate.url
         if len(url) > self._max_length:
             return self._refuse(f"The URL has {len(url):,} characters, and {self._max_length:,} is the limit.")
-        if len(candidate.server) > MAX_HOST_LENGTH and (letters := len(host_of(candidate.server))) > MAX_HOST_LENGTH:
-            return self._refuse(f"The URL's host has {letters:,} letters, and {MAX_HOST_LENGTH} is the limit.")
+        if len(candidate.server) > MAX_HOST_LENGTH and (length := len(host_of(candidate.server))) > MAX_HOST_LENGTH:
+            return self._refuse(f"The URL's host has {length:,} letters, and {MAX_HOST_LENGTH} is the limit.")
         if not url.isascii() or not url.isprintable() or " " in url:
             return self._refuse("The URL holds spaces, control characters or letters that are not escaped.")
         if "@" in url and "@" in url.split("/", 3)[2]:
@@ -50,64 +59,47 @@ class UrlNotSane:
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
-MAX_SEGMENTS = 30
-"""Segments of a path. The source trees that git shows on the web, the deepest honest paths, have about twenty."""
-SCHEME_SLASHES = 2
-"""Those of ``http://``."""
-
-
 class PathTooLong:
-    """Refuses a path of more segments than people make: links that are relative by mistake lengthen it at each step."""
+    """Refuse paths with too many segments: links that are relative by mistake lengthen the path at each step."""
 
-    def __init__(self, most: int = MAX_SEGMENTS) -> None:
-        self._most = most
-        self._slashes = most + SCHEME_SLASHES
+    def __init__(self, limit: int = MAX_SEGMENTS) -> None:
+        self._limit = limit
+        self._max_slashes = limit + SCHEME_SLASHES
 
     def judge(self, candidate: Candidate) -> Verdict | None:
-        """Refuse it, or have no opinion."""
-        if candidate.url.count("/") <= self._slashes or (segments := path_depth(candidate.url)) <= self._most:
+        if candidate.url.count("/") <= self._max_slashes or (segments := path_depth(candidate.url)) <= self._limit:
             return None
-        reason = f"Its path has {segments} segments, and {self._most} is the limit."
+        reason = f"Its path has {segments} segments, and {self._limit} is the limit."
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
-MAX_GROUP_REPEATS = 2
-"""How often two or more segments may come in a row: /a/b/a/b is let in, /a/b/a/b/a/b is not."""
-MAX_SEGMENT_REPEATS = 5
-"""How often one segment may come in a path, in a row or not."""
-_SEGMENTS = 2 * (MAX_GROUP_REPEATS + 1)
-_SLASHES = _SEGMENTS + 2
-_DOUBLES = min(2 * MAX_GROUP_REPEATS, MAX_SEGMENT_REPEATS)
-
-
 class PathRepeats:
-    """Refuses paths that repeat names. Numbers may repeat: catalogues keep record 1000000 at /01/00/00/00."""
+    """Refuse paths that repeat names. Numbers may repeat: catalogues store record 1000000 at /01/00/00/00."""
 
     def judge(self, candidate: Candidate) -> Verdict | None:
-        """Refuse it, or have no opinion."""
-        if candidate.url.count("/") < _SLASHES:
+        if candidate.url.count("/") < _MIN_SLASHES:
             return None
         segments = candidate.url.split("/")
-        if len(segments) - len(set(segments)) < _DOUBLES:
+        if len(segments) - len(set(segments)) < _MIN_DUPLICATES:
             return None
         segments = path_of(candidate.url)[1:].removesuffix("/").split("/")
-        repeated = _too_frequent(segments) or _too_often_in_a_row(segments)
+        repeated = _frequent_segment(segments) or _repeated_group(segments)
         if repeated is None:
             return None
         return refuse(self, DocumentState.OVER_LIMIT, f"Its path repeats {repeated[:200]} again and again.")
 
 
-def _too_frequent(segments: list[str]) -> str | None:
-    names = Counter(one for one in segments if not one.isdigit())
-    return next((f"/{name}" for name, times in names.items() if times > MAX_SEGMENT_REPEATS), None)
+def _frequent_segment(segments: list[str]) -> str | None:
+    counts = Counter(one for one in segments if not one.isdigit())
+    return next((f"/{name}" for name, count in counts.items() if count > MAX_SEGMENT_REPEATS), None)
 
 
-def _too_often_in_a_row(segments: list[str]) -> str | None:
+def _repeated_group(segments: list[str]) -> str | None:
     for length in range(2, len(segments) // (MAX_GROUP_REPEATS + 1) + 1):
-        alike = 0
+        matches = 0
         for position in range(length, len(segments)):
-            alike = alike + 1 if segments[position] == segments[position - length] else 0
-            if alike == length * MAX_GROUP_REPEATS:
+            matches = matches + 1 if segments[position] == segments[position - length] else 0
+            if matches == length * MAX_GROUP_REPEATS:
                 group = segments[position - length + 1 : position + 1]
                 if not all(one.isdigit() for one in group):
                     return "/" + "/".join(group)

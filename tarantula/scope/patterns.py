@@ -1,7 +1,7 @@
-"""Patterns of servers, as people write them.
+"""Server patterns as people write them.
 
-``www.fc.ul.pt`` is one server, ``.fc.ul.pt`` the domain and all below it, ``*.fc.ul.pt`` only what is below it,
-``127.0.0.*`` addresses, ``*`` any server. Without a port a pattern takes any port.
+``www.fc.ul.pt`` is one server, ``.fc.ul.pt`` the domain and all its subdomains, ``*.fc.ul.pt`` only the subdomains,
+``127.0.0.*`` addresses, ``*`` any server. A pattern without a port matches any port.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?=.*[0-9])[0-9.*]+")
 _NUMBERS = re.compile(r"[0-9.]+")
 _BALANCED = re.compile(r"\[[^]]*:[^]]*\](:.*)?|[^][]*")
-_NOT_OF_A_HOST = re.compile(r"[?#@%\\]")
+_FORBIDDEN_IN_HOST = re.compile(r"[?#@%\\]")
 _NAME = re.compile(r"[a-z0-9_*-]+(\.[a-z0-9_*-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerPattern:
-    """One pattern, in its canonical form: two that mean the same are equal."""
+    """One pattern in canonical form: patterns with the same meaning are equal."""
 
     name: str
     port: str = ""
-    """Empty takes any port."""
+    """Empty matches any port."""
     _expression: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -41,17 +41,17 @@ class ServerPattern:
         return f"{name}:{self.port}" if self.port else name
 
     def matches(self, host: str, port: str) -> bool:
-        """Whether it takes a host, asked for at a port (empty: the scheme's own)."""
+        """Whether it matches a host and a port; an empty port is the default one of the scheme."""
         if self.port and self.port != port and (port or self.port not in DEFAULT_PORTS):
             return False
-        # 127.0.0.* means addresses, and so not the server 127.0.0.example.org.
+        # 127.0.0.* matches addresses only, not the server 127.0.0.example.org.
         if _ADDRESS.fullmatch(self.name) and not _NUMBERS.fullmatch(host):
             return False
         return self._expression.match(host) is not None
 
 
 class ServerPatterns:
-    """Some patterns, any of which is enough."""
+    """Several patterns; a server matches if one of them does."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._patterns = tuple(parse_pattern(text) for text in texts)
@@ -60,13 +60,13 @@ class ServerPatterns:
         return iter(self._patterns)
 
     def match(self, server: str) -> ServerPattern | None:
-        """Return the first pattern that takes this server."""
+        """Return the first pattern that matches this server."""
         host, port = split_server(server)
         return next((pattern for pattern in self._patterns if pattern.matches(host, port)), None)
 
 
 def split_server(server: str) -> tuple[str, str]:
-    """Return a server's host (without brackets, without a final dot) and its port, empty if it has none."""
+    """Return a server's host, without brackets and final dot, and its port, empty if it has none."""
     if server.startswith("["):
         host, _, port = server[1:].partition("]")
         return host, port.removeprefix(":")
@@ -75,14 +75,14 @@ def split_server(server: str) -> tuple[str, str]:
 
 
 def parse_pattern(text: str) -> ServerPattern:
-    """Read one pattern, or raise ``ValueError`` with a sentence that says what is wrong with it."""
+    """Parse a pattern; raise ``ValueError`` with a message for the user if it is invalid."""
     shown, authority = repr(text[:80]), _authority(text)
     if authority.count(":") > 1 and not authority.startswith("["):
         authority = f"[{authority}]"
     host, port = split_server(authority) if _BALANCED.fullmatch(authority) else ("", "")
     if port and not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536):
         raise ValueError(f"The port of the server pattern {shown} is not a number from 1 to 65535.")
-    name = None if _NOT_OF_A_HOST.search(host) else _address(host) or _name(host)
+    name = None if _FORBIDDEN_IN_HOST.search(host) else _address_pattern(host) or _name_pattern(host)
     if name is None:
         raise ValueError(f"The server pattern {shown} is neither a name, nor an address, nor a pattern of them.")
     return ServerPattern(name, port.lstrip("0"))
@@ -104,7 +104,7 @@ def _authority(text: str) -> str:
     return text
 
 
-def _address(host: str) -> str | None:
+def _address_pattern(host: str) -> str | None:
     if ":" in host:
         url = canonical(f"http://[{host}]/")
         return split_server(server_of(url))[0] if url else None
@@ -113,7 +113,7 @@ def _address(host: str) -> str | None:
     return host if _ADDRESS.fullmatch(host) and ".." not in host and not host.startswith(".") else None
 
 
-def _name(host: str) -> str | None:
+def _name_pattern(host: str) -> str | None:
     below = "." if host.startswith(".") else ""
     url = canonical(f"http://{host.removeprefix('.')}/") if host else None
     name = server_of(url) if url else ""

@@ -6,71 +6,78 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import is_web, server_of
+from tarantula.fetch.exchange import ResponseHead
 from tarantula.links.link import LinkKind
+
+Subject_contra = TypeVar("Subject_contra", contravariant=True)
 
 
 class Candidate(NamedTuple):
-    """What the rules know before anything is asked of a server."""
+    """A URL before it is requested."""
 
     url: str
     """Canonical."""
     server: str
     depth: int
-    """Links from the base document; a redirect has the depth of the document that redirects."""
+    """Links from the base document; the target of a redirect has the depth of the document that redirects."""
     kind: int = LinkKind.NAVIGATION
     """A `LinkKind`, or its number."""
     redirects: int = 0
-    """How many redirects in a row led here."""
+    """Number of consecutive redirects that led to it."""
     via: str = ""
-    """The URL of the page that names it; empty when its turn has come, and it is judged once more."""
+    """URL of the page with the link; empty if the document is about to be requested, and judged again."""
 
     @classmethod
     def of(cls, url: str, depth: int, kind: int = LinkKind.NAVIGATION, redirects: int = 0) -> Candidate:
-        """Make a candidate of a canonical URL, of the web or not."""
+        """Return the candidate of a canonical URL with any scheme."""
         return cls(url, server_of(url) if is_web(url) else "", depth, kind, redirects)
 
 
 class CandidateResponse(NamedTuple):
-    """What the rules know when the headers have come."""
+    """A response before its body is read, or once more when its body is there."""
 
-    url: str
+    head: ResponseHead
+    """URL, status and all headers."""
     media_type: str | None
-    """As `tarantula.fetch.media_types.media_type` reads it; ``None`` when the header says nothing usable."""
+    """Type by the Content-Type header, or of the body when it is there; ``None`` if it is unknown."""
     length: int | None
-    status: int = 200
+    """Bytes by the Content-Length header, or of the body when it is there."""
+
+    @property
+    def url(self) -> str:
+        """URL of the document."""
+        return self.head.url
 
     @property
     def is_success(self) -> bool:
-        """Whether this is the document itself: error pages and redirects are kept whatever their type."""
-        return 200 <= self.status < 300
+        """Whether it is the document itself; error pages and redirects are kept whatever their type."""
+        return 200 <= self.head.status < 300
 
 
 class Verdict(NamedTuple):
-    """A decision. A refusal has the state that the document ends in, or ``None`` if it is no document at all."""
+    """Decision of a rule."""
 
     accepted: bool
     rule: str
-    """The name of the class that decided."""
+    """Name of the rule's class."""
     state: DocumentState | None
+    """Final state of a refused document; ``None`` if it does not become a document at all."""
     reason: str
-    """One sentence a person can read."""
+    """One sentence for people."""
+
+
+class ScopeRule(Protocol[Subject_contra]):
+    """A question about a candidate, a response or a server."""
+
+    def judge(self, subject: Subject_contra, /) -> Verdict | None:
+        """Accept or refuse the subject, or return ``None`` for no opinion."""
 
 
 def accept(rule: object, reason: str) -> Verdict:
-    """*rule* lets it in, unless a later one refuses."""
+    """Return the verdict that *rule* accepts; a later rule may still refuse."""
     return Verdict(True, type(rule).__name__, None, reason)
 
 
 def refuse(rule: object, state: DocumentState | None, reason: str) -> Verdict:
-    """*rule* refuses it, and nothing after it is asked."""
+    """Return the verdict that *rule* refuses, which is final."""
     return Verdict(False, type(rule).__name__, state, reason)
-
-
-Subject_contra = TypeVar("Subject_contra", contravariant=True)
-
-
-class ScopeRule(Protocol[Subject_contra]):
-    """A question with three answers: accepted, refused, or ``None`` for no opinion."""
-
-    def judge(self, subject: Subject_contra, /) -> Verdict | None:
-        """Answer it."""

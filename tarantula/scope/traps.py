@@ -1,4 +1,7 @@
-"""Rules against crawler traps: repeated bodies, growing URLs, endless calendars, session ids."""
+"""Rules against crawler traps: repeated bodies, growing URLs, endless calendars, session ids.
+
+A trap is a part of a site that never ends although every page of it is within the limits.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,35 @@ from tarantula.core.states import DocumentState
 from tarantula.links.link import LinkKind
 from tarantula.scope.rule import Candidate, Verdict, refuse
 
+MAX_COPIES = 100
+"""URLs of one server with the same body whose links are followed."""
+REMEMBERED_BODIES = 50_000
+"""Bodies, and as many URLs; the least recently seen are dropped first."""
+MAX_GROWTH = 10
+"""Steps in a row. ?p=1, ?p=10, ?p=100 are two; selecting ten filters of a shop one by one are ten."""
+MAX_CALENDAR_STEPS = 60
+"""Steps from date to date in a row. Archives link to their dates on shorter paths."""
+MAX_YEARS_AHEAD = 10
+"""Years from now; no real event lies further ahead."""
+MAX_SESSIONS = 5
+"""Session ids for which the same address is requested."""
 REMEMBERED_PAGES = 50_000
-"""Pages; when there are more, all but the last are forgotten."""
+"""Pages in a step counter; when it is full, all are dropped."""
+REMEMBERED_ADDRESSES = 50_000
+"""Addresses with session ids; when there are more, all are dropped."""
+REMEMBERED_PARAMETERS = 4096
+"""Names of query parameters in the cache."""
 
 
 class StepCounter:
-    """Remembers pages that were reached by steps of a kind, and by how many."""
+    """Count consecutive steps of one kind that led to a page."""
 
     def __init__(self, size: int = REMEMBERED_PAGES) -> None:
         self._size = size
         self._steps: dict[int, int] = {}
 
     def take(self, via: str, url: str) -> int:
-        """Go one such step from *via* to *url*; return how many that are in a row."""
+        """Add a step from *via* to *url*; return the number of such steps in a row."""
         steps = self._steps.get(hash(via), 0) + 1
         if len(self._steps) >= self._size:
             self._steps.clear()
@@ -32,140 +51,123 @@ class StepCounter:
         return steps
 
 
-MAX_COPIES = 100
-"""Addresses of one server with one body whose links are followed."""
-REMEMBERED_BODIES = 50_000
-"""Bodies, and as many addresses; those not met for longest are forgotten first."""
-
-
 class SameBody:
-    """Refuses the links that a reader would follow from a page whose body was met too often.
+    """Refuse navigation links on a page whose body its server returns for too many URLs.
 
-    They are new only because they are relative: the same words lead elsewhere from every address. What the page needs
-    to be whole is let in, for a hundred albums may well have the same frames.
+    The links differ only because they are relative to different URLs. Requisites are accepted, because a hundred albums
+    may well have the same frames.
     """
 
-    def __init__(self, most: int = MAX_COPIES, size: int = REMEMBERED_BODIES) -> None:
-        self._most = most
+    def __init__(self, limit: int = MAX_COPIES, size: int = REMEMBERED_BODIES) -> None:
+        self._limit = limit
         self._size = size
         self._copies: OrderedDict[tuple[str, int, int], int] = OrderedDict()
-        self._barren: OrderedDict[int, None] = OrderedDict()
-        self._met: OrderedDict[int, None] = OrderedDict()
+        self._repeated: OrderedDict[int, None] = OrderedDict()
+        self._seen: OrderedDict[int, None] = OrderedDict()
 
     def learn(self, server: str, url: str, body: bytes) -> None:
-        """Take note of a page."""
+        """Record the body of a page."""
         key = (server, len(body), hash(body))
-        # A page that is visited again is no other address.
-        if (known := hash((url, key))) in self._met:
+        # A second visit to the same page is not another copy.
+        if (known := hash((url, key))) in self._seen:
             return
-        self._met[known] = None
-        _shorten(self._met, self._size)
+        self._seen[known] = None
+        _drop_oldest(self._seen, self._size)
         copies = self._copies[key] = self._copies.get(key, 0) + 1
         self._copies.move_to_end(key)
-        _shorten(self._copies, self._size)
-        if copies > self._most:
-            self._barren[hash(url)] = None
-            _shorten(self._barren, self._size)
+        _drop_oldest(self._copies, self._size)
+        if copies > self._limit:
+            self._repeated[hash(url)] = None
+            _drop_oldest(self._repeated, self._size)
 
     def judge(self, candidate: Candidate) -> Verdict | None:
-        """Refuse it, or have no opinion."""
-        if not self._barren or candidate.kind != LinkKind.NAVIGATION or hash(candidate.via) not in self._barren:
+        if not self._repeated or candidate.kind != LinkKind.NAVIGATION or hash(candidate.via) not in self._repeated:
             return None
-        reason = f"More than {self._most} addresses of its server have the body of the page that names it."
+        reason = f"More than {self._limit} addresses of its server have the body of the page that names it."
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
-def _shorten(memory: OrderedDict[Any, Any], size: int) -> None:
+def _drop_oldest(memory: OrderedDict[Any, Any], size: int) -> None:
     if len(memory) > size:
         memory.popitem(last=False)
 
 
-MAX_GROWTH = 10
-"""Steps in a row. ?p=1, ?p=10, ?p=100 are two; whoever chooses ten filters of a shop one by one has gone ten."""
-
-
 class EverLonger:
-    """Refuses URLs that grow out of one another, step by step, within the last segment or the query."""
+    """Refuse URLs that extend the URL of their page, step by step, in the last segment or the query."""
 
-    def __init__(self, most: int = MAX_GROWTH) -> None:
-        self._most = most
+    def __init__(self, limit: int = MAX_GROWTH) -> None:
+        self._limit = limit
         self._steps = StepCounter()
 
     def judge(self, candidate: Candidate) -> Verdict | None:
-        """Refuse it, or have no opinion."""
         url, via = candidate.url, candidate.via
-        if len(url) <= len(via) or not via or not _grown(via, url):
+        if len(url) <= len(via) or not via or not _extends(via, url):
             return None
         steps = self._steps.take(via, url)
-        if steps <= self._most:
+        if steps <= self._limit:
             return None
-        reason = f"{steps} URLs in a row only make the one before longer, and {self._most} is the limit."
+        reason = f"{steps} URLs in a row only make the one before longer, and {self._limit} is the limit."
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
-def _grown(via: str, url: str) -> bool:
-    """Whether *url* is *via* with something put in, other than a segment of the path."""
-    name = via.find("?") + 1 or via.rfind("/") + 1
-    if name == len(via) or url[:name] != via[:name]:
+def _extends(via: str, url: str) -> bool:
+    """Whether *url* is *via* with something inserted that is not a path segment."""
+    position = via.find("?") + 1 or via.rfind("/") + 1
+    if position == len(via) or url[:position] != via[:position]:
         return False
-    while name < len(via) and url[name] == via[name]:
-        name += 1
-    return url.endswith(via[name:]) and ("?" in via or "/" not in url[name : len(url) - len(via) + name])
+    while position < len(via) and url[position] == via[position]:
+        position += 1
+    inserted = url[position : len(url) - len(via) + position]
+    return url.endswith(via[position:]) and ("?" in via or "/" not in inserted)
 
-
-MAX_YEARS_AHEAD = 10
-"""Years from now; nothing that already happened, or is announced, lies beyond."""
-MAX_CALENDAR_STEPS = 60
-"""Steps from date to date in a row. Archives have shorter ways to their dates than turning sixty pages."""
-REMEMBERED_PARAMETERS = 4096
-"""Names of parameters."""
 
 _YEAR = r"(?P<year>[12][0-9]{3})"
 _MONTH, _DAY = "(?:0[1-9]|1[0-2])", "(?:0[1-9]|[12][0-9]|3[01])"
-_WRITTEN = re.compile(rf"(?<![0-9]){_YEAR}([-/_]){_MONTH}(?:\2{_DAY})?(?![0-9])")
-# Only a name can tell 20450112, the date, from 20450112, the number of an article.
-_NAME = re.compile("date|data|datum|day|dia|jour|month|mes|monat|mois|year|ano|annee|jahr|week|time|cal", re.IGNORECASE)
-_OF_A_YEAR = re.compile(rf"{_YEAR}(?:(?:[-/_.]|%2F)?[0-9]{{1,2}}){{0,2}}", re.IGNORECASE)
-_DATE = "#"
-"""What stands for a date: no canonical URL has one."""
+_WRITTEN_DATE = re.compile(rf"(?<![0-9]){_YEAR}([-/_]){_MONTH}(?:\2{_DAY})?(?![0-9])")
+# Only the parameter's name distinguishes 20450112, the date, from 20450112, the number of an article.
+_DATE_PARAMETER = re.compile(
+    "date|data|datum|day|dia|jour|month|mes|monat|mois|year|ano|annee|jahr|week|time|cal", re.IGNORECASE
+)
+_DATE_VALUE = re.compile(rf"{_YEAR}(?:(?:[-/_.]|%2F)?[0-9]{{1,2}}){{0,2}}", re.IGNORECASE)
+_PLACEHOLDER = "#"
+"""Stands for a date; it never occurs in a canonical URL."""
 
 
-class _Dated(NamedTuple):
-    """A URL without its date."""
+class _DatedUrl(NamedTuple):
+    """A URL with its dates replaced by placeholders."""
 
     mask: str
     start: str
-    """What comes before the date."""
+    """The part before the first date."""
     end: str
-    """What comes behind it, or behind the last of several."""
+    """The part after the last date."""
     year: int | None
 
 
 class CalendarWithoutEnd:
-    """Refuses what a page names that differs only in its date: too many in a row, or years that nobody plans for."""
+    """Refuse a URL that differs from that of its page only in a date: too many in a row, or too far in the future."""
 
     def __init__(
-        self, steps: int = MAX_CALENDAR_STEPS, ahead: int = MAX_YEARS_AHEAD, this_year: int | None = None
+        self, max_steps: int = MAX_CALENDAR_STEPS, years_ahead: int = MAX_YEARS_AHEAD, this_year: int | None = None
     ) -> None:
-        self._most = steps
-        self._last_year = (this_year or datetime.now(UTC).year) + ahead
+        self._max_steps = max_steps
+        self._last_year = (this_year or datetime.now(UTC).year) + years_ahead
         self._steps = StepCounter()
-        self._naming: tuple[str, _Dated | None] = ("", None)
+        self._page: tuple[str, _DatedUrl | None] = ("", None)
 
     def judge(self, candidate: Candidate) -> Verdict | None:
-        """Refuse it, or have no opinion."""
-        via, naming = self._naming
+        via, page = self._page
         if candidate.via != via:
-            via, naming = self._naming = candidate.via, _dated(candidate.via)
+            via, page = self._page = candidate.via, _dated(candidate.via)
         url = candidate.url
-        if naming is None or not (url.startswith(naming.start) and url.endswith(naming.end)):
+        if page is None or not (url.startswith(page.start) and url.endswith(page.end)):
             return None
         dated = _dated(url)
-        if dated is None or dated.mask != naming.mask or url == via:
+        if dated is None or dated.mask != page.mask or url == via:
             return None
         steps = self._steps.take(via, url)
-        if steps > self._most:
-            return self._refuse(f"It is {steps} steps from date to date away, and {self._most} is the limit.")
+        if steps > self._max_steps:
+            return self._refuse(f"It is {steps} steps from date to date away, and {self._max_steps} is the limit.")
         if dated.year is not None and dated.year > self._last_year:
             return self._refuse(f"It is a calendar's page for {dated.year}, and {self._last_year} is the limit.")
         return None
@@ -174,65 +176,59 @@ class CalendarWithoutEnd:
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
-def _dated(url: str) -> _Dated | None:
+def _dated(url: str) -> _DatedUrl | None:
     year = None
-    if written := _WRITTEN.search(url):
+    if written := _WRITTEN_DATE.search(url):
         year = int(written["year"])
-        url = f"{url[: written.start()]}{_DATE}{url[written.end() :]}"
+        url = f"{url[: written.start()]}{_PLACEHOLDER}{url[written.end() :]}"
     address, _, query = url.partition("?")
     parameters = query.split("&") if query else []
     for place, parameter in enumerate(parameters):
         name, equals, value = parameter.partition("=")
-        if equals and _names_a_date(name):
-            found = _OF_A_YEAR.fullmatch(value)
-            year = year or (int(found["year"]) if found else None)
-            parameters[place] = f"{name}={_DATE}"
+        if equals and _is_date_parameter(name):
+            match = _DATE_VALUE.fullmatch(value)
+            year = year or (int(match["year"]) if match else None)
+            parameters[place] = f"{name}={_PLACEHOLDER}"
     mask = "?".join([address, "&".join(parameters)] if parameters else [address])
-    start, date, _ = mask.partition(_DATE)
-    return _Dated(mask, start, mask.rpartition(_DATE)[2], year) if date else None
+    start, placeholder, _ = mask.partition(_PLACEHOLDER)
+    return _DatedUrl(mask, start, mask.rpartition(_PLACEHOLDER)[2], year) if placeholder else None
 
 
 @lru_cache(REMEMBERED_PARAMETERS)
-def _names_a_date(name: str) -> bool:
-    return _NAME.search(name) is not None
+def _is_date_parameter(name: str) -> bool:
+    return _DATE_PARAMETER.search(name) is not None
 
 
-MAX_SESSIONS = 5
-"""Session ids under which one address is asked for."""
-REMEMBERED_ADDRESSES = 50_000
-"""Addresses; when there are more, all are forgotten."""
-
-# Short names such as sid also number articles: there, only what is long and drawn by lot is a session.
-_IN_QUERY = re.compile(
+# Short names such as sid also number articles: there, only a long random value is a session id.
+_SESSION_IN_QUERY = re.compile(
     r"[;?&](?:jsessionid|phpsessid|aspsessionid[a-z]*|cfid|cftoken|oscsid|xtcsid|zenid|session_?id|sessid|sess)=[^&;?]+"
     r"|[;?&](?:s|sid|session)=(?=[a-z]*[0-9])[0-9a-z]{16,}(?![^&;])"
 )
-# As ASP.NET writes it: /(S(abc…))/page.aspx
-_IN_PATH = re.compile(r"/\((?:[a-z]\([^()]*\))*s\([0-9a-z]{16,}\)\)")
+# The form of ASP.NET: /(S(abc…))/page.aspx
+_SESSION_IN_PATH = re.compile(r"/\((?:[a-z]\([^()]*\))*s\([0-9a-z]{16,}\)\)")
 
 
 class TooManySessions:
-    """Refuses an address that differs from many others only in its session id."""
+    """Refuse a URL that differs from too many others only in its session id."""
 
-    def __init__(self, most: int = MAX_SESSIONS, size: int = REMEMBERED_ADDRESSES) -> None:
-        self._most = most
+    def __init__(self, limit: int = MAX_SESSIONS, size: int = REMEMBERED_ADDRESSES) -> None:
+        self._limit = limit
         self._size = size
         self._sessions: dict[int, frozenset[int]] = {}
 
     def judge(self, candidate: Candidate) -> Verdict | None:
-        """Refuse it, or have no opinion."""
         url = candidate.url
-        session, start = (_IN_QUERY, _first_parameter(url)) if "=" in url else (_IN_PATH, url.find("("))
-        if start < 0 or not (values := session.findall(lower := url.lower(), max(start - 1, 0))):
+        pattern, start = (_SESSION_IN_QUERY, _first_parameter(url)) if "=" in url else (_SESSION_IN_PATH, url.find("("))
+        if start < 0 or not (values := pattern.findall(lower := url.lower(), max(start - 1, 0))):
             return None
-        address, session_id = hash(session.sub("", lower)), hash(str(values))
+        address, session_id = hash(pattern.sub("", lower)), hash(str(values))
         known = self._sessions.get(address, frozenset())
         if session_id in known:
             return None
-        if len(known) < self._most:
+        if len(known) < self._limit:
             self._remember(address, known | {session_id})
             return None
-        reason = f"It differs from {self._most} other URLs only in its session id, and {self._most} is the limit."
+        reason = f"It differs from {self._limit} other URLs only in its session id, and {self._limit} is the limit."
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
     def _remember(self, address: int, sessions: frozenset[int]) -> None:

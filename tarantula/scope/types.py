@@ -11,37 +11,7 @@ from tarantula.links.link import LinkKind
 from tarantula.scope.rule import Candidate, CandidateResponse, Verdict, refuse
 
 REMEMBERED_TYPES = 4096
-"""Types; a server may call its documents whatever it likes."""
-
-
-class TypeSet:
-    """A profile's types and the added ones, without the excluded ones. ``image/*`` and ``*/*`` stand for all of a kind.
-
-    What is excluded stays out, however it was added.
-    """
-
-    def __init__(self, profile: Iterable[str], added: Iterable[str] = (), excluded: Iterable[str] = ()) -> None:
-        self._wanted = _spelled([*profile, *added])
-        self._excluded = _spelled(excluded)
-        self._decide = lru_cache(REMEMBERED_TYPES)(self._is_wanted)
-
-    @property
-    def takes_unknown(self) -> bool:
-        """Whether documents that nobody can tell the type of are wanted too."""
-        return "*/*" in self._wanted
-
-    def __contains__(self, mime: str) -> bool:
-        return self._decide(mime)
-
-    def _is_wanted(self, mime: str) -> bool:
-        mime = preferred_type(mime.strip().lower())
-        names = {mime, mime.partition("/")[0] + "/*", "*/*"}
-        return not names.isdisjoint(self._wanted) and names.isdisjoint(self._excluded)
-
-
-def _spelled(types: Iterable[str]) -> frozenset[str]:
-    return frozenset(preferred_type(mime.strip().lower()) for mime in types)
-
+"""Types whose decision is cached; a server may declare any type."""
 
 # fmt: off
 PROGRAM_EXTENSIONS = frozenset({
@@ -49,13 +19,42 @@ PROGRAM_EXTENSIONS = frozenset({
     "php", "php3", "php4", "php5", "phtml", "pl", "py", "rb", "shtm", "shtml", "xhtml", "xml",
 })
 # fmt: on
-"""Extensions behind which anything may come."""
+"""Extensions of dynamic pages, which may return any type."""
 TITLE_EXTENSIONS = frozenset({"com", "js"})
-"""Extensions that end the names of pages too: ``/wiki/Node.js``, ``/companies/example.com``."""
+"""Extensions that are also endings of page names: ``/wiki/Node.js``, ``/companies/example.com``."""
+
+
+class TypeSet:
+    """Wanted types: those of the profile and the added ones, without the excluded ones.
+
+    ``image/*`` and ``*/*`` match all types of a kind. Excluding a type wins over adding it.
+    """
+
+    def __init__(self, profile: Iterable[str], added: Iterable[str] = (), excluded: Iterable[str] = ()) -> None:
+        self._wanted = _normalized([*profile, *added])
+        self._excluded = _normalized(excluded)
+        self._cached_decision = lru_cache(REMEMBERED_TYPES)(self._is_wanted)
+
+    @property
+    def takes_unknown(self) -> bool:
+        """Whether documents of unknown type are wanted too."""
+        return "*/*" in self._wanted
+
+    def __contains__(self, mime: str) -> bool:
+        return self._cached_decision(mime)
+
+    def _is_wanted(self, mime: str) -> bool:
+        mime = preferred_type(mime.strip().lower())
+        names = {mime, mime.partition("/")[0] + "/*", "*/*"}
+        return not names.isdisjoint(self._wanted) and names.isdisjoint(self._excluded)
+
+
+def _normalized(types: Iterable[str]) -> frozenset[str]:
+    return frozenset(preferred_type(mime.strip().lower()) for mime in types)
 
 
 class TypeByExtension:
-    """Refuses a URL without a query whose extension belongs to known types, all of them unwanted."""
+    """Refuse a URL without a query whose extension belongs only to unwanted types."""
 
     def __init__(self, publication: str, extensions: TypesByExtension, wanted: TypeSet) -> None:
         self._publication = publication
@@ -66,16 +65,15 @@ class TypeByExtension:
         }
 
     def judge(self, candidate: Candidate) -> Verdict | None:
-        """Refuse it, or have no opinion."""
         stem, _, extension = candidate.url[candidate.url.rfind("/") + 1 :].rpartition(".")
         if not stem or (mime := self._unwanted.get(extension.lower())) is None:
             return None
-        if not self._is_certain(candidate, stem, extension):
+        if not self._is_conclusive(candidate, stem, extension):
             return None
         reason = f"The extension .{extension} says that it is {mime}, which {self._publication} does not want."
         return refuse(self, DocumentState.TYPE_NOT_WANTED, reason)
 
-    def _is_certain(self, candidate: Candidate, stem: str, extension: str) -> bool:
+    def _is_conclusive(self, candidate: Candidate, stem: str, extension: str) -> bool:
         if "?" in candidate.url or ":" in stem:
             # /wiki/File:Lisbon.jpg is a page about a picture.
             return False
@@ -83,18 +81,18 @@ class TypeByExtension:
 
 
 class TypeNotWanted:
-    """Refuses documents of types outside the publication's; where the headers are silent, the extension speaks."""
+    """Refuse documents of unwanted types; without a usable Content-Type, the extension decides."""
 
     def __init__(self, publication: str, extensions: TypesByExtension, wanted: TypeSet) -> None:
         self._publication = publication
         self._extensions = extensions
         self._wanted = wanted
 
-    def judge(self, answer: CandidateResponse) -> Verdict | None:
-        """Refuse it, or have no opinion."""
-        if not answer.is_success:
+    def judge(self, response: CandidateResponse) -> Verdict | None:
+        if not response.is_success:
             return None
-        mimes = (answer.media_type,) if answer.media_type else self._extensions.get(extension_of(answer.url), ())
+        mime = response.media_type
+        mimes = (mime,) if mime else self._extensions.get(extension_of(response.url), ())
         if not mimes or any(mime in self._wanted for mime in mimes):
             return None
         reason = f"Its type is {mimes[0]}, which {self._publication} does not want."
@@ -102,17 +100,16 @@ class TypeNotWanted:
 
 
 class TypeUnknown:
-    """Refuses documents without a usable Content-Type whose extension tells nothing, unless every type is wanted."""
+    """Refuse documents whose type neither header, extension nor content determines, unless every type is wanted."""
 
     def __init__(self, extensions: TypesByExtension, wanted: TypeSet) -> None:
         self._extensions = extensions
         self._wanted = wanted
 
-    def judge(self, answer: CandidateResponse) -> Verdict | None:
-        """Refuse it, or have no opinion."""
-        if answer.media_type or not answer.is_success or self._wanted.takes_unknown:
+    def judge(self, response: CandidateResponse) -> Verdict | None:
+        if response.media_type or not response.is_success or self._wanted.takes_unknown:
             return None
-        if extension_of(answer.url) in self._extensions:
+        if extension_of(response.url) in self._extensions:
             return None
         reason = "Neither a Content-Type header nor its extension nor its content tells what type it is."
         return refuse(self, DocumentState.UNKNOWN_TYPE, reason)

@@ -1,7 +1,10 @@
+"""Verdicts on response headers and bodies."""
+
 from __future__ import annotations
 
 import pytest
 
+from tarantula.fetch.exchange import ResponseHead
 from tarantula.links.link import LinkKind
 from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
@@ -12,6 +15,11 @@ CONFIG = PublicationConfig(name="fcul", base_url="http://www.fc.ul.pt/", max_siz
 BASE = "http://www.fc.ul.pt"
 HTML = Scope.of(CONFIG, KNOWN, TypeSet(["text/html", "audio/*"]))
 EVERYTHING = Scope.of(CONFIG, KNOWN, TypeSet(["*/*"]))
+
+
+def head(path: str = "/", media_type: str | None = None, length: int | None = None, status: int = 200) -> ResponseHead:
+    fields = {b"Content-Type": media_type, b"Content-Length": length}
+    return ResponseHead(BASE + path, status, [(name, str(value).encode()) for name, value in fields.items() if value])
 
 
 @pytest.mark.parametrize(
@@ -39,23 +47,23 @@ EVERYTHING = Scope.of(CONFIG, KNOWN, TypeSet(["*/*"]))
         ("/", "text/plain", 500_001, 404, ("TooLarge", -4)),
     ],
 )
-def test_headers_decide_before_the_body_is_read(
+def test_verdict_on_headers(
     path: str, media_type: str | None, length: int | None, status: int, decided: tuple[str, int | None]
 ) -> None:
-    verdict = HTML.judge_head(BASE + path, media_type, length, status)
+    verdict = HTML.judge_head(head(path, media_type, length, status))
     assert (verdict.rule, verdict.state) == decided
     assert verdict.accepted is (verdict.state is None)
 
 
 @pytest.mark.parametrize("media_type", [None, "x/y", "application/octet-stream"])
-def test_everything_takes_every_type_and_none(media_type: str | None) -> None:
-    assert EVERYTHING.judge_head(f"{BASE}/a", media_type, 10, 200).accepted
+def test_the_profile_everything_accepts_known_and_unknown_types(media_type: str | None) -> None:
+    assert EVERYTHING.judge_head(head("/a", media_type, 10)).accepted
 
 
-def test_the_type_is_judged_again_when_the_body_shows_it() -> None:
-    assert HTML.judge_type(f"{BASE}/", "text/html").accepted
-    assert HTML.judge_type(f"{BASE}/", "image/png").rule == "TypeNotWanted"
-    assert HTML.judge_type(f"{BASE}/", None).rule == "TypeUnknown"
+def test_the_type_found_in_the_body_is_judged_again() -> None:
+    assert HTML.judge_body(head(), "text/html").accepted
+    assert HTML.judge_body(head(), "image/png").rule == "TypeNotWanted"
+    assert HTML.judge_body(head(), None).rule == "TypeUnknown"
 
 
 @pytest.mark.parametrize(
@@ -68,14 +76,14 @@ def test_the_type_is_judged_again_when_the_body_shows_it() -> None:
         (None, "/a", b"", None),
     ],
 )
-def test_an_extension_means_the_wanted_type_first(
+def test_an_extension_of_several_types_means_the_wanted_one(
     header: str | None, path: str, start: bytes, mime: str | None
 ) -> None:
     assert Scope.of(CONFIG, KNOWN, TypeSet(["video/*"])).type_of(header, BASE + path, start) == mime
 
 
 @pytest.mark.parametrize(
-    ("media_type", "length", "sentence"),
+    ("media_type", "length", "reason"),
     [
         ("application/pdf", 1, "Its type is application/pdf, which fcul does not want."),
         (None, 1, "Neither a Content-Type header nor its extension nor its content tells what type it is."),
@@ -83,12 +91,12 @@ def test_an_extension_means_the_wanted_type_first(
         ("text/html", 1, "No rule refuses it."),
     ],
 )
-def test_a_person_can_read_why(media_type: str | None, length: int, sentence: str) -> None:
-    assert HTML.judge_type(f"{BASE}/", media_type, length).reason == sentence
+def test_reasons_of_refused_bodies(media_type: str | None, length: int, reason: str) -> None:
+    assert HTML.judge_body(head(), media_type, length).reason == reason
 
 
 @pytest.mark.parametrize(
-    ("url", "told", "decided"),
+    ("url", "options", "decided"),
     [
         (f"{BASE}/a", {}, ("BaseServer", None)),
         (" HTTP://WWW.FC.UL.PT/a b#c ", {}, ("BaseServer", None)),
@@ -108,7 +116,7 @@ def test_a_person_can_read_why(media_type: str | None, length: int, sentence: st
         ("", {}, ("UrlNotSane", -9)),
     ],
 )
-def test_explaining_runs_the_same_rules(url: str, told: dict[str, object], decided: tuple[str, int | None]) -> None:
-    verdict = HTML.explain(url, **told)  # type: ignore[arg-type]
+def test_explain_runs_the_same_rules(url: str, options: dict[str, object], decided: tuple[str, int | None]) -> None:
+    verdict = HTML.explain(url, **options)  # type: ignore[arg-type]
     assert (verdict.rule, verdict.state) == decided
     assert verdict.reason.endswith(".")

@@ -215,11 +215,11 @@ def test_memories_are_bounded() -> None:
     assert [taken.take(str(number), str(number + 1)) for number in range(100)] == [*range(1, 101)]
     sessions, bodies = (
         traps.TooManySessions(size=10),
-        traps.SameBody(most=1, size=10),
+        traps.SameBody(limit=1, size=10),
     )
     for number in range(100):
         judged(sessions, f"/{number}?PHPSESSID=a")
         bodies.learn("h", f"http://h/{number}", b"%d" % number)
         bodies.learn("h", f"http://h/{number}/", b"%d" % number)
-    for memory in (sessions._sessions, bodies._copies, bodies._barren, taken._steps):
+    for memory in (sessions._sessions, bodies._copies, bodies._repeated, taken._steps):
         assert 0 < len(memory) <= 10

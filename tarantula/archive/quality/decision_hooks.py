@@ -1,4 +1,4 @@
-"""Functions of one's own that are told of decisions, by their import paths."""
+"""Functions that are called when an item is validated or rejected (``TARANTULA_ON_DECISION``)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from sqlalchemy.orm import Session
 from tarantula.archive.quality.validation import ItemDecision, decide_item
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.core.registry import load_object
+from tarantula.core.registry import Registry, component_paths
 from tarantula.core.states import Validation
-from tarantula.publications.fields import split_words
 
 logger = logging.getLogger(__name__)
 
 DecisionHook = Callable[[ItemDecision], None]
+
+DECISION_HOOKS: Registry[DecisionHook] = Registry("hook")
 
 
 def decide_and_call_hooks(
@@ -30,8 +31,8 @@ def decide_and_call_hooks(
     why: str = "",
     anyway: bool = False,
 ) -> ItemDecision:
-    """Store a decision about an item in a session that is committed at its end, then call the hooks."""
-    # A hook that is not there is said before anything is stored.
+    """Store a decision about an item, commit the session *changing*, then call the hooks."""
+    # Load the hooks first, so that nothing is stored if one is missing.
     hooks = decision_hooks(installation)
     with changing as session:
         decided = decide_item(session, urn, decision, by=by, why=why, anyway=anyway)
@@ -40,21 +41,21 @@ def decide_and_call_hooks(
 
 
 def decision_hooks(installation: Config) -> dict[str, DecisionHook]:
-    """Return the functions that ``TARANTULA_ON_DECISION`` names, or say which one is not there."""
-    return {path: load_object(path, "hook") for path in split_words(installation.on_decision)}
+    """Return the functions of ``TARANTULA_ON_DECISION`` by their import paths."""
+    return {path: DECISION_HOOKS.load(path) for path in component_paths(installation.on_decision)}
 
 
 def call_hooks(hooks: dict[str, DecisionHook], decided: ItemDecision) -> None:
-    """Call every hook; one that fails keeps no other from being called."""
-    complaints = []
+    """Call every hook, also after one failed; then raise an error that names the failed ones."""
+    failures = []
     for path, hook in hooks.items():
         try:
             hook(decided)
         except Exception as error:
             logger.exception("The hook %s failed.", path)
-            complaints.append(f"the hook {path} failed ({type(error).__name__}: {error})")
-    if complaints:
+            failures.append(f"the hook {path} failed ({type(error).__name__}: {error})")
+    if failures:
         raise TarantulaError(
-            f"{decided.urn} is {decided.validation}, but {'; '.join(complaints)}. "
+            f"{decided.urn} is {decided.validation}, but {'; '.join(failures)}. "
             "Take the decision again to call it again."
         )
