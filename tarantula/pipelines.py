@@ -23,7 +23,7 @@ class KeepPipeline(Component):
         if not isinstance(item, ReadAttempt):
             return item
         try:
-            await cast("StreamReader", self.collection).keep(item)
+            await cast("StreamReader", self.collection).store(item)
         except TarantulaError as error:
             self.stop(error)
         return item

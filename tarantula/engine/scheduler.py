@@ -238,8 +238,8 @@ class StreamScheduler(TurnScheduler):
         self._ticking = self._loop.call_later(SOURCE_CHECK_SECONDS, self._tick)
         self.reader.tick()
         self.publish()
-        if self.reader.keeper.failure is not None:
-            self.stop(self.reader.keeper.failure)
+        if self.reader.writer.failure is not None:
+            self.stop(self.reader.writer.failure)
         self.work_came()
 
     def _request(self, visit: StreamVisit) -> Request:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from tarantula.browser.source_renderer import SourceRenderer
     from tarantula.fetch.exchange import Exchange
-    from tarantula.streams.reading.browser import SourceRenderer
     from tarantula.streams.reading.visits import StreamVisit
 
 INLINE_PARSE_BYTES = 64 * 1024
@@ -98,10 +98,10 @@ class StreamsSpider(BaseSpider):
             if visit.hops >= MAX_REDIRECTS:
                 return failed_attempts(visit, InvalidResponse(TOO_MANY_REDIRECTS), _now())
             try:
-                onward = visit.led_to(target, exchange.status, not is_public(exchange.address))
+                onward = visit.redirected_to(target, exchange.status, not is_public(exchange.address))
             except InvalidResponse as error:
                 return failed_attempts(visit, error, _now())
-            self.collection.go_on(visit, onward)
+            self.collection.follow_redirect(visit, onward)
             return []
         if visit.needs_browser:
             return await self._parse_rendered(visit, exchange)
@@ -126,7 +126,7 @@ class StreamsSpider(BaseSpider):
     def _browser(self) -> SourceRenderer:
         if self._renderer is None:
             check_browser()
-            from tarantula.streams.reading.browser import SourceRenderer
+            from tarantula.browser.source_renderer import SourceRenderer
 
             self._renderer = SourceRenderer(self.crawler)
         return self._renderer

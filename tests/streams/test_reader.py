@@ -51,7 +51,7 @@ def test_sources_of_a_page_are_due_together_also_when_a_moment_passes_between_th
         visit = StreamVisit(first.key, first.url, first.server, [first, second])
         for source in visit.sources:
             assert (first.due_at, second.due_at) == (0, 0), "one of them was due without the other"
-            await reader.keep(ReadAttempt(visit, source, FailedReading(SourceStatus.UNREACHED, "It is away."), NOON))
+            await reader.store(ReadAttempt(visit, source, FailedReading(SourceStatus.UNREACHED, "It is away."), NOON))
         reader.end()
 
     asyncio.run(go())

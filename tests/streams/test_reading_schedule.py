@@ -146,11 +146,11 @@ def test_a_redirect_leads_to_a_private_address_only_from_one_or_where_that_is_al
     visit = turns.next(0.0)
     assert visit is not None
     assert visit.may_be_private
-    assert visit.led_to("http://a.example/other", 302, is_private=False).may_be_private
-    assert not visit.led_to("http://b.example/", 302, is_private=False).may_be_private
-    assert visit.led_to("http://b.example/", 302, is_private=True).may_be_private
+    assert visit.redirected_to("http://a.example/other", 302, is_private=False).may_be_private
+    assert not visit.redirected_to("http://b.example/", 302, is_private=False).may_be_private
+    assert visit.redirected_to("http://b.example/", 302, is_private=True).may_be_private
     visit.sources = [followed(1, allow_private=True)]
-    assert visit.led_to("http://b.example/", 302, is_private=False).may_be_private
+    assert visit.redirected_to("http://b.example/", 302, is_private=False).may_be_private
 
 
 def test_a_page_is_asked_for_with_conditions_only_if_all_its_sources_know_the_same() -> None:
@@ -165,5 +165,5 @@ def test_a_page_is_asked_for_with_conditions_only_if_all_its_sources_know_the_sa
     assert visit.conditions == {"If-None-Match": '"one"'}
     sources[1].validators = {}
     assert visit.conditions == {}
-    onward = visit.led_to("http://a.example/other", 302, is_private=True)
+    onward = visit.redirected_to("http://a.example/other", 302, is_private=True)
     assert onward.conditions == {}

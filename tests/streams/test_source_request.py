@@ -153,12 +153,12 @@ def test_what_is_sent_is_for_its_own_server_alone(status: int, url: str, expecte
     led = visit(method="POST", headers={"X-A": "1"}, body="[]")
     if expected is None:
         with pytest.raises(Exception, match="what is sent is for its own server alone"):
-            led.led_to(url, status, is_private=False)
+            led.redirected_to(url, status, is_private=False)
     else:
-        onward = led.led_to(url, status, is_private=False)
+        onward = led.redirected_to(url, status, is_private=False)
         assert onward.sent == expected
         # What was left out stays so, also where it leads back.
-        assert "X-A" in dict(onward.led_to("http://a.example/", 302, False).sent.headers) or not expected.headers
+        assert "X-A" in dict(onward.redirected_to("http://a.example/", 302, False).sent.headers) or not expected.headers
 
 
 def test_sources_are_read_together_only_if_they_send_the_same() -> None:

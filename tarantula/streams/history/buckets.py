@@ -20,13 +20,13 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EARLIEST_TIME = -62_000_000_000 * SECOND
-"""In the year 5: the calendar of Python begins little before."""
+"""In the year 5: close to the earliest date that Python supports."""
 LATEST_TIME = 250_000_000_000 * SECOND
 """In the year 9892."""
 
 
 class BucketCalendar:
-    """The buckets of one time zone."""
+    """Bucket boundaries in one time zone, in microseconds since 1970."""
 
     def __init__(self, zone: tzinfo) -> None:
         self.zone = zone
@@ -34,7 +34,7 @@ class BucketCalendar:
         self._begin = lru_cache(4096)(self._find_begin)
 
     def start_of(self, at: int, grain: Grain) -> int:
-        """Return where the bucket begins that a moment is in."""
+        """Return the start of the bucket that contains a moment."""
         if grain is Grain.EVENT:
             return at
         at -= at % MINUTE
@@ -47,7 +47,7 @@ class BucketCalendar:
         return later if later <= at else self._begin(day)
 
     def end_of(self, start: int, grain: Grain) -> int:
-        """Return where the next bucket begins."""
+        """Return the end of the bucket that starts at *start*."""
         if grain is Grain.EVENT:
             return start + 1
         if grain is Grain.MINUTE:
@@ -59,14 +59,14 @@ class BucketCalendar:
         return self._begin(_next(self._first_of(self.local(start).date(), grain), grain))
 
     def starts(self, begin: int, end: int, grain: Grain) -> Iterator[int]:
-        """Yield where the buckets begin that have some of a window."""
+        """Yield the starts of the buckets that overlap a window."""
         start = self.start_of(begin, grain)
         while start < end:
             yield start
             start = self.end_of(start, grain)
 
     def local(self, at: int) -> datetime:
-        """Return what the clock on the wall shows, to the minute."""
+        """Return the local time, to the minute."""
         return (_moment(at) + self._offset(at)).replace(tzinfo=None)
 
     def _offset(self, at: int) -> timedelta:
@@ -77,7 +77,7 @@ class BucketCalendar:
         offset = self._offset(at)
         if self._offset(start) == offset:
             return start
-        # The clock was changed within this hour: what comes after is one of its own.
+        # A clock change within this hour starts a new bucket.
         while self._offset(at - MINUTE) == offset:
             at -= MINUTE
         return at
@@ -95,7 +95,6 @@ class BucketCalendar:
 
 @cache
 def calendar_of(zone: str) -> BucketCalendar:
-    """Return the calendar of a time zone by its name."""
     return BucketCalendar(ZoneInfo(zone))
 
 
@@ -108,7 +107,7 @@ def _microseconds(moment: datetime) -> int:
 
 
 def _whole_minutes(offset: timedelta | None) -> timedelta:
-    """Return an offset from UTC without its seconds, which some had until the last century."""
+    """Return an offset from UTC without its seconds, which offsets had until the 20th century."""
     return timedelta(minutes=(offset or timedelta()) // timedelta(minutes=1))
 
 

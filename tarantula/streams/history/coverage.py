@@ -19,25 +19,41 @@ from tarantula.streams.history.levels import StaleMark, levels_below, summaries_
 from tarantula.streams.history.summary import ValueSummary, merge_summaries, summarize_value
 from tarantula.streams.sources.retention import Grain
 
+_MARKS = "SELECT grain, start FROM stale_level WHERE series_id = ? AND start >= ? AND start < ?"
+LevelSummaries = dict[int, ValueSummary | None]
+"""Summaries by bucket start; ``None`` for an empty bucket."""
+MAX_COUNTED_ROWS = 5000
+"""Maximum number of rows that are read to count distinct values."""
+_ROWS = """
+    SELECT start, count, sum, minimum, maximum, first, last FROM level
+    WHERE series_id = ? AND grain = ? AND start >= ? AND start < ? ORDER BY start
+"""
+_COUNTED = _ROWS.replace("last FROM", "last, counts FROM")
+_EVENTS = "SELECT at, value FROM event WHERE series_id = ? AND at >= ? AND at < ? ORDER BY at"
+_START = itemgetter(0)
+
 
 def query_rows(session: Session, statement: str, *values: int) -> Sequence[Any]:
-    """Return the rows that a statement finds, in which ``?`` stands for each of the values."""
+    """Return the rows of a statement with ``?`` placeholders.
+
+    A chart makes a dozen queries, and building SQLAlchemy expressions would take longer than running them.
+    """
     connection = session.connection()
     result = connection.exec_driver_sql(_with_placeholders(statement, connection.dialect.name), values)
-    # As the driver has them: thousands of rows are not worth being made into objects first.
+    # Tuples of the driver: result objects for thousands of rows would be too slow.
     rows: Sequence[Any] = result.cursor.fetchall() if result.cursor is not None else []
     result.close()
     return rows
 
 
 def query_scalar(session: Session, statement: str, *values: int) -> Any:
-    """Return the first column of the first row, or nothing."""
+    """Return the first column of the first row; ``None`` without rows."""
     found = query_rows(session, statement, *values)
     return found[0][0] if found else None
 
 
 def grain_table(grain: Grain) -> tuple[str, str]:
-    """Return where the rows of a grain are, with a place for the series, and the column that says when."""
+    """Return table and condition for the rows of a grain (with a placeholder for the series), and the time column."""
     if grain is Grain.EVENT:
         return "event WHERE series_id = ?", "at"
     return f"level WHERE series_id = ? AND grain = {int(grain)}", "start"
@@ -48,14 +64,8 @@ def _with_placeholders(statement: str, dialect: str) -> str:
     return statement if dialect == "sqlite" else statement.replace("?", "%s")
 
 
-_MARKS = "SELECT grain, start FROM stale_level WHERE series_id = ? AND start >= ? AND start < ?"
-
-LevelSummaries = dict[int, ValueSummary | None]
-"""Buckets by where they begin; ``None`` for one that nothing is in."""
-
-
 class StaleSummaries:
-    """The stale buckets of one series that are whole within a window, as they would be if they were summed up."""
+    """Summaries of the stale buckets of a series that lie within a window, computed without storing them."""
 
     def __init__(self, session: Session, series_id: int, calendar: BucketCalendar) -> None:
         self._session = session
@@ -64,13 +74,13 @@ class StaleSummaries:
         self._levels = dict[Grain, LevelSummaries]()
 
     def of(self, grain: Grain, begin: int, end: int) -> Iterator[tuple[int, ValueSummary | None]]:
-        """Yield the buckets of a grain that begin within a window."""
+        """Yield start and summary of the buckets of a grain that begin within a window."""
         for start, summary in self._levels.get(grain, {}).items():
             if begin <= start < end:
                 yield start, summary
 
     def sum_up(self, grain: Grain, begin: int, end: int) -> None:
-        """Sum up what is stale, from minutes up to a grain, and up to years where coarser ones may be needed."""
+        """Compute stale buckets from minutes up to *grain*, and further up as long as buckets are stale."""
         marks = self._marks(begin, end)
         stale = set[int]()
         for level in list(Grain)[1:]:
@@ -111,21 +121,8 @@ def _joined(rows: Iterable[tuple[int, ValueSummary | None]]) -> ValueSummary | N
     return merge_summaries(summaries) if summaries else None
 
 
-MAX_COUNTED_ROWS = 5000
-"""Rows that are looked into to tell how often there was which value."""
-
-
-_ROWS = """
-    SELECT start, count, sum, minimum, maximum, first, last FROM level
-    WHERE series_id = ? AND grain = ? AND start >= ? AND start < ? ORDER BY start
-"""
-_COUNTED = _ROWS.replace("last FROM", "last, counts FROM")
-_EVENTS = "SELECT at, value FROM event WHERE series_id = ? AND at >= ? AND at < ? ORDER BY at"
-_START = itemgetter(0)
-
-
 class CoverPart(NamedTuple):
-    """One row: an event, or a bucket."""
+    """A row of the cover: an event or a bucket."""
 
     start: int
     grain: Grain
@@ -133,7 +130,7 @@ class CoverPart(NamedTuple):
 
 
 class WindowCover:
-    """What is kept of one series within a window."""
+    """Rows that cover a window of one series."""
 
     def __init__(self, session: Session, series_id: int, calendar: BucketCalendar, counting: bool = False) -> None:
         self._fresh = StaleSummaries(session, series_id, calendar)
@@ -144,10 +141,10 @@ class WindowCover:
         self._counted = 0
         self.forgotten = forgotten_before(session, series_id)
         self.whole = list[CoverPart]()
-        """Buckets that were taken whole although the window has only some of them: the rest is forgotten."""
+        """Buckets that are included whole although they overlap the edge of the window: finer rows were deleted."""
 
     def parts(self, grain: Grain, begin: int, end: int) -> list[CoverPart]:
-        """Return the rows of a grain in a window; coarser ones where those of the grain are forgotten."""
+        """Return the rows of a grain in a window; coarser rows where those of the grain were deleted."""
         self._fresh.sum_up(grain, begin, end)
         return self._coarser(grain, begin, end)
 
@@ -157,14 +154,14 @@ class WindowCover:
         return older + self._finer(grain, kept, end) if kept < end else older
 
     def is_kept(self, grain: Grain, begin: int) -> bool:
-        """Whether nothing of a grain is forgotten from a moment on."""
+        """Whether no rows of a grain were deleted from *begin* on."""
         return self._kept_from(grain) <= begin
 
     def _kept_from(self, grain: Grain) -> int:
         return self.forgotten.get(grain, EARLIEST_TIME)
 
     def _finer(self, grain: Grain, begin: int, end: int) -> list[CoverPart]:
-        """Return the rows of a grain, and finer ones where those are not right."""
+        """Return the rows of a grain, and finer ones for buckets that overlap an edge of the window."""
         if grain is Grain.EVENT:
             return self._events(begin, end)
         edges = self._edges(grain, begin, end)
@@ -178,12 +175,12 @@ class WindowCover:
         return sorted([*rows.values(), *finer], key=_START)
 
     def _edges(self, grain: Grain, begin: int, end: int) -> set[int]:
-        """Return the buckets of which the window has only some."""
+        """Return the buckets that overlap an edge of the window."""
         starts = ((moment, self._calendar.start_of(moment, grain)) for moment in (begin, end))
         return {start for moment, start in starts if start != moment}
 
     def _within(self, grain: Grain, start: int, begin: int, end: int, whole: CoverPart | None) -> list[CoverPart]:
-        """Return what of one bucket is within the window, or the whole bucket if nothing finer is kept."""
+        """Return the finer rows of a bucket that lie within the window; the whole bucket if they were deleted."""
         first, last = max(start, begin), min(self._calendar.end_of(start, grain), end)
         for finer in reversed(list(Grain)[:grain]):
             if self.is_kept(finer, first):
@@ -194,7 +191,9 @@ class WindowCover:
         return [whole]
 
     def _counted_below(self, part: CoverPart) -> list[CoverPart]:
-        """Return what a bucket with too many different values is made of, if that is kept and not too much."""
+        """Return the rows below a bucket whose counts were not stored; the bucket itself if they are too many or
+        deleted.
+        """
         finer, end = Grain(part.grain - 1), self._calendar.end_of(part.start, part.grain)
         if self._counted > MAX_COUNTED_ROWS or not self.is_kept(finer, part.start):
             return [part]
@@ -217,20 +216,20 @@ class WindowCover:
 
 
 def forgotten_before(session: Session, series_id: int) -> dict[Grain, int]:
-    """Return before which moment nothing of a grain is kept."""
+    """Return, by grain, the time before which its rows were deleted."""
     rows = query_rows(session, "SELECT grain, before FROM forgotten WHERE series_id = ?", series_id)
     return {Grain(grain): before for grain, before in rows}
 
 
 class SeriesRows:
-    """The rows of one series."""
+    """Queries on the stored rows of one series."""
 
     def __init__(self, session: Session, series_id: int) -> None:
         self._session = session
         self._series_id = series_id
 
     def stretch(self, forgotten: Collection[Grain]) -> tuple[int, int] | None:
-        """Return from when to when there is anything; the newest event is always kept."""
+        """Return start and end of the stored rows; ``None`` without events. The newest event is never deleted."""
         newest = query_scalar(self._session, "SELECT max(at) FROM event WHERE series_id = ?", self._series_id)
         if newest is None:
             return None
@@ -244,15 +243,15 @@ class SeriesRows:
         return oldest, newest + 1
 
     def rows(self, grain: Grain, begin: int, end: int, most: int) -> int:
-        """Count the rows of a grain in a window; one more than *most*, if they are more."""
+        """Count the rows of a grain in a window, at most *most* + 1."""
         rows, moment = grain_table(grain)
-        # In order, so that PostgreSQL goes by the index: for any few rows it would read the table from its beginning.
+        # With ORDER BY, PostgreSQL uses the index; for a LIMIT alone it may scan the table.
         chosen = f"SELECT 1 FROM {rows} AND {moment} >= ? AND {moment} < ? ORDER BY {moment} LIMIT ?"
         statement = f"SELECT count(*) FROM ({chosen}) AS chosen"
         return int(query_scalar(self._session, statement, self._series_id, begin, end, most + 1))
 
     def value_before(self, begin: int, calendar: BucketCalendar) -> str | None:
-        """Return the last value that is known from before a moment."""
+        """Return the last value before a moment."""
         for grain in Grain:
             value = "value" if grain is Grain.EVENT else "last"
             rows, moment = grain_table(grain)

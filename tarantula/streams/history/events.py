@@ -17,9 +17,28 @@ from tarantula.streams.history.buckets import EARLIEST_TIME, LATEST_TIME, MINUTE
 from tarantula.streams.history.levels import StaleMark, mark_stale
 from tarantula.streams.sources.retention import Grain
 
+_FORGETTING = 0x7A7261_666F7267
+"""Key of the advisory lock."""
+logger = logging.getLogger(__name__)
+_EVENTS = """
+    INSERT INTO event (series_id, at, value, number, read)
+    SELECT column1, column2, column3, column4, column5 FROM ({rows}) AS given
+    WHERE true ON CONFLICT DO NOTHING
+"""
+_FIVE_PLACES = "INSERT OR IGNORE INTO event (series_id, at, value, number, read) VALUES (?, ?, ?, ?, ?)"
+_TYPES = ("integer", "bigint", "text", "float8", "text")
+_REFUSED = """
+    UPDATE forgotten SET refused = refused + given.column2 FROM ({rows}) AS given
+    WHERE forgotten.series_id = given.column1
+    AND forgotten.grain = (
+        SELECT other.grain FROM forgotten AS other WHERE other.series_id = given.column1
+        ORDER BY other.before DESC, other.grain LIMIT 1
+    )
+"""
+
 
 def last_values(session: Session, series_ids: Iterable[int]) -> dict[int, Event]:
-    """Return the newest event of each series that has any. It is never forgotten."""
+    """Return the newest event of each series that has any; retention never deletes it."""
     other = aliased(Event)
     newest = select(func.max(other.at)).where(other.series_id == Series.id).correlate(Series).scalar_subquery()
     found = dict[int, Event]()
@@ -42,9 +61,9 @@ def newest_events(
     limit: int = 100,
     before: int | None = None,
 ) -> list[Event]:
-    """Return events of a series, the newest first: from *begin* on, before *end*.
+    """Return events of a series, newest first, with *begin* <= time < *end*.
 
-    For the next ones, give the moment of the last one that came as *before*.
+    For the next page, pass the time of the last event as *before*.
     """
     chosen = select(Event).where(Event.series_id == series_id)
     if begin is not None:
@@ -55,43 +74,20 @@ def newest_events(
     return list(session.scalars(chosen.order_by(Event.at.desc()).limit(limit)))
 
 
-_FORGETTING = 0x7A7261_666F7267
-"""The number of the lock: nobody else's."""
-
-
 def lock_out_retention(connection: Connection) -> None:
-    """Until this transaction ends, what is there stays there: nobody stores below what somebody forgets."""
+    """Keep retention from deleting rows until this transaction ends (PostgreSQL; SQLite has a single writer)."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock_shared(%s)", (_FORGETTING,))
 
 
 def lock_out_storing(connection: Connection) -> None:
-    """Until this transaction ends, no event is stored."""
+    """Keep others from storing events until this transaction ends."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_FORGETTING,))
 
 
-logger = logging.getLogger(__name__)
-
-_EVENTS = """
-    INSERT INTO event (series_id, at, value, number, read)
-    SELECT column1, column2, column3, column4, column5 FROM ({rows}) AS given
-    WHERE true ON CONFLICT DO NOTHING
-"""
-_FIVE_PLACES = "INSERT OR IGNORE INTO event (series_id, at, value, number, read) VALUES (?, ?, ?, ?, ?)"
-_TYPES = ("integer", "bigint", "text", "float8", "text")
-_REFUSED = """
-    UPDATE forgotten SET refused = refused + given.column2 FROM ({rows}) AS given
-    WHERE forgotten.series_id = given.column1
-    AND forgotten.grain = (
-        SELECT other.grain FROM forgotten AS other WHERE other.series_id = given.column1
-        ORDER BY other.before DESC, other.grain LIMIT 1
-    )
-"""
-
-
 class NewEvent(NamedTuple):
-    """A value that was read, and is not the one before."""
+    """An event to store: a value that differs from the previous one."""
 
     series_id: int
     at: int
@@ -102,16 +98,16 @@ class NewEvent(NamedTuple):
 
 
 class StoreResult(NamedTuple):
-    """What became of new events."""
+    """Result of storing events."""
 
     number: int
-    """How many were stored; one that was there already is not counted."""
+    """Number of stored events, without those that were stored before."""
     late: list[NewEvent]
-    """Those that are older than what was forgotten: with them, what is summed up above would be wrong."""
+    """Refused events: the rows of their time were deleted, so the levels above could not include them."""
 
 
 def store_events(session: Session, events: Sequence[NewEvent]) -> int:
-    """Store events; the same one twice is once, and one that is older than what was forgotten is refused and said."""
+    """Store events once each; log those that are refused as too old. Return the number of stored events."""
     stored = store_events_with_result(session, events)
     for series_id, number in Counter(event.series_id for event in stored.late).items():
         logger.warning("%d events of series %d are older than what was forgotten: refused.", number, series_id)
@@ -119,7 +115,7 @@ def store_events(session: Session, events: Sequence[NewEvent]) -> int:
 
 
 def store_events_with_result(session: Session, events: Sequence[NewEvent]) -> StoreResult:
-    """Store events, and return how many, and which ones came too late."""
+    """Store events; return the number, and the events that were refused as too old."""
     if not events:
         return StoreResult(0, [])
     connection = session.connection()
@@ -140,7 +136,7 @@ def store_events_with_result(session: Session, events: Sequence[NewEvent]) -> St
 
 
 def refused_before(session: Session, series_ids: Iterable[int]) -> dict[int, int]:
-    """Return, of series of which something was forgotten, before which moment no event is taken any more."""
+    """Return, for series with deleted rows, the time before which events are refused."""
     limits = dict[int, int]()
     for some in bulk.chunks(sorted(series_ids)):
         rows = session.execute(

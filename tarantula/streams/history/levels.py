@@ -26,8 +26,8 @@ from tarantula.streams.history.summary import (
 )
 from tarantula.streams.sources.retention import Grain
 
-# A mark that is there already is locked: whoever sums it up at the same moment must not take it from under an event
-# that is not committed yet.
+# An existing mark is locked by the update, so that a concurrent aggregation cannot clear
+# it before the new event is committed.
 _MARK = """
     INSERT INTO stale_level (series_id, grain, start, over_at)
     SELECT column1, column2, column3, column4 FROM ({rows}) AS given
@@ -37,42 +37,6 @@ _UNMARK = """
     DELETE FROM stale_level WHERE (series_id, grain, start) IN (SELECT column1, column2, column3 FROM ({rows}) AS given)
 """
 _TYPES = ("integer", "smallint", "bigint", "bigint")
-
-
-class StaleMark(NamedTuple):
-    """A bucket that something below changed in."""
-
-    series_id: int
-    grain: Grain
-    start: int
-    over_at: int
-
-
-def mark_stale(connection: Connection, marks: Sequence[StaleMark]) -> None:
-    """Note that buckets are stale; always in the same order, so that two who do never wait for each other."""
-    bulk.execute_rows(connection, _MARK, sorted(set(marks)), _TYPES)
-
-
-def clear_marks(connection: Connection, marks: Sequence[StaleMark]) -> None:
-    """Note that buckets were summed up."""
-    bulk.execute_rows(connection, _UNMARK, [one[:3] for one in marks], _TYPES[:3])
-
-
-def take_stale(session: Session, now: int, most: int) -> list[StaleMark]:
-    """Return some buckets that are stale and over, all of the finest grain that has any; nobody else gets them."""
-    for grain in list(Grain)[1:]:
-        rows = session.execute(
-            select(StaleLevel.series_id, StaleLevel.start, StaleLevel.over_at)
-            .where(StaleLevel.grain == grain, StaleLevel.over_at <= now)
-            .order_by(StaleLevel.over_at)
-            .limit(most)
-            .with_for_update(skip_locked=True)
-        ).all()
-        if rows:
-            return sorted(StaleMark(series_id, grain, start, over_at) for series_id, start, over_at in rows)
-    return []
-
-
 _EVENTS = """
     SELECT wanted.column1, wanted.column2, event.value FROM ({rows}) AS wanted
     CROSS JOIN event WHERE event.series_id = wanted.column1
@@ -102,8 +66,41 @@ _WRITTEN = ("integer", "smallint", "bigint", "integer", "text", "text", "text", 
 _PLACE = itemgetter(0, 1)
 
 
+class StaleMark(NamedTuple):
+    """A bucket whose rows below changed."""
+
+    series_id: int
+    grain: Grain
+    start: int
+    over_at: int
+
+
+def mark_stale(connection: Connection, marks: Sequence[StaleMark]) -> None:
+    """Mark buckets as stale, in sorted order to avoid deadlocks."""
+    bulk.execute_rows(connection, _MARK, sorted(set(marks)), _TYPES)
+
+
+def clear_marks(connection: Connection, marks: Sequence[StaleMark]) -> None:
+    bulk.execute_rows(connection, _UNMARK, [one[:3] for one in marks], _TYPES[:3])
+
+
+def take_stale(session: Session, now: int, most: int) -> list[StaleMark]:
+    """Lock and return up to *most* stale buckets that have ended, of the finest grain that has any."""
+    for grain in list(Grain)[1:]:
+        rows = session.execute(
+            select(StaleLevel.series_id, StaleLevel.start, StaleLevel.over_at)
+            .where(StaleLevel.grain == grain, StaleLevel.over_at <= now)
+            .order_by(StaleLevel.over_at)
+            .limit(most)
+            .with_for_update(skip_locked=True)
+        ).all()
+        if rows:
+            return sorted(StaleMark(series_id, grain, start, over_at) for series_id, start, over_at in rows)
+    return []
+
+
 def summaries_below(connection: Connection, marks: Sequence[StaleMark]) -> Iterator[tuple[StaleMark, ValueSummary]]:
-    """Sum up what is below some buckets of one grain; a bucket with nothing below is left out."""
+    """Yield the summary of the rows below each bucket, all of one grain; empty buckets are left out."""
     known = {(one.series_id, one.start): one for one in marks}
     is_lowest = marks[0].grain == Grain.MINUTE
     rows = bulk.query_rows(connection, _EVENTS if is_lowest else _LEVELS, _wanted(marks), _WANTED)
@@ -115,7 +112,7 @@ def summaries_below(connection: Connection, marks: Sequence[StaleMark]) -> Itera
 
 
 def levels_below(connection: Connection, marks: Sequence[StaleMark]) -> Iterator[tuple[int, int, ValueSummary]]:
-    """Yield the rows below some buckets of one series and grain: in which bucket, where they begin, what they say."""
+    """Yield the rows below buckets of one series and grain: start of the bucket, start of the row, summary."""
     for row in bulk.query_rows(connection, _LEVELS, _wanted(marks), _WANTED):
         yield row[1], row[2], summary_from_row(*row[3:])
 
@@ -133,18 +130,18 @@ def summary_from_row(
     last: str,
     counts: bytes | None = None,
 ) -> ValueSummary:
-    """Return what a row says, from its column ``count`` on."""
+    """Return the summary of a level row, given its columns from ``count`` on."""
     exact = None if total is None else Decimal(total)
     return ValueSummary(count, exact, minimum, maximum, first, last, unpack_counts(counts))
 
 
 def replace_levels(connection: Connection, levels: Sequence[tuple[StaleMark, ValueSummary]]) -> None:
-    """Write rows in the place of those that were there."""
+    """Insert or update level rows."""
     bulk.execute_rows(connection, _REPLACE, [_written(one, summary) for one, summary in levels], _WRITTEN)
 
 
 def remove_levels(connection: Connection, marks: Sequence[StaleMark]) -> None:
-    """Remove the rows of buckets that nothing is in any more."""
+    """Delete the level rows of empty buckets."""
     bulk.execute_rows(connection, _REMOVE, [one[:3] for one in marks], _WRITTEN[:3])
 
 
@@ -164,10 +161,10 @@ def _written(one: StaleMark, summary: ValueSummary) -> tuple[Any, ...]:
 
 
 def aggregate_levels(database: Database, most: int = 1000, now: int | None = None) -> int:
-    """Sum up some of what is stale and over, in one transaction; return how many buckets, nothing if none is left.
+    """Aggregate up to *most* stale buckets that have ended, in one transaction; return their number.
 
-    Whoever is killed here leaves the old rows with their marks. A bucket that is not over keeps its mark until it is:
-    whoever asks for it gets it from below.
+    After a crash the old rows and their marks are unchanged. A bucket that has not ended keeps its mark; queries
+    compute it from the rows below.
     """
     moment = time.time_ns() // 1000 if now is None else now
     with database.session() as session:
@@ -189,7 +186,7 @@ def _aggregate(session: Session, marks: Sequence[StaleMark]) -> None:
 
 
 def calendars_of(session: Session, series_ids: set[int]) -> dict[int, BucketCalendar]:
-    """Return in which zone the days of each series begin."""
+    """Return the calendar of each series."""
     calendars = dict[int, BucketCalendar]()
     for some in bulk.chunks(sorted(series_ids)):
         rows = session.execute(select(Series.id, Series.zone).where(Series.id.in_(some)))

@@ -38,20 +38,22 @@ SHORTEST_BUCKETS = {
     Grain.MONTH: 28 * DAY - HOUR,
     Grain.YEAR: 365 * DAY - HOUR,
 }
+MAX_ROWS_READ = 1500
+"""Maximum number of rows that are read for one chart."""
 
 
 class ChartStep(NamedTuple):
-    """So many of a grain; of single events, so many seconds."""
+    """Width of a chart point: a number of buckets of a grain; for events, of seconds."""
 
     grain: Grain
     number: int
 
     def most_in(self, begin: int, end: int) -> int:
-        """Return how many there are of these in a window, at most."""
+        """Return the maximum number of steps in a window."""
         return (end - begin) // (SHORTEST_BUCKETS[self.grain] * self.number) + 2
 
     def begins(self, calendar: BucketCalendar, begin: int, end: int) -> list[int]:
-        """Return where those begin that have some of a window."""
+        """Return the starts of the steps that overlap a window."""
         if self.grain <= Grain.MINUTE:
             width = SHORTEST_BUCKETS[self.grain] * self.number
             return list(range(begin - begin % width, end, width))
@@ -60,7 +62,7 @@ class ChartStep(NamedTuple):
         return begins[max(bisect_right(begins, begin) - 1, 0) :]
 
     def _of_hours(self, calendar: BucketCalendar, begin: int, end: int) -> Iterator[int]:
-        """Steps of hours begin anew with every day."""
+        """Steps of hours start over every day."""
         for day in calendar.starts(begin, end, Grain.DAY):
             tomorrow = calendar.end_of(day, Grain.DAY)
             if tomorrow - day == DAY:
@@ -69,7 +71,7 @@ class ChartStep(NamedTuple):
                 yield from self._changing(calendar, calendar.starts(day, tomorrow, Grain.HOUR))
 
     def _of_days(self, calendar: BucketCalendar, begin: int, end: int) -> Iterator[int]:
-        """Those of months begin anew with every year."""
+        """Steps of months start over every year."""
         first = calendar.start_of(begin, Grain.YEAR if self.grain is Grain.MONTH else self.grain)
         return self._changing(calendar, calendar.starts(self._back(calendar, first), end, self.grain))
 
@@ -82,7 +84,7 @@ class ChartStep(NamedTuple):
             inside = number
 
     def _back(self, calendar: BucketCalendar, first: int) -> int:
-        """Return a moment at which one of these may begin, not after the first bucket."""
+        """Return the start of a possible step, not after the first bucket."""
         if self.grain in (Grain.DAY, Grain.YEAR):
             for _ in range(self.number - 1):
                 first = calendar.start_of(first - 1, self.grain)
@@ -93,7 +95,7 @@ class ChartStep(NamedTuple):
             case Grain.HOUR:
                 return local.toordinal(), local.hour // self.number
             case Grain.DAY:
-                # The first day of the calendar is a Monday: so are those of weeks.
+                # Day 1 of the calendar is a Monday, so weeks start on Mondays.
                 return ((local.toordinal() - 1) // self.number,)
             case Grain.MONTH:
                 return local.year, (local.month - 1) // self.number
@@ -111,20 +113,16 @@ CHART_STEPS = (
 )
 
 
-MAX_ROWS_READ = 1500
-"""Rows that are read to draw one series."""
-
-
 @dataclass(slots=True)
 class HistoryPoint:
-    """What was read in one stretch of the window."""
+    """One point of a chart."""
 
     at: int
-    """Microseconds since 1970: where it begins, or when the event was."""
+    """Start of the interval, or time of the event, in microseconds since 1970."""
     summary: ValueSummary
 
     def number(self, aggregation: Aggregation) -> float | None:
-        """Return the value for drawing; nothing if it is no number."""
+        """Return the value as a float; ``None`` if it is not a finite number."""
         value = self.summary.value(aggregation)
         try:
             number = math.nan if value is None else float(value)
@@ -135,38 +133,38 @@ class HistoryPoint:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoints:
-    """What is drawn of one series."""
+    """Chart of one series."""
 
     series_id: int
     begin: int
     end: int
     points: list[HistoryPoint]
     grain: Grain
-    """The level that fits."""
+    """Level from which the points were made."""
     step: int
-    """How many of these a point has, at most; nothing if every event is one."""
+    """Buckets per point; 0 if each event is a point."""
     before: str | None
-    """The last value before the window: it held until the first point."""
+    """Last value before the window: it is valid until the first point."""
     sentence: str
-    """What is not exact, and why; nothing if all of it is."""
+    """What is not exact, and why; empty if everything is exact."""
 
     @property
     def is_exact(self) -> bool:
-        """Whether the points are made of what is in the window, and of nothing else."""
+        """Whether the points include nothing outside the window."""
         return not self.sentence
 
 
 def chart_points(
     session: Session, series_id: int, begin: int, end: int, most: int = 500, *, counting: bool = False
 ) -> HistoryPoints:
-    """Return a window of a series as points, *most* of them at most; modes are told if they are asked for."""
+    """Return at most *most* points of a series in a window; with *counting*, summaries include modes."""
     return chart_points_of(session, [series_id], begin, end, most, counting=counting)[series_id]
 
 
 def chart_points_of(
     session: Session, series_ids: Iterable[int], begin: int, end: int, most: int = 500, *, counting: bool = False
 ) -> dict[int, HistoryPoints]:
-    """Return the same window of several series."""
+    """Return the same window of several series, by series id."""
     begin, end = _checked(begin, end, most)
     asked = list(dict.fromkeys(series_ids))
     zones = session.execute(select(Series.id, Series.zone).where(Series.id.in_(asked)))
@@ -179,7 +177,7 @@ def chart_points_of(
 def window_summary(
     session: Session, series_id: int, begin: int, end: int, *, counting: bool = False
 ) -> ValueSummary | None:
-    """Return a whole window summed up; nothing if nothing is in it."""
+    """Return the summary of a whole window; ``None`` if it is empty."""
     drawn = chart_points(session, series_id, begin, end, 1, counting=counting)
     return drawn.points[0].summary if drawn.points else None
 
@@ -193,7 +191,7 @@ def _checked(begin: int, end: int, most: int) -> tuple[int, int]:
 
 
 class _Chart:
-    """One series in one window."""
+    """Chart of one series in one window."""
 
     def __init__(
         self,
@@ -214,7 +212,7 @@ class _Chart:
         self._counting = counting
 
     def drawn(self) -> HistoryPoints:
-        """Draw it; once more, if something is forgotten in the meantime."""
+        """Return the points; start over if retention deleted rows in the meantime."""
         while True:
             cover = WindowCover(self._session, self._series_id, self._calendar, self._counting)
             found = self._points(cover)
@@ -244,7 +242,7 @@ class _Chart:
         return self._kept.rows(step.grain, first, last, MAX_ROWS_READ) <= MAX_ROWS_READ
 
     def _parts(self, cover: WindowCover, grain: Grain, first: int, last: int) -> list[CoverPart]:
-        # Buckets that only begin before there was anything, or end after, are whole all the same.
+        # Extend to whole years: buckets that begin before the first or end after the last row are complete.
         begin = max(self._begin, self._calendar.start_of(first, Grain.YEAR))
         year = self._calendar.start_of(last - 1, Grain.YEAR)
         return cover.parts(grain, begin, min(self._end, self._calendar.end_of(year, Grain.YEAR)))
@@ -273,7 +271,7 @@ class _Chart:
 
 
 def _sentence(cover: WindowCover, begin: int) -> str:
-    """Say what is not exact."""
+    """Return what is not exact."""
     if not cover.is_kept(Grain.YEAR, begin):
         return "What was before is forgotten altogether."
     if not cover.whole:

@@ -19,21 +19,23 @@ from tarantula.streams.history.events import lock_out_storing
 from tarantula.streams.sources.retention import Grain, Retention, RetentionLimit
 
 ROWS_PER_TRANSACTION = 20_000
-"""Rows that are forgotten in one transaction, or those of one bucket above if they are more."""
+"""Rows per transaction; more if one bucket of the level above has more."""
+SPARKLINE_BARS = "▁▂▃▄▅▆▇█"
+MAX_SPARKLINE_SPREAD = 1e300
 
 
 class ForgottenRows(NamedTuple):
-    """What was forgotten of one series."""
+    """Rows of one series that were deleted."""
 
     series_id: int
     grain: Grain
     rows: int
     before: int
-    """Microseconds since 1970."""
+    """Cut-off time in microseconds since 1970."""
 
 
 def apply_retention(database: Database, now: int | None = None) -> list[ForgottenRows]:
-    """Forget what is older, or more, than its source wants kept; return what that was."""
+    """Delete rows beyond the retention of their source; return what was deleted."""
     moment = time.time_ns() // 1000 if now is None else now
     forgot = dict[tuple[int, Grain], ForgottenRows]()
     for series_id, calendar, retention in _series(database):
@@ -75,7 +77,7 @@ def _delete_batch(
 
 
 class _Rows:
-    """The rows of one grain of a series."""
+    """Rows of one grain of a series."""
 
     def __init__(self, series_id: int, grain: Grain) -> None:
         self.grain = grain
@@ -89,14 +91,14 @@ class _Rows:
         )
 
     def nth(self, session: Session, number: int, newest: bool = False) -> int | None:
-        """Return the moment of one of them, counted from the oldest, or from the newest."""
+        """Return the time of the row at an offset from the oldest, or from the newest."""
         order = self.at.desc() if newest else self.at
         found: int | None = session.scalar(select(self.at).where(self.mine).order_by(order).offset(number).limit(1))
         return found
 
 
 def _until(session: Session, rows: _Rows, calendar: BucketCalendar, limit: RetentionLimit, now: int) -> int | None:
-    """Return before which moment rows are forgotten now; nothing if none are."""
+    """Return the cut-off of the next deletion; ``None`` if there is nothing to delete."""
     oldest, newest = rows.nth(session, 0), rows.nth(session, 0, newest=True)
     if oldest is None or newest is None:
         return None
@@ -108,14 +110,14 @@ def _until(session: Session, rows: _Rows, calendar: BucketCalendar, limit: Reten
     if (stale := _first_stale(session, rows.series_id, above)) is not None:
         bounds.append(stale)
     if (many := rows.nth(session, ROWS_PER_TRANSACTION)) is not None:
-        # A bucket above whose rows are more goes whole.
+        # All rows below one bucket of the level above are deleted together.
         bounds.append(max(many, calendar.end_of(calendar.start_of(oldest, above), above)))
     before = calendar.start_of(min(bounds), above)
     return before if before > oldest else None
 
 
 def _first_stale(session: Session, series_id: int, above: Grain) -> int | None:
-    """Return the first bucket that still has to be summed up from these rows, or from what these are made of."""
+    """Return the start of the first bucket that must still be aggregated from these rows or finer ones."""
     return session.scalar(
         select(func.min(StaleLevel.start)).where(StaleLevel.series_id == series_id, StaleLevel.grain <= above)
     )
@@ -132,16 +134,12 @@ def _record_deletion(session: Session, forgot: ForgottenRows, now: int) -> None:
 
 
 def moment_of(at: int) -> datetime:
-    """Return a moment as people have it."""
+    """Return a time in microseconds since 1970 as a datetime in UTC."""
     return EPOCH + timedelta(microseconds=at)
 
 
-SPARKLINE_BARS = "▁▂▃▄▅▆▇█"
-MAX_SPARKLINE_SPREAD = 1e300
-
-
 class RowRange(NamedTuple):
-    """How many rows of a grain there are, from when to when."""
+    """Number of rows of a grain, and the times of the first and the last."""
 
     rows: int
     first: int
@@ -150,14 +148,14 @@ class RowRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RetentionSummary:
-    """What is there of a series, and what no more."""
+    """Stored and deleted rows of a series, by grain."""
 
     kept: dict[Grain, RowRange]
     forgotten: dict[Grain, Forgotten]
 
     @property
     def sentences(self) -> list[str]:
-        """The same in words."""
+        """Description for people, one sentence a line."""
         lines = [
             f"{grain.counted(one.rows)}, from {_day(moment_of(one.first))} to {_day(moment_of(one.last))}."
             for grain, one in self.kept.items()
@@ -170,7 +168,7 @@ class RetentionSummary:
         return lines
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for a program."""
+        """Description for `--json` and the API."""
         kept = {
             grain.plural: {"rows": one.rows, "first": _iso(one.first), "last": _iso(one.last)}
             for grain, one in self.kept.items()
@@ -185,7 +183,7 @@ class RetentionSummary:
 
 
 def retention_summary(session: Session, series_id: int) -> RetentionSummary:
-    """Count the rows of every grain, and return what was noted when others were forgotten."""
+    """Count the rows of every grain, and load what was recorded about deleted ones."""
     kept = dict[Grain, RowRange]()
     counted = select(func.count(), func.min(Event.at), func.max(Event.at)).where(Event.series_id == series_id)
     number, first, last = session.execute(counted).one()
@@ -203,7 +201,7 @@ def retention_summary(session: Session, series_id: int) -> RetentionSummary:
 
 
 def sparkline(numbers: Sequence[float | None]) -> str:
-    """Draw numbers as a line of bars; a gap where there is none."""
+    """Return a line of bar characters; a space for ``None``."""
     numbers = [None if number is None or not math.isfinite(number) else number for number in numbers]
     there = [number for number in numbers if number is not None]
     if not there:

@@ -22,13 +22,13 @@ SourceFieldAndRow = tuple[int, str, str]
 
 
 def series_of(session: Session, source_id: int, wanted: Iterable[FieldAndRow]) -> dict[FieldAndRow, int]:
-    """Return the series of fields and rows of a source; those that are not there yet are made."""
+    """Return the series ids of fields and rows of a source; missing series are created."""
     asked = [(source_id, field, row) for field, row in wanted]
     return {(field, row): identity for (_, field, row), identity in series_of_many(session, asked).items()}
 
 
 def series_of_many(session: Session, wanted: Collection[SourceFieldAndRow]) -> dict[SourceFieldAndRow, int]:
-    """Return the series of fields and rows of many sources; those that are not there yet are made."""
+    """Return the series ids of fields and rows of several sources; missing series are created."""
     sources = sorted({source_id for source_id, _, _ in wanted})
     found = _known(session, sources)
     missing = [one for one in dict.fromkeys(wanted) if one not in found]
@@ -47,7 +47,7 @@ def _known(session: Session, sources: Sequence[int]) -> dict[SourceFieldAndRow, 
 
 
 def known_series(session: Session, source_id: int) -> dict[FieldAndRow, int]:
-    """Return every series of a source, in the order in which they were met."""
+    """Return all series of a source, in order of creation."""
     rows = session.execute(
         select(Series.field, Series.row, Series.id).where(Series.source_id == source_id).order_by(Series.id)
     )
@@ -55,7 +55,7 @@ def known_series(session: Session, source_id: int) -> dict[FieldAndRow, int]:
 
 
 def zone_name() -> str:
-    """Return the name of the installation's time zone, or of this machine's; UTC if it has none."""
+    """Return the time zone of the installation or of the machine; UTC if unknown."""
     zone = Config().zone
     name = zone.key if isinstance(zone, ZoneInfo) else FALLBACK_ZONE
     if name in _known_zones():
@@ -65,7 +65,7 @@ def zone_name() -> str:
 
 @cache
 def _known_zones() -> frozenset[str]:
-    # It reads a folder of six hundred files.
+    # Cached: it reads a directory of 600 files.
     return frozenset(available_timezones())
 
 

@@ -14,53 +14,50 @@ from functools import lru_cache, reduce
 from tarantula.streams.kinds import Aggregation
 
 MAX_NUMBER_CHARS = 1000
-"""Letters: what is longer is a text that happens to consist of digits."""
+"""Longer strings of digits are texts, not numbers."""
 EXACT_CONTEXT = Context(prec=100_000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation])
-"""Never rounds: it would rather fail."""
+"""Raises instead of rounding."""
 AVERAGE_CONTEXT = Context(prec=34, Emax=MAX_EMAX, Emin=MIN_EMIN)
-"""For averages, which need not end."""
+"""Averages are rounded to 34 digits."""
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
+ValueCounts = Mapping[str, int]
+MAX_DISTINCT_VALUES = 200
+"""With more distinct values, counts are not stored but computed from the level below."""
+MAX_COUNTED_CHARS = 8000
+"""Total length of the distinct values."""
 
 
 @lru_cache(4096)
 def exact_number(text: str) -> Decimal | None:
-    """Return the number that a value is, exactly; nothing if it is none."""
+    """Return the exact number that a value is; ``None`` if it is not a number."""
     return Decimal(text) if len(text) <= MAX_NUMBER_CHARS and _NUMBER.fullmatch(text) else None
 
 
 def add_exact(numbers: Iterable[Decimal]) -> Decimal:
-    """Add numbers, one at least, without losing a digit."""
+    """Return the exact sum of at least one number."""
     return reduce(EXACT_CONTEXT.add, numbers)
 
 
 def divide_rounded(number: Decimal, by: int) -> Decimal:
-    """Divide, to 34 digits."""
+    """Divide, rounding to 34 digits."""
     return AVERAGE_CONTEXT.divide(number, Decimal(by))
 
 
 def format_number(number: Decimal) -> str:
-    """Write a number in the one way: ``-3.5``, without an exponent and without zeros that say nothing."""
+    """Return the canonical text of a number: no exponent, no trailing zeros."""
     text = f"{number:f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
-ValueCounts = Mapping[str, int]
-
-MAX_DISTINCT_VALUES = 200
-"""Different ones; if there are more, they are counted from below when somebody asks."""
-MAX_COUNTED_CHARS = 8000
-"""Of all of them together."""
-
-
 def can_store_counts(counts: ValueCounts) -> bool:
-    """Whether there are few enough different values to keep. More values never fit where fewer did not."""
+    """Whether counts are small enough to store. If a part does not fit, the whole does not either."""
     return len(counts) <= MAX_DISTINCT_VALUES and sum(map(len, counts)) <= MAX_COUNTED_CHARS
 
 
 def join_counts(parts: Iterable[ValueCounts | None]) -> Counter[str] | None:
-    """Add counts up; nothing if one is not known."""
+    """Return the sum of counts; ``None`` if one is unknown."""
     whole = Counter[str]()
     for part in parts:
         if part is None:
@@ -71,13 +68,13 @@ def join_counts(parts: Iterable[ValueCounts | None]) -> Counter[str] | None:
 
 
 def most_frequent_value(counts: ValueCounts) -> str:
-    """Return the value that there was most often; of several, the least."""
+    """Return the most frequent value; of equally frequent ones, the smallest."""
     most = max(counts.values())
     return min((value for value, number in counts.items() if number == most), key=_order)
 
 
 def pack_counts(counts: ValueCounts | None) -> bytes | None:
-    """Write counts for the database; nothing if there are too many."""
+    """Return counts as compressed JSON; ``None`` if they are unknown or too large."""
     if counts is None or not can_store_counts(counts):
         return None
     return zlib.compress(
@@ -86,7 +83,7 @@ def pack_counts(counts: ValueCounts | None) -> bytes | None:
 
 
 def unpack_counts(data: bytes | None) -> ValueCounts | None:
-    """Read what `packed` wrote."""
+    """Return the counts that `pack_counts` stored."""
     if data is None:
         return None
     read: dict[str, int] = json.loads(zlib.decompress(data))
@@ -99,30 +96,30 @@ def _order(value: str) -> tuple[Decimal, str]:
 
 @dataclass(slots=True)
 class ValueSummary:
-    """What is known of some values that follow one another."""
+    """Summary of consecutive values."""
 
     count: int
     sum: Decimal | None
-    """``None``, as the two that follow, if one of them is no number."""
+    """Sum, minimum and maximum are ``None`` if any value is not a number."""
     minimum: str | None
     maximum: str | None
     first: str
     last: str
     counts: ValueCounts | None
-    """How often there was which value; ``None`` if there were too many, or nobody asked."""
+    """Number of occurrences by value; ``None`` if unknown or too many."""
 
     @property
     def average(self) -> Decimal | None:
-        """The exact sum divided by the count, to 34 digits."""
+        """Exact sum divided by the count, rounded to 34 digits."""
         return None if self.sum is None else divide_rounded(self.sum, self.count)
 
     @property
     def mode(self) -> str | None:
-        """The value that there was most often; of several, the least."""
+        """Most frequent value; of equally frequent ones, the smallest."""
         return None if self.counts is None else most_frequent_value(self.counts)
 
     def value(self, aggregation: Aggregation) -> str | None:
-        """Return the value that stands for all of them; nothing if that is not known."""
+        """Return the aggregated value; ``None`` if unknown."""
         match aggregation:
             case Aggregation.SUM:
                 return None if self.sum is None else format_number(self.sum)
@@ -136,7 +133,6 @@ class ValueSummary:
 
 
 def summarize_value(value: str, counting: bool = True) -> ValueSummary:
-    """Sum up one value."""
     number = exact_number(value)
     counts = {value: 1} if counting else None
     if number is None:
@@ -145,7 +141,7 @@ def summarize_value(value: str, counting: bool = True) -> ValueSummary:
 
 
 def summarize_values(values: Sequence[str]) -> ValueSummary:
-    """Sum up values that follow one another, one at least."""
+    """Return the summary of at least one value."""
     numbers = [number for number in map(exact_number, values) if number is not None]
     counts = Counter(values)
     if len(numbers) < len(values):
@@ -155,7 +151,7 @@ def summarize_values(values: Sequence[str]) -> ValueSummary:
 
 
 def merge_summaries(parts: Sequence[ValueSummary], counting: bool = True) -> ValueSummary:
-    """Sum up what was summed up, part after part, one at least."""
+    """Return the summary of at least one consecutive summary."""
     if len(parts) == 1:
         return parts[0]
     count = sum([part.count for part in parts])

@@ -34,6 +34,9 @@ from tarantula.streams.sources.registry import config_of
 IMMEDIATE_STATUSES = frozenset({SourceStatus.REFUSED, SourceStatus.DOUBTFUL})
 MAX_SENTENCES = 5
 """Maximum number of sentences in the status of a source."""
+MISSING_TITLE = "{name} is not found any more"
+NOTIFICATION_TYPE = "warning"
+"""Apprise's notification type."""
 
 
 class SourceStatusTracker:
@@ -89,11 +92,6 @@ def _by_reason(missing: Mapping[str, str]) -> list[str]:
     for key, why in missing.items():
         reasons.setdefault(why, []).append(key)
     return [f"{', '.join(keys)}: {why}" for why, keys in reasons.items()]
-
-
-MISSING_TITLE = "{name} is not found any more"
-NOTIFICATION_TYPE = "warning"
-"""Apprise's notification type."""
 
 
 class MissNotification(NamedTuple):

@@ -21,33 +21,32 @@ from tarantula.streams.sources.config import SourceStatus
 logger = logging.getLogger(__name__)
 
 MAX_REDIRECTS = 5
-"""Redirects that are followed in a row."""
 MAX_VALIDATOR_CHARS = 1000
-"""Characters; a longer ETag is none."""
+"""Longer validators, such as an ETag, are ignored."""
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 TOO_MANY_REDIRECTS = f"It was redirected more than {MAX_REDIRECTS} times."
 
 
 @dataclass(slots=True)
 class ReadAttempt:
-    """What came of one source that was visited: the item of the `streams` spider."""
+    """Outcome of one source of a visit: the item of the `streams` spider."""
 
     visit: StreamVisit
     source: FollowedSource
     outcome: SourceReading | FailedReading | UnchangedReading
     at: int
-    """When it was asked for, in microseconds since 1970."""
+    """Time of the request, microseconds since 1970."""
     validators: Mapping[str, str] | None = None
 
 
 def redirect_location(exchange: Exchange) -> str | None:
-    """Return where an answer leads, if it leads somewhere else."""
+    """Return the target of a redirect; ``None`` if the response is none."""
     location = exchange.get(b"location") if exchange.status in REDIRECT_STATUSES else None
     return redirect_target(exchange.url, location.encode("latin-1")) if location else None
 
 
 def attempts_from_exchange(visit: StreamVisit, exchange: Exchange, page: bytes | None = None) -> list[ReadAttempt]:
-    """Read what came, for every source that wanted it; *page* is what a browser made of it."""
+    """Read a response for every source of the visit; *page* is the HTML that a browser rendered from it."""
     at = int(exchange.started_at.timestamp() * 1_000_000)
     if exchange.status == HTTPStatus.NOT_MODIFIED:
         return [ReadAttempt(visit, source, UnchangedReading(), at) for source in visit.sources]
@@ -70,7 +69,7 @@ def attempts_from_exchange(visit: StreamVisit, exchange: Exchange, page: bytes |
 
 
 def failed_attempts(visit: StreamVisit, error: Exception, at: int) -> list[ReadAttempt]:
-    """Say of every source why nothing came."""
+    """Return a failed attempt for every source of the visit."""
     made = _failed_reading(error)
     return [
         ReadAttempt(visit, source, made.without_secrets(source.config.variables), at, {}) for source in visit.sources
@@ -78,7 +77,7 @@ def failed_attempts(visit: StreamVisit, error: Exception, at: int) -> list[ReadA
 
 
 def read_source(source: FollowedSource, answer: SourceResponse) -> SourceReading | FailedReading:
-    """Let a source's adapter read; what goes wrong there is said of this source, and harms no other."""
+    """Read a response with the source's adapter; an error there affects this source only."""
     try:
         return adapter_named(source.config.adapter).read(answer, source.config, source.memory)
     except UnreadableResponse as error:

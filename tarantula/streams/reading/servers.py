@@ -14,41 +14,45 @@ from tarantula.streams.reading.visits import FollowedSource, StreamVisit, VisitK
 from tarantula.streams.reading.writer import ReadingGroupResult, ReadingWriter
 
 IDLE_LEASE_SECONDS = 3.0
-"""Seconds for which a server on lease is kept though nothing is expected there."""
+"""Time for which the lease of a server without due sources is kept."""
 CONTESTED_LEASE_SECONDS = 5.0
-"""Seconds for which a server that others wait for is kept while there is something to read, and left to them then."""
+"""Time for which a server is kept while others request it, and for which it is left to them afterwards."""
+LEASE_RETRY_SECONDS = 0.5
+"""Time between two requests for the lease of a server."""
+LEASE_REQUEST_SECONDS = 3.0
+"""Time between two requests to the holders of a lease to return it."""
 
 
 @dataclass(slots=True, eq=False)
 class ServerVisitQueue:
-    """What waits at one server."""
+    """Visits that wait at one server, and the state of its lease."""
 
     name: str
     waiting: OrderedDict[VisitKey, StreamVisit] = field(default_factory=OrderedDict)
     visiting: StreamVisit | None = None
     expected: int = 0
-    """Sources that are due here soon, or wait, or are being read."""
+    """Sources that are due soon, wait, or are being read."""
     not_before: float = 0.0
-    """When it may be visited again, on the loop's clock."""
+    """Earliest time of the next visit, on the loop's clock."""
     visited_at: float | None = None
     is_held: bool = False
-    is_asked: bool = False
-    """Whether a lease was asked for and the answer is still to come."""
-    ask_again: float = 0.0
+    is_requested: bool = False
+    """Whether a lease was requested and the answer is pending."""
+    retry_at: float = 0.0
     wanted_since: float | None = None
     contested_at: float | None = None
-    left_until: float = 0.0
-    """Until when it is others' alone."""
+    yielded_until: float = 0.0
+    """Time until which the server is left to other processes."""
     idle_since: float = 0.0
-    offered: bool = False
+    is_offered: bool = False
 
-    def must_go(self, now: float) -> bool:
-        """Whether others have waited long enough."""
+    def is_overdue_for_others(self, now: float) -> bool:
+        """Whether other processes have waited long enough."""
         return self.contested_at is not None and now - self.contested_at >= CONTESTED_LEASE_SECONDS
 
 
 class VisitQueue:
-    """Hands out visits."""
+    """Queue of visits over all servers: one visit at a time to each, none during its pause or without its lease."""
 
     def __init__(self) -> None:
         self._servers: dict[str, ServerVisitQueue] = {}
@@ -63,157 +67,174 @@ class VisitQueue:
         return len(self._servers)
 
     def at(self, server: str) -> ServerVisitQueue:
-        """Return what waits at a server."""
+        """Return the queue of a server, which is created if needed."""
         if server not in self._servers:
             self._servers[server] = ServerVisitQueue(server)
         return self._servers[server]
 
     def add(self, source: FollowedSource) -> None:
-        """Let a source wait that is due, with others that want the same page."""
-        turn = self.at(source.server)
-        visit = turn.waiting.get(source.key)
+        """Queue a due source; sources of the same page share a visit."""
+        server_queue = self.at(source.server)
+        visit = server_queue.waiting.get(source.key)
         if visit is None:
-            visit = turn.waiting[source.key] = StreamVisit(source.key, source.url, source.server, sent=source.sent)
+            visit = server_queue.waiting[source.key] = StreamVisit(
+                source.key, source.url, source.server, sent=source.sent
+            )
         if source not in visit.sources:
             visit.sources.append(source)
-        self._offer(turn)
+        self._offer(server_queue)
 
     def put(self, visit: StreamVisit) -> None:
-        """Let a visit wait: one that a redirect leads to."""
-        turn = self.at(visit.server)
-        turn.waiting[visit.key] = visit
-        self._offer(turn)
+        """Queue a visit, such as the target of a redirect."""
+        server_queue = self.at(visit.server)
+        server_queue.waiting[visit.key] = visit
+        self._offer(server_queue)
 
     def hold(self, server: str, not_before: float) -> None:
-        """Hear that a server is on lease."""
-        turn = self.at(server)
-        turn.is_held, turn.contested_at, turn.wanted_since = True, None, None
-        turn.not_before = max(turn.not_before, not_before)
-        self._offer(turn)
+        """Record that the lease of a server was granted."""
+        server_queue = self.at(server)
+        server_queue.is_held, server_queue.contested_at, server_queue.wanted_since = True, None, None
+        server_queue.not_before = max(server_queue.not_before, not_before)
+        self._offer(server_queue)
 
     def lose(self, server: str, now: float) -> None:
-        """Hear that a server is not on lease any more."""
-        turn = self.at(server)
-        if turn.contested_at is not None:
-            turn.left_until = now + CONTESTED_LEASE_SECONDS
-        turn.is_held, turn.contested_at = False, None
-        self._forget(turn, now)
+        """Record that the lease of a server was lost or returned."""
+        server_queue = self.at(server)
+        if server_queue.contested_at is not None:
+            server_queue.yielded_until = now + CONTESTED_LEASE_SECONDS
+        server_queue.is_held, server_queue.contested_at = False, None
+        self._forget(server_queue, now)
 
     def next(self, now: float) -> StreamVisit | None:
-        """Hand out the next visit to a server that may be visited now."""
+        """Return the next visit to a server that may be visited now; ``None`` if there is none."""
         while self._ready and self._ready[0][0] <= now:
-            turn = heappop(self._ready)[2]
-            turn.offered = False
-            if not turn.is_held or turn.visiting or not turn.waiting or turn.must_go(now):
+            server_queue = heappop(self._ready)[2]
+            server_queue.is_offered = False
+            if (
+                not server_queue.is_held
+                or server_queue.visiting
+                or not server_queue.waiting
+                or server_queue.is_overdue_for_others(now)
+            ):
                 continue
-            if turn.not_before > now:
-                self._offer(turn)
+            if server_queue.not_before > now:
+                self._offer(server_queue)
                 continue
-            visit = turn.waiting.popitem(last=False)[1]
-            staying = [source for source in visit.sources if not source.is_gone]
-            turn.expected -= len(visit.sources) - len(staying)
-            visit.sources = staying
+            visit = server_queue.waiting.popitem(last=False)[1]
+            current = [source for source in visit.sources if not source.is_gone]
+            server_queue.expected -= len(visit.sources) - len(current)
+            visit.sources = current
             if not visit.sources and visit.ready is None:
-                self._offer(turn)
+                self._offer(server_queue)
                 continue
-            turn.visiting = visit
+            server_queue.visiting = visit
             self.in_flight += 1
             return visit
         return None
 
     def next_due(self) -> float | None:
-        """When the first pause is over, if something waits for that."""
+        """Return when the first pause with waiting visits ends."""
         return self._ready[0][0] if self._ready else None
 
     def release(self, entry: StreamVisit, not_before: float) -> None:
-        """Hear that a visit is over, and when the server may be visited again; nothing of it was asked if that is 0."""
-        turn = self.at(entry.server)
-        if turn.visiting is not entry:
+        """End a visit; *not_before* is the end of the pause, or 0 if nothing was requested."""
+        server_queue = self.at(entry.server)
+        if server_queue.visiting is not entry:
             return
-        turn.visiting = None
+        server_queue.visiting = None
         self.in_flight -= 1
-        turn.not_before = max(turn.not_before, not_before)
-        self._offer(turn)
+        server_queue.not_before = max(server_queue.not_before, not_before)
+        self._offer(server_queue)
 
     def visited(self, server: str, now: float) -> None:
-        """Hear when a server was last asked for something."""
+        """Record the time of the last request to a server."""
         self.at(server).visited_at = now
 
     def postpone(self, server: str, not_before: float) -> None:
-        """Hear of a visit that was not handed out here."""
-        turn = self.at(server)
-        turn.not_before = max(turn.not_before, not_before)
+        """Extend the pause of a server after a request that did not come from this queue."""
+        server_queue = self.at(server)
+        server_queue.not_before = max(server_queue.not_before, not_before)
 
     def expect(self, server: str) -> None:
-        """Hear that a source is due here soon."""
+        """Count a source of the server as due soon."""
         self.at(server).expected += 1
 
     def done(self, server: str, now: float) -> None:
-        """Hear that one of those that were expected has been read."""
-        turn = self.at(server)
-        turn.expected = max(turn.expected - 1, 0)
-        turn.idle_since = now
-        self._forget(turn, now)
+        """Count an expected source of the server as read."""
+        server_queue = self.at(server)
+        server_queue.expected = max(server_queue.expected - 1, 0)
+        server_queue.idle_since = now
+        self._forget(server_queue, now)
 
     def idle(self, now: float) -> list[ServerVisitQueue]:
-        """Return the servers on lease that are to be given back: nothing is expected there, or others wait for them."""
-        return [turn for turn in self._servers.values() if turn.is_held and not turn.visiting and _is_idle(turn, now)]
-
-    def wanted(self, now: float) -> list[ServerVisitQueue]:
-        """Return the servers for which a lease is to be asked."""
+        """Return the servers whose leases should be returned: nothing is expected there, or others wait for them."""
         return [
-            turn
-            for turn in self._servers.values()
-            if turn.expected
-            and not (turn.is_held or turn.is_asked)
-            and max(turn.ask_again, turn.left_until, turn.not_before - 1.0) <= now
+            server_queue
+            for server_queue in self._servers.values()
+            if server_queue.is_held and not server_queue.visiting and _is_idle(server_queue, now)
         ]
 
-    def _offer(self, turn: ServerVisitQueue) -> None:
-        if turn.is_held and turn.waiting and not (turn.offered or turn.visiting):
-            turn.offered = True
+    def wanted(self, now: float) -> list[ServerVisitQueue]:
+        """Return the servers whose leases should be requested."""
+        return [
+            server_queue
+            for server_queue in self._servers.values()
+            if server_queue.expected
+            and not (server_queue.is_held or server_queue.is_requested)
+            and max(server_queue.retry_at, server_queue.yielded_until, server_queue.not_before - 1.0) <= now
+        ]
+
+    def _offer(self, server_queue: ServerVisitQueue) -> None:
+        if server_queue.is_held and server_queue.waiting and not (server_queue.is_offered or server_queue.visiting):
+            server_queue.is_offered = True
             self._offers += 1
-            heappush(self._ready, (turn.not_before, self._offers, turn))
+            heappush(self._ready, (server_queue.not_before, self._offers, server_queue))
 
-    def _forget(self, turn: ServerVisitQueue, now: float) -> None:
+    def _forget(self, server_queue: ServerVisitQueue, now: float) -> None:
         if (
-            not (turn.expected or turn.is_held or turn.is_asked or turn.visiting or turn.waiting)
-            and max(turn.not_before, turn.left_until) <= now
+            not (
+                server_queue.expected
+                or server_queue.is_held
+                or server_queue.is_requested
+                or server_queue.visiting
+                or server_queue.waiting
+            )
+            and max(server_queue.not_before, server_queue.yielded_until) <= now
         ):
-            self._servers.pop(turn.name, None)
+            self._servers.pop(server_queue.name, None)
 
 
-def _is_idle(turn: ServerVisitQueue, now: float) -> bool:
-    if turn.contested_at is not None and (not turn.waiting or turn.must_go(now)):
+def _is_idle(server_queue: ServerVisitQueue, now: float) -> bool:
+    if server_queue.contested_at is not None and (not server_queue.waiting or server_queue.is_overdue_for_others(now)):
         return True
-    if turn.not_before - now > 2 * IDLE_LEASE_SECONDS:
+    if server_queue.not_before - now > 2 * IDLE_LEASE_SECONDS:
         return True
-    return not turn.expected and not turn.waiting and now - turn.idle_since >= IDLE_LEASE_SECONDS
+    return (
+        not server_queue.expected and not server_queue.waiting and now - server_queue.idle_since >= IDLE_LEASE_SECONDS
+    )
 
 
 class ServerDelays(Mapping[str, float]):
-    """The longest that a source wants at each server, or what was decided for the server."""
+    """Pause of each server: from its server settings, or the longest that its sources ask for."""
 
     def __init__(self) -> None:
         self.own: dict[str, float] = {}
-        """Those of servers that have one of their own."""
-        self._wanted: dict[str, dict[int, float]] = {}
+        """Pauses from the server settings."""
+        self._by_source: dict[str, dict[int, float]] = {}
         self._longest: dict[str, float] = {}
 
-    def note(self, source: FollowedSource) -> None:
-        """Take note of what a source wants."""
-        self._wanted.setdefault(source.server, {})[source.id] = source.config.delay
+    def add(self, source: FollowedSource) -> None:
+        self._by_source.setdefault(source.server, {})[source.id] = source.config.delay
         self._longest[source.server] = max(self._longest.get(source.server, 0.0), source.config.delay)
 
-    def forget(self, source: FollowedSource) -> None:
-        """Forget what a source wanted."""
-        wanted = self._wanted.get(source.server, {})
-        if wanted.pop(source.id, None) == self._longest.get(source.server):
+    def remove(self, source: FollowedSource) -> None:
+        delays = self._by_source.get(source.server, {})
+        if delays.pop(source.id, None) == self._longest.get(source.server):
             self._longest.pop(source.server, None)
-            if wanted:
-                self._longest[source.server] = max(wanted.values())
-        if not wanted:
-            self._wanted.pop(source.server, None)
+            if delays:
+                self._longest[source.server] = max(delays.values())
+        if not delays:
+            self._by_source.pop(source.server, None)
 
     def __getitem__(self, server: str) -> float:
         return self.own[server] if server in self.own else self._longest[server]
@@ -228,79 +249,90 @@ class ServerDelays(Mapping[str, float]):
         return server in self.own or server in self._longest
 
 
-LEASE_RETRY_SECONDS = 0.5
-"""Seconds between two tries at a server that others have."""
-LEASE_REQUEST_SECONDS = 3.0
-"""Seconds between two words to them."""
-
-
 class ServerLeaseManager:
-    """Has each server on lease for as long as there is something to visit there, and no longer."""
+    """Holds the leases of servers as long as visits are due there."""
 
     def __init__(
         self,
-        turns: VisitQueue,
+        queue: VisitQueue,
         politeness: Politeness,
-        keeper: ReadingWriter,
+        writer: ReadingWriter,
         loop: AbstractEventLoop,
         on_work: Callable[[], None],
     ) -> None:
-        self._turns = turns
+        self._queue = queue
         self._politeness = politeness
-        self._keeper = keeper
+        self._writer = writer
         self._loop = loop
         self._on_work = on_work
-        self._wished: dict[str, float] = {}
+        self._requested_at: dict[str, float] = {}
 
-    def look(self) -> None:
-        """See which servers are needed, and which are not any more."""
+    def update(self) -> None:
+        """Return the leases that are idle, and request those that are needed."""
         now = self._loop.time()
-        self.give_back(self._turns.idle(now))
-        wanted = self._turns.wanted(now)
+        self.return_leases(self._queue.idle(now))
+        wanted = self._queue.wanted(now)
         if wanted:
-            for turn in wanted:
-                turn.is_asked = True
-                turn.wanted_since = turn.wanted_since or now
-            asked = self._keeper.take({turn.name: self._politeness.pause(turn.name) for turn in wanted})
-            asked.add_done_callback(lambda future: self._taken(wanted, future))
-        self._wish(
-            [turn for turn in wanted if turn.waiting and now - (turn.wanted_since or now) >= LEASE_RETRY_SECONDS], now
+            for server_queue in wanted:
+                server_queue.is_requested = True
+                server_queue.wanted_since = server_queue.wanted_since or now
+            granted = self._writer.take_leases(
+                {server_queue.name: self._politeness.pause(server_queue.name) for server_queue in wanted}
+            )
+            granted.add_done_callback(lambda future: self._on_granted(wanted, future))
+        self._request_from_others(
+            [
+                server_queue
+                for server_queue in wanted
+                if server_queue.waiting and now - (server_queue.wanted_since or now) >= LEASE_RETRY_SECONDS
+            ],
+            now,
         )
 
-    def hear(self, news: ReadingGroupResult) -> None:
-        """Take in which servers were lost, and which are wanted by others."""
+    def apply(self, result: ReadingGroupResult) -> None:
+        """Apply which leases were lost, and which are requested by others."""
         now = self._loop.time()
-        for server in news.lost:
-            self._turns.lose(server, now)
-        for server in news.contested:
-            turn = self._turns.at(server)
-            turn.contested_at = turn.contested_at or now
+        for server in result.lost:
+            self._queue.lose(server, now)
+        for server in result.contested:
+            server_queue = self._queue.at(server)
+            server_queue.contested_at = server_queue.contested_at or now
 
-    def give_back(self, turns: Iterable[ServerVisitQueue]) -> None:
-        """Let others have those that nobody is visiting."""
+    def return_leases(self, servers: Iterable[ServerVisitQueue]) -> None:
+        """Return the leases of servers that are not being visited."""
         now = self._loop.time()
-        held = [turn for turn in turns if turn.is_held and turn.visiting is None]
+        held = [server_queue for server_queue in servers if server_queue.is_held and server_queue.visiting is None]
         if held:
-            self._keeper.give_back(
-                {turn.name: max(turn.not_before - now, 0.0) for turn in held},
-                {turn.name: now - turn.visited_at for turn in held if turn.visited_at is not None},
+            self._writer.return_leases(
+                {server_queue.name: max(server_queue.not_before - now, 0.0) for server_queue in held},
+                {
+                    server_queue.name: now - server_queue.visited_at
+                    for server_queue in held
+                    if server_queue.visited_at is not None
+                },
             )
-            for turn in held:
-                self._turns.lose(turn.name, now)
+            for server_queue in held:
+                self._queue.lose(server_queue.name, now)
 
-    def _taken(self, asked: list[ServerVisitQueue], future: Future[list[Lease]]) -> None:
+    def _on_granted(self, requested: list[ServerVisitQueue], future: Future[list[Lease]]) -> None:
         now = self._loop.time()
-        for turn in asked:
-            turn.is_asked, turn.ask_again = False, now + LEASE_RETRY_SECONDS
+        for server_queue in requested:
+            server_queue.is_requested, server_queue.retry_at = False, now + LEASE_RETRY_SECONDS
         if future.cancelled() or future.exception() is not None:
             return
         for lease in future.result():
-            self._turns.hold(lease.server, now + lease.wait)
+            self._queue.hold(lease.server, now + lease.wait)
         self._on_work()
 
-    def _wish(self, turns: list[ServerVisitQueue], now: float) -> None:
-        names = [turn.name for turn in turns if now - self._wished.get(turn.name, 0.0) >= LEASE_REQUEST_SECONDS]
+    def _request_from_others(self, servers: list[ServerVisitQueue], now: float) -> None:
+        names = [
+            server_queue.name
+            for server_queue in servers
+            if now - self._requested_at.get(server_queue.name, 0.0) >= LEASE_REQUEST_SECONDS
+        ]
         if names:
-            self._wished = {name: at for name, at in self._wished.items() if now - at < LEASE_REQUEST_SECONDS}
-            self._wished.update(dict.fromkeys(names, now))
-            self._keeper.wish(names)
+            self._requested_at = {
+                name: at for name, at in self._requested_at.items() if now - at < LEASE_REQUEST_SECONDS
+            }
+            self._requested_at.update(dict.fromkeys(names, now))
+            self._writer.request_from_others(names)

@@ -24,47 +24,47 @@ from tarantula.streams.sources.registry import validated_config
 logger = logging.getLogger(__name__)
 
 FULL_SCAN_SECONDS = 60.0
-"""Seconds after which every source is looked at, whatever the sums say."""
+"""Time after which all rows are compared, even if the sums are equal."""
 NO_PUBLICATION = 0
 
 
 @dataclass(slots=True)
 class SourceTableChanges:
-    """What is different."""
+    """Differences between two looks at the table."""
 
     new: list[FollowedSource] = field(default_factory=list)
-    """Sources that were added or changed."""
+    """Added or changed sources."""
     gone: list[int] = field(default_factory=list)
-    """Those that were removed, paused or changed."""
+    """Ids of sources that were removed, paused or changed."""
     settings: dict[str, ServerSettings] | None = None
-    """What was decided for servers, if that changed."""
+    """Server settings, if they changed."""
 
 
 class SourceTable:
-    """Looks at the table about once a second: at three sums, and only where they differ at its rows."""
+    """Detects changes about once a second: compares three sums first, and rows only if the sums differ."""
 
     def __init__(self) -> None:
         self._sums: tuple[int | None, ...] = ()
         self._revisions: dict[int, int] = {}
         self._settings: dict[str, ServerSettings] = {}
-        self._whole_look = 0.0
+        self._full_scan_at = 0.0
 
-    def forget(self) -> None:
-        """Look at everything anew: somebody else may have read meanwhile."""
+    def reset(self) -> None:
+        """Reload everything at the next look: another process may have read meanwhile."""
         self._sums, self._revisions = (), {}
 
-    def note(self, kept: IngestResult) -> None:
-        """Take note of a change of our own: it is no news, unless somebody else changed something just before."""
-        if kept.revision is not None and self._revisions.get(kept.source_id) == kept.revision - 1:
-            self._revisions[kept.source_id] = kept.revision
+    def record(self, result: IngestResult) -> None:
+        """Record a revision of our own as known, unless another process changed the source just before."""
+        if result.revision is not None and self._revisions.get(result.source_id) == result.revision - 1:
+            self._revisions[result.source_id] = result.revision
 
-    def look(self, session: Session) -> SourceTableChanges:
-        """Return what changed."""
-        changes = SourceTableChanges(settings=self._look_at_settings(session.connection()))
+    def changes(self, session: Session) -> SourceTableChanges:
+        """Return the changes since the last look."""
+        changes = SourceTableChanges(settings=self._changed_settings(session.connection()))
         sums = tuple(session.execute(select(func.count(), func.sum(Source.id), func.sum(Source.revision))).one())
-        if sums == self._sums and monotonic() < self._whole_look:
+        if sums == self._sums and monotonic() < self._full_scan_at:
             return changes
-        self._sums, self._whole_look = sums, monotonic() + FULL_SCAN_SECONDS
+        self._sums, self._full_scan_at = sums, monotonic() + FULL_SCAN_SECONDS
         rows = session.execute(select(Source.id, Source.revision).where(Source.is_paused.is_(False)))
         now = dict(rows.all())
         changed = [identity for identity, revision in now.items() if self._revisions.get(identity) != revision]
@@ -73,7 +73,7 @@ class SourceTable:
         self._revisions = now
         return changes
 
-    def _look_at_settings(self, connection: Connection) -> dict[str, ServerSettings] | None:
+    def _changed_settings(self, connection: Connection) -> dict[str, ServerSettings] | None:
         settings = servers.effective_server_settings(connection, NO_PUBLICATION)
         if settings == self._settings:
             return None
@@ -91,7 +91,7 @@ def _load(session: Session, ids: Iterable[int]) -> Iterable[FollowedSource]:
 
 
 def followed_source(source: Source, state: SourceState) -> FollowedSource | None:
-    """Return a source as whoever reads has it in mind; nothing, and it is said of it, if nobody understands it."""
+    """Return a source for the reader; if its configuration is invalid, set its status and return ``None``."""
     try:
         config = validated_config(source)
     except TarantulaError as error:

@@ -21,29 +21,29 @@ from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.request import CROSS_ORIGIN_ERROR, PLAIN_GET, RequestMethod, SourceRequest
 
 MICROSECONDS_PER_SECOND = 1_000_000
-"""Microseconds."""
 LATE_READINGS_PER_SECOND = 100
-"""Sources that are late at the start are read at this many a second, at most."""
-
+"""Maximum rate at which sources that are overdue at the start are read."""
 T = TypeVar("T")
+VisitKey = tuple[Any, ...]
+"""What sources must have in common to share a visit."""
 
 
 def next_due(address: str, interval: float, after: int) -> int:
-    """Return the first moment after another, in microseconds since 1970, at which a source is due."""
+    """Return the first due time after *after*, in microseconds since 1970."""
     step = round(interval * MICROSECONDS_PER_SECOND)
     offset = int.from_bytes(blake2b(address.encode(), digest_size=8).digest()) % step
     return after + step - (after - offset) % step
 
 
 def spread_late(number: int, now: int, interval: float) -> int:
-    """Return when the *number*-th of many late sources is read: soon, but not all of them in the same second."""
+    """Return when the *number*-th of many overdue sources is read: soon, at a limited rate."""
     return now + min(
         number * MICROSECONDS_PER_SECOND // LATE_READINGS_PER_SECOND, round(interval * MICROSECONDS_PER_SECOND)
     )
 
 
 class DueHeap(Generic[T]):
-    """What is to happen when, the earliest first."""
+    """Priority queue by due time; of equal times the first added comes first."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, T]] = []
@@ -53,39 +53,34 @@ class DueHeap(Generic[T]):
         return len(self._heap)
 
     def push(self, at: int, what: T) -> None:
-        """Add something; of two at the same moment, the one that was added first comes first."""
         self._pushed += 1
         heappush(self._heap, (at, self._pushed, what))
 
     def pop_until(self, now: int) -> Iterator[T]:
-        """Take out all that is due."""
+        """Remove and yield everything that is due."""
         while self._heap and self._heap[0][0] <= now:
             yield heappop(self._heap)[2]
 
     def first(self) -> int | None:
-        """When the first is due."""
+        """Return the earliest due time."""
         return self._heap[0][0] if self._heap else None
-
-
-VisitKey = tuple[Any, ...]
-"""What two sources must have in common to be read by one visit."""
 
 
 @dataclass(slots=True, eq=False)
 class FollowedSource:
-    """One source, as it was when it was last looked at."""
+    """A source as it was last loaded."""
 
     id: int
     revision: int
     config: SourceConfig
     memory: AdapterMemory = field(default_factory=dict)
-    """The adapter's."""
+    """State of the adapter."""
     validators: Mapping[str, str] = field(default_factory=dict)
     due_at: int = 0
-    """When it is read next; 0 is at once."""
+    """Next due time in microseconds since 1970; 0 is at once."""
     read_at: int | None = None
     is_gone: bool = False
-    """Whether it was changed, paused or removed since: another may stand for it now."""
+    """Whether the source was changed, paused or removed since it was loaded."""
     url: str = ""
     server: str = ""
     sent: SourceRequest = PLAIN_GET
@@ -96,58 +91,58 @@ class FollowedSource:
 
     @property
     def needs_browser(self) -> bool:
-        """Whether it is read as a browser shows it."""
         return self.config.render
 
     @property
     def key(self) -> VisitKey:
-        """Return what it must have in common with another to be read with it."""
+        """Return the key that sources of one visit share; rendered sources have visits of their own."""
         config = self.config
         if self.needs_browser:
             return (self.id,)
         return (self.url, self.sent, config.robots, config.allow_private, config.max_size, config.timeout)
 
     def next_due(self, after: int) -> int:
-        """When it is due next."""
         return next_due(self.url, self.config.interval, after)
 
 
 @dataclass(slots=True, eq=False)
 class StreamVisit:
-    """One request to one server, for one source or for several that want the same page."""
+    """One request to a server, for all sources that need the same page."""
 
     key: VisitKey
     url: str
     server: str
     sources: list[FollowedSource] = field(default_factory=list)
     hops: int = 0
-    """Redirects that led here."""
+    """Number of redirects before this visit."""
     ready: Future[None] | None = None
-    """Who waits for the server, and then visits it without us: a browser's page that needs something from there."""
+    """Set for a visit that occupies the server for a request made elsewhere (by the browser); resolved when its turn
+    comes.
+    """
     may_be_private: bool = True
-    """Whether it may lead to a private address: a source's own server may be at one, others only if that one is."""
+    """Whether private addresses are allowed: for the source's own server, and for others if that one is private."""
     sent: SourceRequest = PLAIN_GET
-    """How the server is asked."""
-    over_at: int = 0
-    """When it was over, in microseconds since 1970: one moment for all its sources, which stay together by that."""
-    kept: list[tuple[FollowedSource, int]] = field(default_factory=list)
-    """The sources of which is kept what came, with when each is due again."""
+    """Method, headers and body of the request."""
+    ended_at: int = 0
+    """End of the visit in microseconds since 1970; one value for all sources, so that they stay due together."""
+    stored: list[tuple[FollowedSource, int]] = field(default_factory=list)
+    """Sources whose outcome is stored, with their next due time."""
 
     @property
     def config(self) -> SourceConfig:
-        """The limits of the visit: those that its sources have in common."""
+        """Configuration with the limits that all sources of the visit share."""
         return self.sources[0].config
 
     @property
     def needs_browser(self) -> bool:
-        """Whether its server is kept until a browser is done with the page."""
+        """Whether the server stays occupied until the browser has rendered the page."""
         return self.sources[0].needs_browser
 
     @property
     def conditions(self) -> dict[str, str]:
-        """The headers that ask for the page only if it changed, if every source knows the same of it.
+        """Headers of a conditional request; empty unless all sources have the same validators.
 
-        RFC 9110, 13.1: to what is posted they would say something else.
+        Only for GET: RFC 9110, 13.1, defines preconditions differently for other methods.
         """
         known = self.sources[0].validators
         if self.needs_browser or self.sent.method != RequestMethod.GET or known.get("url") != self.url:
@@ -157,8 +152,8 @@ class StreamVisit:
         names = (("etag", "If-None-Match"), ("last_modified", "If-Modified-Since"))
         return {header: known[name] for name, header in names if name in known}
 
-    def led_to(self, url: str, status: int, is_private: bool) -> StreamVisit:
-        """Return the visit that a redirect leads to, or say why nobody goes there."""
+    def redirected_to(self, url: str, status: int, is_private: bool) -> StreamVisit:
+        """Return the visit that a redirect leads to; raise `InvalidResponse` if the request must not go there."""
         sent = self.sent.led_on(status, origin_of(url) == origin_of(self.url))
         if sent is None:
             raise InvalidResponse(CROSS_ORIGIN_ERROR.format(server=server_of(url)))

@@ -29,19 +29,19 @@ logger = logging.getLogger(__name__)
 
 
 class TakeLeases(NamedTuple):
-    """A wish for servers, with the pauses that are kept there."""
+    """Request for server leases, with the pause of each server in seconds."""
 
     pauses: dict[str, float]
 
 
 class RequestLeases(NamedTuple):
-    """A word to those who have some servers."""
+    """Request to other processes to return some leases."""
 
     names: list[str]
 
 
 class ReturnLeases(NamedTuple):
-    """Servers to let go of: how long each must be left alone, and how long ago it was visited."""
+    """Return of leases: remaining pause and seconds since the last visit of each server."""
 
     waits: dict[str, float]
     ago: dict[str, float]
@@ -49,78 +49,76 @@ class ReturnLeases(NamedTuple):
 
 @dataclass(slots=True)
 class ReadingGroup:
-    """Everything that arrived while the last group was being written."""
+    """Work that arrived while the previous group was being written."""
 
-    made: list[tuple[IngestRequest, Future[IngestResult | None]]] = field(default_factory=list)
+    requests: list[tuple[IngestRequest, Future[IngestResult | None]]] = field(default_factory=list)
     takes: list[tuple[TakeLeases, Future[list[Lease]]]] = field(default_factory=list)
-    wishes: list[RequestLeases] = field(default_factory=list)
+    lease_requests: list[RequestLeases] = field(default_factory=list)
     given_back: list[ReturnLeases] = field(default_factory=list)
     last: bool = False
 
     def add(self, work: Any) -> None:
-        """Sort a piece of work into its place."""
         match work:
-            case (IngestRequest() as made, future):
-                self.made.append((made, future))
+            case (IngestRequest() as request, future):
+                self.requests.append((request, future))
             case (TakeLeases() as take, future):
                 self.takes.append((take, future))
             case RequestLeases():
-                self.wishes.append(work)
+                self.lease_requests.append(work)
             case ReturnLeases():
                 self.given_back.append(work)
             case None:
                 self.last = True
 
     def waiters(self) -> list[Future[Any]]:
-        """Return everyone who waits for this group."""
-        return [*(future for _, future in self.made), *(future for _, future in self.takes)]
+        """Return the futures that wait for this group."""
+        return [*(future for _, future in self.requests), *(future for _, future in self.takes)]
 
 
 @dataclass(slots=True)
 class ReadingGroupResult:
-    """What a group brought about."""
+    """Result of a group."""
 
-    kept: list[IngestResult | None] = field(default_factory=list)
-    """For each reading, in that order; ``None`` for what was not kept."""
-    taken: list[list[Lease]] = field(default_factory=list)
+    stored: list[IngestResult | None] = field(default_factory=list)
+    """A result for each reading in order; ``None`` if it was not stored."""
+    granted: list[list[Lease]] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     contested: list[str] = field(default_factory=list)
     is_reading: bool | None = None
-    """Whether it is this process that reads, if that was asked."""
+    """Whether this process is the active reader; ``None`` if the group did not check."""
     changes: SourceTableChanges | None = None
 
 
 class ReadingWriter(GroupCommitThread[ReadingGroup, ReadingGroupResult]):
-    """Takes readings from the event loop, and answers there."""
+    """Takes work from the event loop, and resolves its futures there."""
 
     def __init__(
         self,
         engine: Engine,
         leases: ReaderLeases,
         loop: AbstractEventLoop,
-        listen: Callable[[ReadingGroupResult], None],
+        on_result: Callable[[ReadingGroupResult], None],
         sources: SourceTable,
     ) -> None:
         super().__init__(engine, loop, "keeper")
         self._leases = leases
-        self._listen = listen
+        self._on_result = on_result
         self._sources = sources
         self._was_reading = False
 
-    def keep(self, made: IngestRequest) -> Future[IngestResult | None]:
-        """Keep a reading; the future is done when it is committed."""
-        return self._ask(made)
+    def store(self, request: IngestRequest) -> Future[IngestResult | None]:
+        """Store a reading; the future is done when the transaction is committed."""
+        return self._ask(request)
 
-    def take(self, pauses: dict[str, float]) -> Future[list[Lease]]:
-        """Ask for servers."""
+    def take_leases(self, pauses: dict[str, float]) -> Future[list[Lease]]:
+        """Request server leases; the future returns those that were granted."""
         return self._ask(TakeLeases(pauses))
 
-    def wish(self, names: list[str]) -> None:
-        """Ask others for servers."""
+    def request_from_others(self, names: list[str]) -> None:
+        """Ask other processes to return leases."""
         self._work.put(RequestLeases(names))
 
-    def give_back(self, waits: dict[str, float], ago: dict[str, float]) -> None:
-        """Let go of servers."""
+    def return_leases(self, waits: dict[str, float], ago: dict[str, float]) -> None:
         self._work.put(ReturnLeases(waits, ago))
 
     def _new_group(self) -> ReadingGroup:
@@ -133,67 +131,71 @@ class ReadingWriter(GroupCommitThread[ReadingGroup, ReadingGroupResult]):
             yield
         except BaseException:
             self._leases.held = held
-            self._sources.forget()
+            self._sources.reset()
             raise
 
     def _restoring(self) -> AbstractContextManager[None]:
         return self._undo()
 
     def _write_rows(self, connection: Connection, group: ReadingGroup, beat: bool) -> ReadingGroupResult:
-        news = ReadingGroupResult()
+        result = ReadingGroupResult()
         with Session(connection, expire_on_commit=False) as session:
             if beat:
-                self._beat(session, news)
-            # Fewer than those who wait would hear of it: nothing is kept by one that others take for dead.
-            is_known = not group.made or lock_collector(connection, self._leases.collector_id)
-            news.kept = self._keep(session, [made for made, _ in group.made]) if is_known else [None] * len(group.made)
+                self._beat(session, result)
+            # A process that others consider dead must not store anything: another one reads by now.
+            is_alive = not group.requests or lock_collector(connection, self._leases.collector_id)
+            result.stored = (
+                self._store(session, [request for request, _ in group.requests])
+                if is_alive
+                else [None] * len(group.requests)
+            )
             session.flush()
         for given in group.given_back:
             self._leases.give_back_read(connection, given.waits, given.ago)
-        for wish in group.wishes:
-            self._leases.request_release(connection, wish.names)
-        news.taken = [self._leases.take_named(connection, take.pauses) for take, _ in group.takes]
-        return news
+        for request in group.lease_requests:
+            self._leases.request_release(connection, request.names)
+        result.granted = [self._leases.take_named(connection, take.pauses) for take, _ in group.takes]
+        return result
 
-    def _beat(self, session: Session, news: ReadingGroupResult) -> None:
+    def _beat(self, session: Session, result: ReadingGroupResult) -> None:
         connection = session.connection()
-        news.lost = self._leases.beat(connection)
-        news.is_reading = self._leases.is_reading(connection)
-        if not news.is_reading:
+        result.lost = self._leases.beat(connection)
+        result.is_reading = self._leases.is_reading(connection)
+        if not result.is_reading:
             self._was_reading = False
             return
         if not self._was_reading:
-            self._sources.forget()
+            self._sources.reset()
             self._was_reading = True
-        news.contested = self._leases.contested(connection)
-        news.changes = self._sources.look(session)
+        result.contested = self._leases.contested(connection)
+        result.changes = self._sources.changes(session)
 
-    def _keep(self, session: Session, made: list[IngestRequest]) -> list[IngestResult | None]:
-        if not made:
+    def _store(self, session: Session, requests: list[IngestRequest]) -> list[IngestResult | None]:
+        if not requests:
             return []
         try:
             with session.begin_nested():
-                kept = ingest_readings(session, made)
-            for one in kept:
-                self._sources.note(one)
-            return [*kept]
+                results = ingest_readings(session, requests)
+            for result in results:
+                self._sources.record(result)
+            return [*results]
         except Exception as error:
             if _is_transient(error):
                 raise
-            if len(made) == 1:
-                logger.exception("A reading of %s could not be kept.", made[0].config.name)
+            if len(requests) == 1:
+                logger.exception("A reading of %s could not be stored.", requests[0].config.name)
                 return [None]
-        # One of them spoils the others: each by itself, then.
-        return [kept for one in made for kept in self._keep(session, [one])]
+        # One reading fails and rolls back the others: store each separately.
+        return [result for request in requests for result in self._store(session, [request])]
 
-    def _deliver(self, group: ReadingGroup, news: ReadingGroupResult) -> None:
-        self._listen(news)
-        for (_, future), kept in zip(group.made, news.kept, strict=True):
-            resolve_future(future, kept)
-        for (_, waiter), leases in zip(group.takes, news.taken, strict=True):
+    def _deliver(self, group: ReadingGroup, result: ReadingGroupResult) -> None:
+        self._on_result(result)
+        for (_, future), stored in zip(group.requests, result.stored, strict=True):
+            resolve_future(future, stored)
+        for (_, waiter), leases in zip(group.takes, result.granted, strict=True):
             resolve_future(waiter, leases)
 
 
 def _is_transient(error: Exception) -> bool:
-    """Whether the database is away, or two wrote the same rows: then the whole group is tried again."""
+    """Whether the database is unavailable or a write conflict occurred: then the whole group is retried."""
     return isinstance(error, DBAPIError) and (is_database_away(error) or is_lost_race(error))

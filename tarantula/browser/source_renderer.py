@@ -1,9 +1,8 @@
-"""What a browser makes of a source's page, after the steps that lead there.
+"""Render the pages of stream sources in a browser, after the steps that lead to them.
 
-As in a collection, the browser never touches the network: whatever it asks for comes through
-the download handler, under the rules of the source, one request at a time to a server and with
-the pauses between. Forms are sent and cookies kept only where a source has steps, and each
-visit has a browser's memory of its own, so that nobody is logged in for another.
+The browser never touches the network itself: each of its requests goes through the download handler, under the rules of
+the source, one at a time to a server and with its pauses. Forms are submitted and cookies kept only for sources with
+steps. Each visit has a browser context of its own, so no login is shared.
 """
 
 from __future__ import annotations
@@ -36,24 +35,21 @@ if TYPE_CHECKING:
     from tarantula.streams.reading.visits import StreamVisit
 
 REDIRECT_PAGE = '<meta http-equiv="refresh" content="0;url={url}">'
-"""A redirect, as a page: the browser would follow a real one by itself."""
+"""Redirects are answered with this page, because the browser would follow a real one without asking."""
 MAX_PAGE_REQUESTS = 200
-"""That a page may make."""
+"""Maximum number of requests of one page."""
 FORWARDED_HEADERS = frozenset({"content-type", "cookie", "origin", "referer", "x-requested-with"})
-"""What a form or a script says of itself, where a source has steps."""
+"""Headers of forms and scripts that are sent on, for sources with steps."""
 _names = count(1)
 
 
 class SourceRenderer(Component):
-    """Renders the pages of sources."""
-
     @property
     def reader(self) -> StreamReader:
-        """Whoever reads."""
         return cast("StreamReader", self.collection)
 
     async def render(self, visit: StreamVisit, exchange: Exchange) -> bytes:
-        """Return what the browser made of a page, once its steps are done."""
+        """Return the HTML of a page after the steps of the source."""
         opened = _Opened(self, visit, exchange)
         request = Request(
             visit.url,
@@ -81,7 +77,7 @@ class SourceRenderer(Component):
 
 
 class _Opened:
-    """One page, while it is open."""
+    """One open page."""
 
     def __init__(self, renderer: SourceRenderer, visit: StreamVisit, exchange: Exchange) -> None:
         self._renderer = renderer
@@ -92,10 +88,10 @@ class _Opened:
         self._left = MAX_PAGE_REQUESTS
         self._page: Page | None = None
         self.step = ""
-        """The step that is being done, for whoever says what went wrong."""
+        """Current step, for error messages."""
 
     async def prepare(self, page: Page, _request: Request) -> None:
-        """See that the page asks nobody but us."""
+        """Route all requests of the page through the download handler."""
         self._page = page
 
         async def answer(route: Route) -> None:
@@ -106,13 +102,13 @@ class _Opened:
         await page.route_web_socket("**", close_web_socket)
 
     async def close(self) -> None:
-        """Forget the page, and all that its servers had it remember."""
+        """Close the page and its context, with all cookies."""
         if self._page is not None:
             with suppress(PlaywrightError):
                 await self._page.context.close()
 
     async def do_steps(self, page: Page) -> None:
-        """Do what leads to the page that is wanted."""
+        """Perform the steps of the source."""
         for number, step in enumerate(self._visit.config.steps, 1):
             self.step = f"step {number}, {step.action} {step.where}: "
             await self._do(page, step)
@@ -164,7 +160,7 @@ class _Opened:
                 pause = self._renderer.reader.politeness.pause(server)
                 await asyncio.sleep(pause)
                 return await self._ask(request, is_page)
-        async with self._renderer.reader.borrowing(server):
+        async with self._renderer.reader.occupied(server):
             return await self._ask(request, is_page)
 
     async def _request(self, asked: Asked, url: str, server: str) -> Request:
